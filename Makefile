@@ -1,0 +1,72 @@
+# `make run` opens the chat, `make test` runs every test: both do the whole set-up first, once.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := .stamps
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: setup run test test-long check bench bench-ui screenshots lock clean
+.DEFAULT_GOAL := run
+
+setup: $(STAMPS)/run $(STAMPS)/starter
+
+run: setup
+	@$(BIN)/python -m app
+
+test: $(STAMPS)/dev $(STAMPS)/starter
+	$(BIN)/python -m pytest
+
+test-long: $(STAMPS)/dev $(STAMPS)/starter
+	$(BIN)/python -m pytest -m long
+
+check: $(STAMPS)/dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy app mtplx_engine
+	$(BIN)/lint-imports
+
+bench: setup
+	$(BIN)/mtplx bench
+
+bench-ui: setup
+	$(BIN)/python scripts/bench_ui.py
+
+screenshots: setup
+	$(BIN)/python scripts/screenshots.py
+
+$(STAMPS)/venv:
+	@command -v $(PYTHON) >/dev/null || { echo "MTPLX needs Python 3.11 (or: make PYTHON=/path/to/python3.11)"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' \
+		|| { echo "MTPLX needs Python 3.11, $(PYTHON) is another version"; exit 1; }
+	@sh packaging/linux_libraries.sh
+	@rm -rf $(VENV)
+	@$(PYTHON) -m venv $(VENV) \
+		|| { echo "Python's venv module is incomplete; on Debian: apt-get install python3.11-venv"; exit 1; }
+	@mkdir -p $(STAMPS) && touch $@
+
+# Byte-compiled here because PYTHONDONTWRITEBYTECODE may be set, and then every start would compile again.
+$(STAMPS)/run: $(STAMPS)/venv requirements/run.txt pyproject.toml
+	@echo "set-up: installing the locked requirements (780 MB, once)"
+	@$(PIP) install --require-hashes --only-binary :all: -r requirements/run.txt
+	@$(PIP) install --no-deps --no-build-isolation -e .
+	@$(BIN)/python -m compileall -q -j 2 $(VENV)/lib app mtplx_engine || true
+	@touch $@
+
+$(STAMPS)/dev: $(STAMPS)/run requirements/dev.txt
+	@echo "set-up: installing the tools for tests and checks"
+	@$(PIP) install --require-hashes --only-binary :all: -r requirements/dev.txt
+	@touch $@
+
+# Fast when the model is in place; repairs it when a former set-up was interrupted.
+.PHONY: $(STAMPS)/starter
+$(STAMPS)/starter: $(STAMPS)/run
+	@$(BIN)/python -m mtplx_engine.models.starter
+
+lock: $(STAMPS)/dev
+	$(BIN)/uv pip compile --universal --generate-hashes --python-version 3.11 --no-emit-index-url --no-header \
+		--group build pyproject.toml -o requirements/run.txt
+	$(BIN)/uv pip compile --universal --generate-hashes --python-version 3.11 --no-emit-index-url --no-header \
+		--group build --group dev -c requirements/run.txt pyproject.toml -o requirements/dev.txt
+
+clean:
+	rm -rf $(VENV) $(STAMPS) build dist

@@ -1,0 +1,120 @@
+"""Settings of the engine as plain, checked dataclasses. Imports nothing heavy: the window uses them too."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from mtplx_engine.errors import EngineError, ErrorKind
+
+MAX_DEPTH = 8
+
+Depth = int | Literal["auto"]
+DraftCore = Literal["stock", "mtp", "draft_model", "prompt_lookup", "off"]
+VerifyCore = Literal["target", "strict"]
+
+_DRAFT_CORES = ("stock", "mtp", "draft_model", "prompt_lookup", "off")
+_VERIFY_CORES = ("target", "strict")
+# name -> (smallest, largest); both ends are allowed
+_RANGES: dict[str, tuple[float, float]] = {
+    "temperature": (0.0, 5.0),
+    "top_p": (0.0, 1.0),
+    "top_k": (0, 1_000_000),
+    "min_p": (0.0, 1.0),
+    "repetition_penalty": (0.1, 10.0),
+    "presence_penalty": (-10.0, 10.0),
+    "frequency_penalty": (-10.0, 10.0),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SamplerConfig:
+    """How the next token is chosen, and how far the model drafts ahead.
+
+    The speculation fields never change the law of the output, only how fast it comes.
+
+    Attributes:
+        temperature: 0 is greedy; otherwise the kept logits are divided by it.
+        top_p: Keep the smallest set of tokens whose probability reaches it; 0 or 1 is off.
+        top_k: Keep the k most probable tokens; 0 is off.
+        min_p: Drop tokens below this share of the most probable one; 0 is off.
+        repetition_penalty: Divides positive (multiplies negative) logits of tokens seen in prompt or answer.
+        presence_penalty: Subtracted once from tokens that the answer already holds.
+        frequency_penalty: Subtracted once per occurrence in the answer.
+        logit_bias: Pairs (token id, bias) added to the logits first.
+        seed: Same seed, depth, prompt and machine give the same text; None draws one.
+        speculative_depth: Draft tokens per verify step, 0..8, or "auto" (measured, 0 included).
+        draft_core: Who drafts; "stock" is the model's default drafter.
+        verify_core: "target" verifies in one batched forward, "strict" forwards row by row.
+
+    Raises:
+        EngineError: BAD_REQUEST, naming the field, its value and what is allowed.
+    """
+
+    temperature: float = 0.7
+    top_p: float = 1.0
+    top_k: int = 0
+    min_p: float = 0.0
+    repetition_penalty: float = 1.0
+    presence_penalty: float = 0.0
+    frequency_penalty: float = 0.0
+    logit_bias: tuple[tuple[int, float], ...] = ()
+    seed: int | None = None
+    speculative_depth: Depth = "auto"
+    draft_core: DraftCore = "stock"
+    verify_core: VerifyCore = "target"
+
+    def __post_init__(self) -> None:
+        for name, (low, high) in _RANGES.items():
+            _check_number(name, getattr(self, name), low, high)
+        if self.top_k != int(self.top_k):
+            raise _bad("top_k", self.top_k, "a whole number")
+        _check_choice("draft_core", self.draft_core, _DRAFT_CORES)
+        _check_choice("verify_core", self.verify_core, _VERIFY_CORES)
+        if self.speculative_depth != "auto":
+            _check_whole("speculative_depth", self.speculative_depth, 0, MAX_DEPTH, or_else=' or "auto"')
+        if self.seed is not None:
+            _check_whole("seed", self.seed, 0, 2**63 - 1)
+        for token, bias in self.logit_bias:
+            _check_whole("logit_bias token", token, 0, 2**31 - 1)
+            _check_number("logit_bias", bias, -100.0, 100.0)
+
+    @property
+    def greedy(self) -> bool:
+        """Whether the most probable token is always taken."""
+        return self.temperature == 0
+
+    @property
+    def needs_history(self) -> bool:
+        """Whether the law of the next token depends on which tokens came before, beyond the model itself."""
+        return self.repetition_penalty != 1.0 or self.presence_penalty != 0.0 or self.frequency_penalty != 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ChatMessage:
+    """One turn of a chat: role "system", "user" or "assistant", and its text."""
+
+    role: str
+    content: str
+
+
+def _bad(name: str, value: object, allowed: str) -> EngineError:
+    return EngineError(ErrorKind.BAD_REQUEST, f"{name} is {value!r}, but must be {allowed}.")
+
+
+def _check_number(name: str, value: object, low: float, high: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise _bad(name, value, f"a number from {low:g} to {high:g}")
+    if not low <= value <= high:
+        raise _bad(name, value, f"from {low:g} to {high:g}")
+
+
+def _check_whole(name: str, value: object, low: int, high: int, or_else: str = "") -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise _bad(name, value, f"a whole number from {low} to {high}{or_else}")
+
+
+def _check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise _bad(name, value, "one of " + ", ".join(allowed))

@@ -1,0 +1,49 @@
+"""What can go wrong, as one error type whose text is written for the person who reads it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class ErrorKind(StrEnum):
+    """The kinds of failure that callers tell apart."""
+
+    BAD_REQUEST = "bad_request"  # a setting or an input that can never work
+    CONTEXT_OVERFLOW = "context_overflow"  # the prompt is longer than the model's window
+    NON_FINITE = "non_finite"  # the model produced NaN, or no finite logit
+    NOT_FOUND = "not_found"  # no such model or file
+    REFUSED = "refused"  # a folder that is unsafe or corrupt
+    UNSUPPORTED = "unsupported"  # a sound model of an architecture that is not on our list
+    DOWNLOAD = "download"  # fetching failed; trying again may help
+    NO_MODEL = "no_model"  # nothing is loaded
+    ENGINE_LOST = "engine_lost"  # the engine process ended or stopped answering
+    INTERNAL = "internal"  # a fault of ours, or of a library below us
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorInfo:
+    """An error as it crosses a process or thread border.
+
+    Attributes:
+        kind: What kind of failure it is.
+        message: One plain sentence for the person: what happened, the numbers, one thing to do.
+        details: For a bug report (a traceback, a library's own words); never a prompt, may be empty.
+    """
+
+    kind: ErrorKind
+    message: str
+    details: str = ""
+
+
+class EngineError(Exception):
+    """A failure with a kind and a sentence that a person can act on."""
+
+    def __init__(self, kind: ErrorKind, message: str, details: str = "") -> None:
+        super().__init__(message)
+        self.info = ErrorInfo(kind, message, details)
+
+    @property
+    def kind(self) -> ErrorKind:
+        """The kind of failure."""
+        return self.info.kind

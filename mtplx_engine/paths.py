@@ -1,0 +1,29 @@
+"""Where things are: the user's data folder and the resources that ship with the code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from platformdirs import user_data_path, user_log_path
+
+APP_NAME = "MTPLX"
+
+
+def data_dir(override: str | Path | None = None) -> Path:
+    """Return the folder that holds models, chats and settings; it may not exist yet."""
+    return Path(override).expanduser().absolute() if override else user_data_path(APP_NAME, appauthor=False)
+
+
+def models_dir(data: Path) -> Path:
+    """Return the folder of installed models under the data folder `data`."""
+    return data / "models"
+
+
+def log_dir(override: str | Path | None = None) -> Path:
+    """Return the folder of the rotating logs; beside the data when the data folder is overridden."""
+    return data_dir(override) / "logs" if override else user_log_path(APP_NAME, appauthor=False)
+
+
+def resources() -> Path:
+    """Return the folder that ships beside the packages (a checkout, a wheel or the app bundle alike)."""
+    return Path(__file__).resolve().parent.parent / "resources"

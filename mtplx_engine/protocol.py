@@ -1,0 +1,266 @@
+"""The messages between the app and the engine process, and their newline-delimited JSON form.
+
+Every message is a frozen dataclass. `encode` gives one line of UTF-8 JSON, `decode` gives the message back or
+raises; unknown types and fields are errors, since both ends ship together.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import types
+import typing
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from typing import Any
+
+from mtplx_engine.config import ChatMessage, SamplerConfig
+from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind
+from mtplx_engine.stats import DecodeStats, FinishReason
+
+# ---------------------------------------------------------------- commands: app -> engine
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Load a model: a folder, or the name of an installed one. Whatever was loaded goes first."""
+
+    model: str
+    data_dir: str
+
+
+@dataclass(frozen=True, slots=True)
+class Generate:
+    """Answer a chat. Waits in line behind a Load that came before it.
+
+    Attributes:
+        generation: Id chosen by the app; every event of this answer carries it.
+        messages: The turns so far, the last one usually the user's.
+        sampler: How tokens are chosen, and the draft depth.
+        max_tokens: At most this many tokens; None means up to the context window.
+        stop: Strings that end the answer; they are not part of it.
+    """
+
+    generation: int
+    messages: tuple[ChatMessage, ...]
+    sampler: SamplerConfig
+    max_tokens: int | None = None
+    stop: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """Stop a generation that runs or waits; it finishes with reason "cancelled"."""
+
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unload:
+    """Drop the model and give its memory back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shutdown:
+    """End the engine process."""
+
+
+# ---------------------------------------------------------------- events: engine -> app
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """What the app shows of a loaded model.
+
+    Attributes:
+        name: Name for people.
+        path: Its folder.
+        context_window: Tokens that prompt and answer may hold together.
+        drafter: "mtp" when the model drafts for itself, "none" otherwise.
+        drafter_note: Why there is no drafter, one sentence; empty when there is one.
+        max_depth: The largest useful draft depth, 0 without a drafter.
+        recommended: The sampler that the model's makers recommend.
+        backend: Device, dtype and BLAS in words, as in "CPU, float32, OpenBLAS".
+        load_s: Seconds that loading took.
+    """
+
+    name: str
+    path: str
+    context_window: int
+    drafter: str
+    drafter_note: str
+    max_depth: int
+    recommended: SamplerConfig
+    backend: str
+    load_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """First event of an engine process."""
+
+    pid: int
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """Sent every second by the engine's main thread, whatever the model does."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadProgress:
+    """How far loading is: a fraction 0..1 and what is being done, for people."""
+
+    fraction: float
+    phase: str
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A model is ready."""
+
+    info: ModelInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Unloaded:
+    """No model is loaded any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrefillProgress:
+    """How much of the prompt has been read: `done` of `total` tokens, `cached` of them reused."""
+
+    generation: int
+    done: int
+    total: int
+    cached: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """What one decode cycle committed.
+
+    Attributes:
+        generation: Which answer it belongs to.
+        token_ids: The tokens emitted by this cycle, at least one.
+        text: The text that became certain; may be empty while a character or a stop string is incomplete.
+        drafted: Draft tokens that this cycle verified, 0 at depth 0 and in the first event.
+        accepted: How many of them were accepted and emitted.
+        at_s: Seconds since the request reached the engine.
+    """
+
+    generation: int
+    token_ids: tuple[int, ...]
+    text: str
+    drafted: int
+    accepted: int
+    at_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """An answer ended. `text` is the rest that was held back, usually empty."""
+
+    generation: int
+    reason: FinishReason
+    stats: DecodeStats
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Something failed: an answer when `generation` is set, else loading or the process itself."""
+
+    error: ErrorInfo
+    generation: int | None = None
+
+
+Command = Load | Generate | Cancel | Unload | Shutdown
+Event = Hello | Heartbeat | LoadProgress | Loaded | Unloaded | PrefillProgress | Tokens | Finished | Failed
+Message = Command | Event
+
+_TYPES: dict[str, type] = {cls.__name__: cls for cls in typing.get_args(Message)}
+
+
+def encode(message: Message) -> bytes:
+    """Return `message` as one line of JSON, newline included.
+
+    Lone surrogates are replaced by U+FFFD: they cannot be UTF-8 and would fail at the far end.
+
+    Raises:
+        ValueError: A float is NaN or infinite.
+    """
+    body = {"type": type(message).__name__, **dataclasses.asdict(message)}
+    text = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode() + b"\n"
+
+
+def decode(line: bytes) -> Message:
+    """Return the message in one line of JSON.
+
+    Raises:
+        EngineError: INTERNAL, when the line is not a message of this protocol.
+    """
+    try:
+        body = json.loads(line)
+        cls = _TYPES[body.pop("type")]
+        return typing.cast("Message", _build(cls, body))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise EngineError(
+            ErrorKind.INTERNAL,
+            "The app and its engine do not understand each other; restart MTPLX.",
+            repr(error),
+        ) from error
+
+
+@cache
+def _hints(cls: type) -> dict[str, Any]:
+    return typing.get_type_hints(cls)
+
+
+def _build(hint: Any, value: Any) -> Any:
+    """Make a value of type `hint` from parsed JSON, strictly."""
+    if dataclasses.is_dataclass(hint):
+        hints = _hints(typing.cast("type", hint))
+        unknown = value.keys() - hints.keys()
+        if unknown:
+            raise ValueError(f"unknown fields {sorted(unknown)}")
+        return typing.cast("type", hint)(**{name: _build(hints[name], item) for name, item in value.items()})
+    origin, args = typing.get_origin(hint), typing.get_args(hint)
+    if origin is tuple:
+        if len(args) == 2 and args[1] is Ellipsis:
+            return tuple(_build(args[0], item) for item in value)
+        return tuple(_build(arg, item) for arg, item in zip(args, value, strict=True))
+    if origin in (types.UnionType, typing.Union):
+        return _build_union(args, value)
+    if origin is typing.Literal:
+        if value not in args:
+            raise ValueError(f"{value!r} is not one of {args}")
+        return value
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return hint(value)
+    return _build_scalar(hint, value)
+
+
+def _build_union(args: tuple[Any, ...], value: Any) -> Any:
+    for arg in args:
+        try:
+            return _build(arg, value)
+        except (ValueError, TypeError):
+            continue
+    raise ValueError(f"{value!r} fits none of {args}")
+
+
+def _build_scalar(hint: Any, value: Any) -> Any:
+    if hint is types.NoneType:
+        if value is not None:
+            raise ValueError(f"{value!r} is not null")
+        return None
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
+        raise ValueError(f"{value!r} is not {hint.__name__}")
+    return value

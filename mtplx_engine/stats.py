@@ -1,0 +1,73 @@
+"""What a generation counted and how long it took, with vLLM's definitions (DESIGN section 6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class FinishReason(StrEnum):
+    """Why an answer ended."""
+
+    END = "end"  # the model said so (an end-of-sequence token)
+    STOP = "stop"  # a stop string came
+    LENGTH = "length"  # max_tokens, or the end of the context window
+    CANCELLED = "cancelled"  # the person pressed Stop
+
+
+@dataclass(frozen=True, slots=True)
+class DecodeStats:
+    """Counts and times of one answer. Times are seconds, rates tokens per second; None means "not measured".
+
+    Attributes:
+        prompt_tokens: Tokens of the rendered prompt.
+        cached_tokens: How many of them were reused from the cache and not forwarded.
+        emitted: Tokens of the answer; tokens cut by an end, a stop string or a limit are not counted.
+        verify_steps: V, forwards of the target that verified at least one draft token.
+        plain_steps: Forwards of the target at depth 0.
+        drafted: D, draft tokens verified.
+        accepted: A, draft tokens accepted and emitted.
+        accepted_at: Accepted at draft position 1, 2, ...; sums to `accepted`.
+        ttft_s: From the start of the request to the first visible text.
+        prefill_s: Time to forward the uncached prompt tokens.
+        decode_s: From the first event with tokens to the last one.
+        decode_tokens: Tokens emitted after the first event.
+        seed: The seed in use, so that the answer can be repeated.
+        depth: The depth that was asked for, "auto" or a number as text.
+    """
+
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    emitted: int = 0
+    verify_steps: int = 0
+    plain_steps: int = 0
+    drafted: int = 0
+    accepted: int = 0
+    accepted_at: tuple[int, ...] = field(default=())
+    ttft_s: float | None = None
+    prefill_s: float | None = None
+    decode_s: float | None = None
+    decode_tokens: int = 0
+    seed: int = 0
+    depth: str = "0"
+
+    @property
+    def acceptance_rate(self) -> float | None:
+        """A / D, or None when nothing was drafted."""
+        return self.accepted / self.drafted if self.drafted else None
+
+    @property
+    def mean_acceptance_length(self) -> float | None:
+        """1 + A / V, tokens per verify step, or None when nothing was verified."""
+        return 1 + self.accepted / self.verify_steps if self.verify_steps else None
+
+    @property
+    def prefill_tps(self) -> float | None:
+        """Uncached prompt tokens per second of prefill."""
+        fresh = self.prompt_tokens - self.cached_tokens
+        return fresh / self.prefill_s if self.prefill_s and fresh > 0 else None
+
+    @property
+    def decode_tps(self) -> float | None:
+        """Tokens after the first event per second after the first event."""
+        return self.decode_tokens / self.decode_s if self.decode_s and self.decode_tokens else None
