@@ -1,0 +1,25 @@
+"""What every test gets: Qt without a screen, and a check that nothing keeps running afterwards."""
+
+from __future__ import annotations
+
+import os
+
+os.environ["QT_QPA_PLATFORM"] = "offscreen"  # before any Qt import
+
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtCore import QThread
+
+from tests.support import leaks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left_running(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    started: list[tuple[QThread, str]] = []
+    monkeypatch.setattr(QThread, "start", leaks.recording_start(started))
+    with leaks.no_leaks(started):
+        yield
