@@ -1,0 +1,205 @@
+"""A conversation keeps its tree, its path and its prompt straight, whatever the tree looks like."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.chat.conversation import (
+    TITLE_LIMIT,
+    UNTITLED,
+    ChatSummary,
+    Conversation,
+    Message,
+    MessageStatus,
+    Role,
+    clean_text,
+    conversation_from,
+    new_id,
+    title_from,
+)
+from mtplx_engine.config import ChatMessage
+
+CHAT = ChatSummary("chat", "A chat", created_ms=1, updated_ms=2)
+
+
+def message(
+    name: str, parent: str | None, role: Role = Role.USER, text: str | None = None, **fields: object
+) -> Message:
+    """Return a message called `name` whose text is its name unless told otherwise."""
+    base = Message(name, CHAT.id, parent, role, name if text is None else text, MessageStatus.DONE, 3)
+    return dataclasses.replace(base, **fields)
+
+
+@st.composite
+def trees(draw: st.DrawFn) -> tuple[Message, ...]:
+    """Messages in writing order, each the child of an earlier one or a root."""
+    size = draw(st.integers(1, 12))
+    parents = [draw(st.none() | st.integers(0, index - 1)) if index else None for index in range(size)]
+    roles = draw(st.lists(st.sampled_from([Role.USER, Role.ASSISTANT]), min_size=size, max_size=size))
+    return tuple(
+        message(f"m{index}", None if parent is None else f"m{parent}", role)
+        for index, (parent, role) in enumerate(zip(parents, roles, strict=True))
+    )
+
+
+def grown(messages: tuple[Message, ...]) -> Conversation:
+    """Return the conversation that had `messages` added one after the other."""
+    conversation = Conversation(CHAT)
+    for each in messages:
+        conversation = conversation.with_message(each)
+    return conversation
+
+
+@given(trees())
+def test_the_path_runs_from_a_root_to_the_newest_message(messages: tuple[Message, ...]) -> None:
+    conversation = grown(messages)
+    path = conversation.path()
+    assert path[-1] == messages[-1]
+    assert path[0].parent_id is None
+    assert [each.parent_id for each in path[1:]] == [each.id for each in path[:-1]]
+
+
+@given(trees())
+def test_growing_and_loading_give_the_same_conversation(messages: tuple[Message, ...]) -> None:
+    assert conversation_from(CHAT, messages) == grown(messages)
+
+
+@given(trees(), st.data())
+def test_replacing_a_message_changes_only_that_message(
+    messages: tuple[Message, ...], data: st.DataObject
+) -> None:
+    target = data.draw(st.sampled_from(messages))
+    changed = dataclasses.replace(target, text="new words", status=MessageStatus.STREAMING)
+    conversation = grown(messages).replace_message(changed)
+    assert conversation.messages == tuple(changed if each is target else each for each in messages)
+    assert conversation.leaf_id == messages[-1].id
+
+
+@given(trees(), st.data())
+def test_missing_messages_leave_a_whole_tree(messages: tuple[Message, ...], data: st.DataObject) -> None:
+    lost = data.draw(st.sets(st.sampled_from(messages), max_size=len(messages) - 1))
+    kept = tuple(each for each in messages if each not in lost)
+    conversation = conversation_from(CHAT, kept)
+    assert [each.text for each in conversation.messages] == [each.text for each in kept]
+    earlier: set[str | None] = {None}
+    for before, after in zip(kept, conversation.messages, strict=True):
+        assert after.parent_id in earlier
+        assert after.parent_id == before.parent_id or before.parent_id not in earlier
+        earlier.add(after.id)
+
+
+@given(st.integers(2, 12), st.data())
+def test_a_missing_message_hides_no_other_of_a_plain_chat(size: int, data: st.DataObject) -> None:
+    chain = tuple(message(f"m{i}", f"m{i - 1}" if i else None) for i in range(size))
+    lost = data.draw(st.sets(st.sampled_from(chain), max_size=size - 1))
+    kept = tuple(each for each in chain if each not in lost)
+    assert [each.id for each in conversation_from(CHAT, kept).path()] == [each.id for each in kept]
+
+
+def test_children_of_a_missing_question_stay_siblings() -> None:
+    kept = (message("hello", None), message("first", "lost"), message("second", "lost"))
+    conversation = conversation_from(CHAT, kept)
+    assert [each.parent_id for each in conversation.messages] == [None, "hello", "hello"]
+
+
+def test_a_circle_of_parents_ends() -> None:
+    circle = (message("a", "b"), message("b", "a"))
+    assert [each.id for each in Conversation(CHAT, circle, "b").path()] == ["a", "b"]
+
+
+def test_an_unknown_message_cannot_be_replaced() -> None:
+    with pytest.raises(KeyError, match="nobody"):
+        Conversation(CHAT).replace_message(message("nobody", None))
+
+
+@pytest.mark.parametrize("status", [status for status in MessageStatus if status is not MessageStatus.ERROR])
+def test_the_prompt_keeps_partial_answers(status: MessageStatus) -> None:
+    conversation = grown(
+        (message("q", None), message("a", "q", Role.ASSISTANT, status=status), message("more", "a"))
+    )
+    assert conversation.prompt() == (
+        ChatMessage("user", "q"),
+        ChatMessage("assistant", "a"),
+        ChatMessage("user", "more"),
+    )
+
+
+def test_the_prompt_leaves_out_empty_and_failed_answers_and_alternates() -> None:
+    conversation = grown(
+        (
+            message("s", None, Role.SYSTEM),
+            message("q1", "s"),
+            message("half", "q1", Role.ASSISTANT, status=MessageStatus.ERROR),
+            message("q2", "half"),
+            message("a2", "q2", Role.ASSISTANT),
+            message("q3", "a2"),
+            message("a3", "q3", Role.ASSISTANT, text=" \n", status=MessageStatus.STREAMING),
+        )
+    )
+    assert conversation.prompt() == (
+        ChatMessage("system", "s"),
+        ChatMessage("user", "q1\n\nq2"),
+        ChatMessage("assistant", "a2"),
+        ChatMessage("user", "q3"),
+    )
+
+
+@given(trees())
+def test_the_prompt_is_the_text_of_the_path_in_order(messages: tuple[Message, ...]) -> None:
+    conversation = grown(messages)
+    prompt = conversation.prompt()
+    assert "\n\n".join(turn.content for turn in prompt) == "\n\n".join(m.text for m in conversation.path())
+    assert all(one.role != two.role for one, two in itertools.pairwise(prompt))
+
+
+def test_ids_differ() -> None:
+    assert len({new_id() for _ in range(1000)}) == 1000
+
+
+@given(st.text(st.characters(codec=None), max_size=200))
+def test_a_title_is_one_visible_line(text: str) -> None:
+    title = title_from(text)
+    assert 0 < len(title) <= TITLE_LIMIT
+    assert title.isprintable() or all(char.isprintable() or char > "\x9f" for char in title)
+    assert any(char.isprintable() and not char.isspace() for char in title)
+    assert len(title.splitlines()) == 1
+    title.encode()
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("  What is\n a   monad?\n", "What is a monad?"),
+        ("", UNTITLED),
+        ("\u200b\n\0", UNTITLED),
+        ("word " * 40, "word " * 10 + "word word…"),
+        ("字" * 100, "字" * 59 + "…"),
+        ("Hi " + "x" * 100, "Hi " + "x" * 56 + "…"),
+        ("a\x07b", "ab"),
+        ("👩\u200d🚀 liftoff", "👩\u200d🚀 liftoff"),
+    ],
+)
+def test_titles(text: str, title: str) -> None:
+    assert title_from(text) == title
+
+
+@given(st.text(st.characters(codec=None)))
+def test_clean_text_can_be_stored_and_is_stable(text: str) -> None:
+    clean = clean_text(text)
+    clean.encode()
+    assert "\0" not in clean
+    assert clean_text(clean) == clean
+
+
+@given(st.text(st.characters(codec="utf-8", exclude_characters="\0")))
+def test_clean_text_leaves_sound_text_alone(text: str) -> None:
+    assert clean_text(text) == text
+
+
+def test_clean_text_joins_a_split_pair_and_replaces_a_lone_half() -> None:
+    assert clean_text("\ud83d\ude80 \ud83d x\0y") == "🚀 \ufffd xy"
