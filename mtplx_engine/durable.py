@@ -1,0 +1,34 @@
+"""Writing files so that a crash or a power cut leaves the old content or the new one, never a mixture."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# On macOS fsync leaves the data in the drive's own cache; this asks the drive to write it down.
+_FULL_SYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Write `data` to `path`, which then holds either its former content or all of `data`."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary.write_bytes(data)
+    sync(temporary)
+    temporary.replace(path)
+    sync(path.parent)
+
+
+def sync(path: Path) -> None:
+    """Wait until the file, or the names in the folder, `path` are on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        if _FULL_SYNC is None:
+            os.fsync(descriptor)
+        else:
+            fcntl.fcntl(descriptor, _FULL_SYNC)
+    finally:
+        os.close(descriptor)

