@@ -1,0 +1,148 @@
+"""The figures beside an answer: the live ones while it is written, the final ones under it."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mtplx_engine.stats import DecodeStats
+
+WINDOW_S = 3.0
+ENOUGH_S = 0.5
+ENOUGH_TOKENS = 8
+MEASURING = "measuring…"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the live chip shows.
+
+    Attributes:
+        tokens_per_second: Decode speed over the window.
+        per_step: Mean acceptance length, 1 + A / V; None for plain decoding.
+        acceptance: A / D, 0..1; None for plain decoding.
+    """
+
+    tokens_per_second: float
+    per_step: float | None = None
+    acceptance: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    at_s: float
+    tokens: int
+    drafted: int
+    accepted: int
+
+
+class LiveMeter:
+    """Decode speed and acceptance over the last `WINDOW_S` seconds, in tokens and not in chunks.
+
+    The oldest step of the window only marks its beginning: its tokens came before the time that is measured,
+    which keeps prefill out of the speed. Where so little comes that the window would hold fewer than
+    `ENOUGH_TOKENS`, it reaches further back.
+    """
+
+    def __init__(self) -> None:
+        self._steps: deque[_Step] = deque()
+        self._tokens = 0  # of all steps but the oldest
+
+    def add(self, *, at_s: float, tokens: int, drafted: int, accepted: int) -> None:
+        """Count one decode cycle.
+
+        Args:
+            at_s: When its tokens came, in seconds since the request.
+            tokens: How many tokens it emitted.
+            drafted: Draft tokens that it verified, 0 for a plain step.
+            accepted: How many of them were accepted and emitted.
+        """
+        if self._steps:
+            self._tokens += tokens
+        self._steps.append(_Step(at_s, tokens, drafted, accepted))
+        while len(self._steps) > 2 and self._enough_without_oldest():
+            self._steps.popleft()
+            self._tokens -= self._steps[0].tokens
+
+    def reading(self) -> Reading | None:
+        """Return the figures, or None while there is too little to tell."""
+        if len(self._steps) < 2:
+            return None
+        span = self._steps[-1].at_s - self._steps[0].at_s
+        if span < ENOUGH_S or self._tokens < ENOUGH_TOKENS:
+            return None
+        counted = list(self._steps)[1:]
+        verify_steps = sum(1 for step in counted if step.drafted)
+        if not verify_steps:
+            return Reading(self._tokens / span)
+        accepted = sum(step.accepted for step in counted)
+        drafted = sum(step.drafted for step in counted)
+        return Reading(self._tokens / span, 1 + accepted / verify_steps, accepted / drafted)
+
+    def _enough_without_oldest(self) -> bool:
+        second, last = self._steps[1], self._steps[-1]
+        return last.at_s - second.at_s >= WINDOW_S and self._tokens - second.tokens >= ENOUGH_TOKENS
+
+
+def live_text(reading: Reading | None) -> str:
+    """Return the chip's text, as in "42 tok/s · 2.6 per step · 71 %"."""
+    if reading is None:
+        return MEASURING
+    return " · ".join(_rates(reading.tokens_per_second, reading.per_step, reading.acceptance))
+
+
+def final_text(stats: DecodeStats) -> str:
+    """Return the line under a finished answer, as in "41 tok/s · 2.6 per step · 71 % · 212 tokens"."""
+    parts = _rates(stats.decode_tps, stats.mean_acceptance_length, stats.acceptance_rate)
+    if stats.emitted:
+        parts.append("1 token" if stats.emitted == 1 else f"{stats.emitted:,} tokens")
+    return " · ".join(parts)
+
+
+def live_tooltip(reading: Reading | None) -> str:
+    """Return what each figure of the chip means."""
+    if reading is None:
+        return "The speed shows after half a second and eight tokens."
+    lines = [f"tok/s: tokens per second over the last {WINDOW_S:.0f} seconds of writing."]
+    return "\n".join(lines + _draft_lines(reading.per_step))
+
+
+def final_tooltip(stats: DecodeStats) -> str:
+    """Return what each figure under an answer means, and how long its first word took."""
+    lines = []
+    if stats.decode_tps is not None:
+        lines.append("tok/s: tokens per second while writing, reading the question not counted.")
+    lines += _draft_lines(stats.mean_acceptance_length)
+    if stats.ttft_s is not None:
+        reused = f", {stats.cached_tokens:,} of them reused" if stats.cached_tokens else ""
+        lines.append(
+            f"First word after {stats.ttft_s:.1f} s; question of {stats.prompt_tokens:,} tokens{reused}."
+        )
+    return "\n".join(lines)
+
+
+def _draft_lines(per_step: float | None) -> list[str]:
+    if per_step is None:
+        return ["Plain decoding: the model drafts nothing ahead."]
+    return [
+        "per step: tokens that one step of the model yields on average, the kept drafted ones and one more.",
+        "%: how many of the drafted tokens the model kept.",
+    ]
+
+
+def _rates(tokens_per_second: float | None, per_step: float | None, acceptance: float | None) -> list[str]:
+    parts = []
+    if tokens_per_second is not None:
+        parts.append(f"{_speed(tokens_per_second)} tok/s")
+    if per_step is not None and acceptance is not None:
+        parts += [f"{per_step:.1f} per step", f"{acceptance:.0%}".replace("%", " %")]
+    return parts
+
+
+def _speed(tokens_per_second: float) -> str:
+    # Two digits that mean something: a slow model is never "0.0".
+    if tokens_per_second >= 9.95:
+        return f"{tokens_per_second:,.0f}"
+    return f"{tokens_per_second:.1f}" if tokens_per_second >= 0.95 else f"{tokens_per_second:.2g}"

@@ -1,0 +1,126 @@
+"""Every colour of the program: one palette for light and one for dark."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtGui import QColor
+
+
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """Every colour of the program, as "#RRGGBB".
+
+    Attributes:
+        window: Behind the transcript.
+        sidebar: Behind the list of chats.
+        raised: The composer and cards, outlined with `border`.
+        bubble: The person's own messages.
+        code: Behind code.
+        text: What is read; `secondary` and `tertiary` are quieter.
+        accent: Buttons, links, focus; `on_accent` is legible on it.
+        faster: A gain, always with a word beside it; `slower` a loss, `warning` a doubt.
+        toast: A short notice that floats above everything, with `toast_text` and `toast_action` on it.
+        hover: `text` mixed faintly into what lies below; `selected` a little more.
+    """
+
+    dark: bool
+    window: str
+    sidebar: str
+    raised: str
+    border: str
+    bubble: str
+    code: str
+    text: str
+    secondary: str
+    tertiary: str
+    accent: str
+    on_accent: str
+    faster: str
+    slower: str
+    warning: str
+    toast: str
+    toast_text: str
+    toast_action: str
+    accepted_alpha: float
+    hover_alpha: float
+    selected_alpha: float
+
+    @property
+    def hover(self) -> QColor:
+        """Laid over whatever the pointer is on."""
+        return tint(self.text, self.hover_alpha)
+
+    @property
+    def selected(self) -> QColor:
+        """Laid over the chosen row, and over a pressed button."""
+        return tint(self.text, self.selected_alpha)
+
+    @property
+    def accepted(self) -> QColor:
+        """Laid behind tokens that were drafted and accepted, and behind selected text."""
+        return tint(self.accent, self.accepted_alpha)
+
+
+LIGHT = Palette(
+    dark=False,
+    window="#FFFFFF",
+    sidebar="#F5F5F7",
+    raised="#FFFFFF",
+    border="#E3E3E8",
+    bubble="#EEF0F4",
+    code="#F6F6F8",
+    text="#1D1D1F",
+    secondary="#5F5F66",
+    tertiary="#686870",
+    accent="#0A66D6",
+    on_accent="#FFFFFF",
+    faster="#187A3D",
+    slower="#B3401E",
+    warning="#8A5A00",
+    toast="#2C2C2E",
+    toast_text="#F2F2F5",
+    toast_action="#8FC1FF",
+    accepted_alpha=0.12,
+    hover_alpha=0.045,
+    selected_alpha=0.085,
+)
+DARK = Palette(
+    dark=True,
+    window="#1E1E1F",
+    sidebar="#252527",
+    raised="#2C2C2E",
+    border="#3A3A3D",
+    bubble="#323237",
+    code="#262629",
+    text="#F2F2F5",
+    secondary="#ABABB3",
+    tertiary="#9D9DA5",
+    accent="#4C9DFF",
+    on_accent="#0B1A2B",
+    faster="#4CC27A",
+    slower="#FF8A66",
+    warning="#F0B44C",
+    toast="#3F3F44",
+    toast_text="#F2F2F5",
+    toast_action="#8FC1FF",
+    accepted_alpha=0.22,
+    hover_alpha=0.055,
+    selected_alpha=0.10,
+)
+
+
+def tint(color: str, alpha: float) -> QColor:
+    """Return `color` with an opacity of `alpha`, 0..1."""
+    tinted = QColor(color)
+    tinted.setAlphaF(alpha)
+    return tinted
+
+
+def over(top: QColor, below: str) -> str:
+    """Return the opaque colour that `top` gives when it is laid over `below`."""
+    base, alpha = QColor(below), top.alphaF()
+    pairs = ((top.red(), base.red()), (top.green(), base.green()), (top.blue(), base.blue()))
+    return "#{:02X}{:02X}{:02X}".format(
+        *(round(alpha * upper + (1 - alpha) * lower) for upper, lower in pairs)
+    )

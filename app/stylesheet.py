@@ -1,0 +1,121 @@
+"""The Qt style sheet, written from a palette. What it cannot say is painted by the widgets themselves."""
+
+from __future__ import annotations
+
+from string import Template
+from typing import TYPE_CHECKING
+
+from app.palette import Palette, over, tint
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QColor
+
+_TEMPLATE = Template("""
+QWidget#chatPane, QWidget#transcriptPage, QStackedWidget#pages { background: $window; }
+QScrollArea, QScrollArea > QWidget > QWidget { background: transparent; border: none; }
+QWidget#sidebar { background: $sidebar; }
+QListView#chats { background: transparent; border: none; outline: none; }
+
+QLabel { color: $text; background: transparent; }
+QLabel[tone="secondary"] { color: $secondary; }
+QLabel[tone="tertiary"] { color: $tertiary; }
+
+QFrame#composer { background: $raised; border: 1px solid $border; border-radius: 12px; }
+QFrame#composer[focused="true"] { border-color: $focus_border; }
+QPlainTextEdit#message { background: transparent; border: none; color: $text;
+    selection-background-color: $accepted; selection-color: $text; }
+QFrame#card { background: $raised; border: 1px solid $border; border-radius: 12px; }
+QFrame#toast { background: $toast; border-radius: 8px; }
+QFrame#toast QLabel { color: $toast_text; }
+QFrame#toast QPushButton { color: $toast_action; background: transparent; border: 1px solid transparent;
+    border-radius: 6px; padding: 3px 8px; }
+QFrame#toast QPushButton:hover { background: $toast_hover; }
+QFrame#toast QPushButton:focus { border-color: $toast_action; }
+
+QPushButton { color: $text; background: $raised; border: 1px solid $border; border-radius: 8px;
+    padding: 5px 12px; min-height: 18px; }
+QPushButton:hover { background: $hover_on_raised; }
+QPushButton:pressed { background: $selected_on_raised; }
+QPushButton:focus { border-color: $accent; }
+QPushButton:disabled { color: $tertiary; }
+QPushButton:default, QPushButton[primary="true"] { color: $on_accent; background: $accent;
+    border-color: $accent; }
+QPushButton:default:hover, QPushButton[primary="true"]:hover { background: $accent_hover; }
+QPushButton:default:focus, QPushButton[primary="true"]:focus { border-color: $text; }
+
+QPushButton#quiet { background: transparent; border: 1px solid transparent; text-align: left;
+    padding: 5px 8px; }
+QPushButton#quiet:hover { background: $hover; }
+QPushButton#quiet:pressed { background: $selected; }
+QPushButton#quiet:focus { border-color: $accent; }
+QPushButton#quiet::menu-indicator { image: none; width: 0; }
+
+QPushButton#sample { background: transparent; border: 1px solid $border; border-radius: 12px;
+    padding: 11px 16px; text-align: left; }
+QPushButton#sample:hover { background: $hover; }
+QPushButton#sample:pressed { background: $selected; }
+QPushButton#sample:focus { border-color: $accent; }
+
+QPushButton#latest { border-radius: 15px; padding: 5px 14px 5px 10px; min-height: 18px; font-size: 12px; }
+
+QToolButton { background: transparent; border: 1px solid transparent; border-radius: 8px; padding: 0; }
+QToolButton:hover { background: $hover; }
+QToolButton:pressed { background: $selected; }
+QToolButton:focus { border-color: $accent; }
+QToolButton#send { background: $accent; border-radius: 16px; }
+QToolButton#send:hover { background: $accent_hover; }
+QToolButton#send:disabled { background: $idle; }
+QToolButton#send:focus { border: 2px solid $text; }
+QToolButton#send[stopping="true"] { background: $text; }
+QToolButton#send[stopping="true"]:hover { background: $secondary; }
+
+QScrollBar:vertical { background: transparent; width: 12px; margin: 0; }
+QScrollBar::handle:vertical { background: $handle; border-radius: 3px; min-height: 32px;
+    margin: 2px 3px 2px 3px; }
+QScrollBar::handle:vertical:hover { background: $handle_hover; }
+QScrollBar::add-line, QScrollBar::sub-line { height: 0; width: 0; }
+QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
+
+QMenuBar { background: $sidebar; color: $text; border: none; padding: 2px 4px; }
+QMenuBar::item { background: transparent; padding: 4px 8px; border-radius: 6px; }
+QMenuBar::item:selected { background: $selected; }
+QMenu { background: $raised; color: $text; border: 1px solid $border; padding: 4px; }
+QMenu::item { padding: 5px 20px 5px 12px; border-radius: 5px; }
+QMenu::item:selected { background: $accent; color: $on_accent; }
+QMenu::item:disabled { color: $tertiary; background: transparent; }
+QMenu::separator { height: 1px; background: $border; margin: 4px 8px; }
+QToolTip { background: $raised; color: $text; border: 1px solid $border; padding: 6px 8px; }
+""")
+
+
+def stylesheet(palette: Palette) -> str:
+    """Return the program's style sheet in the colours of `palette`."""
+    return _TEMPLATE.substitute(
+        window=palette.window,
+        sidebar=palette.sidebar,
+        raised=palette.raised,
+        border=palette.border,
+        text=palette.text,
+        secondary=palette.secondary,
+        tertiary=palette.tertiary,
+        accent=palette.accent,
+        on_accent=palette.on_accent,
+        accepted=_rgba(palette.accepted),
+        hover=_rgba(palette.hover),
+        selected=_rgba(palette.selected),
+        hover_on_raised=over(palette.hover, palette.raised),
+        selected_on_raised=over(palette.selected, palette.raised),
+        accent_hover=over(palette.hover, palette.accent),
+        focus_border=over(tint(palette.accent, 0.55), palette.border),
+        idle=over(palette.selected, palette.raised),
+        handle=_rgba(tint(palette.text, 0.18)),
+        handle_hover=_rgba(tint(palette.text, 0.32)),
+        toast=palette.toast,
+        toast_text=palette.toast_text,
+        toast_action=palette.toast_action,
+        toast_hover=_rgba(tint(palette.toast_text, 0.1)),
+    )
+
+
+def _rgba(color: QColor) -> str:
+    return f"rgba({color.red()}, {color.green()}, {color.blue()}, {color.alphaF():.3f})"

@@ -1,0 +1,128 @@
+"""The look as Qt gets it: the palette in use, the fonts, the icons and the measures."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QPalette
+from PySide6.QtWidgets import QApplication, QStyleFactory
+
+from app.icons import IconSet
+from app.palette import DARK, LIGHT, Palette
+from app.stylesheet import stylesheet
+from mtplx_engine import paths
+
+SPACE_XS, SPACE_S, SPACE_M, SPACE_L, SPACE_XL, SPACE_XXL = 4, 8, 12, 16, 24, 32
+RADIUS, CARD_RADIUS = 8, 12
+COLUMN_WIDTH = 720
+TEXT_PX, SMALL_PX, CODE_PX = 14, 12, 13
+
+
+@dataclass(frozen=True, slots=True)
+class FontFamilies:
+    """The family for text and the family for code."""
+
+    text: str
+    code: str
+
+
+def load_fonts() -> FontFamilies:
+    """Return the system's own fonts on a Mac; elsewhere the bundled ones, the same on every machine."""
+    if sys.platform == "darwin":
+        system = QFontDatabase.SystemFont
+        general, fixed = (
+            QFontDatabase.systemFont(system.GeneralFont),
+            QFontDatabase.systemFont(system.FixedFont),
+        )
+        return FontFamilies(general.family(), fixed.family())
+    for path in sorted((paths.resources() / "fonts").glob("*.[ot]tf")):
+        QFontDatabase.addApplicationFont(str(path))
+    return FontFamilies("Inter", "JetBrains Mono")
+
+
+class Theme(QObject):
+    """The palette in use, applied to the whole program; follows the system's light or dark setting.
+
+    Attributes:
+        palette: The colours in use.
+        fonts: The families in use.
+        icons: The line icons, tinted on request.
+
+    Signals:
+        changed: The colours are other ones now; what paints with them does so again.
+    """
+
+    changed = Signal()
+
+    def __init__(self, app: QApplication) -> None:
+        super().__init__(app)
+        self._app = app
+        self.fonts = load_fonts()
+        self.icons = IconSet()
+        self.palette = LIGHT
+        app.setStyle(QStyleFactory.create("Fusion"))
+        app.setFont(self.font(TEXT_PX))
+        hints = QGuiApplication.styleHints()
+        hints.colorSchemeChanged.connect(self.follow)
+        self.follow(hints.colorScheme())
+
+    def follow(self, scheme: Qt.ColorScheme) -> None:
+        """Use the palette that fits the system's `scheme`."""
+        self.use(DARK if scheme == Qt.ColorScheme.Dark else LIGHT)
+
+    def use(self, palette: Palette) -> None:
+        """Paint everything in `palette` from now on."""
+        self.palette = palette
+        self._app.setPalette(qt_palette(palette))
+        self._app.setStyleSheet(stylesheet(palette))
+        self.changed.emit()
+
+    def font(self, pixels: int, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
+        """Return the text font in a size and weight."""
+        font = QFont(self.fonts.text)
+        font.setPixelSize(pixels)
+        font.setWeight(weight)
+        return font
+
+    def figures_font(self, pixels: int) -> QFont:
+        """Return the text font with digits of one width, so that running figures do not jitter."""
+        font = self.font(pixels)
+        font.setFeature(QFont.Tag("tnum"), 1)
+        return font
+
+
+def qt_palette(palette: Palette) -> QPalette:
+    """Return the palette for what Fusion paints itself: menus, tooltips, selections, dialogs."""
+    role = QPalette.ColorRole
+    result = QPalette()
+    colors = {
+        role.Window: palette.window,
+        role.Base: palette.window,
+        role.AlternateBase: palette.sidebar,
+        role.WindowText: palette.text,
+        role.Text: palette.text,
+        role.ButtonText: palette.text,
+        role.BrightText: palette.text,
+        role.Button: palette.raised,
+        role.ToolTipBase: palette.raised,
+        role.ToolTipText: palette.text,
+        role.Highlight: palette.accent,
+        role.HighlightedText: palette.on_accent,
+        role.Link: palette.accent,
+        role.LinkVisited: palette.accent,
+        role.PlaceholderText: palette.tertiary,
+        role.Light: palette.raised,
+        role.Midlight: palette.border,
+        role.Mid: palette.border,
+        role.Dark: palette.border,
+        role.Shadow: palette.border,
+        role.Accent: palette.accent,
+    }
+    for color_role, color in colors.items():
+        result.setColor(color_role, QColor(color))
+    disabled = QPalette.ColorGroup.Disabled
+    for color_role in (role.WindowText, role.Text, role.ButtonText):
+        result.setColor(disabled, color_role, QColor(palette.tertiary))
+    return result

@@ -1,0 +1,120 @@
+"""The figures: tokens and not chunks, prefill never counted, and nothing claimed before there is enough."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.chat.meters import MEASURING, LiveMeter, Reading, final_text, final_tooltip, live_text, live_tooltip
+from mtplx_engine.stats import DecodeStats
+
+
+def feed(meter, steps):
+    for at_s, tokens, drafted, accepted in steps:
+        meter.add(at_s=at_s, tokens=tokens, drafted=drafted, accepted=accepted)
+
+
+def test_chunks_of_several_tokens_after_a_long_prefill():
+    # 120 tokens in 40 chunks over 2.0 s after 3.0 s of prefill: not 20 (chunks), not 24 (with prefill).
+    meter = LiveMeter()
+    feed(meter, [(3.0 + i * 2.0 / 39, 3, 2, 2) for i in range(40)])
+    reading = meter.reading()
+    assert reading.tokens_per_second == pytest.approx(60, rel=0.05)
+    assert reading.per_step == pytest.approx(3.0)
+    assert reading.acceptance == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [],
+        [(3.0, 200, 0, 0)],  # one event says nothing about speed, however many tokens it holds
+        [(0.0, 1, 0, 0), (0.4, 30, 2, 2)],  # below half a second
+        [(0.0, 1, 0, 0), (0.8, 7, 0, 0)],  # below eight tokens
+        [(1.0, 9, 0, 0), (1.0, 9, 0, 0)],  # no time between them
+    ],
+)
+def test_measuring_until_there_is_enough(steps):
+    meter = LiveMeter()
+    feed(meter, steps)
+    assert meter.reading() is None
+    assert live_text(meter.reading()) == MEASURING
+
+
+def test_window_forgets_the_slow_beginning():
+    meter = LiveMeter()
+    feed(meter, [(i * 1.0, 1, 0, 0) for i in range(20)])
+    feed(meter, [(19 + i * 0.1, 5, 0, 0) for i in range(1, 41)])
+    assert meter.reading().tokens_per_second == pytest.approx(50, rel=0.02)
+
+
+def test_slow_model_is_measured_over_a_longer_window():
+    meter = LiveMeter()
+    feed(meter, [(i * 2.0, 1, 0, 0) for i in range(12)])
+    assert meter.reading().tokens_per_second == pytest.approx(0.5)
+    assert live_text(meter.reading()) == "0.5 tok/s"
+
+
+def test_plain_decoding_shows_speed_only():
+    meter = LiveMeter()
+    feed(meter, [(i * 0.05, 1, 0, 0) for i in range(40)])
+    assert live_text(meter.reading()) == "20 tok/s"
+    assert "per step:" not in live_tooltip(meter.reading())
+
+
+def test_live_text_reads_like_the_design():
+    reading = Reading(42.4, 2.61, 0.713)
+    assert live_text(reading) == "42 tok/s · 2.6 per step · 71 %"
+    for word in ("tok/s:", "per step:", "%:"):
+        assert word in live_tooltip(reading)
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(0.001, 0.5), st.integers(0, 8), st.integers(0, 8)), min_size=2, max_size=200
+    ),
+)
+def test_figures_stay_within_what_was_counted(gaps):
+    meter, at_s = LiveMeter(), 3.0
+    for gap, drafted, accepted in gaps:
+        at_s += gap
+        kept = min(drafted, accepted)
+        meter.add(at_s=at_s, tokens=1 + kept, drafted=drafted, accepted=kept)
+    reading = meter.reading()
+    if reading is not None:
+        assert 0 < reading.tokens_per_second <= 9.001 / min(gap for gap, _, _ in gaps)
+        if reading.per_step is not None:
+            assert 1 <= reading.per_step <= 9
+            assert 0 <= reading.acceptance <= 1
+
+
+def test_final_line():
+    stats = DecodeStats(
+        prompt_tokens=400,
+        cached_tokens=380,
+        emitted=212,
+        verify_steps=80,
+        drafted=160,
+        accepted=128,
+        ttft_s=0.84,
+        decode_s=5.0,
+        decode_tokens=205,
+    )
+    assert final_text(stats) == "41 tok/s · 2.6 per step · 80 % · 212 tokens"
+    assert "First word after 0.8 s; question of 400 tokens, 380 of them reused." in final_tooltip(stats)
+
+
+@pytest.mark.parametrize(
+    ("stats", "line"),
+    [
+        (DecodeStats(), ""),
+        (DecodeStats(emitted=1), "1 token"),
+        (
+            DecodeStats(emitted=1200, decode_s=10.0, decode_tokens=1199, plain_steps=1199),
+            "120 tok/s · 1,200 tokens",
+        ),
+    ],
+)
+def test_final_line_claims_nothing_that_was_not_measured(stats, line):
+    assert final_text(stats) == line
