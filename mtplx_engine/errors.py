@@ -17,6 +17,7 @@ class ErrorKind(StrEnum):
     UNSUPPORTED = "unsupported"  # a sound model of an architecture that is not on our list
     DOWNLOAD = "download"  # fetching failed; trying again may help
     NO_MODEL = "no_model"  # nothing is loaded
+    STORAGE = "storage"  # the chats could not be read or written
     ENGINE_LOST = "engine_lost"  # the engine process ended or stopped answering
     INTERNAL = "internal"  # a fault of ours, or of a library below us
 

@@ -207,7 +207,7 @@ def decode(line: bytes) -> Message:
     try:
         body = json.loads(line)
         cls = _TYPES[body.pop("type")]
-        return typing.cast("Message", _build(cls, body))
+        return typing.cast("Message", build(cls, body))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise EngineError(
             ErrorKind.INTERNAL,
@@ -221,19 +221,23 @@ def _hints(cls: type) -> dict[str, Any]:
     return typing.get_type_hints(cls)
 
 
-def _build(hint: Any, value: Any) -> Any:
-    """Make a value of type `hint` from parsed JSON, strictly."""
+def build(hint: Any, value: Any) -> Any:
+    """Make a value of type `hint` from parsed JSON, strictly; fields that are missing get their defaults.
+
+    Raises:
+        ValueError, TypeError, AttributeError: The JSON is not of that type.
+    """
     if dataclasses.is_dataclass(hint):
         hints = _hints(typing.cast("type", hint))
         unknown = value.keys() - hints.keys()
         if unknown:
             raise ValueError(f"unknown fields {sorted(unknown)}")
-        return typing.cast("type", hint)(**{name: _build(hints[name], item) for name, item in value.items()})
+        return typing.cast("type", hint)(**{name: build(hints[name], item) for name, item in value.items()})
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin is tuple:
         if len(args) == 2 and args[1] is Ellipsis:
-            return tuple(_build(args[0], item) for item in value)
-        return tuple(_build(arg, item) for arg, item in zip(args, value, strict=True))
+            return tuple(build(args[0], item) for item in value)
+        return tuple(build(arg, item) for arg, item in zip(args, value, strict=True))
     if origin in (types.UnionType, typing.Union):
         return _build_union(args, value)
     if origin is typing.Literal:
@@ -248,7 +252,7 @@ def _build(hint: Any, value: Any) -> Any:
 def _build_union(args: tuple[Any, ...], value: Any) -> Any:
     for arg in args:
         try:
-            return _build(arg, value)
+            return build(arg, value)
         except (ValueError, TypeError):
             continue
     raise ValueError(f"{value!r} fits none of {args}")
