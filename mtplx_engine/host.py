@@ -1,0 +1,248 @@
+"""The engine process: `python -I -m mtplx_engine.host FD LOG_DIR`, started and owned by `EngineClient`.
+
+The main thread reads commands and sends the heartbeat; one engine thread does all mlx work, whose streams
+belong to the thread that made them. The process ends with the app, even in the middle of a forward.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import importlib.metadata
+import logging
+import logging.handlers
+import os
+import socket
+import sys
+import threading
+import time
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from mtplx_engine.channel import Channel
+from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind
+from mtplx_engine.line import Job, Line
+from mtplx_engine.protocol import (
+    Cancel,
+    Failed,
+    Finished,
+    Generate,
+    Heartbeat,
+    Hello,
+    Load,
+    Loaded,
+    LoadProgress,
+    Message,
+    ModelInfo,
+    PrefillProgress,
+    Shutdown,
+    Tokens,
+    Unload,
+    Unloaded,
+)
+from mtplx_engine.stats import DecodeStats, FinishReason
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+EXIT_FAULT = 70  # the engine is in an unknown state: the app starts a fresh one
+
+_HEARTBEAT_S = 1.0
+_GRACE_S = 0.7  # for a forward that is under way when the process is to end
+_FLUSH_S = 1.0
+
+log = logging.getLogger("mtplx.host")
+
+
+class Engine(Protocol):
+    """What the host needs of an engine; all calls come from one thread."""
+
+    def load(
+        self, model: str, data_dir: Path, report: Callable[[float, str], None], cancelled: threading.Event
+    ) -> ModelInfo:
+        """Load a model; returns or raises soon after `cancelled` is set. Raises EngineError."""
+
+    def generate(
+        self, request: Generate, cancelled: threading.Event
+    ) -> Iterator[PrefillProgress | Tokens | Finished]:
+        """Yield the events of one answer, Finished as the last. Raises EngineError."""
+
+    def unload(self) -> None:
+        """Drop the model, if any."""
+
+
+class Host:
+    """Connects a channel to an engine.
+
+    Args:
+        channel: The way to the app.
+        make_engine: Called once, on the engine thread, since making an engine imports mlx.
+    """
+
+    def __init__(self, channel: Channel, make_engine: Callable[[], Engine]) -> None:
+        self._channel = channel
+        self._make_engine = make_engine
+        self._engine: Engine | None = None
+        self._line = Line()
+        self._load_error: ErrorInfo | None = None
+        self._fault = False
+
+    def run(self) -> int:
+        """Serve until Shutdown, the end of the app or a fault; return the exit status of the process.
+
+        The engine thread may still be busy afterwards: the caller ends the process.
+        """
+        worker = threading.Thread(target=self._work, name="engine", daemon=True)
+        worker.start()
+        self._channel.send(Hello(os.getpid(), importlib.metadata.version("mtplx")))
+        try:
+            self._serve()
+        except EOFError:
+            log.info("no more commands")
+        except EngineError as error:
+            log.warning("%s %s", error.info.message, error.info.details)
+            self._fault = True
+        self._line.close()
+        worker.join(_GRACE_S)
+        self._channel.close(_FLUSH_S)
+        return EXIT_FAULT if self._fault else 0
+
+    # ------------------------------------------------------------ main thread
+
+    def _serve(self) -> None:
+        beat_at = time.monotonic()
+        while True:
+            if time.monotonic() >= beat_at:
+                self._channel.send(Heartbeat())
+                beat_at = time.monotonic() + _HEARTBEAT_S
+            message = self._channel.receive(beat_at - time.monotonic())
+            if isinstance(message, Shutdown):
+                return
+            if message is not None:
+                self._accept(message)
+
+    def _accept(self, message: Message) -> None:
+        log.info("command %s", type(message).__name__)
+        if isinstance(message, Load):
+            ended = self._line.add_load(message)
+        elif isinstance(message, Unload):
+            ended = self._line.add_unload(message)
+        elif isinstance(message, Cancel):
+            job = self._line.cancel(message.generation)
+            ended = [job] if job else []
+        elif isinstance(message, Generate):
+            self._line.add(message)
+            ended = []
+        else:
+            raise EngineError(ErrorKind.INTERNAL, "The app sent an event.", type(message).__name__)
+        for job in ended:
+            self._report_cancelled(job)
+
+    def _report_cancelled(self, job: Job) -> None:
+        """Answer a job that was cancelled before its turn came."""
+        if isinstance(job.command, Generate):
+            stats = DecodeStats(depth=str(job.command.sampler.speculative_depth))
+            self._channel.send(Finished(job.command.generation, FinishReason.CANCELLED, stats))
+        else:
+            self._channel.send(Unloaded())
+
+    # ------------------------------------------------------------ engine thread
+
+    def _work(self) -> None:
+        while not self._fault and (job := self._line.take()) is not None:
+            started = time.monotonic()
+            try:
+                self._do(job)
+            except EngineError as error:
+                self._fail(job, error.info)
+            except BaseException as error:  # noqa: BLE001 - a panic of the tokenizer is no Exception
+                self._fault = True
+                self._fail(job, _unexpected(error))
+            log.info("%s took %.3f s", type(job.command).__name__, time.monotonic() - started)
+        if self._fault:
+            self._channel.stop_receiving()
+
+    def _do(self, job: Job) -> None:
+        if self._engine is None:
+            self._engine = self._make_engine()
+        command = job.command
+        if isinstance(command, Load):
+            self._load(self._engine, command, job.cancelled)
+        elif isinstance(command, Generate):
+            if self._load_error:
+                raise EngineError(self._load_error.kind, self._load_error.message, self._load_error.details)
+            for event in self._engine.generate(command, job.cancelled):
+                self._channel.send(event)
+        else:
+            self._engine.unload()
+            self._load_error = None
+            self._channel.send(Unloaded())
+
+    def _load(self, engine: Engine, command: Load, cancelled: threading.Event) -> None:
+        self._load_error = None
+        info = engine.load(command.model, Path(command.data_dir), self._report_progress, cancelled)
+        if cancelled.is_set():
+            engine.unload()
+            self._channel.send(Unloaded())
+        else:
+            log.info("loaded in %.1f s on %s", info.load_s, info.backend)
+            self._channel.send(Loaded(info))
+
+    def _report_progress(self, fraction: float, phase: str) -> None:
+        self._channel.send(LoadProgress(fraction, phase))
+
+    def _fail(self, job: Job, error: ErrorInfo) -> None:
+        log.warning("%s failed: %s\n%s", type(job.command).__name__, error.kind, error.details)
+        if isinstance(job.command, Generate):
+            self._channel.send(Failed(error, job.command.generation))
+        elif job.cancelled.is_set() and not self._fault:
+            self._channel.send(Unloaded())
+        else:
+            self._load_error = error
+            self._channel.send(Failed(error))
+
+
+def _unexpected(error: BaseException) -> ErrorInfo:
+    """Describe a failure that nobody foresaw; without a message that could quote a prompt."""
+    place = "".join(traceback.format_tb(error.__traceback__))
+    # These come from mlx and the system, and speak of memory, devices and files.
+    words = f": {error}" if isinstance(error, RuntimeError | OSError | MemoryError | ImportError) else ""
+    return ErrorInfo(
+        ErrorKind.INTERNAL,
+        "The engine had a fault and starts afresh. Try again; if it happens each time, choose another model.",
+        f"{place}{type(error).__name__}{words}",
+    )
+
+
+def _start_log(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    handler = logging.handlers.RotatingFileHandler(
+        folder / "engine.log", maxBytes=1_000_000, backupCount=3, encoding="utf-8"
+    )
+    logging.basicConfig(
+        level=logging.INFO, handlers=[handler], format="%(asctime)s %(process)d %(levelname)s %(message)s"
+    )
+    faulthandler.enable()
+
+
+def serve(argv: Sequence[str], make_engine: Callable[[], Engine]) -> None:
+    """Be an engine process; `argv` is FD and LOG_DIR. Never returns."""
+    descriptor, folder = argv
+    _start_log(Path(folder))
+    status = Host(Channel(socket.socket(fileno=int(descriptor))), make_engine).run()
+    logging.shutdown()
+    # The engine thread may be in a forward that nothing can interrupt.
+    os._exit(status)
+
+
+def _make_mlx_engine() -> Engine:
+    from mtplx_engine import backend
+
+    backend.prepare()
+    from mtplx_engine.engine import Engine as MlxEngine
+
+    return MlxEngine()
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1:], _make_mlx_engine)

@@ -1,0 +1,92 @@
+"""The line of commands that wait for the engine thread."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from dataclasses import dataclass, field
+
+from mtplx_engine.protocol import Generate, Load, Unload
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Job:
+    """A command for the engine thread, and the event that tells it to stop working on it."""
+
+    command: Load | Generate | Unload
+    cancelled: threading.Event = field(default_factory=threading.Event)
+
+
+class Line:
+    """Jobs in order of arrival, and the current one. One thread adds and cancels, another takes."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._waiting: deque[Job] = deque()
+        self._current: Job | None = None
+        self._closed = False
+
+    def take(self) -> Job | None:
+        """Wait for the next job and make it the current one; None once the line is closed."""
+        with self._changed:
+            self._current = None
+            self._changed.wait_for(lambda: self._waiting or self._closed)
+            if not self._closed:
+                self._current = self._waiting.popleft()
+            return self._current
+
+    def add(self, command: Generate) -> None:
+        """Put an answer at the end of the line."""
+        with self._changed:
+            self._waiting.append(Job(command))
+            self._changed.notify()
+
+    def add_load(self, command: Load) -> list[Job]:
+        """Put a load in line, in the place of one that has not finished; return the jobs that it ends.
+
+        The answers that wait for the replaced model are then given by the new one.
+        """
+        with self._changed:
+            loading = self._current is not None and isinstance(self._current.command, Load)
+            places = [n for n, job in enumerate(self._waiting) if isinstance(job.command, Load)]
+            place = 0 if loading else min(places, default=len(self._waiting))
+            ended = self._end_loads()
+            self._waiting.insert(place, Job(command))
+            self._changed.notify()
+            return ended
+
+    def add_unload(self, command: Unload) -> list[Job]:
+        """Put an unload at the end and end every unfinished load; return the jobs that it ends."""
+        with self._changed:
+            ended = self._end_loads()
+            self._waiting.append(Job(command))
+            self._changed.notify()
+            return ended
+
+    def cancel(self, generation: int) -> Job | None:
+        """Cancel an answer; return its job when it was still waiting, which ends it."""
+        with self._changed:
+            for job in [*self._waiting, self._current]:
+                if job and isinstance(job.command, Generate) and job.command.generation == generation:
+                    job.cancelled.set()
+                    if job is not self._current:
+                        self._waiting.remove(job)
+                        return job
+            return None
+
+    def close(self) -> None:
+        """Cancel everything; `take` returns None from now on."""
+        with self._changed:
+            self._closed = True
+            self._waiting.clear()
+            if self._current:
+                self._current.cancelled.set()
+            self._changed.notify()
+
+    def _end_loads(self) -> list[Job]:
+        if self._current and isinstance(self._current.command, Load):
+            self._current.cancelled.set()
+        ended = [job for job in self._waiting if isinstance(job.command, Load)]
+        for job in ended:
+            self._waiting.remove(job)
+        return ended

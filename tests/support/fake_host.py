@@ -1,0 +1,231 @@
+"""An engine process without a model: the real host around an engine that follows a script.
+
+Tests of the window and of the client start it in place of the real one::
+
+    client = EngineClient(tmp_path, fake_host_command())                       # answers at once
+    client = EngineClient(tmp_path, fake_host_command(Script(load_s=5)))       # loads slowly
+    client = EngineClient(tmp_path, fake_host_command(Script(crash_after=3)))  # dies in its third cycle
+
+It speaks the whole protocol, honours Cancel, `max_tokens` and depth 0, and starts in a tenth of a second.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import json
+import os
+import re
+import signal
+import sys
+import time
+from dataclasses import dataclass
+from itertools import chain, cycle
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mtplx_engine.config import SamplerConfig
+from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.host import serve
+from mtplx_engine.protocol import Finished, Generate, ModelInfo, PrefillProgress, Tokens
+from mtplx_engine.stats import DecodeStats, FinishReason
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable, Iterator
+
+ANSWER = """\
+# Tides
+
+The sea rises and falls **twice a day**, because the Moon pulls harder on the near side of the Earth.
+
+1. *Spring tides* come at full and new moon.
+2. *Neap tides* come in between.
+
+```python
+def height(hours: float) -> float:
+    return 2.0 * math.cos(2 * math.pi * hours / 12.42)
+```
+
+> A day at sea teaches more than a book.
+
+Ask a harbour for `local` times.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """What the fake engine does.
+
+    Attributes:
+        answer: Its answer to everything; `{question}` becomes the last message, `{turns}` their number.
+        cycle_s: Time of one decode cycle.
+        accepted: Accepted draft tokens of the cycles after the first, over and over; drafts are 3 long.
+        load_s: Time to load, in ten steps.
+        load_error: The sentence with which loading fails.
+        prefill_s: Time to prefill, in four steps.
+        answer_error: The sentence with which each answer fails, after its first cycle.
+        panic_after: Raise something that is no Exception after so many cycles, as a Rust panic does.
+        crash_after: End itself with SIGKILL after so many cycles.
+        hang_after: Stop everything, heartbeat included, after so many cycles.
+        deaf_after: Work for a minute without looking at Cancel, after so many cycles.
+        stray: Each answer begins with an event of the generation before, which is over.
+        window: The context window in tokens.
+    """
+
+    answer: str = ANSWER
+    cycle_s: float = 0.004
+    accepted: tuple[int, ...] = (2, 1, 3, 0, 2)
+    load_s: float = 0.0
+    load_error: str = ""
+    prefill_s: float = 0.0
+    answer_error: str = ""
+    panic_after: int | None = None
+    crash_after: int | None = None
+    hang_after: int | None = None
+    deaf_after: int | None = None
+    stray: bool = False
+    window: int = 8192
+
+
+def fake_host_command(script: Script = Script()) -> list[str]:
+    """Return the `command` for `EngineClient` that follows `script`."""
+    return [sys.executable, "-I", __file__, json.dumps(dataclasses.asdict(script))]
+
+
+class Panic(BaseException):
+    """Not an Exception, like the panics of the tokenizer."""
+
+
+class ScriptedEngine:
+    """An `Engine` that needs no mlx and no model."""
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+        self._loaded = False
+
+    def load(
+        self, model: str, data_dir: Path, report: Callable[[float, str], None], cancelled: threading.Event
+    ) -> ModelInfo:
+        self._loaded = False
+        started = time.monotonic()
+        for step in range(10):
+            report(step / 10, "reading weights")
+            if cancelled.wait(self._script.load_s / 10):
+                raise EngineError(ErrorKind.NO_MODEL, "Loading was cancelled.")
+        if self._script.load_error:
+            raise EngineError(ErrorKind.REFUSED, self._script.load_error)
+        self._loaded = True
+        return ModelInfo(
+            name=Path(model).name,
+            path=str(data_dir / "models" / model),
+            context_window=self._script.window,
+            drafter="mtp",
+            drafter_note="",
+            max_depth=3,
+            recommended=SamplerConfig(),
+            backend="scripted",
+            load_s=time.monotonic() - started,
+        )
+
+    def generate(
+        self, request: Generate, cancelled: threading.Event
+    ) -> Iterator[PrefillProgress | Tokens | Finished]:
+        if not self._loaded:
+            raise EngineError(ErrorKind.NO_MODEL, "No model is loaded; choose one first.")
+        started = time.monotonic()
+        prompt = sum(len(_words(message.content)) for message in request.messages)
+        stats = DecodeStats(prompt_tokens=prompt, depth=str(request.sampler.speculative_depth))
+        if self._script.stray:
+            yield Tokens(request.generation - 1, (0,), "stray", 0, 0, 0.0)
+        for step in range(1, 5):
+            if cancelled.wait(self._script.prefill_s / 4):
+                yield Finished(request.generation, FinishReason.CANCELLED, stats)
+                return
+            yield PrefillProgress(request.generation, prompt * step // 4, prompt, 0)
+        yield from self._decode(request, cancelled, started, stats)
+
+    def _decode(
+        self, request: Generate, cancelled: threading.Event, started: float, stats: DecodeStats
+    ) -> Iterator[Tokens | Finished]:
+        answer = self._script.answer.replace("{question}", request.messages[-1].content)
+        words = _words(answer.replace("{turns}", str(len(request.messages))))
+        limit = request.max_tokens or len(words)
+        reason = FinishReason.LENGTH if limit < len(words) else FinishReason.END
+        words = words[:limit]
+        drafting = request.sampler.speculative_depth != 0
+        stats = dataclasses.replace(
+            stats, prefill_s=time.monotonic() - started, ttft_s=time.monotonic() - started
+        )
+        decode_started = time.monotonic()
+        # The first token comes from the prefill.
+        for accepted in chain((0,), cycle(self._script.accepted if drafting else (0,))):
+            if not words:
+                break
+            self._misbehave(stats.verify_steps + stats.plain_steps, request)
+            if cancelled.wait(self._script.cycle_s):
+                reason = FinishReason.CANCELLED
+                break
+            first = stats.emitted == 0
+            emitted, words = words[: accepted + 1], words[accepted + 1 :]
+            drafted = 3 if drafting and not first else 0
+            kept = min(accepted, len(emitted)) if drafted else 0
+            stats = _count(stats, drafted, kept, len(emitted), time.monotonic() - decode_started)
+            yield Tokens(
+                request.generation,
+                tuple(range(stats.emitted - len(emitted), stats.emitted)),
+                "".join(emitted),
+                drafted,
+                kept,
+                time.monotonic() - started,
+            )
+            if first:
+                decode_started = time.monotonic()
+        yield Finished(request.generation, reason, stats)
+
+    def unload(self) -> None:
+        self._loaded = False
+
+    def _misbehave(self, cycles: int, request: Generate) -> None:
+        script = self._script
+        if script.answer_error and cycles == 1:
+            raise EngineError(ErrorKind.NON_FINITE, script.answer_error)
+        if script.panic_after == cycles:
+            raise Panic(request.messages[-1].content)
+        if script.crash_after == cycles:
+            time.sleep(0.05)  # lets the events so far out of the writer's queue
+            os.kill(os.getpid(), signal.SIGKILL)
+        if script.hang_after == cycles:
+            ctypes.PyDLL(None).sleep(60)  # keeps the interpreter's lock, so that no thread runs
+        if script.deaf_after == cycles:
+            time.sleep(60)
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\s*\S+|\s+$", text)
+
+
+def _count(stats: DecodeStats, drafted: int, accepted: int, emitted: int, decode_s: float) -> DecodeStats:
+    """Add a cycle to the figures."""
+    at = (n + (position < accepted) for position, n in enumerate(stats.accepted_at or (0, 0, 0)))
+    return dataclasses.replace(
+        stats,
+        emitted=stats.emitted + emitted,
+        verify_steps=stats.verify_steps + (drafted > 0),
+        plain_steps=stats.plain_steps + (drafted == 0),
+        drafted=stats.drafted + drafted,
+        accepted=stats.accepted + accepted,
+        accepted_at=tuple(at),
+        decode_s=decode_s,
+        decode_tokens=stats.decode_tokens + (emitted if stats.emitted else 0),
+    )
+
+
+def _main() -> None:
+    fields = json.loads(sys.argv[1])
+    script = Script(**{**fields, "accepted": tuple(fields["accepted"])})
+    serve(sys.argv[2:], lambda: ScriptedEngine(script))
+
+
+if __name__ == "__main__":
+    _main()
