@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import sys
 import types
 import typing
 from dataclasses import dataclass
@@ -182,6 +183,7 @@ Command = Load | Generate | Cancel | Unload | Shutdown
 Event = Hello | Heartbeat | LoadProgress | Loaded | Unloaded | PrefillProgress | Tokens | Finished | Failed
 Message = Command | Event
 
+_LARGEST = sys.float_info.max
 _TYPES: dict[str, type] = {cls.__name__: cls for cls in typing.get_args(Message)}
 
 
@@ -205,7 +207,7 @@ def decode(line: bytes) -> Message:
         EngineError: INTERNAL, when the line is not a message of this protocol.
     """
     try:
-        body = json.loads(line)
+        body = json.loads(line.decode())
         cls = _TYPES[body.pop("type")]
         return typing.cast("Message", build(cls, body))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -225,19 +227,14 @@ def build(hint: Any, value: Any) -> Any:
     """Make a value of type `hint` from parsed JSON, strictly; fields that are missing get their defaults.
 
     Raises:
-        ValueError, TypeError, AttributeError: The JSON is not of that type.
+        ValueError, TypeError: The JSON is not of that type.
+        EngineError: BAD_REQUEST, from a dataclass that checks its fields.
     """
     if dataclasses.is_dataclass(hint):
-        hints = _hints(typing.cast("type", hint))
-        unknown = value.keys() - hints.keys()
-        if unknown:
-            raise ValueError(f"unknown fields {sorted(unknown)}")
-        return typing.cast("type", hint)(**{name: build(hints[name], item) for name, item in value.items()})
+        return _build_dataclass(typing.cast("type", hint), value)
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin is tuple:
-        if len(args) == 2 and args[1] is Ellipsis:
-            return tuple(build(args[0], item) for item in value)
-        return tuple(build(arg, item) for arg, item in zip(args, value, strict=True))
+        return _build_tuple(args, value)
     if origin in (types.UnionType, typing.Union):
         return _build_union(args, value)
     if origin is typing.Literal:
@@ -247,6 +244,24 @@ def build(hint: Any, value: Any) -> Any:
     if isinstance(hint, type) and issubclass(hint, Enum):
         return hint(value)
     return _build_scalar(hint, value)
+
+
+def _build_dataclass(cls: type, value: Any) -> Any:
+    if not isinstance(value, dict):
+        raise ValueError(f"{value!r} is not an object")
+    hints = _hints(cls)
+    unknown = value.keys() - hints.keys()
+    if unknown:
+        raise ValueError(f"unknown fields {sorted(unknown)}")
+    return cls(**{name: build(hints[name], item) for name, item in value.items()})
+
+
+def _build_tuple(args: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
+    if not isinstance(value, list):
+        raise ValueError(f"{value!r} is not a list")
+    if len(args) == 2 and args[1] is Ellipsis:
+        return tuple(build(args[0], item) for item in value)
+    return tuple(build(arg, item) for arg, item in zip(args, value, strict=True))
 
 
 def _build_union(args: tuple[Any, ...], value: Any) -> Any:
@@ -263,7 +278,9 @@ def _build_scalar(hint: Any, value: Any) -> Any:
         if value is not None:
             raise ValueError(f"{value!r} is not null")
         return None
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+    if hint is float and isinstance(value, int | float) and not isinstance(value, bool):
+        if not -_LARGEST <= value <= _LARGEST:  # false for NaN too
+            raise ValueError(f"{value!r} is not a finite number")
         return float(value)
     if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
         raise ValueError(f"{value!r} is not {hint.__name__}")

@@ -1,0 +1,224 @@
+"""Every message survives the wire; everything else is refused with an EngineError and nothing worse."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import types
+import typing
+from enum import Enum
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mtplx_engine.config import ChatMessage, SamplerConfig
+from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind
+from mtplx_engine.protocol import (
+    Cancel,
+    Failed,
+    Generate,
+    Heartbeat,
+    Load,
+    LoadProgress,
+    Message,
+    Tokens,
+    decode,
+    encode,
+)
+
+TYPES = typing.get_args(Message)
+WHOLE = st.integers(-(2**70), 2**70)
+REAL = st.floats(allow_nan=False, allow_infinity=False)
+SAMPLERS = st.builds(
+    SamplerConfig,
+    temperature=st.floats(0, 5),
+    top_p=st.floats(0, 1),
+    top_k=st.integers(0, 10**6),
+    logit_bias=st.lists(st.tuples(st.integers(0, 2**31 - 1), st.floats(-100, 100)), max_size=3).map(tuple),
+    seed=st.none() | st.integers(0, 2**63 - 1),
+    speculative_depth=st.just("auto") | st.integers(0, 8),
+    draft_core=st.sampled_from(["stock", "mtp", "off"]),
+)
+
+
+def values(hint: typing.Any) -> st.SearchStrategy[typing.Any]:
+    """Values of a message field's type, text without lone surrogates."""
+    args = typing.get_args(hint)
+    if hint is SamplerConfig:
+        return SAMPLERS
+    if dataclasses.is_dataclass(hint):
+        fields = typing.get_type_hints(hint)
+        return st.builds(hint, **{name: values(item) for name, item in fields.items()})
+    if typing.get_origin(hint) is tuple:
+        return st.lists(values(args[0]), max_size=4).map(tuple)
+    if typing.get_origin(hint) in {types.UnionType, typing.Union}:
+        return st.one_of([values(arg) for arg in args])
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return st.sampled_from(hint)
+    text = st.text(st.characters(codec="utf-8"), max_size=20)
+    return {int: WHOLE, float: REAL, str: text, types.NoneType: st.none()}[hint]
+
+
+MESSAGES = st.one_of([values(cls) for cls in TYPES])
+
+
+@given(MESSAGES)
+def test_every_message_comes_back_as_it_was_sent(message: Message) -> None:
+    line = encode(message)
+    assert line.endswith(b"\n")
+    assert line.count(b"\n") == 1
+    assert decode(line) == message
+
+
+def test_the_strategy_reaches_every_type() -> None:
+    seen: set[type] = set()
+
+    @given(MESSAGES)
+    def collect(message: Message) -> None:
+        seen.add(type(message))
+
+    collect()
+    assert seen == set(TYPES)
+
+
+@given(st.text(st.characters(categories=["Cs", "Ll"]), min_size=1, max_size=8))
+def test_lone_surrogates_are_replaced_and_the_rest_is_kept(text: str) -> None:
+    message = decode(encode(Generate(1, (ChatMessage("user", text),), SamplerConfig())))
+    assert isinstance(message, Generate)
+    assert message.messages[0].content == text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+def test_a_number_that_json_cannot_hold_is_not_sent(number: float) -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        encode(LoadProgress(number, "reading"))
+
+
+LOAD = {"type": "Load", "model": "m", "data_dir": "/d"}
+TOKENS = {
+    "type": "Tokens",
+    "generation": 1,
+    "token_ids": [1, 2],
+    "text": "a",
+    "drafted": 1,
+    "accepted": 1,
+    "at_s": 0.5,
+}
+GENERATE = {"type": "Generate", "generation": 1, "messages": [], "sampler": {}}
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (LOAD, Load("m", "/d")),
+        (TOKENS, Tokens(1, (1, 2), "a", 1, 1, 0.5)),
+        (TOKENS | {"at_s": 2}, Tokens(1, (1, 2), "a", 1, 1, 2.0)),
+        (GENERATE, Generate(1, (), SamplerConfig())),
+        ({"type": "Heartbeat"}, Heartbeat()),
+        (
+            {"type": "Failed", "error": {"kind": "internal", "message": "x"}},
+            Failed(ErrorInfo(ErrorKind.INTERNAL, "x")),
+        ),
+    ],
+)
+def test_missing_fields_get_their_defaults(body: dict[str, object], message: Message) -> None:
+    assert decode(json.dumps(body).encode()) == message
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        [],
+        None,
+        "Load",
+        {"type": "Nothing"},
+        {"type": ["Load"]},
+        {"type": "Load"},
+        LOAD | {"extra": 1},
+        LOAD | {"model": 5},
+        LOAD | {"model": None},
+        {"type": "Cancel", "generation": "1"},
+        {"type": "Cancel", "generation": True},
+        {"type": "Cancel", "generation": 1.0},
+        TOKENS | {"token_ids": "12"},
+        TOKENS | {"token_ids": {"1": 2}},
+        TOKENS | {"token_ids": ["1"]},
+        TOKENS | {"text": ["a"]},
+        TOKENS | {"at_s": "0.5"},
+        TOKENS | {"at_s": True},
+        TOKENS | {"at_s": 10**400},
+        {"type": "Failed", "error": {"kind": "odd", "message": "x"}},
+        {"type": "Failed", "error": ["internal", "x"]},
+        GENERATE | {"messages": [{"role": "user"}]},
+        GENERATE | {"messages": [["user", "hello"]]},
+        GENERATE | {"sampler": {"temperature": -1}},
+        GENERATE | {"sampler": {"draft_core": "other"}},
+        GENERATE | {"sampler": {"logit_bias": [[1]]}},
+        GENERATE | {"sampler": {"logit_bias": [[1, 2.0, 3]]}},
+        GENERATE | {"max_tokens": "5"},
+        GENERATE | {"stop": "end"},
+    ],
+    ids=str,
+)
+def test_what_is_not_exactly_a_message_is_refused(body: object) -> None:
+    with pytest.raises(EngineError) as caught:
+        decode(json.dumps(body).encode())
+    assert caught.value.kind in {ErrorKind.INTERNAL, ErrorKind.BAD_REQUEST}
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
+def test_numbers_outside_json_are_refused(number: str) -> None:
+    with pytest.raises(EngineError):
+        decode(b'{"type":"LoadProgress","phase":"x","fraction":%s}' % number.encode())
+
+
+@given(st.binary())
+def test_junk_never_raises_anything_else(junk: bytes) -> None:
+    with pytest.raises(EngineError):
+        decode(junk)
+
+
+def assert_sound_or_refused(line: bytes) -> None:
+    try:
+        message = decode(line)
+    except EngineError:
+        return
+    assert type(decode(encode(message))) is type(message)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | WHOLE | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+FIELDS = sorted({name for cls in TYPES for name in typing.get_type_hints(cls)})
+
+
+@given(
+    st.sampled_from([cls.__name__ for cls in TYPES]),
+    st.dictionaries(st.sampled_from(FIELDS), JSON, max_size=6),
+)
+def test_json_of_the_wrong_shape_never_raises_anything_else(name: str, fields: dict[str, object]) -> None:
+    assert_sound_or_refused(json.dumps({"type": name} | fields).encode())
+
+
+@given(MESSAGES, st.data())
+def test_a_damaged_line_never_raises_anything_else(message: Message, data: st.DataObject) -> None:
+    line = encode(message)
+    at = data.draw(st.integers(0, len(line) - 1))
+    damaged = line[:at] + data.draw(st.binary(max_size=3)) + line[at + 1 :]
+    assert_sound_or_refused(damaged)
+
+
+@pytest.mark.parametrize(
+    "junk", [b"[" * 100_000, b'{"type":' * 100_000, b"9" * 10_000, b"\xff\xfe{}", b"\xef\xbb\xbf{}"]
+)
+def test_hostile_json_is_refused(junk: bytes) -> None:
+    with pytest.raises(EngineError):
+        decode(junk)
+
+
+def test_a_cancel_reads_as_documented() -> None:
+    assert encode(Cancel(7)) == b'{"type":"Cancel","generation":7}\n'
