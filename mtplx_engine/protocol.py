@@ -248,7 +248,7 @@ def build(hint: Any, value: Any) -> Any:
 
 def _build_dataclass(cls: type, value: Any) -> Any:
     if not isinstance(value, dict):
-        raise ValueError(f"{value!r} is not an object")
+        raise TypeError(f"{value!r} is not an object")
     hints = _hints(cls)
     unknown = value.keys() - hints.keys()
     if unknown:
@@ -258,7 +258,7 @@ def _build_dataclass(cls: type, value: Any) -> Any:
 
 def _build_tuple(args: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
     if not isinstance(value, list):
-        raise ValueError(f"{value!r} is not a list")
+        raise TypeError(f"{value!r} is not a list")
     if len(args) == 2 and args[1] is Ellipsis:
         return tuple(build(args[0], item) for item in value)
     return tuple(build(arg, item) for arg, item in zip(args, value, strict=True))
