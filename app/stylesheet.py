@@ -23,6 +23,7 @@ QLabel[tone="tertiary"] { color: $tertiary; }
 QFrame#composer { background: $raised; border: 1px solid $border; border-radius: 12px; }
 QFrame#composer[focused="true"] { border-color: $focus_border; }
 QPlainTextEdit#message { background: transparent; border: none; color: $text;
+    placeholder-text-color: $tertiary;
     selection-background-color: $accepted; selection-color: $text; }
 QFrame#card { background: $raised; border: 1px solid $border; border-radius: 12px; }
 QFrame#toast { background: $toast; border-radius: 8px; }
@@ -32,7 +33,7 @@ QFrame#toast QPushButton { color: $toast_action; background: transparent; border
 QFrame#toast QPushButton:hover { background: $toast_hover; }
 QFrame#toast QPushButton:focus { border-color: $toast_action; }
 
-QPushButton { color: $text; background: $raised; border: 1px solid $border; border-radius: 8px;
+QPushButton { color: $text; background: $raised; border: 1px solid $border; border-radius: 8px; font-size: 13px;
     padding: 5px 12px; min-height: 18px; }
 QPushButton:hover { background: $hover_on_raised; }
 QPushButton:pressed { background: $selected_on_raised; }

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
+import html
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtGui import QHelpEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QLabel, QSizePolicy, QToolTip
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QWidget
+
+
+def plain_tooltip(text: str) -> str:
+    """Return `text` for a tooltip, which would take whatever looks like HTML as HTML."""
+    return f"<qt>{html.escape(text)}</qt>"
 
 
 class ElidedLabel(QLabel):
@@ -15,6 +26,10 @@ class ElidedLabel(QLabel):
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.setText(text)
+
+    def shown_text(self) -> str:
+        """Return what of the text is shown at the present width."""
+        return self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
 
     def minimumSizeHint(self) -> QSize:
         """Leave the width free: any width will do."""
@@ -27,6 +42,15 @@ class ElidedLabel(QLabel):
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Paint as much of the text as fits."""
         painter = QPainter(self)
-        shown = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
         painter.setPen(self.palette().color(self.foregroundRole()))
-        painter.drawText(self.rect(), int(self.alignment() | Qt.AlignmentFlag.AlignVCenter), shown)
+        painter.drawText(
+            self.rect(), int(self.alignment() | Qt.AlignmentFlag.AlignVCenter), self.shown_text()
+        )
+
+    def event(self, event: QEvent) -> bool:
+        """Show the whole text to a resting pointer when it does not fit."""
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip and not self.toolTip():
+            if self.shown_text() != self.text():
+                QToolTip.showText(event.globalPos(), plain_tooltip(self.text()), self)
+            return True
+        return super().event(event)

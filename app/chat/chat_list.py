@@ -1,0 +1,151 @@
+"""The chats as a list model: newest first, under headings like "Today"."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, Qt
+
+from app.widgets.elided_label import plain_tooltip
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from PySide6.QtCore import QObject
+
+    from app.chat.conversation import ChatSummary
+
+_Index = QModelIndex | QPersistentModelIndex
+
+
+class ChatRole(IntEnum):
+    """What a row tells beside its text."""
+
+    CHAT_ID = Qt.ItemDataRole.UserRole  # "" for a heading
+    BUSY = Qt.ItemDataRole.UserRole + 1  # whether an answer is being written in it
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    text: str
+    chat_id: str = ""
+
+
+def heading(updated_ms: int, now: datetime) -> str:
+    """Return the heading under which a chat of that time stands at the local time `now`."""
+    days = (now.date() - datetime.fromtimestamp(updated_ms / 1000, tz=now.tzinfo).date()).days
+    for limit, name in ((0, "Today"), (1, "Yesterday"), (7, "Last 7 days"), (30, "Last 30 days")):
+        if days <= limit:
+            return name
+    return "Earlier"
+
+
+class ChatList(QAbstractListModel):
+    """Rows of headings and chats; only what differs is changed, so that selection and scrolling stay."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._chats: dict[str, ChatSummary] = {}
+        self._busy: frozenset[str] = frozenset()
+        self._rows: list[_Row] = []
+
+    def set_chats(self, chats: Iterable[ChatSummary]) -> None:
+        """Show these chats and no others."""
+        self._chats = {chat.id: chat for chat in chats}
+        self.refresh()
+
+    def put(self, chat: ChatSummary) -> None:
+        """Add a chat, or show its new title and time."""
+        self._chats[chat.id] = chat
+        self.refresh()
+
+    def remove(self, chat_id: str) -> None:
+        """Take a chat off the list; it need not be on it."""
+        self._chats.pop(chat_id, None)
+        self.refresh()
+
+    def set_busy(self, chat_ids: Iterable[str]) -> None:
+        """Mark the chats in which an answer is being written or waits."""
+        self._busy = frozenset(chat_ids)
+        if self._rows:
+            self.dataChanged.emit(self.index(0), self.index(len(self._rows) - 1))
+
+    def chat(self, chat_id: str) -> ChatSummary | None:
+        """Return the chat with that id, when it is on the list."""
+        return self._chats.get(chat_id)
+
+    def newest(self) -> str | None:
+        """Return the id of the chat that was written in last."""
+        return next((row.chat_id for row in self._rows if row.chat_id), None)
+
+    def index_of(self, chat_id: str) -> QModelIndex:
+        """Return the place of a chat, invalid when it is not on the list."""
+        for number, row in enumerate(self._rows):
+            if chat_id and row.chat_id == chat_id:
+                return self.index(number)
+        return QModelIndex()
+
+    def refresh(self) -> None:
+        """Group anew, because a chat changed or the day did."""
+        rows = self._grouped(datetime.now().astimezone())
+        old = self._rows
+        head = _common(old, rows)
+        tail = min(_common(old[::-1], rows[::-1]), len(old) - head, len(rows) - head)
+        if len(old) - tail > head:
+            self.beginRemoveRows(QModelIndex(), head, len(old) - tail - 1)
+            self._rows = old[:head] + old[len(old) - tail :]
+            self.endRemoveRows()
+        if len(rows) - tail > head:
+            self.beginInsertRows(QModelIndex(), head, len(rows) - tail - 1)
+            self._rows = rows
+            self.endInsertRows()
+
+    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
+        """Count headings and chats."""
+        return 0 if parent.isValid() else len(self._rows)
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return the text, the id, whether it is busy, or what a screen reader says."""
+        if not index.isValid():
+            return None
+        row = self._rows[index.row()]
+        busy = row.chat_id in self._busy
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return f"{row.text}, answering" if busy else row.text
+        values: dict[int, Any] = {
+            Qt.ItemDataRole.DisplayRole: row.text,
+            Qt.ItemDataRole.ToolTipRole: plain_tooltip(row.text) if row.chat_id else None,
+            ChatRole.CHAT_ID: row.chat_id,
+            ChatRole.BUSY: busy,
+        }
+        return values.get(role)
+
+    def flags(self, index: _Index) -> Qt.ItemFlag:
+        """Let chats be chosen, and headings not."""
+        if not index.isValid() or not self._rows[index.row()].chat_id:
+            return Qt.ItemFlag.NoItemFlags
+        return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemNeverHasChildren
+
+    def _grouped(self, now: datetime) -> list[_Row]:
+        rows: list[_Row] = []
+        group = ""
+        for chat in sorted(self._chats.values(), key=lambda chat: (-chat.updated_ms, chat.id)):
+            name = heading(chat.updated_ms, now)
+            if name != group:
+                rows.append(_Row(name))
+                group = name
+            rows.append(_Row(chat.title, chat.id))
+        return rows
+
+
+def _common(left: list[_Row], right: list[_Row]) -> int:
+    """Return how many rows are the same from the start."""
+    count = 0
+    for one, other in zip(left, right, strict=False):
+        if one != other:
+            break
+        count += 1
+    return count
