@@ -1,0 +1,224 @@
+"""The file that holds the chats: opened so that power cuts cost nothing, migrated with a copy first.
+
+A damaged file is renamed, never deleted or written to again, and what can be read of it moves to a fresh one.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import apsw
+
+from app.services import chat_rescue
+from app.services.store_error import StoreError, counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+NAME = "chats.db"
+
+# Step n brings a file from version n to n + 1. A step that was ever released is never edited.
+# No CHECK and no key on parent_id: a record with one odd value must cost that record, not the whole file, and
+# a message whose parent could not be saved must still be saved.
+# `text` comes last, so that reading the other columns never walks through long answers.
+MIGRATIONS: tuple[str, ...] = (
+    """
+    CREATE TABLE chats (
+        seq INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        title TEXT NOT NULL,
+        created_ms INTEGER NOT NULL,
+        updated_ms INTEGER NOT NULL,
+        touched INTEGER NOT NULL,
+        deleted_ms INTEGER
+    ) STRICT;
+    CREATE INDEX chats_by_use ON chats (touched);
+    CREATE TABLE messages (
+        seq INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        chat_id TEXT NOT NULL REFERENCES chats (id),
+        parent_id TEXT,
+        role TEXT NOT NULL,
+        status TEXT NOT NULL,
+        created_ms INTEGER NOT NULL,
+        model TEXT NOT NULL,
+        stats TEXT,
+        error TEXT NOT NULL,
+        text TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX messages_by_chat ON messages (chat_id);
+    """,
+)
+
+
+@contextmanager
+def transaction(connection: apsw.Connection) -> Iterator[None]:
+    """Commit what the block did, all of it or nothing; it is on the disk when the block has been left."""
+    connection.execute("BEGIN")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        # SQLite has already rolled back after some errors, a full disk among them.
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def open_chats(folder: Path, now_ms: int) -> tuple[apsw.Connection, str]:
+    """Open the chats in `folder`, which is made when it is missing and closed to other users.
+
+    Returns:
+        The connection, which holds the file for itself until it is closed, and a sentence for the person when
+        the file was damaged, else "".
+
+    Raises:
+        apsw.BusyError: Somebody else has it open.
+        apsw.Error, OSError: It cannot be read or written.
+        StoreError: A newer MTPLX wrote it; it was not changed.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    path = folder / NAME
+    aside = None if path.exists() else _unfinished_rescue(folder)
+    if aside is None:
+        _make_private(path)
+        try:
+            return _open_sound(path, now_ms), ""
+        except (apsw.CorruptError, apsw.NotADBError):
+            aside = _set_aside(path, now_ms)
+    notice = _rescue(aside, path)
+    return _open_sound(path, now_ms), notice
+
+
+def _open_sound(path: Path, now_ms: int) -> apsw.Connection:
+    connection = _connect(path)
+    try:
+        version = _supported_version(connection)
+        _configure(connection)
+        _check(connection)
+        connection.pragma("journal_mode", "WAL")
+        if 0 < version < len(MIGRATIONS):
+            _copy(connection, path.with_name(f"chats.format{version}-{_stamp(now_ms)}.db"))
+        _migrate(connection, len(MIGRATIONS))
+    except BaseException:
+        _leave_as_it_is(connection)
+        connection.close()
+        raise
+    return connection
+
+
+def _rescue(aside: Path, path: Path) -> str:
+    """Make the file at `path` from what can be read of the damaged `aside`; it appears when it is whole."""
+    unfinished = path.with_name("chats.rescue.unfinished")
+    for leftover in (unfinished, unfinished.with_name(f"{unfinished.name}-journal")):
+        leftover.unlink(missing_ok=True)
+    _make_private(unfinished)
+    with closing(_connect(unfinished)) as fresh, closing(_connect(aside)) as damaged:
+        _leave_as_it_is(damaged)
+        _configure(fresh)
+        # Messages may come without their chat, which is made up at the end.
+        fresh.pragma("foreign_keys", 0)
+        _migrate(fresh, chat_rescue.version(damaged, len(MIGRATIONS)))
+        with transaction(fresh):
+            saved = chat_rescue.copy_readable(damaged, fresh)
+    unfinished.rename(path)
+    found = (
+        f"{counted(saved.messages, 'message')} in {counted(saved.chats, 'chat')} could be read and are here"
+    )
+    return (
+        f"The file of your chats was damaged: {found if saved.chats else 'nothing in it could be read'}. "
+        f"The damaged file is kept as {aside.name}."
+    )
+
+
+def _connect(path: Path) -> apsw.Connection:
+    """Return a connection that locks the file for itself as soon as it is used."""
+    connection = apsw.Connection(str(path))
+    connection.pragma("locking_mode", "EXCLUSIVE")
+    return connection
+
+
+def _configure(connection: apsw.Connection) -> None:
+    """Make commits durable, and trust nothing that the file says; changes nothing in the file."""
+    connection.pragma("synchronous", "FULL")
+    # fsync on macOS leaves the data in the drive's cache.
+    connection.pragma("fullfsync", 1)
+    connection.pragma("foreign_keys", 1)
+    connection.pragma("trusted_schema", 0)
+    connection.pragma("cell_size_check", 1)
+
+
+def _migrate(connection: apsw.Connection, version: int) -> None:
+    """Bring the file up to `version`, one transaction for each step."""
+    for number in range(connection.pragma("user_version"), version):
+        with transaction(connection):
+            connection.execute(MIGRATIONS[number])
+            connection.pragma("user_version", number + 1)
+
+
+def _supported_version(connection: apsw.Connection) -> int:
+    version: int = connection.pragma("user_version")
+    if version > len(MIGRATIONS):
+        raise StoreError(
+            f"These chats were saved by a newer MTPLX (format {version}; this one reads up to "
+            f"{len(MIGRATIONS)}). Nothing was changed: install the newest MTPLX to open them."
+        )
+    return version
+
+
+def _check(connection: apsw.Connection) -> None:
+    found = connection.pragma("quick_check", 1)
+    if found != "ok":
+        raise apsw.CorruptError(found)
+
+
+def _leave_as_it_is(connection: apsw.Connection) -> None:
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+
+
+def _make_private(path: Path) -> None:
+    # Made before SQLite makes it, for the mode. Never opened when it exists: closing it would drop the locks
+    # that this process may hold on it.
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        path.chmod(0o600)
+
+
+def _copy(connection: apsw.Connection, target: Path) -> None:
+    unfinished = target.with_suffix(".unfinished")
+    unfinished.unlink(missing_ok=True)
+    _make_private(unfinished)
+    connection.execute("VACUUM INTO ?", (str(unfinished),))
+    # SQLite does not sync what VACUUM INTO writes.
+    descriptor = os.open(unfinished, os.O_RDONLY)
+    os.fsync(descriptor)
+    os.close(descriptor)
+    unfinished.replace(target)
+
+
+def _set_aside(path: Path, now_ms: int) -> Path:
+    aside = path.with_name(f"chats.damaged-{_stamp(now_ms)}.db")
+    while aside.exists():
+        now_ms += 1000
+        aside = path.with_name(f"chats.damaged-{_stamp(now_ms)}.db")
+    # The file itself last: while it is there, the next start does all of this again.
+    for suffix in ("-wal", ""):
+        part = path.with_name(path.name + suffix)
+        if part.exists():
+            part.rename(aside.with_name(aside.name + suffix))
+    return aside
+
+
+def _unfinished_rescue(folder: Path) -> Path | None:
+    """Return the damaged file that was set aside when the app ended before anything took its place."""
+    return max(folder.glob("chats.damaged-*.db"), default=None)
+
+
+def _stamp(now_ms: int) -> str:
+    return datetime.fromtimestamp(now_ms / 1000, UTC).strftime("%Y-%m-%dT%H%M%S")

@@ -1,0 +1,135 @@
+"""The window's handle on the engine: calls that never block, and signals on the main thread."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QCoreApplication, QObject, QThread, Signal, Slot
+
+from app.services.engine_worker import EngineState, EngineWorker
+from mtplx_engine.client import RestartBudget
+from mtplx_engine.errors import ErrorInfo
+from mtplx_engine.protocol import (
+    Cancel,
+    Failed,
+    Finished,
+    Generate,
+    Load,
+    Loaded,
+    LoadProgress,
+    ModelInfo,
+    PrefillProgress,
+    Tokens,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from mtplx_engine.client import EngineClient
+
+__all__ = ["EngineLink", "EngineState"]
+
+
+class EngineLink(QObject):
+    """Starts the engine, asks it, and keeps it alive; see `EngineWorker` for what happens when it dies.
+
+    A question may be asked at any time after `start`: it waits in the engine's line until the model is in. Every
+    answer ends with exactly one `finished` or `failed`, and nothing of it comes after that.
+
+    Args:
+        make_client: Starts an engine process, as in `partial(EngineClient, log_dir)`.
+        stop_s: A cancelled answer that has not finished after so many seconds takes its process with it.
+        clock: Seconds that only grow, for counting restarts.
+
+    Attributes:
+        state: The state that was signalled last.
+
+    Signals:
+        state_changed(EngineState): The engine does something else now.
+        load_progress(float, str): How much of the model is loaded, 0..1, and what is being done.
+        loaded(ModelInfo): The model is in.
+        prefill(PrefillProgress): How much of the prompt has been read.
+        tokens(Tokens): What one decode cycle committed.
+        finished(Finished): An answer ended, by itself or because it was cancelled.
+        failed(Failed): An answer failed, or loading when its generation is None.
+        lost(ErrorInfo): The process ended or hangs. It is started again, unless the state becomes GAVE_UP.
+    """
+
+    state_changed = Signal(object)
+    load_progress = Signal(float, str)
+    loaded = Signal(object)
+    prefill = Signal(object)
+    tokens = Signal(object)
+    finished = Signal(object)
+    failed = Signal(object)
+    lost = Signal(object)
+
+    _submitted = Signal(object)
+    _restart_requested = Signal()
+    _close_requested = Signal()
+
+    def __init__(
+        self,
+        make_client: Callable[[], EngineClient],
+        *,
+        stop_s: float = 3.0,
+        clock: Callable[[], float] = time.monotonic,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.state = EngineState.CLOSED
+        self._data_dir = ""
+        self._thread = QThread(objectName="engine")
+        self._worker = EngineWorker(make_client, RestartBudget(clock), stop_s)
+        self._worker.moveToThread(self._thread)
+        self._worker.happened.connect(self._deliver)
+        self._submitted.connect(self._worker.submit)
+        self._restart_requested.connect(self._worker.restart)
+        self._close_requested.connect(self._worker.close)
+
+    def start(self, model: str, data_dir: Path) -> None:
+        """Start the engine process and load `model`, a folder or the name of an installed model."""
+        self._data_dir = str(data_dir)
+        self._thread.start()
+        self.load(model)
+
+    def load(self, model: str) -> None:
+        """Load another model in place of the one that is loaded or being loaded."""
+        self._submitted.emit(Load(model, self._data_dir))
+
+    def generate(self, request: Generate) -> None:
+        """Ask for an answer; `request.generation` must be new."""
+        self._submitted.emit(request)
+
+    def cancel(self, generation: int) -> None:
+        """Stop an answer at whatever stage it is; nothing happens when it is over."""
+        self._submitted.emit(Cancel(generation))
+
+    def restart(self) -> None:
+        """Replace the engine process and load the same model again."""
+        self._restart_requested.emit()
+
+    def shutdown(self) -> None:
+        """End the process and the thread; returns when both are gone, within 3 s. What came before is delivered."""
+        if self._thread.isRunning():
+            self._close_requested.emit()
+            self._thread.wait()
+            QCoreApplication.sendPostedEvents(self)
+            self._deliver(EngineState.CLOSED)
+
+    @Slot(object)
+    def _deliver(self, event: object) -> None:
+        if isinstance(event, EngineState):
+            if event is not self.state:
+                self.state = event
+                self.state_changed.emit(event)
+        elif isinstance(event, LoadProgress):
+            self.load_progress.emit(event.fraction, event.phase)
+        elif isinstance(event, Loaded):
+            self.loaded.emit(event.info)
+        elif isinstance(event, ErrorInfo):
+            self.lost.emit(event)
+        elif signal := self._signals().get(type(event)):
+            signal.emit(event)

@@ -1,0 +1,223 @@
+"""Keeps an engine process alive on a thread of its own and tells what happens in it."""
+
+from __future__ import annotations
+
+import time
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QSocketNotifier, QTimer, Signal, Slot
+
+from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind
+from mtplx_engine.protocol import (
+    Cancel,
+    Event,
+    Failed,
+    Finished,
+    Generate,
+    Hello,
+    Load,
+    Loaded,
+    LoadProgress,
+    Unloaded,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mtplx_engine.client import EngineClient, RestartBudget
+
+_SILENCE_CHECK_MS = 1000
+
+
+class EngineState(Enum):
+    """What the engine is doing, as far as the window cares."""
+
+    CLOSED = auto()  # not started yet, or shut down
+    STARTING = auto()  # the process starts
+    LOADING = auto()  # a model is being loaded
+    READY = auto()  # a model is in
+    NO_MODEL = auto()  # the process runs, but loading failed or was cancelled
+    GAVE_UP = auto()  # the process ended too often; only the person starts it again
+
+
+class EngineWorker(QObject):
+    """Owns the client. Everything but the constructor runs on the worker's thread.
+
+    It decides which events are still of interest: an answer that is over (finished, failed, or lost with its
+    process) is never heard of again.
+
+    Args:
+        make_client: Starts an engine process.
+        budget: How often a lost process is replaced without being asked.
+        stop_s: A cancelled answer that has not finished after so many seconds takes its process with it.
+
+    Signals:
+        happened(object): An `EngineState`, an event of the protocol, or an `ErrorInfo` when the process was lost.
+    """
+
+    happened = Signal(object)
+
+    def __init__(self, make_client: Callable[[], EngineClient], budget: RestartBudget, stop_s: float) -> None:
+        super().__init__()
+        self._make_client = make_client
+        self._budget = budget
+        self._stop_s = stop_s
+        self._client: EngineClient | None = None
+        self._notifier: QSocketNotifier | None = None
+        self._model: Load | None = None  # what was asked for last
+        self._model_failed = False
+        self._loads = 0  # sent and not yet answered
+        self._open: set[int] = set()
+        self._stop_by: dict[int, float] = {}
+        self._silence_timer = QTimer(self, interval=_SILENCE_CHECK_MS)
+        self._silence_timer.timeout.connect(self._read)
+        self._stop_timer = QTimer(self, singleShot=True)
+        self._stop_timer.timeout.connect(self._end_overdue)
+
+    # ------------------------------------------------------------ requests
+
+    @Slot(object)
+    def submit(self, command: Load | Generate | Cancel) -> None:
+        """Pass a command on to the process; a Load starts one when there is none."""
+        if isinstance(command, Load):
+            self._load(command)
+        elif isinstance(command, Generate):
+            self._generate(command)
+        elif self._client and command.generation in self._open:
+            self._client.send(command)
+            self._stop_by[command.generation] = time.monotonic() + self._stop_s
+            if not self._stop_timer.isActive():
+                self._stop_timer.start(int(self._stop_s * 1000))
+
+    @Slot()
+    def restart(self) -> None:
+        """Replace the process, whatever it does, and load the same model again."""
+        if self._client:
+            self._client.close()
+        self._drop_client("The engine was restarted; the answer so far is kept.")
+        self._budget.refill()
+        self._model_failed = False
+        self._start()
+
+    @Slot()
+    def close(self) -> None:
+        """End the process and this thread's event loop."""
+        if self._client:
+            self._client.close()
+        self._open.clear()
+        self._drop_client("")
+        self.thread().quit()
+
+    def _load(self, command: Load) -> None:
+        self._model = command
+        self._model_failed = False
+        if self._client is None:
+            self._budget.refill()
+            self._start()
+        else:
+            self._client.send(command)
+            self._loads += 1
+            self.happened.emit(EngineState.LOADING)
+
+    def _generate(self, command: Generate) -> None:
+        if self._client is None:
+            error = ErrorInfo(ErrorKind.ENGINE_LOST, "The engine is not running. Press Restart to start it.")
+            self.happened.emit(Failed(error, command.generation))
+        else:
+            self._open.add(command.generation)
+            self._client.send(command)
+
+    # ------------------------------------------------------------ the process
+
+    def _start(self) -> None:
+        self.happened.emit(EngineState.STARTING)
+        try:
+            self._client = self._make_client()
+        except EngineError as error:
+            self.happened.emit(error.info)
+            self.happened.emit(EngineState.GAVE_UP)
+            return
+        self._notifier = QSocketNotifier(self._client.fileno(), QSocketNotifier.Type.Read, self)
+        self._notifier.activated.connect(self._read)
+        self._silence_timer.start()
+        if self._model and not self._model_failed:
+            self._client.send(self._model)
+            self._loads = 1
+
+    def _drop_client(self, sentence: str, details: str = "") -> None:
+        """Forget the process, and fail the answers that it still owed with `sentence`."""
+        self._silence_timer.stop()
+        self._stop_timer.stop()
+        self._stop_by.clear()
+        self._loads = 0
+        if self._notifier:
+            self._notifier.setEnabled(False)
+            self._notifier.deleteLater()
+            self._notifier = None
+        if self._client:
+            self._client.kill()
+            self._client = None
+        lost = ErrorInfo(ErrorKind.ENGINE_LOST, sentence, details)
+        for generation in sorted(self._open):
+            self.happened.emit(Failed(lost, generation))
+        self._open.clear()
+
+    def _lose(self, reason: ErrorInfo) -> None:
+        """Take note that the process is of no more use, and start another while the budget lasts."""
+        self._drop_client("The engine stopped; the answer so far is kept.", reason.message)
+        if self._budget.spend():
+            self.happened.emit(reason)
+            self._start()
+        else:
+            self.happened.emit(
+                ErrorInfo(
+                    reason.kind,
+                    f"The engine stopped {self._budget.limit + 1} times within {self._budget.window_s / 60:.0f} "
+                    "minutes, so MTPLX no longer starts it by itself. Press Restart, or choose another model.",
+                    reason.message,
+                )
+            )
+            self.happened.emit(EngineState.GAVE_UP)
+
+    @Slot()
+    def _end_overdue(self) -> None:
+        """Replace a process that did not stop when it was told to: it is stuck in one long forward."""
+        now = time.monotonic()
+        if any(by <= now for by in self._stop_by.values()):
+            self._drop_client("The engine did not stop in time and was restarted; the answer so far is kept.")
+            self._start()
+        elif self._stop_by:
+            self._stop_timer.start(int((min(self._stop_by.values()) - now) * 1000) + 1)
+
+    # ------------------------------------------------------------ events
+
+    @Slot()
+    def _read(self) -> None:
+        try:
+            while self._client and (event := self._client.read(0)) is not None:
+                self._handle(event)
+        except EngineError as error:
+            self._lose(error.info)
+
+    def _handle(self, event: Event) -> None:
+        if isinstance(event, Hello):
+            self.happened.emit(EngineState.LOADING if self._loads else EngineState.NO_MODEL)
+        elif isinstance(event, LoadProgress):
+            self.happened.emit(event)
+        elif isinstance(event, Loaded | Unloaded) or (isinstance(event, Failed) and event.generation is None):
+            self._end_load(event)
+        elif event.generation in self._open:
+            if isinstance(event, Finished | Failed):
+                self._open.discard(event.generation)
+                self._stop_by.pop(event.generation, None)
+            self.happened.emit(event)
+
+    def _end_load(self, event: Loaded | Unloaded | Failed) -> None:
+        """Each Load is answered once; only the answer to the last one counts."""
+        self._loads -= 1
+        if self._loads > 0:
+            return
+        self._model_failed = isinstance(event, Failed)
+        self.happened.emit(event)
+        self.happened.emit(EngineState.READY if isinstance(event, Loaded) else EngineState.NO_MODEL)

@@ -1,0 +1,74 @@
+"""What can go wrong with the chats on the disk, in words for the person."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import apsw
+
+from mtplx_engine.errors import ErrorInfo, ErrorKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+class StoreError(Exception):
+    """The chats could not be read or written.
+
+    Attributes:
+        info: A sentence for the person.
+        retryable: Whether the same call may succeed later, without any change to it.
+    """
+
+    def __init__(self, message: str, details: str = "", *, retryable: bool = False) -> None:
+        super().__init__(message)
+        self.info = ErrorInfo(ErrorKind.STORAGE, message, details)
+        self.retryable = retryable
+
+
+def counted(number: int, noun: str) -> str:
+    """Return "1 chat", "2 chats"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+@contextmanager
+def storage_errors(folder: Path) -> Iterator[None]:
+    """Turn SQLite's and the system's errors about `folder` into `StoreError`s."""
+    try:
+        yield
+    except (apsw.Error, OSError) as error:
+        raise _explain(error, folder) from error
+
+
+def _explain(error: apsw.Error | OSError, folder: Path) -> StoreError:
+    details = repr(error)
+    if isinstance(error, apsw.FullError) or (isinstance(error, OSError) and error.errno == errno.ENOSPC):
+        free = shutil.disk_usage(folder).free / 1e6
+        return StoreError(
+            f"The disk is full ({free:.0f} MB free), so your chats cannot be saved. Free some space: what is "
+            "not saved yet stays in memory, and MTPLX keeps trying.",
+            details,
+            retryable=True,
+        )
+    if isinstance(error, apsw.BusyError):
+        return StoreError(
+            "MTPLX is already running and has your chats open. Use its window, or quit it first.",
+            details,
+        )
+    if isinstance(error, apsw.CorruptError | apsw.NotADBError):
+        return StoreError(
+            "The file of your chats is damaged. Restart MTPLX: it keeps the file and opens what can be read.",
+            details,
+        )
+    if isinstance(error, apsw.IOError | apsw.CantOpenError | apsw.ReadOnlyError | OSError):
+        return StoreError(
+            f"Your chats in {folder} cannot be read or written. Check that the disk is there and that you "
+            "may write to this folder; MTPLX keeps trying.",
+            details,
+            retryable=True,
+        )
+    return StoreError("Your chats could not be saved. Restart MTPLX and try again.", details)
