@@ -1,0 +1,153 @@
+"""One answer from prefill to its end: cycles, text, limits, figures, as a stream of events."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import mlx.core as mx
+
+from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.protocol import Finished, PrefillProgress, Tokens
+from mtplx_engine.stats import FinishReason
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Iterator
+
+    from mtplx_engine.decoding import Decoder, Step
+    from mtplx_engine.depth import DepthController
+    from mtplx_engine.protocol import Generate
+    from mtplx_engine.tally import Tally
+    from mtplx_engine.text import TextStream
+
+_CLEAR_EVERY = 256  # cycles between two returns of mlx's unused buffers
+
+
+def answer_limit(max_tokens: int | None, prompt: int, window: int) -> int:
+    """Return how many tokens an answer may have.
+
+    Raises:
+        EngineError: BAD_REQUEST for a max_tokens below 1; CONTEXT_OVERFLOW when the prompt fills the window.
+    """
+    if max_tokens is not None and max_tokens < 1:
+        raise EngineError(ErrorKind.BAD_REQUEST, f"max_tokens is {max_tokens}, but must be at least 1.")
+    if prompt >= window:
+        raise EngineError(
+            ErrorKind.CONTEXT_OVERFLOW,
+            f"This chat is {prompt:,} tokens long, and the model reads at most {window:,}. "
+            "Shorten the message or start a new chat.",
+        )
+    room = window - prompt
+    return room if max_tokens is None else min(max_tokens, room)
+
+
+class Answer:
+    """Runs the decoder for one request.
+
+    Args:
+        request: What is answered.
+        decoder: Fresh, over the session's caches.
+        text: Turns tokens into text and watches for stop strings.
+        tally: Counts.
+        depths: Chooses the depth when the request says "auto"; told of every cycle.
+        end_ids: Tokens that end an answer.
+        limit: At most this many tokens.
+    """
+
+    def __init__(
+        self,
+        *,
+        request: Generate,
+        decoder: Decoder,
+        text: TextStream,
+        tally: Tally,
+        depths: DepthController,
+        end_ids: frozenset[int],
+        limit: int,
+    ) -> None:
+        self._request = request
+        self._decoder = decoder
+        self._text = text
+        self._tally = tally
+        self._depths = depths
+        self._end_ids = end_ids
+        self._limit = limit
+
+    def run(
+        self, prompt: list[int], reused: int, chunk: int, cancelled: threading.Event
+    ) -> Iterator[PrefillProgress | Tokens | Finished]:
+        """Yield the events of the answer; Finished is the last."""
+        self._tally.start_prefill()
+        yield self._progress(reused, prompt, reused)
+        for held in self._decoder.prefill(prompt, reused, chunk):
+            yield self._progress(held, prompt, reused)
+            if cancelled.is_set():
+                break
+        if cancelled.is_set():
+            yield self._finished(FinishReason.CANCELLED)
+        else:
+            yield from self._decode(cancelled)
+
+    def _decode(self, cancelled: threading.Event) -> Iterator[Tokens | Finished]:
+        decoder, tally = self._decoder, self._tally
+        reason: FinishReason | None = None
+        previous: float | None = None
+        cycles = 0
+        decoder.dispatch(self._next_depth(in_flight=0))
+        while reason is None:
+            queued = decoder.can_queue_ahead and self._room(in_flight=1) > 0
+            if queued and (queued := self._next_depth(in_flight=1) == 0):
+                decoder.dispatch(0)
+            step = decoder.read()
+            now = tally.now()
+            tokens, text, reason = self._take(step)
+            tally.cycle(step, len(tokens))
+            if previous is not None:
+                self._depths.record(step.drafted, step.accepted, now - previous)
+            previous, cycles = now, cycles + 1
+            if reason is None and cancelled.is_set():
+                reason = FinishReason.CANCELLED
+            if reason is None and not queued:
+                decoder.dispatch(self._next_depth(in_flight=0))
+            if text:
+                tally.text_shown()
+            if tokens:
+                accepted = min(step.accepted, len(tokens))
+                yield Tokens(self._request.generation, tokens, text, step.drafted, accepted, now)
+            if cycles % _CLEAR_EVERY == 0:
+                mx.clear_cache()
+        yield self._finished(reason)
+
+    def _take(self, step: Step) -> tuple[tuple[int, ...], str, FinishReason | None]:
+        """Return the tokens of a step that belong to the answer, their text, and why it ends here, if it does."""
+        kept: list[int] = []
+        pieces: list[str] = []
+        for token in step.tokens:
+            if token in self._end_ids:
+                return tuple(kept), "".join(pieces), FinishReason.END
+            kept.append(token)
+            pieces.append(self._text.push(token))
+            if self._text.stopped:
+                return tuple(kept), "".join(pieces), FinishReason.STOP
+            if self._tally.emitted + len(kept) >= self._limit:
+                return tuple(kept), "".join(pieces), FinishReason.LENGTH
+        return tuple(kept), "".join(pieces), None
+
+    def _room(self, in_flight: int) -> int:
+        """Return how many tokens the answer may still have beyond those emitted or surely on their way."""
+        return self._limit - self._tally.emitted - in_flight
+
+    def _next_depth(self, in_flight: int) -> int:
+        """Return the depth of the next cycle; a block never reaches past the answer's limit."""
+        asked = self._request.sampler.speculative_depth
+        wanted = self._depths.choose() if asked == "auto" else asked
+        return max(0, min(wanted, self._decoder.max_depth, self._room(in_flight) - 1))
+
+    def _progress(self, held: int, prompt: list[int], reused: int) -> PrefillProgress:
+        return PrefillProgress(self._request.generation, held, len(prompt), reused)
+
+    def _finished(self, reason: FinishReason) -> Finished:
+        rest = self._text.finish()
+        if rest:
+            self._tally.text_shown()
+        return Finished(self._request.generation, reason, self._tally.stats(), rest)

@@ -1,0 +1,204 @@
+"""The decoding loop: prefill, then cycles of draft, verify, accept and commit.
+
+State between cycles: the cache holds n tokens, one more is sampled but not yet forwarded ("pending"), and the drafter
+knows the pairs up to (H of token n-1, pending). `dispatch` queues a cycle on the device, `read` waits for it and
+commits it. Plain decoding is depth 0 of the same code; there the next cycle may be queued before the current one is
+read, since nothing can be refused.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import mlx.core as mx
+
+from mtplx_engine.acceptance import accept, accept_greedy
+from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.sampling import History, Shaper, draw_exponentials, finite
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mtplx_engine.cache import TokenCache
+    from mtplx_engine.config import SamplerConfig
+    from mtplx_engine.draft.drafter import Draft, Drafter
+    from mtplx_engine.models.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one cycle committed.
+
+    Attributes:
+        tokens: The accepted draft tokens and the recovered or bonus token, at least one.
+        drafted: k, how many draft tokens were verified.
+        accepted: How many of them were kept; `len(tokens) == accepted + 1`.
+    """
+
+    tokens: tuple[int, ...]
+    drafted: int
+    accepted: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Flight:
+    """A queued cycle: where it started, its hiddens [k+1, H] and packed result [finite, accepted, token, drafts]."""
+
+    depth: int
+    start: int
+    hidden: mx.array
+    packed: mx.array
+
+
+class Decoder:
+    """Decodes one sequence.
+
+    Args:
+        target: The model that decides.
+        cache: Its cache; may hold a prefix of the prompt.
+        drafter: Who drafts, or None for plain decoding only; must hold the pairs of the cached prefix.
+        config: The sampler.
+        seed: Seeds every random draw.
+
+    Attributes:
+        forwarded: The tokens whose keys and values are in the cache.
+    """
+
+    def __init__(
+        self, target: Target, cache: TokenCache, drafter: Drafter | None, config: SamplerConfig, seed: int
+    ) -> None:
+        self.forwarded: list[int] = []
+        self._target = target
+        self._cache = cache
+        self._drafter = drafter
+        self._config = config
+        self._shaper = Shaper(config, target.vocabulary)
+        self._history: History | None = None
+        self._key = mx.random.key(seed)
+        self._pending = mx.array(0, mx.int32)
+        self._unread: deque[_Flight] = deque()
+        self._prompt_length = 0
+        self._last_known = 0
+
+    def prefill(self, prompt: Sequence[int], reused: int, chunk: int) -> Iterator[int]:
+        """Forward all of the prompt but its last token, which becomes the pending one.
+
+        Args:
+            prompt: The token ids, at least one.
+            reused: How many of them the cache holds already, at most len(prompt) - 1.
+            chunk: Tokens per forward.
+
+        Yields:
+            After each chunk, how many tokens the cache holds. Whoever stops iterating ends the answer there.
+        """
+        tokens = mx.array(list(prompt), mx.int32)
+        self.forwarded = list(prompt[:reused])
+        self._prompt_length = len(prompt)
+        if self._config.needs_history:
+            self._history = History.of_prompt(tokens, self._target.vocabulary)
+        last = len(prompt) - 1
+        self._pending, self._last_known = tokens[last], prompt[last]
+        for start in range(reused, last, chunk):
+            end = min(start + chunk, last)
+            hidden = self._target.forward(tokens[start:end], self._cache)
+            if self._drafter is not None:
+                self._drafter.extend(hidden, tokens[start + 1 : end + 1])
+            mx.eval(hidden, self._cache.arrays())
+            self.forwarded.extend(prompt[start:end])
+            yield end
+
+    @property
+    def max_depth(self) -> int:
+        """The deepest draft that the next cycle can use: 0 without a drafter, or before it has seen a pair."""
+        ready = self._drafter is not None and self._drafter.pairs > 0
+        return self._drafter.max_depth if self._drafter is not None and ready else 0
+
+    @property
+    def can_queue_ahead(self) -> bool:
+        """Whether a cycle may be dispatched before the one in flight is read."""
+        return len(self._unread) == 1 and self._unread[0].depth == 0
+
+    def dispatch(self, depth: int) -> None:
+        """Queue a cycle with `depth` draft tokens; it must not exceed `max_depth`."""
+        start = self._cache.length
+        draft_key, accept_key, self._key = self._split_key()
+        inputs, draft = self._pending[None], None
+        if depth and self._drafter is not None:
+            draft = self._drafter.propose(depth, self._shaper, self._history, draft_key)
+            mx.async_eval(draft.tokens)  # runs while the larger verify graph is being built
+            inputs = mx.concatenate([inputs, draft.tokens])
+        hidden = self._target.verify(inputs, self._cache, strict=self._config.verify_core == "strict")
+        packed, token = self._judge(hidden, draft, accept_key)
+        mx.async_eval(packed)
+        self._pending = token
+        if draft is None:
+            self._learn(hidden, token[None])
+        self._unread.append(_Flight(depth, start, hidden, packed))
+
+    def read(self) -> Step:
+        """Wait for the oldest queued cycle and commit it; the only host sync of a cycle.
+
+        Raises:
+            EngineError: NON_FINITE, when a target row holds NaN or no finite logit.
+        """
+        flight = self._unread.popleft()
+        is_finite, accepted, token, *drafts = cast("list[int]", flight.packed.tolist())
+        if not is_finite:
+            raise EngineError(
+                ErrorKind.NON_FINITE,
+                f"The model produced numbers that are not finite at token {flight.start + 1}; the answer stops here.",
+            )
+        tokens = (*drafts[:accepted], token)
+        self.forwarded.extend((self._last_known, *drafts[:accepted]))
+        self._last_known = token
+        if flight.depth:
+            self._cache.trim_to(flight.start + 1 + accepted)
+            self._learn(flight.hidden[: accepted + 1], mx.array(tokens, mx.int32))
+        return Step(tokens, flight.depth, accepted)
+
+    def settle(self, kept: int) -> None:
+        """End here: make cache and drafter hold just the prompt and the first `kept` tokens of the answer.
+
+        Whatever is queued or was committed past that is forgotten. The newest kept token may not be in the cache
+        yet; `forwarded` says what is.
+        """
+        self._unread.clear()
+        del self.forwarded[self._prompt_length + kept :]
+        self._cache.trim_to(len(self.forwarded))
+        if self._drafter is not None:
+            self._drafter.trim_to(min(self._drafter.pairs, max(0, len(self.forwarded) - 1)))
+
+    def _judge(
+        self, hidden: mx.array, draft: Draft | None, key: mx.array | None
+    ) -> tuple[mx.array, mx.array]:
+        """Turn the hiddens [k+1, H] of a verify step into its packed result and the next pending token."""
+        drafts = mx.array([], mx.int32) if draft is None else draft.tokens
+        history = self._history and self._history.rows(drafts)
+        adjusted = self._shaper.adjust(self._target.logits(hidden), history)
+        if key is None:
+            verdict = accept_greedy(mx.argmax(adjusted, axis=-1).astype(mx.int32), drafts)
+        else:
+            p = self._shaper.distribution(adjusted)
+            q = mx.zeros((0, p.shape[-1]), p.dtype) if draft is None or draft.laws is None else draft.laws
+            uniform_key, exponential_key = mx.random.split(key)
+            uniforms = mx.random.uniform(shape=drafts.shape, key=uniform_key)
+            exponentials = draw_exponentials(p.shape[-1:], exponential_key)
+            verdict = accept(p, q, drafts, uniforms, exponentials)
+        head = mx.stack([finite(adjusted).astype(mx.int32), verdict.accepted, verdict.token])
+        return mx.concatenate([head, drafts]), verdict.token
+
+    def _learn(self, hidden: mx.array, tokens: mx.array) -> None:
+        """Tell drafter and history what was committed: hidden [m, H] and the tokens [m] that follow."""
+        if self._drafter is not None:
+            self._drafter.extend(hidden, tokens)
+        if self._history is not None:
+            self._history = self._history.after(tokens)
+
+    def _split_key(self) -> tuple[mx.array | None, mx.array | None, mx.array]:
+        """Return keys for drafting and accepting, None when greedy, and the key to go on with."""
+        if self._config.greedy:
+            return None, None, self._key
+        draft_key, accept_key, rest = mx.random.split(self._key, 3)
+        return draft_key, accept_key, rest

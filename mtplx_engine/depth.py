@@ -1,0 +1,115 @@
+"""Chooses the draft depth from what was measured: the cost of a cycle at each depth, and acceptance by position.
+
+With E(k) = 1 + sum over i <= k of the product of the first i conditional acceptances, and C(k) the time of a cycle at
+depth k, the depth with the largest E(k) / C(k) decodes fastest; depth 0 is one of them. The choice looks only at
+cycles that are over, so it never changes the law of the output.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+_DECAY = 0.05  # weight of the newest observation in a running mean
+_SAMPLES = 3  # cycles per depth before its cost counts as measured
+_MARGIN = 1.03  # a change must promise this much, or noise would make the depth flutter
+_OUTLIER = 4  # a cycle that took longer than so many usual ones waited for something else
+_HOPELESS = 0.9  # when a depth gives less than this share of the best rate, deeper ones are not tried
+_FIRST_PROBE, _LAST_PROBE = 64, 1024  # cycles between two looks at another depth
+
+
+@dataclass(slots=True)
+class _Mean:
+    """A running mean that is plain at first and forgets slowly later."""
+
+    value: float = 0.0
+    count: int = 0
+
+    def add(self, sample: float) -> None:
+        self.count += 1
+        self.value += (sample - self.value) * max(_DECAY, 1 / self.count)
+
+
+@dataclass(slots=True)
+class DepthController:
+    """Keeps the figures of one model on this machine and chooses the next depth.
+
+    Attributes:
+        max_depth: The deepest draft it may choose.
+        best: The depth that decodes fastest by what is known so far.
+    """
+
+    max_depth: int
+    best: int = 0
+    _cost: list[_Mean] = field(init=False)
+    _accepted: list[_Mean] = field(init=False)
+    _cycles: int = 0
+    _last: int | None = None
+    _interval: int = _FIRST_PROBE
+    _next_probe: int = _FIRST_PROBE
+    _probed: int | None = None
+    _probe_end: int = 0
+
+    def __post_init__(self) -> None:
+        self._cost = [_Mean() for _ in range(self.max_depth + 1)]
+        self._accepted = [_Mean() for _ in range(self.max_depth)]
+
+    def choose(self) -> int:
+        """Return the depth of the next cycle: one not measured yet, one to look at again, or the best."""
+        frontier = self._frontier()
+        if frontier is not None:
+            return frontier
+        return self.best if self._probed is None else self._probed
+
+    def record(self, depth: int, accepted: int, seconds: float) -> None:
+        """Add a cycle: its depth, how many drafts were accepted, and the time since the cycle before it.
+
+        The time of the first cycle after a change of depth is left out: part of it belongs to the other depth.
+        """
+        for position in range(min(depth, accepted + 1)):
+            self._accepted[position].add(float(accepted > position))
+        if depth == self._last:
+            cost = self._cost[depth]
+            cost.add(min(seconds, _OUTLIER * cost.value) if cost.count else seconds)
+        self._last = depth
+        self._cycles += 1
+        if self._frontier() is None:
+            self._settle()
+
+    def rate(self, depth: int) -> float:
+        """Return expected tokens per second at a depth, 0 while its cost is not measured."""
+        mean = self._cost[depth]
+        return self.expected_tokens(depth) / mean.value if mean.count and mean.value else 0.0
+
+    def expected_tokens(self, depth: int) -> float:
+        """Return E(k), the expected tokens of a cycle."""
+        total = reach = 1.0
+        for mean in self._accepted[:depth]:
+            reach *= mean.value
+            total += reach
+        return total
+
+    def _frontier(self) -> int | None:
+        """Return the shallowest unmeasured depth, or None when going deeper is known not to pay."""
+        for depth, mean in enumerate(self._cost):
+            if mean.count < _SAMPLES:
+                hopeless = depth > 1 and self.rate(depth - 1) < _HOPELESS * max(map(self.rate, range(depth)))
+                return None if hopeless else depth
+        return None
+
+    def _settle(self) -> None:
+        """Move to a clearly better depth; from time to time look again at a neighbour of the best one."""
+        winner = max(range(self.max_depth + 1), key=self.rate)
+        if self.rate(winner) > _MARGIN * self.rate(self.best):
+            self.best, self._interval = winner, _FIRST_PROBE
+            self._next_probe = self._cycles + self._interval
+        if self._cycles >= self._next_probe:
+            self._interval = min(2 * self._interval, _LAST_PROBE)
+            self._next_probe = self._cycles + self._interval
+            self._probed, self._probe_end = self._neighbour(), self._cycles + _SAMPLES
+        elif self._cycles >= self._probe_end:
+            self._probed = None
+
+    def _neighbour(self) -> int:
+        """Return the more promising of the depths beside the best one."""
+        beside = [d for d in (self.best + 1, self.best - 1) if 0 <= d <= self.max_depth]
+        return max(beside, key=self.rate, default=0)

@@ -1,0 +1,149 @@
+"""The model's own multi-token-prediction head as a drafter.
+
+Cache slot t of the head holds the true pair (H_t, token t+1). Drafted steps write behind the true slots and are
+forgotten at once, so that after each cycle they are replaced by entries made from the target's own hiddens.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import mlx.core as mx
+from mlx_lm.models.cache import KVCache
+
+from mtplx_engine.acceptance import race
+from mtplx_engine.cache import TokenCache
+from mtplx_engine.config import MAX_DEPTH
+from mtplx_engine.draft.drafter import Draft
+from mtplx_engine.sampling import draw_exponentials
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mtplx_engine.sampling import History, Shaper
+
+# Pairs wait until the next proposal, where they ride along with the first draft step; more than this are written
+# to the head's cache at once.
+_MOST_WAITING = MAX_DEPTH + 1
+
+
+class Head(Protocol):
+    """An MTP head as its family builds it; it knows how it is wired to the target's hidden states."""
+
+    def inputs(self, embedded: mx.array, hidden: mx.array) -> mx.array:
+        """Join embeddings of the tokens t+1 and hiddens of t, both [m, H], into block inputs [1, m, H]."""
+        ...
+
+    def __call__(self, inputs: mx.array, cache: Any) -> mx.array:
+        """Run the block over inputs [1, m, H]; returns [m, H], ready for the output head and the next step."""
+        ...
+
+    def remember(self, inputs: mx.array, cache: Any) -> None:
+        """Write only keys and values of inputs [1, m, H]: all that history needs."""
+        ...
+
+
+class MTPDrafter:
+    """Drafts with an MTP head, chaining its own output for the second and later positions.
+
+    Args:
+        head: The head.
+        embed: Embeds tokens [m] as [m, H], the target's own.
+        output_rows: [D, H] rows of the output head that the drafter may choose from.
+        ids: [D] their token ids, sorted; None when the rows are the whole vocabulary.
+        vocabulary: V.
+    """
+
+    max_depth = MAX_DEPTH
+
+    def __init__(
+        self,
+        head: Head,
+        embed: Callable[[mx.array], mx.array],
+        output_rows: mx.array,
+        ids: mx.array | None,
+        vocabulary: int,
+    ) -> None:
+        self._head = head
+        self._embed = embed
+        self._rows = output_rows
+        self._ids = ids
+        self._vocabulary = vocabulary
+        self.cache = TokenCache([KVCache()])
+        self._hidden: list[mx.array] = []
+        self._tokens: list[mx.array] = []
+
+    @property
+    def pairs(self) -> int:
+        """How many true pairs are held, written or waiting."""
+        return self.cache.length + self._waiting
+
+    @property
+    def _waiting(self) -> int:
+        return sum(tokens.size for tokens in self._tokens)
+
+    def extend(self, hidden: mx.array, tokens: mx.array) -> None:
+        """Append true pairs: hidden [m, H] after the final norm, tokens [m] that follow them."""
+        self._hidden.append(hidden)
+        self._tokens.append(tokens)
+        if self._waiting > _MOST_WAITING:
+            rows, ids = self._take_waiting()
+            self._hidden, self._tokens = [rows[-1:]], [ids[-1:]]  # a proposal starts from the newest pair
+            self._head.remember(self._head.inputs(self._embed(ids[:-1]), rows[:-1]), self.cache.layers[0])
+
+    def flush(self) -> None:
+        """Write all waiting pairs to the cache; the next proposal needs a new pair first."""
+        if self._tokens:
+            rows, ids = self._take_waiting()
+            self._head.remember(self._head.inputs(self._embed(ids), rows), self.cache.layers[0])
+
+    def trim_to(self, pairs: int) -> None:
+        """Forget all but the oldest `pairs` pairs."""
+        if self._tokens:
+            rows, ids = self._take_waiting()
+            keep = max(0, pairs - self.cache.length)
+            if keep:
+                self._hidden, self._tokens = [rows[:keep]], [ids[:keep]]
+        self.cache.trim_to(min(pairs, self.cache.length))
+
+    def propose(self, depth: int, shaper: Shaper, history: History | None, key: mx.array | None) -> Draft:
+        """Draft `depth` tokens after the last pair; see `Drafter.propose`.
+
+        Raises:
+            ValueError: No pair waits to start from.
+        """
+        if not self._tokens:
+            raise ValueError("a proposal starts from a pair that is not yet written")
+        hidden, last = self._take_waiting()
+        true_pairs = self.cache.length + last.size
+        law = shaper if self._ids is None else shaper.restricted(self._vocabulary, self._ids)
+        keys = None if key is None else mx.random.split(key, depth)
+        tokens, laws = [], []
+        for step in range(depth):
+            hidden = self._head(self._head.inputs(self._embed(last), hidden), self.cache.layers[0])[-1:]
+            adjusted = law.adjust(hidden @ self._rows.T, history)[0]
+            if keys is None:
+                choice = mx.argmax(adjusted).astype(mx.int32)
+            else:
+                q = law.distribution(adjusted)
+                choice = race(q, draw_exponentials(q.shape, keys[step]))
+                laws.append(self._over_vocabulary(q))
+            last = self._token_ids(choice)[None]
+            history = history and history.after(last)
+            tokens.append(last)
+        self.cache.trim_to(true_pairs)
+        return Draft(mx.concatenate(tokens), mx.stack(laws) if laws else None)
+
+    def _take_waiting(self) -> tuple[mx.array, mx.array]:
+        rows, ids = mx.concatenate(self._hidden), mx.concatenate(self._tokens)
+        self._hidden, self._tokens = [], []
+        return rows, ids
+
+    def _token_ids(self, choice: mx.array) -> mx.array:
+        return choice if self._ids is None else self._ids[choice]
+
+    def _over_vocabulary(self, q: mx.array) -> mx.array:
+        """Spread a law over the draft vocabulary [D] to [V], zero elsewhere."""
+        if self._ids is None:
+            return q
+        return mx.zeros((self._vocabulary,), q.dtype).at[self._ids].add(q)

@@ -1,0 +1,199 @@
+"""The engine: load a model, answer chats, cancel, unload. Single-threaded; no processes, no Qt."""
+
+from __future__ import annotations
+
+import gc
+import secrets
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import mlx.core as mx
+
+from mtplx_engine import backend
+from mtplx_engine.answer import Answer, answer_limit
+from mtplx_engine.cache import TokenCache
+from mtplx_engine.config import MAX_DEPTH
+from mtplx_engine.decoding import Decoder
+from mtplx_engine.depth import DepthController
+from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.models import checkpoint, installed, loader
+from mtplx_engine.prompt import encode_chat
+from mtplx_engine.protocol import ModelInfo
+from mtplx_engine.tally import Tally
+from mtplx_engine.text import TextStream
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from mtplx_engine.config import SamplerConfig
+    from mtplx_engine.draft.mtp_head import MTPDrafter
+    from mtplx_engine.protocol import Finished, Generate, PrefillProgress, Tokens
+
+AUTO_MAX_DEPTH = 4  # deeper drafts of one chained head are never worth measuring
+
+
+class LoadCancelledError(Exception):
+    """Loading was cancelled; nothing is loaded."""
+
+
+@dataclass(slots=True)
+class _Session:
+    """What is kept between two answers: the cache, the drafter, and the tokens that the cache holds."""
+
+    cache: TokenCache
+    drafter: MTPDrafter | None
+    tokens: list[int] = field(default_factory=list)
+
+
+class Engine:
+    """Owns one model. Every call comes from the same thread, which owns mlx for life."""
+
+    def __init__(self) -> None:
+        self._policy = backend.policy()
+        backend.apply(self._policy)
+        self._model: loader.LoadedModel | None = None
+        self._session: _Session | None = None
+        self._depths = DepthController(0)
+
+    def load(
+        self,
+        model: str,
+        data_dir: Path,
+        report: Callable[[float, str], None],
+        cancelled: threading.Event,
+    ) -> ModelInfo:
+        """Load a model by folder or by the name of an installed one; what was loaded goes first.
+
+        Raises:
+            EngineError: NOT_FOUND, REFUSED or UNSUPPORTED, with a sentence for the person.
+            LoadCancelledError: `cancelled` was set.
+        """
+        started = time.perf_counter()
+        self.unload()
+
+        def step(fraction: float, phase: str) -> None:
+            if cancelled.is_set():
+                raise LoadCancelledError
+            report(fraction, phase)
+
+        step(0.0, "Checking files")
+        checked = checkpoint.check(installed.resolve(model, data_dir))
+        loaded = loader.load(checked, self._policy, step)
+        has_drafter = loaded.new_drafter is not None
+        self._model = loaded
+        self._depths = DepthController(AUTO_MAX_DEPTH if has_drafter else 0)
+        return ModelInfo(
+            name=loaded.name,
+            path=str(loaded.path),
+            context_window=loaded.window,
+            drafter="mtp" if has_drafter else "none",
+            drafter_note=loaded.drafter_note,
+            max_depth=MAX_DEPTH if has_drafter else 0,
+            recommended=loaded.recommended,
+            backend=self._policy.description,
+            load_s=time.perf_counter() - started,
+        )
+
+    def unload(self) -> None:
+        """Drop the model and return its memory."""
+        self._model = self._session = None
+        gc.collect()
+        mx.clear_cache()
+
+    def generate(
+        self, request: Generate, cancelled: threading.Event
+    ) -> Iterator[PrefillProgress | Tokens | Finished]:
+        """Answer a chat; the last event is Finished.
+
+        Raises:
+            EngineError: NO_MODEL, BAD_REQUEST, CONTEXT_OVERFLOW (before any forward), NON_FINITE.
+        """
+        if self._model is None:
+            raise EngineError(ErrorKind.NO_MODEL, "No model is loaded; choose one first.")
+        prompt = encode_chat(self._model.tokenizer, request.messages)
+        yield from self.generate_ids(request, prompt, cancelled)
+
+    def generate_ids(
+        self, request: Generate, prompt: list[int], cancelled: threading.Event
+    ) -> Iterator[PrefillProgress | Tokens | Finished]:
+        """Like `generate`, from token ids; the messages of the request are not looked at."""
+        model, config = self._model, request.sampler
+        if model is None:
+            raise EngineError(ErrorKind.NO_MODEL, "No model is loaded; choose one first.")
+        limit = answer_limit(request.max_tokens, len(prompt), model.window)
+        session, reused = self._open_session(model, prompt, drafts=_drafts(model, config))
+        seed = secrets.randbits(63) if config.seed is None else config.seed
+        decoder = Decoder(model.target, session.cache, session.drafter, config, seed)
+        text = TextStream(model.decode, request.stop)
+        tally = Tally(len(prompt), reused, seed, str(config.speculative_depth))
+        answer = Answer(
+            request=request,
+            decoder=decoder,
+            text=text,
+            tally=tally,
+            depths=self._depths,
+            end_ids=model.end_ids,
+            limit=limit,
+        )
+        try:
+            yield from answer.run(prompt, reused, self._policy.prefill_chunk, cancelled)
+        except GeneratorExit:
+            self._keep(session, decoder, tally.emitted)
+            raise
+        self._keep(session, decoder, tally.emitted)
+
+    def _keep(self, session: _Session, decoder: Decoder, emitted: int) -> None:
+        """Bring the caches to what was emitted and keep them for the next answer."""
+        decoder.settle(emitted)
+        session.tokens = decoder.forwarded
+        self._session = session
+
+    def _open_session(
+        self, model: loader.LoadedModel, prompt: list[int], *, drafts: bool
+    ) -> tuple[_Session, int]:
+        """Take the caches, trimmed to what they share with the prompt; returns them and how many tokens that is.
+
+        After an error nothing is put back, so that a doubtful cache is never reused. With a drafter one shared token
+        is forwarded again, since the drafter's next pair needs its hidden state.
+        """
+        session, self._session = self._session, None
+        if session is None or (drafts and session.drafter is None):
+            drafter = model.new_drafter() if drafts and model.new_drafter else None
+            return _Session(TokenCache(model.target.new_layers()), drafter), 0
+        if not drafts:
+            session.drafter = None  # it would miss this answer
+        reused = max(0, min(_shared(session.tokens, prompt), len(prompt) - 1) - drafts)
+        session.cache.trim_to(reused)
+        if session.drafter is not None:
+            session.drafter.trim_to(reused)
+        return session, reused
+
+
+def _shared(a: list[int], b: list[int]) -> int:
+    """Return the length of the common prefix."""
+    length = 0
+    for x, y in zip(a, b, strict=False):
+        if x != y:
+            break
+        length += 1
+    return length
+
+
+def _drafts(model: loader.LoadedModel, config: SamplerConfig) -> bool:
+    """Return whether this answer is drafted.
+
+    Raises:
+        EngineError: UNSUPPORTED, when a drafter is asked for by name that this model does not have.
+    """
+    if config.draft_core in ("draft_model", "prompt_lookup"):
+        raise EngineError(
+            ErrorKind.UNSUPPORTED,
+            f'The drafter "{config.draft_core}" is not part of this version; use "stock".',
+        )
+    if config.draft_core == "mtp" and model.new_drafter is None:
+        raise EngineError(ErrorKind.UNSUPPORTED, model.drafter_note)
+    wanted = config.draft_core != "off" and config.speculative_depth != 0
+    return wanted and model.new_drafter is not None

@@ -1,0 +1,69 @@
+"""A chat to prompt tokens, through the model's own template; text that people type never becomes a control token."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from mtplx_engine.errors import EngineError, ErrorKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mtplx_engine.config import ChatMessage
+
+# A private-use character on each side of a number: what a control token typed by a person is hidden behind while the
+# template is rendered. Private-use characters in the text itself are hidden the same way.
+_OPEN, _CLOSE = "\U000f4d54", "\U000f4d58"
+_HIDDEN = re.compile(f"{_OPEN}(\\d+){_CLOSE}")
+
+
+def encode_chat(tokenizer: Any, messages: Sequence[ChatMessage]) -> list[int]:
+    """Render a chat with the model's template, ready for the answer, and encode it.
+
+    Args:
+        tokenizer: A transformers tokenizer with a chat template.
+        messages: The turns; text in them that spells a control token is encoded as plain text.
+
+    Raises:
+        EngineError: BAD_REQUEST for an empty chat or one that the template refuses, UNSUPPORTED without a template.
+    """
+    if not messages:
+        raise EngineError(ErrorKind.BAD_REQUEST, "There is nothing to answer: the chat is empty.")
+    if not tokenizer.chat_template:
+        raise EngineError(
+            ErrorKind.UNSUPPORTED,
+            "This model has no chat template, so it cannot chat; choose an instruct model.",
+        )
+    controls = sorted(tokenizer.all_special_tokens, key=len, reverse=True)
+    typed = re.compile("|".join(map(re.escape, [*controls, _OPEN, _CLOSE])))
+    literals: list[str] = []
+
+    def hide(found: re.Match[str]) -> str:
+        literals.append(found.group())
+        return f"{_OPEN}{len(literals) - 1}{_CLOSE}"
+
+    turns = [{"role": m.role, "content": typed.sub(hide, _clean(m.content))} for m in messages]
+    try:
+        rendered = tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
+    except Exception as error:  # the template is a program of the model's maker and may raise anything
+        raise EngineError(
+            ErrorKind.BAD_REQUEST, "The model's chat template does not accept this chat.", repr(error)
+        ) from error
+    return _encode(tokenizer, rendered, literals)
+
+
+def _encode(tokenizer: Any, rendered: str, literals: list[str]) -> list[int]:
+    """Encode rendered text, with the hidden literals as plain text."""
+    ids: list[int] = []
+    for index, part in enumerate(_HIDDEN.split(rendered)):
+        is_literal = index % 2 == 1
+        text = literals[int(part)] if is_literal else part
+        if text:
+            ids += tokenizer.encode(text, add_special_tokens=False, split_special_tokens=is_literal)
+    return ids
+
+
+def _clean(text: str) -> str:
+    """Replace lone surrogates, which no tokenizer takes."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

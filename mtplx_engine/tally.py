@@ -1,0 +1,99 @@
+"""Counts an answer while it runs; the definitions are those of `stats.DecodeStats`."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from mtplx_engine.stats import DecodeStats
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mtplx_engine.decoding import Step
+
+
+class Tally:
+    """Counters and clocks of one answer; the request starts when it is made.
+
+    Args:
+        prompt_tokens: Tokens of the prompt.
+        cached_tokens: How many of them need no forward.
+        seed: The seed in use.
+        depth: The depth asked for, as text.
+        clock: Seconds, monotonic.
+
+    Attributes:
+        emitted: Tokens of the answer so far.
+    """
+
+    def __init__(
+        self,
+        prompt_tokens: int,
+        cached_tokens: int,
+        seed: int,
+        depth: str,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self.emitted = 0
+        self._fixed = (prompt_tokens, cached_tokens, seed, depth)
+        self._clock = clock
+        self._start = clock()
+        self._prefill_start = self._start
+        self._first_event: float | None = None
+        self._first_emitted = 0
+        self._last_event: float | None = None
+        self._first_text: float | None = None
+        self._verify_steps = self._plain_steps = self._drafted = 0
+        self._accepted_at: list[int] = []
+
+    def now(self) -> float:
+        """Return seconds since the request."""
+        return self._clock() - self._start
+
+    def start_prefill(self) -> None:
+        """Mark the beginning of the first forward."""
+        self._prefill_start = self._clock()
+
+    def cycle(self, step: Step, kept: int) -> None:
+        """Count a cycle of which the first `kept` tokens are emitted."""
+        now = self._clock()
+        credited = min(step.accepted, kept)
+        if step.drafted:
+            self._verify_steps += 1
+            self._drafted += step.drafted
+            self._accepted_at += [0] * (step.drafted - len(self._accepted_at))
+            for position in range(credited):
+                self._accepted_at[position] += 1
+        else:
+            self._plain_steps += 1
+        self.emitted += kept
+        self._last_event = now
+        if self._first_event is None:
+            self._first_event, self._first_emitted = now, self.emitted
+
+    def text_shown(self) -> None:
+        """Mark that text became visible."""
+        if self._first_text is None:
+            self._first_text = self._clock()
+
+    def stats(self) -> DecodeStats:
+        """Return the figures so far."""
+        prompt_tokens, cached_tokens, seed, depth = self._fixed
+        first, last = self._first_event, self._last_event
+        return DecodeStats(
+            prompt_tokens=prompt_tokens,
+            cached_tokens=cached_tokens,
+            emitted=self.emitted,
+            verify_steps=self._verify_steps,
+            plain_steps=self._plain_steps,
+            drafted=self._drafted,
+            accepted=sum(self._accepted_at),
+            accepted_at=tuple(self._accepted_at),
+            ttft_s=None if self._first_text is None else self._first_text - self._start,
+            prefill_s=None if first is None else first - self._prefill_start,
+            decode_s=None if first is None or last is None or last == first else last - first,
+            decode_tokens=self.emitted - self._first_emitted,
+            seed=seed,
+            depth=depth,
+        )

@@ -1,0 +1,118 @@
+"""Token ids to text, as a stream: never half a character, never part of a stop string."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_INCOMPLETE = "\ufffd"  # what a decoder gives for the bytes of an unfinished character
+_LONGEST_CHARACTER = 4  # bytes, so at most as many byte-level tokens
+
+
+class Detokenizer:
+    """Turns tokens into text piece by piece; the pieces join to the decoding of the whole.
+
+    Decoding is not token by token: a character may span tokens, and some tokenizers drop a leading space. So each
+    piece is the difference of two decodings that start at the same, earlier token.
+
+    Args:
+        decode: Token ids -> text.
+    """
+
+    def __init__(self, decode: Callable[[Sequence[int]], str]) -> None:
+        self._decode = decode
+        self._window: list[int] = []
+        self._read = 0
+
+    def push(self, token: int) -> str:
+        """Add a token; return the text that became certain, possibly none."""
+        self._window.append(token)
+        text = self._decode(self._window)
+        waiting = len(self._window) - self._read
+        if text.endswith(_INCOMPLETE) and waiting < _LONGEST_CHARACTER:
+            return ""
+        return self._advance(text)
+
+    def finish(self) -> str:
+        """Return the held back text; the bytes of a character that never became whole are dropped."""
+        return self._advance(self._decode(self._window)).rstrip(_INCOMPLETE) if self._window else ""
+
+    def _advance(self, text: str) -> str:
+        known = self._decode(self._window[: self._read])
+        self._window = self._window[self._read :]
+        self._read = len(self._window)
+        return text[len(known) :]
+
+
+class StopStrings:
+    """Watches a text stream for strings that end it.
+
+    Args:
+        stops: The strings; empty ones are ignored.
+
+    Attributes:
+        found: Whether a stop string came; nothing follows it.
+    """
+
+    def __init__(self, stops: Sequence[str]) -> None:
+        self._stops = tuple(stop for stop in stops if stop)
+        self._held = ""
+        self.found = False
+
+    def push(self, text: str) -> str:
+        """Add text; return what can no longer be part of a stop string."""
+        self._held += text
+        starts = [at for stop in self._stops if (at := self._held.find(stop)) >= 0]
+        if starts:
+            self.found = True
+            return self._release(min(starts), rest="")
+        keep = max((_overlap(self._held, stop) for stop in self._stops), default=0)
+        return self._release(len(self._held) - keep, rest=self._held[len(self._held) - keep :])
+
+    def finish(self) -> str:
+        """Return what was held back, none of which turned into a stop string."""
+        return self._release(len(self._held), rest="")
+
+    def _release(self, length: int, rest: str) -> str:
+        text, self._held = self._held[:length], rest
+        return text
+
+
+def _overlap(text: str, stop: str) -> int:
+    """Return the length of the longest proper prefix of `stop` that ends `text`."""
+    for length in range(min(len(stop) - 1, len(text)), 0, -1):
+        if text.endswith(stop[:length]):
+            return length
+    return 0
+
+
+class TextStream:
+    """The text of an answer while it is being decoded.
+
+    Args:
+        decode: Token ids -> text.
+        stops: Strings that end the answer.
+    """
+
+    def __init__(self, decode: Callable[[Sequence[int]], str], stops: Sequence[str]) -> None:
+        self._detokenizer = Detokenizer(decode)
+        self._stops = StopStrings(stops)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a stop string came."""
+        return self._stops.found
+
+    def push(self, token: int) -> str:
+        """Add a token of the answer; return the text that became certain."""
+        return self._stops.push(self._detokenizer.push(token))
+
+    def finish(self) -> str:
+        """Return the rest of the text; nothing when a stop string came."""
+        if self._stops.found:
+            return ""
+        return self._stops.push(self._detokenizer.finish()) + (
+            "" if self._stops.found else self._stops.finish()
+        )
