@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtCore import QThread
 
+from mtplx_engine import paths
+from mtplx_engine.models import starter
 from tests.support import leaks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 
 @pytest.fixture(autouse=True)
@@ -23,3 +26,9 @@ def _nothing_left_running(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(QThread, "start", leaks.recording_start(started))
     with leaks.no_leaks(started):
         yield
+
+
+@pytest.fixture(scope="session")
+def starter_dir() -> Path:
+    """The folder of the starter model, set up first when it is not there."""
+    return starter.ensure(paths.data_dir(), lambda *_: None)

