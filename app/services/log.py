@@ -1,0 +1,45 @@
+"""The program's own log: rotating files in the log folder, without a word of any chat."""
+
+from __future__ import annotations
+
+import logging
+from logging.handlers import RotatingFileHandler
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_NAME = "app.log"
+_BYTES, _KEPT = 1_000_000, 3
+_LEVELS = {
+    QtMsgType.QtDebugMsg: logging.DEBUG,
+    QtMsgType.QtInfoMsg: logging.INFO,
+    QtMsgType.QtWarningMsg: logging.WARNING,
+    QtMsgType.QtCriticalMsg: logging.ERROR,
+    QtMsgType.QtFatalMsg: logging.CRITICAL,
+}
+_qt_log = logging.getLogger("qt")
+
+
+def start_logging(folder: Path) -> None:
+    """Write what the program and Qt have to say to `folder`; on a disk that is full, to nowhere."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handler: logging.Handler = RotatingFileHandler(
+            folder / _NAME, maxBytes=_BYTES, backupCount=_KEPT, encoding="utf-8"
+        )
+    except OSError:
+        handler = logging.NullHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    root = logging.getLogger()
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)
+    # A failed write must not print a traceback over the person's terminal.
+    logging.raiseExceptions = False
+    qInstallMessageHandler(_log_qt)
+
+
+def _log_qt(kind: QtMsgType, _context: QMessageLogContext, message: str) -> None:
+    _qt_log.log(_LEVELS.get(kind, logging.WARNING), "%s", message)

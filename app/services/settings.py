@@ -1,0 +1,92 @@
+"""What the window remembers: a small JSON file, replaced atomically."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import logging
+import typing
+from dataclasses import dataclass
+from pathlib import Path  # noqa: TC003 - annotations are read at run time
+
+from mtplx_engine import durable, protocol
+from mtplx_engine.config import Depth  # noqa: TC001 - annotations are read at run time
+from mtplx_engine.errors import EngineError
+
+_NAME = "window.json"
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the window was, in logical pixels of the whole desktop."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+    maximized: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The person's choices, and where they left off.
+
+    Attributes:
+        place: Where the window was; None before it was ever closed.
+        sidebar: Whether the list of chats is shown.
+        drafting: The draft depth asked for: "auto", 0 for off, or 1..8.
+        last_chat: The chat that was shown, "" for an empty one.
+    """
+
+    place: Place | None = None
+    sidebar: bool = True
+    drafting: Depth = "auto"
+    last_chat: str = ""
+
+
+class SettingsFile:
+    """The settings in the data folder; every change is written at once."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._path = data_dir / _NAME
+        self._settings = _read(self._path)
+
+    @property
+    def value(self) -> Settings:
+        """The settings as they are now."""
+        return self._settings
+
+    def change(self, **fields: typing.Any) -> None:
+        """Set fields of `Settings` and write the file.
+
+        A file that cannot be written is no reason to disturb anybody: the choice holds until the program ends.
+        """
+        changed = dataclasses.replace(self._settings, **fields)
+        if changed == self._settings:
+            return
+        self._settings = changed
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            durable.replace_file(self._path, json.dumps(dataclasses.asdict(changed), indent=1).encode())
+        except OSError as error:
+            _log.warning("settings not written: %r", error)
+
+
+def _read(path: Path) -> Settings:
+    """Return the settings in the file; whatever in it cannot be understood gets its default."""
+    try:
+        body = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return Settings()
+    except (OSError, ValueError, RecursionError) as error:
+        _log.warning("settings not read: %r", error)
+        return Settings()
+    fields: dict[str, typing.Any] = {}
+    for name, hint in typing.get_type_hints(Settings).items():
+        if isinstance(body, dict) and name in body:
+            try:
+                fields[name] = protocol.build(hint, body[name])
+            except (ValueError, TypeError, EngineError) as error:
+                _log.warning("setting %s not understood: %r", name, error)
+    return Settings(**fields)

@@ -1,0 +1,64 @@
+"""One window per data folder: a second start raises the first one's window."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QLockFile, QObject, Signal
+from PySide6.QtNetwork import QLocalServer, QLocalSocket
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_LOCK_NAME = "app.lock"
+_ANSWER_MS = 2000
+
+
+class SingleInstance(QObject):
+    """The right to use a data folder, held until the process ends in whatever way.
+
+    Signals:
+        raise_requested: The program was started again; its window is to come to the front.
+    """
+
+    raise_requested = Signal()
+
+    def __init__(self, data_dir: Path, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        data_dir.mkdir(parents=True, exist_ok=True)
+        self._lock = QLockFile(str(data_dir / _LOCK_NAME))
+        # Held as long as its process lives, however long that is; the lock of a dead one is taken over.
+        self._lock.setStaleLockTime(0)
+        # The socket's name has a length limit, the folder's has none.
+        self._name = "mtplx-" + hashlib.sha256(str(data_dir.resolve()).encode()).hexdigest()[:24]
+        self._server = QLocalServer(self)
+        self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
+        self._server.newConnection.connect(self._accept)
+
+    def acquire(self) -> bool:
+        """Return whether this process is the only one; if so, listen for others."""
+        if not self._lock.tryLock(0):
+            return False
+        # Only a process that died can have left the name behind: the lock is ours.
+        QLocalServer.removeServer(self._name)
+        self._server.listen(self._name)
+        return True
+
+    def raise_other(self) -> bool:
+        """Ask the process that holds the folder to raise its window; return whether it was reached."""
+        socket = QLocalSocket()
+        socket.connectToServer(self._name)
+        reached = socket.waitForConnected(_ANSWER_MS)
+        socket.disconnectFromServer()
+        return reached
+
+    def release(self) -> None:
+        """Let another process have the folder."""
+        self._server.close()
+        self._lock.unlock()
+
+    def _accept(self) -> None:
+        while (socket := self._server.nextPendingConnection()) is not None:
+            socket.deleteLater()
+            self.raise_requested.emit()
