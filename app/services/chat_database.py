@@ -74,8 +74,7 @@ class ChatDatabase:
 
     def close(self) -> None:
         """Close the file; a second call does nothing."""
-        with storage_errors(self._folder):
-            self._connection.close()
+        self._connection.close()
 
     def list_chats(self) -> tuple[tuple[ChatSummary, ...], int]:
         """Return the chats, the one used last first, and how many more there are that cannot be read."""

@@ -49,8 +49,8 @@ def _explain(error: apsw.Error | OSError, folder: Path) -> StoreError:
     if isinstance(error, apsw.FullError) or (isinstance(error, OSError) and error.errno == errno.ENOSPC):
         free = shutil.disk_usage(folder).free / 1e6
         return StoreError(
-            f"The disk is full ({free:.0f} MB free), so your chats cannot be saved. Free some space: what is "
-            "not saved yet stays in memory, and MTPLX keeps trying.",
+            f"The disk is full ({free:.0f} MB free), so your chats cannot be saved. Free some space; until then "
+            "what you write is kept in memory only.",
             details,
             retryable=True,
         )
@@ -66,8 +66,8 @@ def _explain(error: apsw.Error | OSError, folder: Path) -> StoreError:
         )
     if isinstance(error, apsw.IOError | apsw.CantOpenError | apsw.ReadOnlyError | OSError):
         return StoreError(
-            f"Your chats in {folder} cannot be read or written. Check that the disk is there and that you "
-            "may write to this folder; MTPLX keeps trying.",
+            f"Your chats in {folder} cannot be read or written. Check that the disk is there and that you may "
+            "write to this folder; until then what you write is kept in memory only.",
             details,
             retryable=True,
         )

@@ -1,0 +1,174 @@
+"""The store answers with signals, keeps the order of the calls, and has written everything when it closes."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtCore import QThread
+
+from app.chat.conversation import ChatSummary, Conversation, Message, MessageStatus, Role
+from app.services.chat_database import ChatDatabase
+from app.services.store import Store
+from mtplx_engine.errors import ErrorInfo, ErrorKind
+from mtplx_engine.stats import DecodeStats
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pytestqt.qtbot import QtBot
+
+CHAT = ChatSummary("chat", "A chat", 1, 1)
+QUESTION = Message("q", "chat", None, Role.USER, "Why?", MessageStatus.DONE, 2)
+ANSWER = Message("a", "chat", "q", Role.ASSISTANT, "", MessageStatus.STREAMING, 3, model="starter")
+
+
+@pytest.fixture
+def store(qtbot: QtBot, tmp_path: Path) -> Iterator[Store]:
+    store = Store(tmp_path / "chats")
+    with qtbot.waitSignal(store.opened) as opened:
+        store.open()
+    assert opened.args == [(), ""]
+    yield store
+    store.close()
+
+
+def failures(store: Store) -> list[tuple[ErrorInfo, str]]:
+    """Return the list to which the store's failures go."""
+    found: list[tuple[ErrorInfo, str]] = []
+    store.failed.connect(lambda info, message_id: found.append((info, message_id)))
+    return found
+
+
+def test_a_whole_turn_and_its_reading(store: Store, qtbot: QtBot, tmp_path: Path) -> None:
+    store.add_chat(CHAT)
+    with qtbot.waitSignal(store.committed) as committed:
+        store.add_message(QUESTION)
+    assert committed.args == ["q"]
+    store.add_message(ANSWER)
+    final = dataclasses.replace(
+        ANSWER, text="Because.", status=MessageStatus.DONE, stats=DecodeStats(emitted=2, accepted_at=(1,))
+    )
+    store.answer_progress("a", "Beca")
+    store.finish_answer(final)
+    with qtbot.waitSignal(store.chat_loaded) as loaded:
+        store.load_chat("chat")
+    conversation, notice = loaded.args
+    assert isinstance(conversation, Conversation)
+    assert conversation.path() == (QUESTION, final)
+    assert notice == ""
+
+
+def test_a_chat_loads_with_the_progress_that_was_noted_before(store: Store, qtbot: QtBot) -> None:
+    store.add_chat(CHAT)
+    store.add_message(ANSWER)
+    for length in range(1, 50):
+        store.answer_progress("a", "x" * length)
+    with qtbot.waitSignal(store.chat_loaded) as loaded:
+        store.load_chat("chat")
+    assert loaded.args[0].messages[0].text == "x" * 49
+
+
+def test_close_writes_what_waits_and_tells_everything(qtbot: QtBot, tmp_path: Path) -> None:
+    store = Store(tmp_path / "chats")
+    committed: list[str] = []
+    closed: list[bool] = []
+    store.committed.connect(committed.append)
+    store.closed.connect(lambda: closed.append(True))
+    store.open()
+    store.add_chat(CHAT)
+    store.add_message(QUESTION)
+    store.add_message(ANSWER)
+    for length in range(1, 500):
+        store.answer_progress("a", "x" * length)
+    store.close()
+    assert committed == ["q", "a"]
+    store.close()
+    assert closed == [True]
+    with ChatDatabase(tmp_path / "chats", 0) as database:
+        answer = database.load_chat("chat")[0].messages[1]
+    assert (answer.text, answer.status) == ("x" * 499, MessageStatus.INTERRUPTED)
+
+
+def test_an_answer_is_written_by_itself_when_nothing_else_happens(
+    store: Store, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushed: list[str] = []
+    seen = threading.Event()
+    original = ChatDatabase.flush_answer
+
+    def flush_answer(self: ChatDatabase, message_id: str, text: str) -> None:
+        original(self, message_id, text)
+        flushed.append(text)
+        if text == "second":
+            seen.set()
+
+    monkeypatch.setattr(ChatDatabase, "flush_answer", flush_answer)
+    store.add_chat(CHAT)
+    store.add_message(ANSWER)
+    store.answer_progress("a", "first")
+    store.answer_progress("a", "second")
+    assert seen.wait(30)
+    assert flushed == ["first", "second"]
+
+
+def test_receivers_run_on_the_main_thread(store: Store, qtbot: QtBot) -> None:
+    threads: list[QThread] = []
+    store.committed.connect(lambda _: threads.append(QThread.currentThread()))
+    store.add_chat(CHAT)
+    with qtbot.waitSignal(store.committed):
+        store.add_message(QUESTION)
+    assert threads == [store.thread()]
+
+
+def test_delete_and_restore(store: Store, qtbot: QtBot) -> None:
+    failed = failures(store)
+    store.add_chat(CHAT)
+    store.add_message(QUESTION)
+    store.delete_chat("chat")
+    with qtbot.waitSignal(store.failed):
+        store.load_chat("chat")
+    store.restore_chat("chat")
+    with qtbot.waitSignal(store.chat_loaded) as loaded:
+        store.load_chat("chat")
+    assert loaded.args[0].path() == (QUESTION,)
+    assert [(info.kind, message_id) for info, message_id in failed] == [(ErrorKind.STORAGE, "")]
+
+
+def test_a_message_without_a_chat_fails_alone(store: Store, qtbot: QtBot) -> None:
+    failed = failures(store)
+    with qtbot.waitSignal(store.failed):
+        store.add_message(QUESTION)
+    store.add_chat(CHAT)
+    with qtbot.waitSignal(store.committed) as committed:
+        store.add_message(ANSWER)
+    assert committed.args == ["a"]
+    assert [message_id for _, message_id in failed] == ["q"]
+
+
+def test_a_second_store_says_that_mtplx_is_running(store: Store, qtbot: QtBot, tmp_path: Path) -> None:
+    second = Store(tmp_path / "chats")
+    failed = failures(second)
+    second.open()
+    second.add_message(QUESTION)
+    second.answer_progress("q", "no signal for each frame")
+    second.load_chat("chat")
+    second.close()
+    assert [message_id for _, message_id in failed] == ["", "q", ""]
+    assert all("already running" in info.message for info, _ in failed)
+
+
+def test_a_fault_at_opening_is_told(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise LookupError("a bug")
+
+    monkeypatch.setattr("app.services.store.ChatDatabase", broken)
+    store = Store(tmp_path / "chats")
+    failed = failures(store)
+    store.open()
+    store.close()
+    assert [info.kind for info, _ in failed] == [ErrorKind.INTERNAL]
+    assert "a bug" in failed[0][0].details
