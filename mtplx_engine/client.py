@@ -71,7 +71,8 @@ class EngineClient:
                 repr(error),
             ) from error
         self._channel = Channel(ours)
-        self._silent_at = time.monotonic() + start_s
+        self._heard_at = time.monotonic()
+        self._patience_s = start_s
 
     @property
     def pid(self) -> int:
@@ -102,7 +103,8 @@ class EngineClient:
             if message is None:
                 self._check_silence()
                 return None
-            self._silent_at = time.monotonic() + self._silence_s
+            self._heard_at = time.monotonic()
+            self._patience_s = self._silence_s
             if not isinstance(message, Heartbeat):
                 return typing.cast("Event", message)
 
@@ -123,11 +125,10 @@ class EngineClient:
         self._channel.close(flush_s=0)
 
     def _check_silence(self) -> None:
-        late = time.monotonic() - self._silent_at
-        if late > 0:
+        silence = time.monotonic() - self._heard_at
+        if silence > self._patience_s:
             raise EngineError(
-                ErrorKind.ENGINE_LOST,
-                f"The engine has not answered for {self._silence_s + late:.0f} seconds.",
+                ErrorKind.ENGINE_LOST, f"The engine has not answered for {silence:.0f} seconds."
             )
 
     def _ended(self) -> EngineError:
@@ -165,16 +166,16 @@ class RestartBudget:
     def __init__(
         self, clock: Callable[[], float] = time.monotonic, *, limit: int = 3, window_s: float = 600.0
     ) -> None:
+        self.limit = limit
+        self.window_s = window_s
         self._clock = clock
-        self._limit = limit
-        self._window_s = window_s
         self._spent: list[float] = []
 
     def spend(self) -> bool:
         """Count a restart and return True, or return False when none is left."""
         now = self._clock()
-        self._spent = [at for at in self._spent if now - at < self._window_s]
-        if len(self._spent) >= self._limit:
+        self._spent = [at for at in self._spent if now - at < self.window_s]
+        if len(self._spent) >= self.limit:
             return False
         self._spent.append(now)
         return True

@@ -18,7 +18,6 @@ from mtplx_engine.protocol import (
     Load,
     Loaded,
     LoadProgress,
-    ModelInfo,
     PrefillProgress,
     Tokens,
 )
@@ -81,7 +80,8 @@ class EngineLink(QObject):
         super().__init__(parent)
         self.state = EngineState.CLOSED
         self._data_dir = ""
-        self._thread = QThread(objectName="engine")
+        self._thread = QThread()
+        self._thread.setObjectName("engine")
         self._worker = EngineWorker(make_client, RestartBudget(clock), stop_s)
         self._worker.moveToThread(self._thread)
         self._worker.happened.connect(self._deliver)
@@ -112,7 +112,7 @@ class EngineLink(QObject):
         self._restart_requested.emit()
 
     def shutdown(self) -> None:
-        """End the process and the thread; returns when both are gone, within 3 s. What came before is delivered."""
+        """End the process and the thread, within 3 s. What came before that is still delivered."""
         if self._thread.isRunning():
             self._close_requested.emit()
             self._thread.wait()
@@ -121,15 +121,21 @@ class EngineLink(QObject):
 
     @Slot(object)
     def _deliver(self, event: object) -> None:
-        if isinstance(event, EngineState):
-            if event is not self.state:
+        match event:
+            case EngineState():
                 self.state = event
                 self.state_changed.emit(event)
-        elif isinstance(event, LoadProgress):
-            self.load_progress.emit(event.fraction, event.phase)
-        elif isinstance(event, Loaded):
-            self.loaded.emit(event.info)
-        elif isinstance(event, ErrorInfo):
-            self.lost.emit(event)
-        elif signal := self._signals().get(type(event)):
-            signal.emit(event)
+            case ErrorInfo():
+                self.lost.emit(event)
+            case LoadProgress():
+                self.load_progress.emit(event.fraction, event.phase)
+            case Loaded():
+                self.loaded.emit(event.info)
+            case PrefillProgress():
+                self.prefill.emit(event)
+            case Tokens():
+                self.tokens.emit(event)
+            case Finished():
+                self.finished.emit(event)
+            case Failed():
+                self.failed.emit(event)

@@ -19,6 +19,8 @@ from mtplx_engine.protocol import (
     Load,
     Loaded,
     LoadProgress,
+    PrefillProgress,
+    Tokens,
     Unloaded,
 )
 
@@ -201,22 +203,28 @@ class EngineWorker(QObject):
             self._lose(error.info)
 
     def _handle(self, event: Event) -> None:
-        if isinstance(event, Hello):
-            self.happened.emit(EngineState.LOADING if self._loads else EngineState.NO_MODEL)
-        elif isinstance(event, LoadProgress):
-            self.happened.emit(event)
-        elif isinstance(event, Loaded | Unloaded) or (isinstance(event, Failed) and event.generation is None):
-            self._end_load(event)
-        elif event.generation in self._open:
-            if isinstance(event, Finished | Failed):
-                self._open.discard(event.generation)
-                self._stop_by.pop(event.generation, None)
-            self.happened.emit(event)
+        match event:
+            case Hello():
+                self.happened.emit(EngineState.LOADING if self._loads else EngineState.NO_MODEL)
+            case LoadProgress():
+                self.happened.emit(event)
+            case Loaded() | Unloaded() | Failed(generation=None):
+                self._end_load(event)
+            case PrefillProgress() | Tokens() | Finished() | Failed():
+                self._pass_on(event)
+
+    def _pass_on(self, event: PrefillProgress | Tokens | Finished | Failed) -> None:
+        if event.generation not in self._open:
+            return
+        if isinstance(event, Finished | Failed):
+            self._open.remove(event.generation)
+            self._stop_by.pop(event.generation, None)
+        self.happened.emit(event)
 
     def _end_load(self, event: Loaded | Unloaded | Failed) -> None:
         """Each Load is answered once; only the answer to the last one counts."""
-        self._loads -= 1
-        if self._loads > 0:
+        self._loads = max(0, self._loads - 1)
+        if self._loads:
             return
         self._model_failed = isinstance(event, Failed)
         self.happened.emit(event)

@@ -138,11 +138,11 @@ class ScriptedEngine:
         stats = DecodeStats(prompt_tokens=prompt, depth=str(request.sampler.speculative_depth))
         if self._script.stray:
             yield Tokens(request.generation - 1, (0,), "stray", 0, 0, 0.0)
-        for step in range(1, 5):
-            if cancelled.wait(self._script.prefill_s / 4):
+        for step in range(5):
+            yield PrefillProgress(request.generation, prompt * step // 4, prompt, 0)
+            if step < 4 and cancelled.wait(self._script.prefill_s / 4):
                 yield Finished(request.generation, FinishReason.CANCELLED, stats)
                 return
-            yield PrefillProgress(request.generation, prompt * step // 4, prompt, 0)
         yield from self._decode(request, cancelled, started, stats)
 
     def _decode(
@@ -192,8 +192,9 @@ class ScriptedEngine:
             raise EngineError(ErrorKind.NON_FINITE, script.answer_error)
         if script.panic_after == cycles:
             raise Panic(request.messages[-1].content)
-        if script.crash_after == cycles:
+        if cycles in {script.crash_after, script.hang_after}:
             time.sleep(0.05)  # lets the events so far out of the writer's queue
+        if script.crash_after == cycles:
             os.kill(os.getpid(), signal.SIGKILL)
         if script.hang_after == cycles:
             ctypes.PyDLL(None).sleep(60)  # keeps the interpreter's lock, so that no thread runs

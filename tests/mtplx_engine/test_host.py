@@ -1,0 +1,273 @@
+"""The host's loop with a scripted engine, in process: order, cancel at every stage, faults, the end."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mtplx_engine.channel import Channel
+from mtplx_engine.config import ChatMessage, SamplerConfig
+from mtplx_engine.errors import ErrorKind
+from mtplx_engine.host import EXIT_FAULT, Host
+from mtplx_engine.protocol import (
+    Cancel,
+    Command,
+    Event,
+    Failed,
+    Finished,
+    Generate,
+    Heartbeat,
+    Hello,
+    Load,
+    Loaded,
+    LoadProgress,
+    PrefillProgress,
+    Shutdown,
+    Tokens,
+    Unload,
+    Unloaded,
+)
+from mtplx_engine.stats import FinishReason
+from tests.support.fake_host import Script, ScriptedEngine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PLAIN = Script()
+SECRET = "the secret question"
+
+
+class App:
+    """The app's end of a host that runs on a thread."""
+
+    def __init__(self, engine: ScriptedEngine | Exception) -> None:
+        ours, theirs = socket.socketpair()
+        self.channel = Channel(ours)
+        self.status: int | None = None
+        self._engine = engine
+        self._thread = threading.Thread(target=self._run, args=(Channel(theirs),))
+        self._thread.start()
+        assert isinstance(self.next(Hello), Hello)
+
+    def _run(self, channel: Channel) -> None:
+        def make() -> ScriptedEngine:
+            if isinstance(self._engine, Exception):
+                raise self._engine
+            return self._engine
+
+        self.status = Host(channel, make).run()
+
+    def send(self, *commands: Command) -> None:
+        for command in commands:
+            self.channel.send(command)
+
+    def next(self, *kinds: type) -> Event:
+        """Return the next event of one of `kinds`; skips the others."""
+        while True:
+            event = self.channel.receive(10)
+            assert event is not None, f"no {kinds} came"
+            if isinstance(event, kinds):
+                return event
+
+    def until_answered(self, count: int) -> list[Event]:
+        """Return what ends loads and answers, until `count` of them came."""
+        return [self.next(Loaded, Unloaded, Finished, Failed) for _ in range(count)]
+
+    def end(self) -> int | None:
+        """Hang up, as a dead app does, and return the host's exit status."""
+        self.channel.close(1)
+        self._thread.join(10)
+        return self.status
+
+
+@pytest.fixture
+def start() -> Iterator[type[App]]:
+    apps: list[App] = []
+
+    def make(engine: Script | ScriptedEngine | Exception = PLAIN) -> App:
+        apps.append(App(ScriptedEngine(engine) if isinstance(engine, Script) else engine))
+        return apps[-1]
+
+    yield make
+    for app in apps:
+        app.end()
+
+
+def load(model: str = "model") -> Load:
+    return Load(model, "/data")
+
+
+def ask(generation: int, **sampler: object) -> Generate:
+    return Generate(generation, (ChatMessage("user", SECRET),), SamplerConfig(**sampler))
+
+
+def names(events: list[Event]) -> list[str]:
+    return [
+        event.info.name
+        if isinstance(event, Loaded)
+        else f"{type(event).__name__} {getattr(event, 'generation', '')}"
+        for event in events
+    ]
+
+
+def test_a_question_sent_with_the_load_is_answered_after_it(start) -> None:
+    app = start(Script(load_s=0.05))
+    app.send(load(), ask(1))
+    assert isinstance(app.next(LoadProgress, Loaded), LoadProgress)
+    assert isinstance(app.next(Loaded, PrefillProgress), Loaded)
+    assert isinstance(app.next(PrefillProgress, Tokens), PrefillProgress)
+    text, event = "", app.next(Tokens)
+    while isinstance(event, Tokens):
+        text += event.text
+        event = app.next(Tokens, Finished)
+    assert text == PLAIN.answer
+    assert event.reason is FinishReason.END
+    assert sum(event.stats.accepted_at) == event.stats.accepted > 0
+
+
+def test_the_heart_beats_while_the_model_works(start) -> None:
+    app = start(Script(prefill_s=5))
+    app.send(load(), ask(1))
+    app.next(PrefillProgress)
+    assert isinstance(app.next(Heartbeat, PrefillProgress, Finished), Heartbeat)
+
+
+def test_an_answer_that_waits_is_cancelled_at_once_without_tokens(start) -> None:
+    app = start(Script(load_s=60))
+    app.send(load(), ask(1), ask(2), Cancel(2))
+    event = app.next(Finished, Tokens, Loaded)
+    assert isinstance(event, Finished)
+    assert (event.generation, event.reason) == (2, FinishReason.CANCELLED)
+    assert event.stats.emitted == 0
+
+
+def test_an_answer_is_cancelled_in_prefill(start) -> None:
+    app = start(Script(prefill_s=60))
+    app.send(load(), ask(1))
+    app.next(PrefillProgress, Loaded)
+    app.send(Cancel(1))
+    event = app.next(Finished, Tokens)
+    assert isinstance(event, Finished)
+    assert event.reason is FinishReason.CANCELLED
+
+
+def test_an_answer_is_cancelled_while_decoding_and_the_next_one_is_whole(start) -> None:
+    app = start(Script(cycle_s=0.02))
+    app.send(load(), ask(1))
+    app.next(Tokens)
+    app.send(Cancel(1), ask(2))
+    first, second = app.next(Finished), app.next(Finished)
+    assert (first.generation, first.reason) == (1, FinishReason.CANCELLED)
+    assert (second.generation, second.reason) == (2, FinishReason.END)
+    assert first.stats.emitted < second.stats.emitted
+
+
+def test_cancelling_what_is_over_or_unknown_does_nothing(start) -> None:
+    app = start()
+    app.send(load(), ask(1))
+    app.next(Finished)
+    app.send(Cancel(1), Cancel(77), ask(2))
+    assert app.next(Finished, Failed).reason is FinishReason.END
+
+
+def test_a_load_replaces_the_unfinished_one_and_answers_go_to_the_new_model(start) -> None:
+    app = start(Script(load_s=0.2))
+    app.send(load("first"), ask(1))
+    app.next(LoadProgress)
+    app.send(load("second"))
+    assert names(app.until_answered(3)) == ["Unloaded ", "second", "Finished 1"]
+
+
+def test_every_load_is_answered_once(start) -> None:
+    app = start(Script(load_s=0.1))
+    app.send(load("a"), load("b"), load("c"))
+    assert names(app.until_answered(3)) == ["Unloaded ", "Unloaded ", "c"]
+
+
+def test_an_unload_ends_the_load_and_answers_then_lack_a_model(start) -> None:
+    app = start(Script(load_s=60))
+    app.send(load())
+    app.next(LoadProgress)
+    app.send(Unload(), ask(1))
+    events = app.until_answered(3)
+    assert names(events) == ["Unloaded ", "Unloaded ", "Failed 1"]
+    assert events[-1].error.kind is ErrorKind.NO_MODEL
+
+
+def test_a_failed_load_fails_what_waits_for_it_with_the_same_sentence(start) -> None:
+    app = start(Script(load_error="The file is damaged; fetch it again."))
+    app.send(load(), ask(1))
+    loading, answer = app.until_answered(2)
+    assert isinstance(loading, Failed)
+    assert isinstance(answer, Failed)
+    assert (loading.generation, answer.generation) == (None, 1)
+    assert answer.error == loading.error
+    assert answer.error.message == "The file is damaged; fetch it again."
+
+
+def test_a_failed_answer_leaves_the_engine_usable(start) -> None:
+    app = start(Script(answer_error="The model produced no number."))
+    app.send(load(), ask(1), ask(2))
+    assert names(app.until_answered(3)) == ["model", "Failed 1", "Failed 2"]
+
+
+def test_a_panic_fails_the_answer_and_discards_the_process(start) -> None:
+    app = start(Script(panic_after=1))
+    app.send(load(), ask(1))
+    error = app.next(Failed).error
+    assert error.kind is ErrorKind.INTERNAL
+    assert "Panic" in error.details
+    assert SECRET not in error.message + error.details  # the panic quoted the question
+    with pytest.raises(EOFError):
+        app.next(Loaded)
+    assert app.end() == EXIT_FAULT
+
+
+def test_an_engine_that_cannot_be_made_is_a_failed_load(start) -> None:
+    app = start(ImportError("libmlx is missing"))
+    app.send(load())
+    error = app.next(Failed).error
+    assert error.kind is ErrorKind.INTERNAL
+    assert "libmlx is missing" in error.details
+    assert app.end() == EXIT_FAULT
+
+
+@pytest.mark.parametrize("script", [PLAIN, Script(load_s=60), Script(prefill_s=60), Script(cycle_s=0.1)])
+def test_shutdown_ends_the_host_at_every_stage(start, script: Script) -> None:
+    app = start(script)
+    app.send(load(), ask(1))
+    app.next(LoadProgress)
+    app.send(Shutdown())
+    with pytest.raises(EOFError):
+        app.next(Hello)
+    assert app.end() == 0
+
+
+def test_the_end_of_the_app_ends_the_host_even_when_the_engine_hears_nothing(start) -> None:
+    app = start(Script(deaf_after=0))
+    app.send(load(), ask(1))
+    app.next(PrefillProgress)
+    assert app.end() == 0
+
+
+def test_an_app_that_sends_events_is_hung_up_on(start) -> None:
+    app = start()
+    app.channel.send(Heartbeat())
+    with pytest.raises(EOFError):
+        app.next(Loaded)
+    assert app.end() == EXIT_FAULT
+
+
+class Unsound(ScriptedEngine):
+    def generate(self, request: Generate, cancelled: threading.Event) -> Iterator[Tokens]:
+        yield Tokens(request.generation, (1,), "a", 0, 0, float("nan"))
+
+
+def test_a_figure_that_cannot_be_sent_is_a_fault_and_not_a_hang(start) -> None:
+    app = start(Unsound(PLAIN))
+    app.send(load(), ask(1))
+    assert app.next(Failed, Tokens).error.kind is ErrorKind.INTERNAL
+    assert app.end() == EXIT_FAULT
