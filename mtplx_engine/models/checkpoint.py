@@ -1,0 +1,230 @@
+"""Reads and checks a model folder before anything of it is loaded; imports no mlx, numpy or transformers.
+
+What passes holds no code and no pickles, asks for none, and its sizes, shapes and ids add up.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.models import json_file, manifest, model_config, safetensors_header, tokenizer_ids
+from mtplx_engine.models.refusal import refused
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from mtplx_engine.models.manifest import Manifest
+    from mtplx_engine.models.safetensors_header import TensorSpec
+
+HEAD_FILES = ("mtp.safetensors", "draft_vocab.safetensors")
+INDEX = "model.safetensors.index.json"
+
+_MAX_ENTRIES = 10_000
+_MAX_CONFIG_BYTES = 8 << 20
+_MAX_TABLE_BYTES = 128 << 20
+# Code, or formats that run code or memory-unsafe parsers when they are read.
+_UNSAFE_SUFFIXES = frozenset(
+    {
+        ".py",
+        ".pyc",
+        ".so",
+        ".dylib",
+        ".bin",
+        ".pt",
+        ".pth",
+        ".pkl",
+        ".pickle",
+        ".ckpt",
+        ".joblib",
+        ".npy",
+        ".npz",
+    }
+)
+_CODE_KEYS = frozenset({"auto_map", "custom_pipelines", "model_file", "trust_remote_code"})
+_SAFE_ADVICE = "choose a model in safetensors form, without code"
+# Keys of these are words or tensor names, where any word is innocent.
+_TABLES = frozenset({"tokenizer.json", "vocab.json", INDEX})
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A model folder that was found sound.
+
+    Attributes:
+        folder: Where it is.
+        name: Name for people.
+        config: The parsed config.json.
+        tensors: The model's own tensors, by name.
+        head_files: Which of `HEAD_FILES` are there.
+        head_tensors: Tensors of those files, by name.
+        total_bytes: Bytes of all tensors.
+        manifest: What an installer of ours noted, None in other folders.
+    """
+
+    folder: Path
+    name: str
+    config: dict[str, Any]
+    tensors: Mapping[str, TensorSpec]
+    head_files: tuple[str, ...]
+    head_tensors: Mapping[str, TensorSpec]
+    total_bytes: int
+    manifest: Manifest | None
+
+
+def check(folder: Path) -> Checkpoint:
+    """Read what a model folder says of itself and check that it is safe and sound.
+
+    Raises:
+        EngineError: NOT_FOUND, when no model is there; REFUSED, when it is unsafe, damaged or incomplete;
+            UNSUPPORTED, when its architecture is not on our list.
+    """
+    if not folder.is_dir():
+        raise EngineError(ErrorKind.NOT_FOUND, f"There is no folder {folder}; check the path.")
+    if not (folder / model_config.NAME).exists():
+        raise EngineError(
+            ErrorKind.NOT_FOUND,
+            f"{folder} holds no model: it has no config.json. Choose the folder that has one.",
+        )
+    try:
+        return _check(folder)
+    except OSError as error:
+        raise EngineError(
+            ErrorKind.NOT_FOUND,
+            f"{folder} cannot be read: {error.strerror}. Make it readable or choose another model.",
+            repr(error),
+        ) from error
+
+
+def missing_weights(folder: Path) -> tuple[str, ...]:
+    """Return the names of weight files that should be in `folder` but are not.
+
+    Raises:
+        EngineError: REFUSED, when the index is damaged.
+    """
+    if (folder / INDEX).exists():
+        return tuple(name for name in sorted(_indexed(folder).values()) if not (folder / name).is_file())
+    return () if _weight_files(folder) else ("model.safetensors",)
+
+
+def _check(folder: Path) -> Checkpoint:
+    _check_files(folder)
+    for path in sorted(folder.glob("*.json")):
+        if path.name not in _TABLES and path.name != manifest.NAME:
+            _check_asks_for_no_code(json_file.read(path, _MAX_CONFIG_BYTES), path.name)
+    config = json_file.read(folder / model_config.NAME, _MAX_CONFIG_BYTES)
+    model_config.check(config)
+    noted = manifest.read(folder)
+    missing = manifest.missing(folder, noted) if noted else missing_weights(folder)
+    if missing:
+        count = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise refused(folder.name, f"is incomplete: {missing[0]}{count} is missing or has another size")
+    tensors = _tensors(folder)
+    heads = {name: safetensors_header.read(folder / name) for name in HEAD_FILES if (folder / name).is_file()}
+    head_tensors = {name: spec for specs in heads.values() for name, spec in specs.items()}
+    _check_tokenizer(folder, _embedding_rows(tensors, config))
+    return Checkpoint(
+        folder=folder,
+        name=noted.name if noted else folder.name,
+        config=config,
+        tensors=tensors,
+        head_files=tuple(heads),
+        head_tensors=head_tensors,
+        total_bytes=sum(spec.size for spec in (*tensors.values(), *head_tensors.values())),
+        manifest=noted,
+    )
+
+
+def _check_files(folder: Path) -> None:
+    """Look at every name, without opening anything."""
+    for count, path in enumerate(_walk(folder)):
+        if count >= _MAX_ENTRIES:
+            raise refused(folder.name, f"holds more than {_MAX_ENTRIES} files")
+        if path.suffix.lower() in _UNSAFE_SUFFIXES:
+            raise refused(folder.name, f"holds {path.name}, which can run code when it is read", _SAFE_ADVICE)
+        if path.is_symlink() and not _stays(path, folder):
+            raise refused(
+                folder.name, f"holds {path.name}, a link to a place outside the model", _SAFE_ADVICE
+            )
+        if not path.is_file():
+            raise refused(folder.name, f"holds {path.name}, which is not a plain file", _SAFE_ADVICE)
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    for parent, folders, files in os.walk(folder):
+        yield from (Path(parent, name) for name in files)
+        # Links to folders are listed here and not entered.
+        yield from (path for name in folders if (path := Path(parent, name)).is_symlink())
+
+
+def _stays(link: Path, folder: Path) -> bool:
+    """Whether a link leads into the folder, or into the blobs beside it as in a Hub cache's snapshots."""
+    root = folder.resolve()
+    target = link.resolve()
+    return target.is_relative_to(root) or target.is_relative_to(root.parent.parent / "blobs")
+
+
+def _check_asks_for_no_code(value: Any, file: str) -> None:
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            if found := _CODE_KEYS & item.keys():
+                raise refused(file, f"asks to run code that comes with it ({min(found)})", _SAFE_ADVICE)
+            waiting.extend(item.values())
+        elif isinstance(item, list):
+            waiting.extend(item)
+
+
+def _weight_files(folder: Path) -> list[Path]:
+    """Return the files that mlx-lm takes a model's weights from."""
+    return sorted(folder.glob("model*.safetensors"))
+
+
+def _indexed(folder: Path) -> dict[str, str]:
+    """Return which file each tensor is in, from the index of a model in several files."""
+    table = json_file.read(folder / INDEX, _MAX_TABLE_BYTES).get("weight_map")
+    if not isinstance(table, dict) or not all(
+        isinstance(name, str) and Path(name).name == name for name in table.values()
+    ):
+        raise refused(INDEX, "does not say which file holds which tensor")
+    return table
+
+
+def _tensors(folder: Path) -> dict[str, TensorSpec]:
+    tensors: dict[str, TensorSpec] = {}
+    for path in _weight_files(folder):
+        for name, spec in safetensors_header.read(path).items():
+            if name in tensors:
+                raise refused(path.name, f"holds {name[:100]!r}, which {tensors[name].file} holds too")
+            tensors[name] = spec
+    for name in _indexed(folder) if (folder / INDEX).exists() else ():
+        if name not in tensors:
+            raise refused(folder.name, f"lacks the tensor {name[:100]!r} that {INDEX} promises")
+    return tensors
+
+
+def _embedding_rows(tensors: Mapping[str, TensorSpec], config: dict[str, Any]) -> int:
+    """Return below which number token ids are safe to look up."""
+    rows: int = config["vocab_size"]
+    for name, spec in tensors.items():
+        if name.endswith("embed_tokens.weight") and spec.shape:
+            rows = min(rows, spec.shape[0])
+    return rows
+
+
+def _check_tokenizer(folder: Path, rows: int) -> None:
+    path, settings = folder / tokenizer_ids.NAME, folder / "tokenizer_config.json"
+    if not path.is_file():
+        raise refused(folder.name, "has no tokenizer.json")
+    found = tokenizer_ids.largest(
+        json_file.read(path, _MAX_TABLE_BYTES),
+        json_file.read(settings, _MAX_CONFIG_BYTES) if settings.is_file() else {},
+    )
+    if found >= rows:
+        raise refused(
+            tokenizer_ids.NAME, f"has token ids up to {found}, but the model has only {rows} of them"
+        )

@@ -1,0 +1,88 @@
+"""The models in the data folder, and what a name or a path on the command line means."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from mtplx_engine import paths
+from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.models import checkpoint, manifest, model_config
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledModel:
+    """A folder under the data folder that holds a model, or the remains of one.
+
+    Attributes:
+        name: The folder's name, which `--model` takes.
+        title: Name for people.
+        path: The folder.
+        size: Bytes of all its files.
+        has_head: Whether it has an MTP head beside its weights.
+        complete: Whether nothing is missing.
+    """
+
+    name: str
+    title: str
+    path: Path
+    size: int
+    has_head: bool
+    complete: bool
+
+
+def models(data: Path) -> tuple[InstalledModel, ...]:
+    """Return the models under the data folder `data`, by name."""
+    root = paths.models_dir(data)
+    if not root.is_dir():
+        return ()
+    folders = [path for path in root.iterdir() if path.is_dir() and not path.name.startswith(".")]
+    return tuple(_model(path) for path in sorted(folders))
+
+
+def resolve(model: str, data: Path) -> Path:
+    """Return the folder that `model` means: an installed model's name, or else a path.
+
+    Raises:
+        EngineError: NOT_FOUND, saying what is installed.
+    """
+    found = models(data)
+    for item in found:
+        if model.casefold() in (item.name.casefold(), item.title.casefold()):
+            return item.path
+    folder = Path(model).expanduser()
+    if model and folder.is_dir():
+        return folder.absolute()
+    if os.sep in model:
+        raise EngineError(ErrorKind.NOT_FOUND, f"There is no model folder {folder}; check the path.")
+    names = ", ".join(item.name for item in found if item.complete)
+    raise EngineError(
+        ErrorKind.NOT_FOUND,
+        f'No model is called "{model}". '
+        + (f"Installed: {names}. " if names else "None is installed. ")
+        + "Give one of these names or the path of a model folder.",
+    )
+
+
+def _model(folder: Path) -> InstalledModel:
+    noted = manifest.read(folder)
+    if noted:
+        complete = manifest.is_complete(folder, noted)
+    else:
+        complete = (folder / model_config.NAME).is_file() and _has_all_weights(folder)
+    return InstalledModel(
+        name=folder.name,
+        title=noted.name if noted else folder.name,
+        path=folder,
+        size=sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()),
+        has_head=(folder / checkpoint.HEAD_FILES[0]).is_file(),
+        complete=complete,
+    )
+
+
+def _has_all_weights(folder: Path) -> bool:
+    try:
+        return not checkpoint.missing_weights(folder)
+    except EngineError:
+        return False

@@ -1,0 +1,46 @@
+"""Reads JSON that a stranger wrote: bounded in size, UTF-8, an object, no key twice."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from mtplx_engine.models.refusal import refused
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def read(path: Path, max_bytes: int) -> dict[str, Any]:
+    """Return the object in a JSON file.
+
+    Raises:
+        EngineError: REFUSED, when it is larger than `max_bytes` or not a plain JSON object.
+    """
+    with path.open("rb") as file:
+        raw = file.read(max_bytes + 1)
+    if len(raw) > max_bytes:
+        raise refused(path.name, f"is larger than {max_bytes >> 20} MB")
+    return parse(raw, path.name)
+
+
+def parse(raw: bytes, name: str) -> dict[str, Any]:
+    """Return the JSON object in `raw`, which comes from the file `name`.
+
+    Raises:
+        EngineError: REFUSED, when it is anything else.
+    """
+    try:
+        body = json.loads(raw.decode("utf-8"), object_pairs_hook=_unique)
+    except (ValueError, RecursionError) as error:
+        raise refused(name, "is not valid JSON", details=repr(error)[:500]) from error
+    if not isinstance(body, dict):
+        raise refused(name, f"holds a {type(body).__name__} where an object belongs")
+    return body
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    body = dict(pairs)
+    if len(body) != len(pairs):
+        raise ValueError("a key comes twice")
+    return body

@@ -1,0 +1,85 @@
+"""Checks the numbers in config.json against what a real model can have."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.models.families.supported import SUPPORTED
+from mtplx_engine.models.refusal import refused
+
+NAME = "config.json"
+
+_REQUIRED = ("hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size")
+_LARGEST = {
+    "hidden_size": 65_536,
+    "intermediate_size": 1 << 20,
+    "num_hidden_layers": 512,
+    "num_attention_heads": 1024,
+    "num_key_value_heads": 1024,
+    "head_dim": 4096,
+    "vocab_size": 2_000_000,
+    "max_position_embeddings": 1 << 26,
+}
+_LARGEST_FLOAT = {"rms_norm_eps": 1.0, "rope_theta": 1e12}
+_BITS = (2, 3, 4, 5, 6, 8)
+_GROUP_SIZES = (16, 32, 64, 128)
+
+
+def check(config: dict[str, Any]) -> None:
+    """Check a parsed config.json.
+
+    Raises:
+        EngineError: UNSUPPORTED, when the architecture is not on our list; REFUSED, when a number cannot be.
+    """
+    architecture = config.get("model_type")
+    if not isinstance(architecture, str):
+        raise refused(NAME, "does not say which architecture the model has (model_type)")
+    if architecture not in SUPPORTED:
+        raise EngineError(
+            ErrorKind.UNSUPPORTED,
+            f'This model has the architecture "{architecture[:60]}", which this version cannot run; '
+            f"it runs {', '.join(sorted(SUPPORTED))}.",
+        )
+    for name in _REQUIRED:
+        if config.get(name) is None:
+            raise refused(NAME, f"does not say {name}")
+    for name, largest in _LARGEST.items():
+        _check_whole(config.get(name), name, largest)
+    for name, most in _LARGEST_FLOAT.items():
+        _check_positive(config.get(name), name, most)
+    _check_quantization(config.get("quantization"))
+
+
+def _check_whole(value: Any, name: str, largest: int) -> None:
+    if value is None:
+        return
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= largest:
+        raise refused(NAME, f"says {name} is {_short(value)}, but it must be a whole number up to {largest}")
+
+
+def _check_positive(value: Any, name: str, largest: float) -> None:
+    if value is None:
+        return
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value) or not 0 < value <= largest:
+        raise refused(NAME, f"says {name} is {_short(value)}, but it must be above 0 and up to {largest:g}")
+
+
+def _check_quantization(settings: Any) -> None:
+    """Check the common bits and group size, and those of single modules (objects under their path)."""
+    if settings is None:
+        return
+    if not isinstance(settings, dict):
+        raise refused(NAME, "has a quantization that is no object")
+    for table in (settings, *(value for value in settings.values() if isinstance(value, dict))):
+        if table.get("bits") not in _BITS or table.get("group_size") not in _GROUP_SIZES:
+            bits, group = _short(table.get("bits")), _short(table.get("group_size"))
+            raise refused(NAME, f"asks for {bits} bits in groups of {group}, which no model uses")
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**18:
+        return "a huge number"
+    return repr(value)[:40]
