@@ -97,6 +97,21 @@ class Engine:
             load_s=time.perf_counter() - started,
         )
 
+    @property
+    def model(self) -> loader.LoadedModel:
+        """The loaded model.
+
+        Raises:
+            EngineError: NO_MODEL.
+        """
+        if self._model is None:
+            raise EngineError(ErrorKind.NO_MODEL, "No model is loaded; choose one first.")
+        return self._model
+
+    def forget(self) -> None:
+        """Drop what was kept between answers; the next prompt is read from its first token."""
+        self._session = None
+
     def unload(self) -> None:
         """Drop the model and return its memory."""
         self._model = self._session = None
@@ -111,18 +126,14 @@ class Engine:
         Raises:
             EngineError: NO_MODEL, BAD_REQUEST, CONTEXT_OVERFLOW (before any forward), NON_FINITE.
         """
-        if self._model is None:
-            raise EngineError(ErrorKind.NO_MODEL, "No model is loaded; choose one first.")
-        prompt = encode_chat(self._model.tokenizer, request.messages)
+        prompt = encode_chat(self.model.tokenizer, request.messages)
         yield from self.generate_ids(request, prompt, cancelled)
 
     def generate_ids(
         self, request: Generate, prompt: list[int], cancelled: threading.Event
     ) -> Iterator[PrefillProgress | Tokens | Finished]:
         """Like `generate`, from token ids; the messages of the request are not looked at."""
-        model, config = self._model, request.sampler
-        if model is None:
-            raise EngineError(ErrorKind.NO_MODEL, "No model is loaded; choose one first.")
+        model, config = self.model, request.sampler
         limit = answer_limit(request.max_tokens, len(prompt), model.window)
         session, reused = self._open_session(model, prompt, drafts=_drafts(model, config))
         seed = secrets.randbits(63) if config.seed is None else config.seed

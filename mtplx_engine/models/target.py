@@ -36,21 +36,24 @@ class Target:
         family: How its family is wired.
         model: The mlx-lm model.
         vocabulary: V, the number of logits.
+
+    Attributes:
+        model: The mlx-lm model, which plain mlx-lm can run too.
     """
 
     def __init__(self, family: Family, model: nn.Module, vocabulary: int) -> None:
         self.vocabulary = vocabulary
         self._family = family
-        self._model = model
+        self.model = model
 
     def new_layers(self) -> list[Any]:
         """Make empty mlx-lm caches, one a layer."""
-        layers: list[Any] = self._model.make_cache()
+        layers: list[Any] = self.model.make_cache()
         return layers
 
     def forward(self, tokens: mx.array, cache: TokenCache) -> mx.array:
         """Append tokens [M] to the cache; returns their hiddens [M, H]."""
-        return self._family.hidden_states(self._model, tokens, cache.layers)
+        return self._family.hidden_states(self.model, tokens, cache.layers)
 
     def verify(self, tokens: mx.array, cache: TokenCache, *, strict: bool) -> mx.array:
         """Like `forward`; `strict` goes row by row, so that each row has the bits of plain decoding on any kernel."""
@@ -60,8 +63,8 @@ class Target:
 
     def logits(self, hidden: mx.array) -> mx.array:
         """Project hiddens [M, H] to logits [M, V]."""
-        return self._family.logits(self._model, hidden)
+        return self._family.logits(self.model, hidden)
 
     def embed(self, tokens: mx.array) -> mx.array:
         """Embed tokens [M] as [M, H]."""
-        return self._family.embed(self._model, tokens)
+        return self._family.embed(self.model, tokens)

@@ -1,0 +1,131 @@
+"""The ways of decoding that are compared: plain mlx-lm, and our loop at each depth, on the same weights."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import mlx.core as mx
+from mlx_lm.generate import stream_generate
+from mlx_lm.sample_utils import make_logits_processors, make_sampler
+from mlx_lm.tokenizer_utils import TokenizerWrapper
+
+from mtplx_engine.config import SamplerConfig
+from mtplx_engine.protocol import Finished, Generate, Tokens
+
+if TYPE_CHECKING:
+    from mtplx_engine.engine import Engine
+    from mtplx_engine.stats import DecodeStats
+
+_NEVER = -100.0  # a bias that keeps answers from ending early, so that all runs have the same length
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One answer of one method.
+
+    Attributes:
+        method: Its name.
+        prompt: Index of the prompt.
+        tokens: The ids.
+        wall_s: From the call to the last token.
+        decode_s: From the first event with tokens to the last.
+        decode_tokens: Tokens after the first event.
+        stats: The engine's counts; None for mlx-lm.
+    """
+
+    method: str
+    prompt: int
+    tokens: tuple[int, ...]
+    wall_s: float
+    decode_s: float
+    decode_tokens: int
+    stats: DecodeStats | None
+
+
+class Method(Protocol):
+    """A way of decoding."""
+
+    name: str
+
+    def run(self, prompt: int, ids: list[int], temperature: float, tokens: int) -> Run:
+        """Answer prompt number `prompt` (`ids`) with exactly `tokens` tokens."""
+        ...
+
+
+class MlxLm:
+    """`mlx_lm.stream_generate` on the engine's weights."""
+
+    name = "mlx-lm"
+
+    def __init__(self, engine: Engine) -> None:
+        self._model = engine.model
+
+    def run(self, prompt: int, ids: list[int], temperature: float, tokens: int) -> Run:
+        """Answer with plain mlx-lm."""
+        # Seeded by the prompt, as ours is.
+        mx.random.seed(prompt)
+        started = time.perf_counter()
+        times: list[float] = []
+        emitted: list[int] = []
+        for response in stream_generate(
+            self._model.target.model,
+            TokenizerWrapper(self._model.tokenizer),
+            ids,
+            max_tokens=tokens,
+            sampler=make_sampler(temperature),
+            logits_processors=make_logits_processors(dict.fromkeys(self._model.end_ids, _NEVER)),
+        ):
+            emitted.append(response.token)
+            times.append(time.perf_counter())
+        return Run(
+            self.name,
+            prompt,
+            tuple(emitted),
+            times[-1] - started,
+            times[-1] - times[0],
+            len(times) - 1,
+            None,
+        )
+
+
+class Ours:
+    """Our engine at one depth."""
+
+    def __init__(self, engine: Engine, depth: int) -> None:
+        self.name = f"depth {depth}"
+        self._engine = engine
+        self._depth = depth
+
+    def run(self, prompt: int, ids: list[int], temperature: float, tokens: int) -> Run:
+        """Answer with the engine, reading the prompt from its first token."""
+        bias = tuple((token, _NEVER) for token in sorted(self._engine.model.end_ids))
+        sampler = SamplerConfig(
+            temperature=temperature, logit_bias=bias, seed=prompt, speculative_depth=self._depth
+        )
+        self._engine.forget()
+        emitted: list[int] = []
+        times: list[float] = []
+        first = 0
+        stats: DecodeStats | None = None
+        started = time.perf_counter()
+        for event in self._engine.generate_ids(
+            Generate(0, (), sampler, max_tokens=tokens), ids, threading.Event()
+        ):
+            if isinstance(event, Tokens):
+                emitted += event.token_ids
+                times.append(time.perf_counter())
+                first = first or len(emitted)
+            elif isinstance(event, Finished):
+                stats = event.stats
+        return Run(
+            self.name,
+            prompt,
+            tuple(emitted),
+            times[-1] - started,
+            times[-1] - times[0],
+            len(emitted) - first,
+            stats,
+        )

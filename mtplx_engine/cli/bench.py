@@ -1,0 +1,58 @@
+"""`mtplx bench`: how fast drafting is here, against plain mlx-lm on the same weights in the same run."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from mtplx_engine import backend, paths
+from mtplx_engine.bench.prompts import PROMPTS
+
+if TYPE_CHECKING:
+    import argparse
+
+    from mtplx_engine.bench.methods import Run
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options that no other command has."""
+    parser.add_argument("--prompts", type=int, default=len(PROMPTS), help="how many prompts (default: all)")
+    parser.add_argument("--tokens", type=int, default=64, help="tokens of each answer (default: 64)")
+    parser.add_argument(
+        "--depths", type=int, nargs="+", default=[0, 1, 2, 3, 4], help="draft depths to compare"
+    )
+    parser.add_argument("--temps", type=float, nargs="+", default=[0.0, 0.7], help="temperatures")
+    parser.add_argument("--stock-only", action="store_true", help="only the BLAS that the mlx wheel carries")
+
+
+def run(args: argparse.Namespace, model: str) -> int:
+    """Run the bench on a model, by name or folder, and print it; returns the exit code."""
+    backend.prepare(openblas=not args.stock_only)
+    from mtplx_engine.bench.plan import Plan, measure, measure_stock
+    from mtplx_engine.bench.table import render
+
+    plan = Plan(
+        model=model,
+        data_dir=paths.data_dir(args.data_dir),
+        prompts=max(1, min(args.prompts, len(PROMPTS))),
+        tokens=max(8, args.tokens),
+        temperatures=tuple(args.temps),
+        depths=tuple(args.depths),
+    )
+    report = measure(plan, _silent if args.json else _show)
+    if report["blas"] == "openblas":
+        if not args.json:
+            print("now with the BLAS of the mlx wheel, in a process of its own", file=sys.stderr)
+        report["stock"] = measure_stock(plan)
+    print(json.dumps(report, indent=1) if args.json else render(report))
+    return 0
+
+
+def _silent(_run: Run) -> None:
+    """Say nothing: JSON is asked for."""
+
+
+def _show(run: Run) -> None:
+    speed = run.decode_tokens / run.decode_s
+    print(f"  prompt {run.prompt + 1:2}  {run.method:8} {speed:6.1f} tok/s", file=sys.stderr, flush=True)
