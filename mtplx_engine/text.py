@@ -8,14 +8,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _INCOMPLETE = "\ufffd"  # what a decoder gives for the bytes of an unfinished character
-_LONGEST_CHARACTER = 4  # bytes, so at most as many byte-level tokens
 
 
 class Detokenizer:
     """Turns tokens into text piece by piece; the pieces join to the decoding of the whole.
 
     Decoding is not token by token: a character may span tokens, and some tokenizers drop a leading space. So each
-    piece is the difference of two decodings that start at the same, earlier token.
+    piece is the difference of two decodings that start at the same, earlier token. What ends the text and may still
+    become a character waits, however many tokens it takes: a token can end one character and begin the next.
 
     Args:
         decode: Token ids -> text.
@@ -25,25 +25,20 @@ class Detokenizer:
         self._decode = decode
         self._window: list[int] = []
         self._read = 0
+        self._shown = 0
 
     def push(self, token: int) -> str:
         """Add a token; return the text that became certain, possibly none."""
         self._window.append(token)
         text = self._decode(self._window)
-        waiting = len(self._window) - self._read
-        if text.endswith(_INCOMPLETE) and waiting < _LONGEST_CHARACTER:
-            return ""
-        return self._advance(text)
-
-    def finish(self) -> str:
-        """Return the held back text; the bytes of a character that never became whole are dropped."""
-        return self._advance(self._decode(self._window)).rstrip(_INCOMPLETE) if self._window else ""
-
-    def _advance(self, text: str) -> str:
-        known = self._decode(self._window[: self._read])
-        self._window = self._window[self._read :]
-        self._read = len(self._window)
-        return text[len(known) :]
+        certain = text.rstrip(_INCOMPLETE)
+        piece = certain[self._shown :]
+        self._shown = max(self._shown, len(certain))
+        if certain == text:
+            self._window = self._window[self._read :]
+            self._read = len(self._window)
+            self._shown = len(self._decode(self._window))
+        return piece
 
 
 class StopStrings:
@@ -64,10 +59,10 @@ class StopStrings:
     def push(self, text: str) -> str:
         """Add text; return what can no longer be part of a stop string."""
         self._held += text
-        starts = [at for stop in self._stops if (at := self._held.find(stop)) >= 0]
-        if starts:
+        found = [(at + len(stop), at) for stop in self._stops if (at := self._held.find(stop)) >= 0]
+        if found:  # the first to be complete, so that it does not matter in which pieces the text came
             self.found = True
-            return self._release(min(starts), rest="")
+            return self._release(min(found)[1], rest="")
         keep = max((_overlap(self._held, stop) for stop in self._stops), default=0)
         return self._release(len(self._held) - keep, rest=self._held[len(self._held) - keep :])
 
@@ -110,9 +105,5 @@ class TextStream:
         return self._stops.push(self._detokenizer.push(token))
 
     def finish(self) -> str:
-        """Return the rest of the text; nothing when a stop string came."""
-        if self._stops.found:
-            return ""
-        return self._stops.push(self._detokenizer.finish()) + (
-            "" if self._stops.found else self._stops.finish()
-        )
+        """Return the text that was held back; the bytes of a character that never became whole are dropped."""
+        return self._stops.finish()
