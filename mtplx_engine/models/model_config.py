@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from mtplx_engine.errors import EngineError, ErrorKind
@@ -63,7 +62,7 @@ def _check_positive(value: Any, name: str, largest: float) -> None:
     if value is None:
         return
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value) or not 0 < value <= largest:
+    if not is_number or not 0 < value <= largest:
         raise refused(NAME, f"says {name} is {_short(value)}, but it must be above 0 and up to {largest:g}")
 
 

@@ -1,0 +1,268 @@
+"""A model folder is loaded only when it is safe, complete and of a kind that we run."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.models import checkpoint, manifest
+from mtplx_engine.models.manifest import Manifest
+from tests.support import model_folder
+from tests.support.model_folder import CONFIG, ROWS, TENSORS, TOKENIZER
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def refusal(folder: Path, kind: ErrorKind = ErrorKind.REFUSED) -> str:
+    with pytest.raises(EngineError) as caught:
+        checkpoint.check(folder)
+    assert caught.value.kind is kind, str(caught.value)
+    return str(caught.value)
+
+
+def test_a_sound_folder_is_described(tmp_path: Path) -> None:
+    folder = model_folder.write(tmp_path / "tiny")
+    found = checkpoint.check(folder)
+    assert (found.folder, found.name, found.config) == (folder, "tiny", CONFIG)
+    assert {name: (spec.dtype, spec.shape) for name, spec in found.tensors.items()} == TENSORS
+    assert (found.head_files, found.head_tensors, found.manifest) == ((), {}, None)
+    assert found.total_bytes == (ROWS + 1) * model_folder.HIDDEN * 4
+
+
+def test_the_head_is_kept_apart_from_the_model(tmp_path: Path) -> None:
+    head = model_folder.safetensors({"model.norm.weight": ("BF16", (3,))})
+    weights = model_folder.safetensors(TENSORS)
+    files = {"model.safetensors": weights, "mtp.safetensors": head}
+    found = checkpoint.check(model_folder.write(tmp_path, files=files))
+    assert found.head_files == ("mtp.safetensors",)
+    assert found.head_tensors["model.norm.weight"].shape == (3,)
+    assert found.tensors["model.norm.weight"].shape == (4,)
+    assert found.total_bytes == (ROWS + 1) * model_folder.HIDDEN * 4 + 6
+
+
+def test_a_damaged_head_is_refused(tmp_path: Path) -> None:
+    files = {"model.safetensors": model_folder.safetensors(TENSORS), "mtp.safetensors": b"short"}
+    assert "mtp.safetensors is cut off" in refusal(model_folder.write(tmp_path, files=files))
+
+
+def test_the_manifest_names_the_model_and_its_promises_are_checked(tmp_path: Path) -> None:
+    model_folder.write(tmp_path)
+    files = manifest.record(tmp_path, ["config.json", "model.safetensors"])
+    noted = Manifest("tiny", "Tiny One", "MIT", "here", 1, files)
+    manifest.write(tmp_path, noted)
+    found = checkpoint.check(tmp_path)
+    assert (found.name, found.manifest) == ("Tiny One", noted)
+    (tmp_path / "model.safetensors").write_bytes(b"")
+    assert "is incomplete: model.safetensors is missing or has another size" in refusal(tmp_path)
+
+
+def test_places_without_a_model_are_said(tmp_path: Path) -> None:
+    assert "There is no folder" in refusal(tmp_path / "nowhere", ErrorKind.NOT_FOUND)
+    assert "has no config.json" in refusal(tmp_path, ErrorKind.NOT_FOUND)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "evil.py",
+        "sub/evil.py",
+        "EVIL.PY",
+        "a.pyc",
+        "a.so",
+        "a.bin",
+        "pytorch_model.pt",
+        "a.pkl",
+        "a.pth",
+        "a.ckpt",
+        "a.npz",
+    ],
+)
+def test_code_and_pickles_are_refused_by_name(tmp_path: Path, name: str) -> None:
+    folder = model_folder.write(tmp_path)
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_bytes(b"")
+    assert f"holds {name.rpartition('/')[2]}, which can run code" in refusal(folder)
+
+
+@pytest.mark.parametrize(
+    "file", ["config.json", "tokenizer_config.json", "generation_config.json", "any.json"]
+)
+@pytest.mark.parametrize("key", ["auto_map", "model_file", "trust_remote_code", "custom_pipelines"])
+def test_json_that_asks_for_code_is_refused(tmp_path: Path, file: str, key: str) -> None:
+    folder = model_folder.write(tmp_path)
+    (folder / file).write_text(json.dumps({**CONFIG, "a": [{"b": {key: False}}]}))
+    assert f"{file} asks to run code that comes with it ({key})" in refusal(folder)
+
+
+def test_links_may_stay_inside_or_lead_into_the_blobs_of_a_cache(tmp_path: Path) -> None:
+    repo = tmp_path / "models--a--b"
+    folder = model_folder.write(repo / "snapshots" / "0123")
+    (repo / "blobs").mkdir()
+    weights = folder / "model.safetensors"
+    weights.rename(repo / "blobs" / "beef")
+    weights.symlink_to("../../blobs/beef")
+    assert checkpoint.check(folder).tensors
+    (folder / "again.json").symlink_to("config.json")
+    assert checkpoint.check(folder).tensors
+
+
+@pytest.mark.parametrize("target", ["/etc/hostname", "..", "missing"])
+def test_links_to_elsewhere_are_refused(tmp_path: Path, target: str) -> None:
+    folder = model_folder.write(tmp_path / "tiny")
+    (folder / "more.txt").symlink_to(target)
+    assert "holds more.txt" in refusal(folder)
+
+
+def test_a_pipe_is_refused_instead_of_waited_for(tmp_path: Path) -> None:
+    folder = model_folder.write(tmp_path)
+    os.mkfifo(folder / "generation_config.json")
+    assert "not a plain file" in refusal(folder)
+
+
+def test_another_architecture_is_named(tmp_path: Path) -> None:
+    folder = model_folder.write(tmp_path, config={**CONFIG, "model_type": "../../evil"})
+    assert '"../../evil", which this version cannot run; it runs llama' in refusal(
+        folder, ErrorKind.UNSUPPORTED
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"model_type": None}, "which architecture"),
+        ({"model_type": ["llama"]}, "which architecture"),
+        (
+            {"num_hidden_layers": 1_000_000},
+            "num_hidden_layers is 1000000, but it must be a whole number up to 512",
+        ),
+        ({"hidden_size": 2**33}, "hidden_size is 8589934592"),
+        ({"hidden_size": 10**400}, "hidden_size is a huge number"),
+        ({"vocab_size": 2_000_001}, "vocab_size"),
+        ({"vocab_size": None}, "does not say vocab_size"),
+        ({"num_attention_heads": 0}, "num_attention_heads is 0"),
+        ({"num_key_value_heads": -1}, "num_key_value_heads is -1"),
+        ({"head_dim": 1.5}, "head_dim is 1.5"),
+        ({"num_hidden_layers": True}, "num_hidden_layers is True"),
+        ({"num_hidden_layers": "2"}, "num_hidden_layers is '2'"),
+        ({"rms_norm_eps": float("nan")}, "rms_norm_eps is nan"),
+        ({"rope_theta": float("inf")}, "rope_theta is inf"),
+        ({"rope_theta": 10**400}, "rope_theta is a huge number"),
+        ({"quantization": 4}, "quantization that is no object"),
+        ({"quantization": {"bits": 0, "group_size": 32}}, "asks for 0 bits"),
+        ({"quantization": {"bits": [], "group_size": {}}}, "bits in groups"),
+        ({"quantization": {"bits": 4, "group_size": 32, "a.b": {"bits": 4, "group_size": 0}}}, "groups of 0"),
+    ],
+)
+def test_impossible_numbers_are_refused(tmp_path: Path, change: dict[str, Any], reason: str) -> None:
+    message = refusal(model_folder.write(tmp_path, config={**CONFIG, **change}))
+    assert message.startswith("config.json ")
+    assert reason in message
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "reason"),
+    [
+        ({**TOKENIZER, "added_tokens": [{"id": ROWS}]}, f"ids up to {ROWS}, but the model has only {ROWS}"),
+        ({"model": {"vocab": {"a": 5000}}}, "ids up to 5000"),
+        ({"model": {"vocab": [["a", 0.0]] * (ROWS + 1)}}, f"ids up to {ROWS}"),
+        ({"model": {"vocab": {"a": -1}}}, "no whole numbers"),
+        ({"model": {"vocab": {"a": "0"}}}, "no whole numbers"),
+        ({**TOKENIZER, "added_tokens": [{}]}, "no whole numbers"),
+        ({**TOKENIZER, "added_tokens": [1]}, "no objects"),
+        ({"model": {"vocab": {}}}, "no vocabulary"),
+        ({"model": []}, "no vocabulary"),
+        ({}, "no vocabulary"),
+        ([], "holds a list"),
+    ],
+)
+def test_a_tokenizer_that_does_not_fit_is_refused(tmp_path: Path, tokenizer: object, reason: str) -> None:
+    assert reason in refusal(model_folder.write(tmp_path, tokenizer=tokenizer))
+
+
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [({str(ROWS): {}}, "ids up to"), ({"x": {}}, "without sound ids"), ([1], "without sound ids")],
+)
+def test_tokens_added_by_the_settings_count_too(tmp_path: Path, table: object, reason: str) -> None:
+    folder = model_folder.write(tmp_path)
+    (folder / "tokenizer_config.json").write_text(json.dumps({"added_tokens_decoder": table}))
+    assert reason in refusal(folder)
+
+
+def test_the_embedding_counts_when_it_is_smaller_than_the_config_says(tmp_path: Path) -> None:
+    assert "has only 16" in refusal(
+        model_folder.write(
+            tmp_path, config={**CONFIG, "vocab_size": 99}, tokenizer={"model": {"vocab": {"a": 40}}}
+        )
+    )
+
+
+def test_a_missing_tokenizer_is_refused(tmp_path: Path) -> None:
+    folder = model_folder.write(tmp_path)
+    (folder / "tokenizer.json").unlink()
+    assert "has no tokenizer.json" in refusal(folder)
+
+
+def shards(folder: Path, weight_map: object) -> Path:
+    first, second = dict([*TENSORS.items()][:1]), dict([*TENSORS.items()][1:])
+    files = {
+        "model-1.safetensors": model_folder.safetensors(first),
+        "model-2.safetensors": model_folder.safetensors(second),
+        checkpoint.INDEX: json.dumps({"weight_map": weight_map}).encode(),
+    }
+    return model_folder.write(folder, files=files)
+
+
+SOUND_MAP = {"model.embed_tokens.weight": "model-1.safetensors", "model.norm.weight": "model-2.safetensors"}
+
+
+def test_a_model_in_several_files_is_read_whole(tmp_path: Path) -> None:
+    assert checkpoint.check(shards(tmp_path, SOUND_MAP)).tensors.keys() == TENSORS.keys()
+
+
+@pytest.mark.parametrize(
+    ("weight_map", "reason"),
+    [
+        ({**SOUND_MAP, "x": "model-3.safetensors"}, "incomplete: model-3.safetensors is missing"),
+        ({**SOUND_MAP, "x": "model-1.safetensors"}, "lacks the tensor 'x'"),
+        ({"x": "../model-1.safetensors"}, "which file holds which tensor"),
+        ({"x": 1}, "which file holds which tensor"),
+        (None, "which file holds which tensor"),
+    ],
+)
+def test_an_index_that_promises_more_is_refused(tmp_path: Path, weight_map: object, reason: str) -> None:
+    assert reason in refusal(shards(tmp_path, weight_map))
+
+
+def test_a_tensor_in_two_files_is_refused(tmp_path: Path) -> None:
+    files = {f"model-{n}.safetensors": model_folder.safetensors(TENSORS) for n in (1, 2)}
+    assert "which model-1.safetensors holds too" in refusal(model_folder.write(tmp_path, files=files))
+
+
+def test_a_folder_without_weights_is_refused(tmp_path: Path) -> None:
+    files = {"other.safetensors": model_folder.safetensors(TENSORS)}
+    assert "model.safetensors is missing" in refusal(model_folder.write(tmp_path, files=files))
+
+
+def test_checking_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; from mtplx_engine.models import checkpoint, installed;"
+        "sys.exit(str({'mlx', 'mlx_lm', 'numpy', 'transformers', 'safetensors'} & set(sys.modules) or ''))"
+    )
+    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.strip() == ""
+
+
+@pytest.mark.starter
+def test_the_starter_passes(starter_dir: Path) -> None:
+    found = checkpoint.check(starter_dir)
+    assert (found.name, found.head_files) == ("SmolLM2 135M Instruct", checkpoint.HEAD_FILES)
+    assert found.head_tensors["fc.weight"].shape == (576, 1152)
+    assert found.tensors["model.embed_tokens.weight"].shape == (49152, 144)

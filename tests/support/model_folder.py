@@ -1,0 +1,61 @@
+"""A sound model folder of a few hundred bytes, to be damaged by tests."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+from mtplx_engine.models.safetensors_header import ITEM_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+ROWS, HIDDEN = 16, 4
+CONFIG: dict[str, Any] = {
+    "model_type": "llama",
+    "hidden_size": HIDDEN,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "vocab_size": ROWS,
+    "rms_norm_eps": 1e-5,
+}
+TOKENIZER: dict[str, Any] = {
+    "added_tokens": [{"id": ROWS - 1, "content": "<end>"}],
+    "model": {"type": "BPE", "vocab": {"a": 0, "auto_map": 1}, "merges": []},
+}
+TENSORS = {"model.embed_tokens.weight": ("F32", (ROWS, HIDDEN)), "model.norm.weight": ("F32", (HIDDEN,))}
+
+
+def safetensors(tensors: Mapping[str, tuple[str, tuple[int, ...]]]) -> bytes:
+    """Return a sound file with zeros for the tensors, each given as dtype and shape."""
+    header, at = {}, 0
+    for name, (dtype, shape) in tensors.items():
+        end = at + math.prod(shape) * ITEM_BYTES[dtype]
+        header[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [at, end]}
+        at = end
+    return raw_safetensors(header, at)
+
+
+def raw_safetensors(header: object, data_bytes: int) -> bytes:
+    """Return a file with any header and that many bytes of data."""
+    text = json.dumps(header).encode()
+    return len(text).to_bytes(8, "little") + text + bytes(data_bytes)
+
+
+def write(
+    folder: Path,
+    *,
+    config: Mapping[str, Any] = CONFIG,
+    tokenizer: object = TOKENIZER,
+    files: Mapping[str, bytes] | None = None,
+) -> Path:
+    """Make a model folder, by default a sound one with a single weight file; returns it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(config))
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
+    (folder / "tokenizer_config.json").write_text("{}")
+    for name, data in (files or {"model.safetensors": safetensors(TENSORS)}).items():
+        (folder / name).write_bytes(data)
+    return folder
