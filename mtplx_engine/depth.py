@@ -63,11 +63,12 @@ class DepthController:
     def record(self, depth: int, accepted: int, seconds: float) -> None:
         """Add a cycle: its depth, how many drafts were accepted, and the time since the cycle before it.
 
-        The time of the first cycle after a change of depth is left out: part of it belongs to the other depth.
+        The time of the first cycle after a change of depth is left out: part of it belongs to the other depth. A
+        request may ask for a depth beyond `max_depth`; that cycle tells about acceptance only.
         """
-        for position in range(min(depth, accepted + 1)):
+        for position in range(min(depth, accepted + 1, self.max_depth)):
             self._accepted[position].add(float(accepted > position))
-        if depth == self._last:
+        if depth == self._last and depth <= self.max_depth:
             cost = self._cost[depth]
             cost.add(min(seconds, _OUTLIER * cost.value) if cost.count else seconds)
         self._last = depth
