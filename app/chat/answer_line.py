@@ -1,0 +1,209 @@
+"""Questions in line for the engine, which answers one after the other."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from app.chat.conversation import MessageStatus
+from app.chat.turn import Outcome, Turn
+from app.services.engine_link import EngineLink, EngineState
+from mtplx_engine.errors import ErrorInfo, ErrorKind
+from mtplx_engine.protocol import Failed, Finished, Generate, ModelInfo, PrefillProgress, Tokens
+from mtplx_engine.stats import FinishReason
+
+if TYPE_CHECKING:
+    from mtplx_engine.config import Depth
+
+_READING_MS = 250
+_LONG_PROMPT = 256  # tokens; reading fewer takes no time worth a word
+_DOWN = (EngineState.NO_MODEL, EngineState.GAVE_UP)
+_STATUS = {
+    FinishReason.END: MessageStatus.DONE,
+    FinishReason.STOP: MessageStatus.DONE,
+    FinishReason.LENGTH: MessageStatus.LENGTH,
+    FinishReason.CANCELLED: MessageStatus.STOPPED,
+}
+
+
+class AnswerLine(QObject):
+    """Passes one turn at a time to the engine, once its question is on the disk and a model is in.
+
+    Attributes:
+        drafting: The draft depth for the next answers.
+        model: The model that is loaded, None before the first.
+
+    Signals:
+        streamed(Turn, str): Text came.
+        measured(Turn): There is a new reading of its meter.
+        waiting(Turn, str): In words what it waits for, "" for nothing to speak of.
+        ended(Turn, Outcome): It is over; nothing but `figures` follows.
+        figures(Turn, DecodeStats): What the engine counted in an answer that was stopped.
+    """
+
+    streamed = Signal(object, str)
+    measured = Signal(object)
+    waiting = Signal(object, str)
+    ended = Signal(object, object)
+    figures = Signal(object, object)
+
+    def __init__(self, link: EngineLink, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._link = link
+        self.drafting: Depth = "auto"
+        self.model: ModelInfo | None = None
+        self._turns: list[Turn] = []  # the first one may be running
+        self._running: Turn | None = None
+        self._stopping: Turn | None = None  # over for the person, not yet for the engine
+        self._restarting = False  # asked for, and not answered yet
+        self._progress = "Starting the engine…"
+        self._down = ErrorInfo(ErrorKind.NO_MODEL, "No model is loaded. Press Restart to load it.")
+        self._clock = QTimer(self, interval=_READING_MS)
+        self._clock.timeout.connect(self._measure)
+        link.loaded.connect(self._loaded)
+        link.state_changed.connect(self._state_changed)
+        link.prefill.connect(self._prefill)
+        link.tokens.connect(self._tokens)
+        link.finished.connect(self._finished)
+        link.failed.connect(self._failed)
+        link.lost.connect(self._lost)
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """All turns that have not ended, in the order in which they are answered."""
+        return tuple(self._turns)
+
+    @property
+    def down(self) -> bool:
+        """Whether the engine stays without a model until somebody restarts it."""
+        return self._link.state in _DOWN and not self._restarting
+
+    def turn_in(self, chat_id: str) -> Turn | None:
+        """Return the turn of a chat that has not ended."""
+        return next((turn for turn in self._turns if turn.chat_id == chat_id), None)
+
+    def add(self, turn: Turn) -> None:
+        """Put a turn at the end of the line."""
+        self._turns.append(turn)
+        self.advance()
+
+    def stop(self, turn: Turn) -> None:
+        """End a turn at whatever stage it is; it is over when this returns."""
+        if turn is self._running:
+            self._link.cancel(turn.generation)
+            self._running, self._stopping = None, turn
+        self._end(turn, Outcome(MessageStatus.STOPPED))
+
+    def fail(self, turn: Turn, error: ErrorInfo) -> None:
+        """End a turn that the engine has not seen."""
+        self._end(turn, Outcome(MessageStatus.ERROR, error=error))
+
+    def restart(self) -> None:
+        """Start the engine again; turns in line wait for it."""
+        self._restarting = True
+        self._link.restart()
+
+    def set_progress(self, words: str) -> None:
+        """Say what the engine is doing while no model is in."""
+        self._progress = words
+        self.tell_waiting()
+
+    def tell_waiting(self) -> None:
+        """Say for each turn without text what it waits for."""
+        for turn in self._turns:
+            if not turn.text:
+                self.waiting.emit(turn, self._words(turn))
+
+    def advance(self) -> None:
+        """Ask the next question that may be asked."""
+        if self.down:
+            for turn in self.turns:
+                self.fail(turn, self._down)
+        ready = self._link.state is EngineState.READY and not self._running and not self._stopping
+        following = next((turn for turn in self._turns if turn.committed), None)
+        if ready and following is not None and self.model is not None:
+            self._turns.remove(following)
+            self._turns.insert(0, following)
+            self._running = following
+            sampler = dataclasses.replace(self.model.recommended, speculative_depth=self.drafting)
+            self._link.generate(Generate(following.generation, following.prompt, sampler))
+            self._clock.start()
+        self.tell_waiting()
+
+    # ------------------------------------------------------------ what the engine tells
+
+    def _loaded(self, model: ModelInfo) -> None:
+        self.model = model
+
+    def _state_changed(self, state: EngineState) -> None:
+        self._restarting = False
+        if state is EngineState.STARTING:
+            self._progress = "Starting the engine…"
+        self.advance()
+
+    def _prefill(self, event: PrefillProgress) -> None:
+        if self._running and event.generation == self._running.generation:
+            self._running.prefill = event
+            self.tell_waiting()
+
+    def _tokens(self, event: Tokens) -> None:
+        turn = self._running
+        if turn and event.generation == turn.generation:
+            turn.add(event)
+            if event.text:
+                self.streamed.emit(turn, event.text)
+
+    def _finished(self, event: Finished) -> None:
+        if self._stopping and event.generation == self._stopping.generation:
+            turn, self._stopping = self._stopping, None
+            self.figures.emit(turn, event.stats)
+        elif self._running and event.generation == self._running.generation:
+            turn = self._running
+            if event.text:
+                turn.text += event.text
+                self.streamed.emit(turn, event.text)
+            self._end(turn, Outcome(_STATUS[event.reason], event.stats))
+        self.advance()
+
+    def _failed(self, event: Failed) -> None:
+        if event.generation is None:
+            self._down = event.error  # the state that follows says whether it stays so
+        elif self._stopping and event.generation == self._stopping.generation:
+            self._stopping = None
+        elif self._running and event.generation == self._running.generation:
+            self._end(self._running, Outcome(MessageStatus.ERROR, error=event.error))
+        self.advance()
+
+    def _lost(self, error: ErrorInfo) -> None:
+        self._down = error
+
+    # ------------------------------------------------------------ inside
+
+    def _end(self, turn: Turn, outcome: Outcome) -> None:
+        if turn is self._running:
+            self._running = None
+        if self._running is None:
+            self._clock.stop()
+        self._turns.remove(turn)
+        self.ended.emit(turn, outcome)
+        self.tell_waiting()
+
+    def _measure(self) -> None:
+        if self._running and self._running.text:
+            self.measured.emit(self._running)
+
+    def _words(self, turn: Turn) -> str:
+        if turn is self._running:
+            prefill = turn.prefill
+            if (
+                prefill is None
+                or prefill.total - prefill.cached < _LONG_PROMPT
+                or prefill.done >= prefill.total
+            ):
+                return ""
+            return f"Reading… {prefill.done:,} of {prefill.total:,} tokens"
+        if self._running:
+            return "Waiting for the answer in another chat…"
+        return "" if self._link.state is EngineState.READY else self._progress

@@ -1,0 +1,85 @@
+"""What an empty chat shows: the model, one sentence, three things to ask."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
+
+from app.theme import SPACE_S, SPACE_XL, SPACE_XXL
+
+if TYPE_CHECKING:
+    from app.theme import Theme
+
+SAMPLES = (
+    "Explain tides to a ten-year-old",
+    "Write a short birthday poem for my sister",
+    "Give me three ideas for a rainy Sunday",
+)
+_WIDTH = 420
+_NAME_PX = 22
+
+
+class EmptyState(QWidget):
+    """The model's name, a sentence, and the sample prompts or the one button that sets the model up.
+
+    Signals:
+        sample_chosen: A sample prompt is to be sent.
+        action_pressed: The one button was pressed.
+    """
+
+    sample_chosen = Signal(str)
+    action_pressed = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._name = self._label()
+        self._name.setFont(theme.font(_NAME_PX, QFont.Weight.DemiBold))
+        self._sentence = self._label()
+        self._sentence.setProperty("tone", "secondary")
+        self._samples = [self._sample(text) for text in SAMPLES]
+        self.action = QPushButton(self)
+        self.action.setProperty("primary", True)
+        self.action.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.action.clicked.connect(self.action_pressed)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(SPACE_XL, SPACE_XL, SPACE_XL, SPACE_XL)
+        layout.setSpacing(SPACE_S)
+        layout.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        layout.addStretch(5)
+        layout.addWidget(self._name)
+        layout.addWidget(self._sentence)
+        layout.addSpacing(SPACE_XXL - SPACE_S)
+        for button in self._samples:
+            layout.addWidget(button)
+        layout.addWidget(self.action, 0, Qt.AlignmentFlag.AlignHCenter)
+        layout.addStretch(6)
+        self.set_content("", "")
+
+    def set_content(self, name: str, sentence: str, action: str = "") -> None:
+        """Show a name and a sentence; with an `action` its button stands in place of the samples."""
+        self._name.setText(name)
+        self._sentence.setText(sentence)
+        self.action.setText(action)
+        self.action.setVisible(bool(action))
+        for button in self._samples:
+            button.setVisible(not action)
+
+    def _label(self) -> QLabel:
+        label = QLabel(self)
+        label.setTextFormat(Qt.TextFormat.PlainText)
+        label.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        label.setWordWrap(True)
+        label.setMaximumWidth(_WIDTH)
+        label.setMinimumWidth(min(_WIDTH, 320))
+        return label
+
+    def _sample(self, text: str) -> QPushButton:
+        button = QPushButton(text, self)
+        button.setObjectName("sample")
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        button.setMaximumWidth(_WIDTH)
+        button.clicked.connect(lambda: self.sample_chosen.emit(text))
+        return button

@@ -1,0 +1,148 @@
+"""A store and an engine link that do nothing by themselves: a test says what happens, step by step."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, Signal
+
+from app.chat.conversation import conversation_from
+from app.services.engine_link import EngineState
+from mtplx_engine.config import SamplerConfig
+from mtplx_engine.errors import ErrorInfo, ErrorKind
+from mtplx_engine.protocol import Failed, Finished, ModelInfo, PrefillProgress, Tokens
+from mtplx_engine.stats import DecodeStats, FinishReason
+
+MODEL = ModelInfo(
+    name="Toy",
+    path="/models/toy",
+    context_window=8192,
+    drafter="mtp",
+    drafter_note="",
+    max_depth=3,
+    recommended=SamplerConfig(temperature=0.7, repetition_penalty=1.1),
+    backend="scripted",
+    load_s=0.1,
+)
+
+
+class FakeStore(QObject):
+    """Keeps messages in memory; commits at once, unless `hold` says that the disk is slow."""
+
+    opened = Signal(object, str)
+    chat_loaded = Signal(object, str)
+    committed = Signal(str)
+    failed = Signal(object, str)
+
+    def __init__(self):
+        super().__init__()
+        self.hold = False
+        self.calls = []
+        self.chats = {}
+        self.messages = {}
+        self.deleted = set()
+        self.held = []
+
+    def add_chat(self, chat):
+        self.calls.append(("add_chat", chat.id))
+        self.chats[chat.id] = chat
+
+    def add_message(self, message):
+        self.calls.append(("add_message", message.id))
+        self._keep(message)
+
+    def answer_progress(self, message_id, text):
+        self.calls.append(("answer_progress", message_id, text))
+
+    def finish_answer(self, message):
+        self.calls.append(("finish_answer", message.id, message.status, message.text))
+        self._keep(message)
+
+    def load_chat(self, chat_id):
+        self.calls.append(("load_chat", chat_id))
+
+    def delete_chat(self, chat_id):
+        self.deleted.add(chat_id)
+
+    def restore_chat(self, chat_id):
+        self.deleted.discard(chat_id)
+
+    def deliver(self, chat_id):
+        """Answer a `load_chat`."""
+        messages = tuple(m for m in self.messages.values() if m.chat_id == chat_id)
+        self.chat_loaded.emit(conversation_from(self.chats[chat_id], messages), "")
+
+    def release(self):
+        """Commit what a slow disk has held up."""
+        held, self.held = self.held, []
+        for message_id in held:
+            self.committed.emit(message_id)
+
+    def _keep(self, message):
+        self.messages[message.id] = message
+        if self.hold:
+            self.held.append(message.id)
+        else:
+            self.committed.emit(message.id)
+
+
+class FakeLink(QObject):
+    """Records what it is asked; the test plays the engine."""
+
+    state_changed = Signal(object)
+    load_progress = Signal(float, str)
+    loaded = Signal(object)
+    prefill = Signal(object)
+    tokens = Signal(object)
+    finished = Signal(object)
+    failed = Signal(object)
+    lost = Signal(object)
+
+    def __init__(self):
+        super().__init__()
+        self.state = EngineState.CLOSED
+        self.asked = []
+        self.cancelled = []
+        self.restarts = 0
+
+    def generate(self, request):
+        self.asked.append(request)
+
+    def cancel(self, generation):
+        self.cancelled.append(generation)
+
+    def restart(self):
+        self.restarts += 1
+
+    def become(self, state):
+        self.state = state
+        self.state_changed.emit(state)
+
+    def become_ready(self):
+        self.become(EngineState.LOADING)
+        self.loaded.emit(MODEL)
+        self.become(EngineState.READY)
+
+    def say(self, text, *, tokens=2, drafted=3, accepted=1, at_s=1.0):
+        """Stream into the answer that was asked for last."""
+        self.tokens.emit(
+            Tokens(self.asked[-1].generation, tuple(range(tokens)), text, drafted, accepted, at_s)
+        )
+
+    def read(self, done, total):
+        self.prefill.emit(PrefillProgress(self.asked[-1].generation, done, total, 0))
+
+    def finish(self, reason=FinishReason.END, *, generation=None, text="", stats=None):
+        generation = self.asked[-1].generation if generation is None else generation
+        self.finished.emit(Finished(generation, reason, stats or DecodeStats(emitted=9), text))
+
+    def fail(self, sentence="It broke.", kind=ErrorKind.NON_FINITE):
+        self.failed.emit(Failed(ErrorInfo(kind, sentence), self.asked[-1].generation))
+
+    def fail_to_load(self, sentence="The model is damaged."):
+        self.failed.emit(Failed(ErrorInfo(ErrorKind.REFUSED, sentence)))
+        self.become(EngineState.NO_MODEL)
+
+    def die(self, *, gave_up=False):
+        """What a link tells when the process ended in the middle of the last answer."""
+        self.fail("The engine stopped; the answer so far is kept.", ErrorKind.ENGINE_LOST)
+        self.lost.emit(ErrorInfo(ErrorKind.ENGINE_LOST, "The engine crashed."))
+        self.become(EngineState.GAVE_UP if gave_up else EngineState.STARTING)
