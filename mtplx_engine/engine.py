@@ -16,7 +16,7 @@ from mtplx_engine.cache import TokenCache
 from mtplx_engine.config import MAX_DEPTH
 from mtplx_engine.decoding import Decoder
 from mtplx_engine.depth import DepthController
-from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.errors import EngineError, ErrorKind, LoadCancelledError
 from mtplx_engine.models import checkpoint, installed, loader
 from mtplx_engine.prompt import encode_chat
 from mtplx_engine.protocol import ModelInfo
@@ -33,10 +33,6 @@ if TYPE_CHECKING:
     from mtplx_engine.protocol import Finished, Generate, PrefillProgress, Tokens
 
 AUTO_MAX_DEPTH = 4  # deeper drafts of one chained head are never worth measuring
-
-
-class LoadCancelledError(Exception):
-    """Loading was cancelled; nothing is loaded."""
 
 
 @dataclass(slots=True)

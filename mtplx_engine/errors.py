@@ -37,6 +37,10 @@ class ErrorInfo:
     details: str = ""
 
 
+class LoadCancelledError(Exception):
+    """Loading was cancelled, which is no failure; nothing is loaded."""
+
+
 class EngineError(Exception):
     """A failure with a kind and a sentence that a person can act on."""
 

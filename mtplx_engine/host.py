@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from mtplx_engine.channel import Channel
-from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind
+from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind, LoadCancelledError
 from mtplx_engine.line import Job, Line
 from mtplx_engine.protocol import (
     Cancel,
@@ -60,7 +60,7 @@ class Engine(Protocol):
     def load(
         self, model: str, data_dir: Path, report: Callable[[float, str], None], cancelled: threading.Event
     ) -> ModelInfo:
-        """Load a model; returns or raises soon after `cancelled` is set. Raises EngineError."""
+        """Load a model. Raises EngineError, or LoadCancelledError soon after `cancelled` is set."""
 
     def generate(
         self, request: Generate, cancelled: threading.Event
@@ -180,13 +180,13 @@ class Host:
 
     def _load(self, engine: Engine, command: Load, cancelled: threading.Event) -> None:
         self._load_error = None
-        info = engine.load(command.model, Path(command.data_dir), self._report_progress, cancelled)
-        if cancelled.is_set():
-            engine.unload()
+        try:
+            info = engine.load(command.model, Path(command.data_dir), self._report_progress, cancelled)
+        except LoadCancelledError:
             self._channel.send(Unloaded())
-        else:
-            log.info("loaded in %.1f s on %s", info.load_s, info.backend)
-            self._channel.send(Loaded(info))
+            return
+        log.info("loaded in %.1f s on %s", info.load_s, info.backend)
+        self._channel.send(Loaded(info))
 
     def _report_progress(self, fraction: float, phase: str) -> None:
         self._channel.send(LoadProgress(fraction, phase))
@@ -195,8 +195,6 @@ class Host:
         log.warning("%s failed: %s\n%s", type(job.command).__name__, error.kind, error.details)
         if isinstance(job.command, Generate):
             self._channel.send(Failed(error, job.command.generation))
-        elif job.cancelled.is_set() and not self._fault:
-            self._channel.send(Unloaded())
         else:
             self._load_error = error
             self._channel.send(Failed(error))

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mtplx_engine.config import SamplerConfig
-from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.errors import EngineError, ErrorKind, LoadCancelledError
 from mtplx_engine.host import serve
 from mtplx_engine.protocol import Finished, Generate, ModelInfo, PrefillProgress, Tokens
 from mtplx_engine.stats import DecodeStats, FinishReason
@@ -112,7 +112,7 @@ class ScriptedEngine:
         for step in range(10):
             report(step / 10, "reading weights")
             if cancelled.wait(self._script.load_s / 10):
-                raise EngineError(ErrorKind.NO_MODEL, "Loading was cancelled.")
+                raise LoadCancelledError
         if self._script.load_error:
             raise EngineError(ErrorKind.REFUSED, self._script.load_error)
         self._loaded = True
