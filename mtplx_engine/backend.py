@@ -29,6 +29,8 @@ class Policy:
         keep_quantized: Whether quantized weights stay packed; on the CPU their products are far slower than fp32.
         dtype: The dtype of activations and of weights that are not packed, as a name in `mlx.core`.
         prefill_chunk: Prompt tokens per forward; small enough that Stop acts within a second.
+        width_multiple: Verify steps are filled up to a multiple of this many rows; OpenBLAS needs more time for 2 or
+            3 rows than for 4.
         cache_limit: Bytes of freed buffers that mlx may keep, or None for its own default.
     """
 
@@ -37,6 +39,7 @@ class Policy:
     keep_quantized: bool
     dtype: str
     prefill_chunk: int
+    width_multiple: int
     cache_limit: int | None
 
     @property
@@ -76,8 +79,15 @@ def policy() -> Policy:
     if sys.platform == "darwin" and mx.metal.is_available():
         return _metal_policy(str(mx.device_info()["architecture"]))
     blas = "accelerate" if sys.platform == "darwin" else _blas
-    chunk = 16 if blas == "stock" else 64
-    return Policy("cpu", blas, keep_quantized=False, dtype="float32", prefill_chunk=chunk, cache_limit=None)
+    return Policy(
+        device="cpu",
+        blas=blas,
+        keep_quantized=False,
+        dtype="float32",
+        prefill_chunk=16 if blas == "stock" else 64,
+        width_multiple=4 if blas == "openblas" else 1,
+        cache_limit=None,
+    )
 
 
 def _metal_policy(architecture: str) -> Policy:
@@ -87,7 +97,15 @@ def _metal_policy(architecture: str) -> Policy:
     """
     generation = int("".join(c for c in architecture.rpartition("_g")[2] if c.isdigit()) or 0)
     dtype = "float16" if generation in (13, 14) else "bfloat16"
-    return Policy("metal", "metal", keep_quantized=True, dtype=dtype, prefill_chunk=512, cache_limit=2 << 30)
+    return Policy(
+        device="metal",
+        blas="metal",
+        keep_quantized=True,
+        dtype=dtype,
+        prefill_chunk=512,
+        width_multiple=1,
+        cache_limit=2 << 30,
+    )
 
 
 def apply(chosen: Policy) -> None:

@@ -129,8 +129,9 @@ class Decoder:
             draft = self._drafter.propose(depth, self._shaper, self._history, draft_key)
             mx.async_eval(draft.tokens)  # runs while the larger verify graph is being built
             inputs = mx.concatenate([inputs, draft.tokens])
-        hidden = self._target.verify(inputs, self._cache, strict=self._config.verify_core == "strict")
-        packed, token = self._judge(hidden, draft, accept_key)
+        strict = self._config.verify_core == "strict"
+        hidden, logits = self._target.verify(inputs, self._cache, strict=strict)
+        packed, token = self._judge(logits, draft, accept_key)
         mx.async_eval(packed)
         self._pending = token
         if draft is None:
@@ -171,12 +172,12 @@ class Decoder:
             self._drafter.trim_to(min(self._drafter.pairs, max(0, len(self.forwarded) - 1)))
 
     def _judge(
-        self, hidden: mx.array, draft: Draft | None, key: mx.array | None
+        self, logits: mx.array, draft: Draft | None, key: mx.array | None
     ) -> tuple[mx.array, mx.array]:
-        """Turn the hiddens [k+1, H] of a verify step into its packed result and the next pending token."""
+        """Turn the logits [k+1, V] of a verify step into its packed result and the next pending token."""
         drafts = mx.array([], mx.int32) if draft is None else draft.tokens
         history = self._history and self._history.rows(drafts)
-        adjusted = self._shaper.adjust(self._target.logits(hidden), history)
+        adjusted = self._shaper.adjust(logits, history)
         if key is None:
             verdict = accept_greedy(mx.argmax(adjusted, axis=-1).astype(mx.int32), drafts)
         else:

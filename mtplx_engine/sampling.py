@@ -125,7 +125,8 @@ def _keep_top_p(logprobs: mx.array, top_p: float) -> mx.array:
 
 def finite(adjusted: mx.array) -> mx.array:
     """Return a bool scalar: every row [..., V] is free of NaN and +inf and has some finite logit."""
-    return mx.isfinite(mx.logsumexp(adjusted, axis=-1)).all()
+    highest, total = mx.max(adjusted, axis=-1), mx.sum(adjusted, axis=-1)
+    return (mx.isfinite(highest) & ~mx.isnan(total)).all()
 
 
 def draw_exponentials(shape: tuple[int, ...], key: mx.array) -> mx.array:

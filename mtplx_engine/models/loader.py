@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 HEAD_FILE = "mtp.safetensors"
 DRAFT_VOCAB_FILE = "draft_vocab.safetensors"
 
-_SAMPLER_KEYS = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty")
+_SAMPLER_KEYS = frozenset({"temperature", "top_p", "top_k", "min_p", "repetition_penalty"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ def load(checkpoint: Checkpoint, policy: backend.Policy, report: Callable[[float
     report(0.85, "Reading the tokenizer")
     tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
     vocabulary = int(config["vocab_size"])
-    target = Target(llama, model, vocabulary)
+    target = Target(llama, model, vocabulary, policy.width_multiple)
     report(0.95, "Connecting the drafting head")
     new_drafter, note = _drafter(checkpoint, model, target, policy)
     generation = _read_json(folder / "generation_config.json")
@@ -97,7 +99,7 @@ def load(checkpoint: Checkpoint, policy: backend.Policy, report: Callable[[float
         tokenizer=tokenizer,
         end_ids=_end_ids(tokenizer, config, generation),
         window=int(config.get("max_position_embeddings") or 2048),
-        recommended=SamplerConfig(**{key: generation[key] for key in _SAMPLER_KEYS if key in generation}),
+        recommended=_recommended(generation),
         new_drafter=new_drafter,
         drafter_note=note,
     )
@@ -187,6 +189,15 @@ def _end_ids(tokenizer: Any, config: dict[str, Any], generation: dict[str, Any])
         elif value:
             ids.update(value)
     return frozenset(ids)
+
+
+def _recommended(generation: dict[str, Any]) -> SamplerConfig:
+    """Return the sampler of a generation config; what no sampler takes (null is common) stays at the default."""
+    config = SamplerConfig()
+    for key in _SAMPLER_KEYS & generation.keys():
+        with contextlib.suppress(EngineError):
+            config = dataclasses.replace(config, **{key: generation[key]})
+    return config
 
 
 def _arrays(path: Path) -> dict[str, mx.array]:

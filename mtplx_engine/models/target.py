@@ -36,13 +36,15 @@ class Target:
         family: How its family is wired.
         model: The mlx-lm model.
         vocabulary: V, the number of logits.
+        width_multiple: Verify steps are this many rows wide, or a multiple; 1 leaves them as they are.
 
     Attributes:
         model: The mlx-lm model, which plain mlx-lm can run too.
     """
 
-    def __init__(self, family: Family, model: nn.Module, vocabulary: int) -> None:
+    def __init__(self, family: Family, model: nn.Module, vocabulary: int, width_multiple: int = 1) -> None:
         self.vocabulary = vocabulary
+        self._width_multiple = width_multiple
         self._family = family
         self.model = model
 
@@ -55,11 +57,25 @@ class Target:
         """Append tokens [M] to the cache; returns their hiddens [M, H]."""
         return self._family.hidden_states(self.model, tokens, cache.layers)
 
-    def verify(self, tokens: mx.array, cache: TokenCache, *, strict: bool) -> mx.array:
-        """Like `forward`; `strict` goes row by row, so that each row has the bits of plain decoding on any kernel."""
-        if not strict or tokens.size == 1:
-            return self.forward(tokens, cache)
-        return mx.concatenate([self.forward(tokens[i : i + 1], cache) for i in range(tokens.size)])
+    def verify(self, tokens: mx.array, cache: TokenCache, *, strict: bool) -> tuple[mx.array, mx.array]:
+        """Append tokens [M] to the cache; returns their hiddens [M, H] and logits [M, V].
+
+        `strict` goes row by row, so that each row has the bits of plain decoding on any kernel. Otherwise widths
+        that this machine's kernels are slow at are filled up with rows that are forgotten again.
+        """
+        count = tokens.size
+        if strict and count > 1:
+            hidden = mx.concatenate([self.forward(tokens[i : i + 1], cache) for i in range(count)])
+            rows = [self.logits(hidden[i : i + 1]) for i in range(count)]
+            return hidden, mx.concatenate(rows)
+        surplus = -count % self._width_multiple if count > 1 else 0
+        if surplus:
+            tokens = mx.concatenate([tokens, mx.repeat(tokens[-1:], surplus)])
+        hidden = self.forward(tokens, cache)
+        logits = self.logits(hidden)
+        if surplus:
+            cache.trim_to(cache.length - surplus)
+        return hidden[:count], logits[:count]
 
     def logits(self, hidden: mx.array) -> mx.array:
         """Project hiddens [M, H] to logits [M, V]."""
