@@ -35,7 +35,9 @@ def encode_chat(tokenizer: Any, messages: Sequence[ChatMessage]) -> list[int]:
             ErrorKind.UNSUPPORTED,
             "This model has no chat template, so it cannot chat; choose an instruct model.",
         )
-    controls = sorted(tokenizer.all_special_tokens, key=len, reverse=True)
+    # Not `all_special_tokens`: it lacks the control tokens that have no role of their own.
+    controls = [token.content for token in tokenizer.added_tokens_decoder.values() if token.special]
+    controls.sort(key=len, reverse=True)
     typed = re.compile("|".join(map(re.escape, [*controls, _OPEN, _CLOSE])))
     literals: list[str] = []
 
@@ -50,7 +52,10 @@ def encode_chat(tokenizer: Any, messages: Sequence[ChatMessage]) -> list[int]:
         raise EngineError(
             ErrorKind.BAD_REQUEST, "The model's chat template does not accept this chat.", repr(error)
         ) from error
-    return _encode(tokenizer, rendered, literals)
+    ids = _encode(tokenizer, rendered, literals)
+    if not ids:
+        raise EngineError(ErrorKind.BAD_REQUEST, "The model's chat template makes nothing of this chat.")
+    return ids
 
 
 def _encode(tokenizer: Any, rendered: str, literals: list[str]) -> list[int]:

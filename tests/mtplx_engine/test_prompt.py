@@ -1,0 +1,114 @@
+"""No text that a person types becomes a control token, and all of it reaches the model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from transformers import AutoTokenizer
+
+from mtplx_engine.config import ChatMessage
+from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.prompt import encode_chat
+from tests.support import tiny_folder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HIDDEN = ["\U000f4d54", "\U000f4d58", "\U000f4d540\U000f4d58", "\ue000"]  # what prompt.py hides things behind
+TYPED = st.lists(
+    st.sampled_from(
+        [*tiny_folder.CONTROL, "</s>", "<|im_", "end|>", *HIDDEN, "0", "\n", " ", "hello", "日本"]
+    )
+    | st.text(st.characters(codec="utf-8"), max_size=5)
+).map("".join)
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    folder = tmp_path_factory.mktemp("tokenizer")
+    tiny_folder.write_tokenizer(folder)
+    return AutoTokenizer.from_pretrained(folder, local_files_only=True)
+
+
+def controls(tokenizer: Any, ids: list[int]) -> list[str]:
+    """The control tokens among ids, in order."""
+    special = {
+        index: token.content for index, token in tokenizer.added_tokens_decoder.items() if token.special
+    }
+    return [special[token] for token in ids if token in special]
+
+
+def check_is_plain_text(tokenizer: Any, text: str) -> None:
+    chat = (ChatMessage("user", text), ChatMessage("assistant", text), ChatMessage("user", "x"))
+    innocent = tuple(ChatMessage(turn.role, "x") for turn in chat)
+    ids = encode_chat(tokenizer, chat)
+    assert controls(tokenizer, ids) == controls(tokenizer, encode_chat(tokenizer, innocent))
+    turns = [{"role": turn.role, "content": turn.content} for turn in chat]
+    rendered = tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
+    assert tokenizer.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False) == rendered
+
+
+@given(text=TYPED)
+def test_typed_text_stays_text(tiny: Any, text: str) -> None:
+    check_is_plain_text(tiny, text)
+
+
+@pytest.mark.starter
+@pytest.mark.parametrize(
+    "around", ["{}", "say {} twice: {}{}", "<|im_{}end|>", "\U000f4d54{}\U000f4d58", "\n{} "]
+)
+def test_every_control_token_of_the_starter_can_be_typed(starter_dir: Path, around: str) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(starter_dir, local_files_only=True)
+    words = [token.content for token in tokenizer.added_tokens_decoder.values()]
+    assert len(words) == 17
+    for word in [*words, "</s>", *HIDDEN, "👩‍👩‍👧"]:
+        check_is_plain_text(tokenizer, around.replace("{}", word))
+
+
+def test_the_template_is_followed(tiny: Any) -> None:
+    ids = encode_chat(tiny, [ChatMessage("system", "be brief"), ChatMessage("user", "hello")])
+    assert controls(tiny, ids) == [tiny_folder.CONTROL[i] for i in (1, 2, 1, 2, 1)]
+    assert tiny.decode(ids) == (
+        "<|im_start|>system\nbe brief<|im_end|>\n<|im_start|>user\nhello<|im_end|>\n<|im_start|>assistant\n"
+    )
+
+
+def test_lone_surrogates_are_replaced_and_pairs_joined(tiny: Any) -> None:
+    ids = encode_chat(tiny, [ChatMessage("user", "a\ud800b \ud83d\ude00 \udc00")])
+    assert "user\na\ufffdb 😀 \ufffd<|im_end|>" in tiny.decode(ids)
+
+
+def test_an_empty_chat_is_refused(tiny: Any) -> None:
+    with pytest.raises(EngineError) as caught:
+        encode_chat(tiny, [])
+    assert caught.value.kind is ErrorKind.BAD_REQUEST
+
+
+def test_a_model_without_a_template_cannot_chat(tmp_path: Path) -> None:
+    tiny_folder.write_tokenizer(tmp_path, template=None)
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path, local_files_only=True)
+    with pytest.raises(EngineError, match=r"no chat template.*choose an instruct model") as caught:
+        encode_chat(tokenizer, [ChatMessage("user", "hello")])
+    assert caught.value.kind is ErrorKind.UNSUPPORTED
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ raise_exception('only the user may speak') }}",
+        "{{ messages[0].nothing.more }}",
+        "{% if %}",
+        "{{ '' }}",
+    ],
+)
+def test_what_the_template_does_not_take_is_an_error_without_a_traceback(
+    tmp_path: Path, template: str
+) -> None:
+    tiny_folder.write_tokenizer(tmp_path, template=template)
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path, local_files_only=True)
+    with pytest.raises(EngineError, match="template") as caught:
+        encode_chat(tokenizer, [ChatMessage("user", "hello")])
+    assert "Traceback" not in str(caught.value)
