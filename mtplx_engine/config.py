@@ -16,11 +16,11 @@ VerifyCore = Literal["target", "strict"]
 
 _DRAFT_CORES = ("stock", "mtp", "draft_model", "prompt_lookup", "off")
 _VERIFY_CORES = ("target", "strict")
+_GREEDY_BELOW = 1e-5  # logits divided by so little would leave the range of float32
 # name -> (smallest, largest); both ends are allowed
 _RANGES: dict[str, tuple[float, float]] = {
     "temperature": (0.0, 5.0),
     "top_p": (0.0, 1.0),
-    "top_k": (0, 1_000_000),
     "min_p": (0.0, 1.0),
     "repetition_penalty": (0.1, 10.0),
     "presence_penalty": (-10.0, 10.0),
@@ -35,7 +35,7 @@ class SamplerConfig:
     The speculation fields never change the law of the output, only how fast it comes.
 
     Attributes:
-        temperature: 0 is greedy; otherwise the kept logits are divided by it.
+        temperature: 0, or so little that it makes no difference, is greedy; else the kept logits are divided by it.
         top_p: Keep the smallest set of tokens whose probability reaches it; 0 or 1 is off.
         top_k: Keep the k most probable tokens; 0 is off.
         min_p: Drop tokens below this share of the most probable one; 0 is off.
@@ -68,8 +68,7 @@ class SamplerConfig:
     def __post_init__(self) -> None:
         for name, (low, high) in _RANGES.items():
             _check_number(name, getattr(self, name), low, high)
-        if self.top_k != int(self.top_k):
-            raise _bad("top_k", self.top_k, "a whole number")
+        _check_whole("top_k", self.top_k, 0, 1_000_000)
         _check_choice("draft_core", self.draft_core, _DRAFT_CORES)
         _check_choice("verify_core", self.verify_core, _VERIFY_CORES)
         if self.speculative_depth != "auto":
@@ -83,7 +82,7 @@ class SamplerConfig:
     @property
     def greedy(self) -> bool:
         """Whether the most probable token is always taken."""
-        return self.temperature == 0
+        return self.temperature < _GREEDY_BELOW
 
     @property
     def needs_history(self) -> bool:
