@@ -217,9 +217,8 @@ def _start_log(folder: Path) -> None:
     handler = logging.handlers.RotatingFileHandler(
         folder / "engine.log", maxBytes=1_000_000, backupCount=3, encoding="utf-8"
     )
-    logging.basicConfig(
-        level=logging.INFO, handlers=[handler], format="%(asctime)s %(process)d %(levelname)s %(message)s"
-    )
+    logging.basicConfig(handlers=[handler], format="%(asctime)s %(process)d %(levelname)s %(message)s")
+    log.setLevel(logging.INFO)
     faulthandler.enable()
 
 

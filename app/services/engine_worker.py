@@ -95,9 +95,8 @@ class EngineWorker(QObject):
     @Slot()
     def restart(self) -> None:
         """Replace the process, whatever it does, and load the same model again."""
-        if self._client:
-            self._client.close()
-        self._drop_client("The engine was restarted; the answer so far is kept.")
+        self._end_client()
+        self._fail_open("The engine was restarted; the answer so far is kept.")
         self._budget.refill()
         self._model_failed = False
         self._start()
@@ -107,8 +106,8 @@ class EngineWorker(QObject):
         """End the process and this thread's event loop."""
         if self._client:
             self._client.close()
+        self._end_client()
         self._open.clear()
-        self._drop_client("")
         self.thread().quit()
 
     def _load(self, command: Load) -> None:
@@ -147,8 +146,8 @@ class EngineWorker(QObject):
             self._client.send(self._model)
             self._loads = 1
 
-    def _drop_client(self, sentence: str, details: str = "") -> None:
-        """Forget the process, and fail the answers that it still owed with `sentence`."""
+    def _end_client(self) -> None:
+        """Kill and forget the process."""
         self._silence_timer.stop()
         self._stop_timer.stop()
         self._stop_by.clear()
@@ -160,6 +159,9 @@ class EngineWorker(QObject):
         if self._client:
             self._client.kill()
             self._client = None
+
+    def _fail_open(self, sentence: str, details: str = "") -> None:
+        """Fail the answers that a lost process still owed."""
         lost = ErrorInfo(ErrorKind.ENGINE_LOST, sentence, details)
         for generation in sorted(self._open):
             self.happened.emit(Failed(lost, generation))
@@ -167,7 +169,8 @@ class EngineWorker(QObject):
 
     def _lose(self, reason: ErrorInfo) -> None:
         """Take note that the process is of no more use, and start another while the budget lasts."""
-        self._drop_client("The engine stopped; the answer so far is kept.", reason.message)
+        self._end_client()
+        self._fail_open("The engine stopped; the answer so far is kept.", reason.message)
         if self._budget.spend():
             self.happened.emit(reason)
             self._start()
@@ -187,7 +190,8 @@ class EngineWorker(QObject):
         """Replace a process that did not stop when it was told to: it is stuck in one long forward."""
         now = time.monotonic()
         if any(by <= now for by in self._stop_by.values()):
-            self._drop_client("The engine did not stop in time and was restarted; the answer so far is kept.")
+            self._end_client()
+            self._fail_open("The engine did not stop in time and was restarted; the answer so far is kept.")
             self._start()
         elif self._stop_by:
             self._stop_timer.start(int((min(self._stop_by.values()) - now) * 1000) + 1)

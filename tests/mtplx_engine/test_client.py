@@ -18,6 +18,7 @@ from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.protocol import (
     Cancel,
     Event,
+    Failed,
     Finished,
     Generate,
     Hello,
@@ -238,6 +239,31 @@ def test_the_report_starts_over_when_it_has_grown(start: Start, tmp_path: Path) 
     output.write_bytes(b"x" * 1_000_001)
     start(Script())
     assert output.stat().st_size < 1_000_000
+
+
+@pytest.mark.starter
+def test_the_real_engine_answers_and_stops_in_prefill(starter_dir: Path, tmp_path: Path) -> None:
+    sampler = SamplerConfig(temperature=0, speculative_depth=2)
+    question = ChatMessage("user", "What is the capital of France?")
+    long = ChatMessage("user", "The tide comes in. " * 1200)
+    with EngineClient(tmp_path) as client:
+        client.send(Load(str(starter_dir), str(starter_dir.parent.parent)))
+        client.send(Generate(1, (question,), sampler, max_tokens=24))
+        info = until(client, Loaded, Failed).info
+        assert (info.drafter, info.context_window) == ("mtp", 8192)
+        events = [until(client, Tokens, Finished, Failed)]
+        while isinstance(events[-1], Tokens):
+            events.append(until(client, Tokens, Finished, Failed))
+        assert "Paris" in "".join(event.text for event in events)
+        assert events[-1].stats.emitted == sum(len(event.token_ids) for event in events[:-1])
+        client.send(Generate(2, (long,), sampler))
+        until(client, PrefillProgress)
+        client.send(Cancel(2))
+        stopped = until(client, Finished, Tokens, Failed)
+        assert (stopped.reason, stopped.stats.emitted) == (FinishReason.CANCELLED, 0)
+        client.close()
+        assert client._process.returncode == 0
+    assert not any("France" in path.read_text() for path in tmp_path.iterdir())
 
 
 def test_three_restarts_in_ten_minutes_and_no_more() -> None:

@@ -126,7 +126,7 @@ def test_one_signal_per_decode_cycle(window: Open) -> None:
 
 
 def test_a_killed_engine_keeps_the_partial_answer_and_comes_back(window: Open) -> None:
-    app = window(Script(cycle_s=0.05))
+    app = window(Script(cycle_s=0.05), PLAIN)
     app.ask(1)
     app.wait("tokens", 3)
     os.kill(app.clients[0].pid, signal.SIGKILL)
@@ -201,7 +201,7 @@ def test_choosing_a_model_also_ends_giving_up(window: Open) -> None:
 
 
 def test_a_restart_mid_answer_ends_that_answer_and_nothing_of_it_comes_later(window: Open) -> None:
-    app = window(Script(cycle_s=0.02))
+    app = window(Script(cycle_s=0.05), PLAIN)
     app.ask(1)
     app.wait("tokens", 2)
     app.link.restart()
