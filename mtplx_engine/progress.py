@@ -17,17 +17,20 @@ class ProgressLine:
     Args:
         stream: Usually stderr. On a terminal one line is rewritten; elsewhere a line is added for each new
             phase and for each further tenth, so that a log stays short.
+
+    Attributes:
+        terminal: Whether the stream is a terminal.
     """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._terminal = stream.isatty()
+        self.terminal = stream.isatty()
         self._last = ""
 
     def __call__(self, fraction: float, phase: str) -> None:
         """Show that `fraction` of the whole is done and `phase` is going on."""
         text = f"{phase} ({fraction:.0%})"
-        if self._terminal:
+        if self.terminal:
             if text != self._last:
                 self._stream.write(_CLEAR_LINE + text)
                 self._stream.flush()
@@ -39,9 +42,9 @@ class ProgressLine:
             self._stream.flush()
         self._last = step
 
-    def clear(self) -> None:
+    def close(self) -> None:
         """Take the line away again; does nothing where lines stay."""
-        if self._terminal and self._last:
+        if self.terminal and self._last:
             self._stream.write(_CLEAR_LINE)
             self._stream.flush()
         self._last = ""

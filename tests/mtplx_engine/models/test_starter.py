@@ -166,7 +166,7 @@ def test_two_set_ups_at_once_do_the_work_once(source: Recipe, tmp_path: Path, cl
     with start(tmp_path, source) as first, start(tmp_path, source) as second:
         outputs = [process.communicate(timeout=60)[0] for process in (first, second)]
     assert (first.returncode, second.returncode) == (0, 0)
-    assert sorted("repacking" in output for output in outputs) == [False, True]
+    assert sorted("Repacking" in output for output in outputs) == [False, True]
     assert hashes(tmp_path / "models" / "tiny") == clean
 
 

@@ -1,0 +1,117 @@
+"""`mtplx chat`: a conversation in the terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+from typing import TYPE_CHECKING
+
+from mtplx_engine import paths
+from mtplx_engine.cli import figures, options
+from mtplx_engine.cli.console import Console
+from mtplx_engine.cli.options import AnswerOptions
+from mtplx_engine.cli.session import open_session
+from mtplx_engine.config import ChatMessage
+from mtplx_engine.errors import EngineError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from mtplx_engine.cli.session import NewEngine, Session
+
+SUMMARY = "chat in the terminal"
+EXAMPLES = """\
+examples:
+  mtplx chat
+  mtplx chat --temp 0 --depth 0
+  mtplx chat --model ~/models/my-model --system "Answer in one sentence."
+"""
+_HELP = """\
+/new    forget this chat and start another
+/help   show this
+/quit   leave, as Ctrl-D does
+Ctrl-C  stops an answer; what was written of it stays in the chat"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of this command."""
+    options.add_model(parser)
+    options.add_answer(parser)
+
+
+def run(arguments: argparse.Namespace, new_engine: NewEngine) -> int:
+    """Chat until the person leaves; returns the exit code."""
+    wanted = AnswerOptions.of(arguments)
+    session = open_session(arguments.model, paths.data_dir(arguments.data_dir), new_engine)
+    console = Console(sys.stdout)
+    console.dim(f"{session.info.name} · {session.info.backend}")
+    if session.info.drafter_note:
+        console.dim(session.info.drafter_note)
+    console.dim("/help lists the commands, /quit leaves.")
+    Chat(session, wanted, console).run()
+    return 0
+
+
+class Chat:
+    """The conversation: what was said, and the loop that goes on with it.
+
+    Args:
+        session: Answers.
+        wanted: How it should.
+        console: Shows it.
+    """
+
+    def __init__(self, session: Session, wanted: AnswerOptions, console: Console) -> None:
+        self._session = session
+        self._wanted = wanted
+        self._console = console
+        self._messages = wanted.opening()
+
+    def run(self) -> None:
+        """Read and answer until /quit or the end of the input."""
+        at_terminal = sys.stdin.isatty() and self._console.terminal
+        if at_terminal:
+            with contextlib.suppress(ImportError):
+                import readline  # noqa: F401 - gives input() line editing and history
+        while True:
+            try:
+                said = input("> " if at_terminal else "").strip()
+            except EOFError:
+                if at_terminal:
+                    self._console.line()
+                return
+            if re.fullmatch(r"/\w+", said):
+                if said == "/quit":
+                    return
+                self._obey(said)
+            elif said:
+                self._answer(said)
+
+    def _obey(self, command: str) -> None:
+        if command == "/new":
+            self._messages = self._wanted.opening()
+            self._console.dim("A new chat.")
+        elif command == "/help":
+            self._console.line(_HELP)
+        else:
+            self._console.line(f"There is no command {command}; /help lists them.")
+
+    def _answer(self, said: str) -> None:
+        """Answer one message; a message that cannot be answered does not stay in the chat."""
+        turns = [*self._messages, ChatMessage("user", said)]
+        try:
+            answer = self._session.answer(
+                turns,
+                self._wanted.sampler(self._session.info.recommended),
+                self._console.write,
+                max_tokens=self._wanted.max_tokens,
+                stop=self._wanted.stop,
+            )
+        except EngineError as error:
+            self._console.line(str(error))
+            return
+        self._console.line()
+        self._console.dim(figures.text(answer.finished.stats, answer.finished.reason))
+        if answer.text:
+            self._messages = [*turns, ChatMessage("assistant", answer.text)]

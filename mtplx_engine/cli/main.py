@@ -1,0 +1,110 @@
+"""The `mtplx` command: options to subcommands, failures to one sentence and an exit code.
+
+Exit codes: 0 done, 1 failed, 2 wrong use, 130 stopped with Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib.metadata
+import os
+import sys
+import traceback
+
+from mtplx_engine import paths
+from mtplx_engine.cli import bench, chat, generate, models, options
+from mtplx_engine.cli.session import NewEngine, find_model, new_engine
+from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.progress import ProgressLine
+
+FAILED, WRONG_USE, INTERRUPTED = 1, 2, 130
+
+_BENCH_SUMMARY = "measure what drafting gains on this machine"
+
+
+def main(arguments: list[str] | None = None, new_engine: NewEngine = new_engine) -> int:
+    """Run the command and return its exit code.
+
+    Args:
+        arguments: The command line, by default the process's.
+        new_engine: Makes the engine.
+    """
+    parser = build_parser()
+    parsed = parser.parse_args(arguments)
+    if parsed.command is None:
+        parser.print_help(sys.stderr)
+        return WRONG_USE
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a character shows a question mark instead of ending the answer.
+        with contextlib.suppress(AttributeError):
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    try:
+        return _run(parsed, new_engine)
+    except EngineError as error:
+        return _say(str(error), WRONG_USE if error.kind is ErrorKind.BAD_REQUEST else FAILED)
+    except KeyboardInterrupt:
+        return _say("", INTERRUPTED)
+    except BrokenPipeError:
+        # Who reads has enough. What is still buffered must not fail again when Python exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except BaseException as error:  # noqa: BLE001 - tokenizers and mlx raise what is no Exception
+        return _say(_fault(error, parsed.data_dir), FAILED)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the whole command line."""
+    parser = argparse.ArgumentParser(
+        prog="mtplx", description="Chat with local language models, made fast by their own drafting heads."
+    )
+    parser.add_argument("--version", action="version", version=importlib.metadata.version("mtplx"))
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    for module in (chat, generate, models):
+        command = commands.add_parser(
+            module.__name__.rpartition(".")[2],
+            help=module.SUMMARY,
+            description=module.SUMMARY.capitalize() + ".",
+            epilog=module.EXAMPLES,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        module.add_arguments(command)
+    command = commands.add_parser("bench", help=_BENCH_SUMMARY, description=_BENCH_SUMMARY.capitalize() + ".")
+    options.add_model(command)
+    options.add_json(command)
+    bench.add_arguments(command)
+    return parser
+
+
+def _run(parsed: argparse.Namespace, new_engine: NewEngine) -> int:
+    if parsed.command == "chat":
+        return chat.run(parsed, new_engine)
+    if parsed.command == "generate":
+        return generate.run(parsed, new_engine)
+    if parsed.command == "models":
+        return models.run(parsed)
+    with contextlib.closing(ProgressLine(sys.stderr)) as line:
+        folder = find_model(parsed.model, paths.data_dir(parsed.data_dir), line)
+    return bench.run(parsed, str(folder))
+
+
+def _say(message: str, code: int) -> int:
+    if message:
+        sys.stderr.write(message + "\n")
+    return code
+
+
+def _fault(error: BaseException, data_dir: str | None) -> str:
+    """Note a fault of ours where a bug report can take it from, and return the sentence about it."""
+    log = paths.log_dir(data_dir) / "command.log"
+    words = f"{type(error).__name__}: {error}"[:200]
+    try:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_text("".join(traceback.format_exception(error)))
+    except OSError:
+        return f"MTPLX failed ({words}). This is a fault in the program; please report it."
+    return f"MTPLX failed ({words}). This is a fault in the program; please report it with {log}."
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,121 @@
+"""The options that several commands share, and what they mean together with a model's own recommendation."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mtplx_engine.config import MAX_DEPTH, ChatMessage, SamplerConfig
+
+if TYPE_CHECKING:
+    from mtplx_engine.config import Depth
+
+# SamplerConfig's field -> type, metavar, help
+_SAMPLING: dict[str, tuple[type[int | float], str, str]] = {
+    "temperature": (float, "T", "0 always takes the most probable token"),
+    "top_p": (float, "P", "keep the most probable tokens that reach this share"),
+    "top_k": (int, "K", "keep the K most probable tokens"),
+    "min_p": (float, "P", "drop tokens below this share of the most probable one"),
+    "repetition_penalty": (float, "X", "above 1: avoid tokens that came before"),
+    "presence_penalty": (float, "X", "subtracted once from tokens that the answer holds"),
+    "frequency_penalty": (float, "X", "subtracted for each time the answer holds a token"),
+    "seed": (int, "S", "same seed and depth, same text"),
+}
+_SHORT = {"temperature": "--temp"}
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerOptions:
+    """What a person asked for on the command line.
+
+    Attributes:
+        sampling: The fields of SamplerConfig that were given.
+        max_tokens: Limit of the answer, None for the context window.
+        stop: Strings that end the answer.
+        system: The system message, None for the model's own.
+    """
+
+    sampling: dict[str, Any]
+    max_tokens: int | None
+    stop: tuple[str, ...]
+    system: str | None
+
+    @classmethod
+    def of(cls, arguments: argparse.Namespace) -> AnswerOptions:
+        """Take them from parsed arguments.
+
+        Raises:
+            EngineError: BAD_REQUEST, when a number is out of its range.
+        """
+        names = (*_SAMPLING, "speculative_depth")
+        given = {name: value for name in names if (value := getattr(arguments, name)) is not None}
+        SamplerConfig(**given)  # complains before a model is loaded
+        return cls(given, arguments.max_tokens, tuple(arguments.stop), arguments.system)
+
+    def sampler(self, recommended: SamplerConfig) -> SamplerConfig:
+        """Return the model's recommendation, changed where the person asked for something else."""
+        return dataclasses.replace(recommended, **self.sampling)
+
+    def opening(self) -> list[ChatMessage]:
+        """Return the messages that a chat begins with."""
+        return [] if self.system is None else [ChatMessage("system", self.system)]
+
+
+def add_data_dir(parser: argparse.ArgumentParser) -> None:
+    """Declare --data-dir."""
+    parser.add_argument("--data-dir", metavar="DIR", help="use this folder for models and settings")
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """Declare --model and --data-dir."""
+    parser.add_argument(
+        "--model",
+        metavar="NAME|PATH",
+        help="an installed model or a model folder (default: the starter model, set up when it is missing)",
+    )
+    add_data_dir(parser)
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Declare --json."""
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
+
+
+def add_answer(parser: argparse.ArgumentParser) -> None:
+    """Declare how answers are made."""
+    group = parser.add_argument_group("answers", "What is not given is as the model's makers recommend.")
+    group.add_argument(
+        "--depth",
+        dest="speculative_depth",
+        metavar="N|auto",
+        type=_depth,
+        help=f"draft tokens per step, 0 to {MAX_DEPTH}; auto measures what is fastest (default)",
+    )
+    for name, (kind, metavar, text) in _SAMPLING.items():
+        option = _SHORT.get(name, "--" + name.replace("_", "-"))
+        group.add_argument(option, dest=name, metavar=metavar, type=kind, help=text)
+    group.add_argument("--max-tokens", metavar="N", type=_positive, help="end the answer after N tokens")
+    group.add_argument(
+        "--stop",
+        metavar="TEXT",
+        action="append",
+        default=[],
+        help="end the answer before this text; repeatable",
+    )
+    group.add_argument("--system", metavar="TEXT", help="the system message")
+
+
+def _depth(text: str) -> Depth:
+    if text == "auto":
+        return "auto"
+    if text.isdecimal() and int(text) <= MAX_DEPTH:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is neither auto nor a whole number from 0 to {MAX_DEPTH}")
+
+
+def _positive(text: str) -> int:
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")

@@ -1,0 +1,173 @@
+"""A loaded model and the answers it gives, for commands that run the engine in their own process."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from mtplx_engine import backend
+from mtplx_engine.models import installed, starter
+from mtplx_engine.progress import ProgressLine
+from mtplx_engine.protocol import Finished, Generate, PrefillProgress, Tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from mtplx_engine.config import ChatMessage, SamplerConfig
+    from mtplx_engine.progress import Report
+    from mtplx_engine.protocol import ModelInfo
+
+_LONG_PROMPT = 256  # tokens from which reading them takes long enough to say so
+
+
+class EngineLike(Protocol):
+    """What the commands need of `mtplx_engine.engine.Engine`; every call comes from the main thread."""
+
+    def load(self, model: str, data_dir: Path, report: Report, cancelled: threading.Event) -> ModelInfo:
+        """Load a model."""
+
+    def generate(
+        self, request: Generate, cancelled: threading.Event
+    ) -> Iterator[PrefillProgress | Tokens | Finished]:
+        """Answer a chat; Finished comes last."""
+
+    def unload(self) -> None:
+        """Drop the model."""
+
+
+NewEngine = Callable[[], EngineLike]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A whole answer.
+
+    Attributes:
+        text: What the person saw.
+        tokens: Its token ids.
+        finished: Why it ended, and its figures.
+    """
+
+    text: str
+    tokens: tuple[int, ...]
+    finished: Finished
+
+
+class Session:
+    """An engine with a model in it.
+
+    Args:
+        engine: Has loaded the model.
+        info: The model.
+
+    Attributes:
+        info: The model.
+    """
+
+    def __init__(self, engine: EngineLike, info: ModelInfo) -> None:
+        self._engine = engine
+        self.info = info
+        self._count = 0
+
+    def answer(
+        self,
+        messages: Sequence[ChatMessage],
+        sampler: SamplerConfig,
+        write: Callable[[str], None],
+        *,
+        max_tokens: int | None,
+        stop: tuple[str, ...],
+    ) -> Answer:
+        """Answer a chat; Ctrl-C ends the answer, a second one the command.
+
+        Args:
+            messages: The turns so far.
+            sampler: How tokens are chosen.
+            write: Gets the text piece by piece.
+            max_tokens: Limit of the answer, None for the context window.
+            stop: Strings that end the answer.
+
+        Raises:
+            EngineError: The engine could not answer.
+        """
+        self._count += 1
+        request = Generate(self._count, tuple(messages), sampler, max_tokens, stop)
+        cancelled = threading.Event()
+        line = ProgressLine(sys.stderr)
+        pieces: list[str] = []
+        tokens: list[int] = []
+        with _ctrl_c_sets(cancelled), contextlib.closing(line):
+            for event in self._engine.generate(request, cancelled):
+                if isinstance(event, PrefillProgress):
+                    _show_reading(event, line)
+                    continue
+                line.close()
+                pieces.append(event.text)
+                write(event.text)
+                if isinstance(event, Finished):
+                    return Answer("".join(pieces), tuple(tokens), event)
+                tokens += event.token_ids
+        raise AssertionError("the engine's events ended without Finished")
+
+
+def open_session(model: str | None, data: Path, new_engine: NewEngine) -> Session:
+    """Load a model, by default the starter, and show on stderr how far that is.
+
+    Raises:
+        EngineError: There is no such model, or it cannot be loaded.
+    """
+    with contextlib.closing(ProgressLine(sys.stderr)) as line:
+        folder = find_model(model, data, line)
+        engine = new_engine()
+        # Over in a second or two: a line that is taken away again helps, lines that stay do not.
+        report = line if line.terminal else _unseen
+        return Session(engine, engine.load(str(folder), data, report, threading.Event()))
+
+
+def find_model(model: str | None, data: Path, report: Report) -> Path:
+    """Return the folder of a model; the starter, which is also the default, is set up when it is missing.
+
+    Raises:
+        EngineError: There is no such model, or the starter could not be set up.
+    """
+    if model is None or model == starter.shipped_recipe().id:
+        return starter.ensure(data, report)
+    return installed.resolve(model, data)
+
+
+def new_engine() -> EngineLike:
+    """Return the real engine; imports mlx, so the BLAS of this process is chosen first."""
+    backend.prepare()
+    from mtplx_engine.engine import Engine
+
+    return Engine()
+
+
+@contextlib.contextmanager
+def _ctrl_c_sets(cancelled: threading.Event) -> Iterator[None]:
+    def stop(_signal: int, _frame: object) -> None:
+        if cancelled.is_set():
+            raise KeyboardInterrupt
+        cancelled.set()
+
+    former = signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, former)
+
+
+def _unseen(_fraction: float, _phase: str) -> None:
+    """Report nothing."""
+
+
+def _show_reading(event: PrefillProgress, line: ProgressLine) -> None:
+    fresh = event.total - event.cached
+    if fresh >= _LONG_PROMPT and line.terminal:
+        line((event.done - event.cached) / fresh, f"Reading {fresh} tokens")
