@@ -119,7 +119,7 @@ def _keep_top_p(logprobs: mx.array, top_p: float) -> mx.array:
     probs = mx.exp(ordered)
     above = mx.cumsum(probs, axis=-1, reverse=True, inclusive=False)
     total = above[..., :1] + probs[..., :1]
-    dropped = (above >= top_p * total).sum(axis=-1, keepdims=True)
+    dropped = (above >= top_p * total)[..., :-1].sum(axis=-1, keepdims=True)  # never the most probable one
     return mx.where(logprobs < mx.take_along_axis(ordered, dropped, axis=-1), -mx.inf, logprobs)
 
 

@@ -79,7 +79,7 @@ def test_settings_cannot_change() -> None:
 @pytest.mark.parametrize(
     ("temperature", "greedy"), [(0, True), (1e-40, True), (1e-6, True), (0.001, False), (1, False)]
 )
-def test_a_vanishing_temperature_is_greedy(temperature: float, greedy: bool) -> None:
+def test_a_vanishing_temperature_is_greedy(temperature: float, *, greedy: bool) -> None:
     assert SamplerConfig(temperature=temperature).greedy is greedy
 
 
@@ -93,5 +93,5 @@ def test_a_vanishing_temperature_is_greedy(temperature: float, greedy: bool) -> 
         ({"frequency_penalty": 0.5}, True),
     ],
 )
-def test_only_penalties_need_to_know_what_came_before(fields: dict[str, object], needs: bool) -> None:
+def test_only_penalties_need_to_know_what_came_before(fields: dict[str, object], *, needs: bool) -> None:
     assert SamplerConfig(**fields).needs_history is needs
