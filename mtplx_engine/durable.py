@@ -16,9 +16,12 @@ _FULL_SYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)
 def replace_file(path: Path, data: bytes) -> None:
     """Write `data` to `path`, which then holds either its former content or all of `data`."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    temporary.write_bytes(data)
-    sync(temporary)
-    temporary.replace(path)
+    try:
+        temporary.write_bytes(data)
+        sync(temporary)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)  # left only by a failure, on a full disk for one
     sync(path.parent)
 
 

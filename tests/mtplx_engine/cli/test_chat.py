@@ -1,0 +1,170 @@
+"""`mtplx chat` holds a conversation, at a terminal and in a pipe."""
+
+from __future__ import annotations
+
+import io
+import os
+import select
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mtplx_engine.config import ChatMessage
+from tests.support.command_line import Command
+from tests.support.fake_host import Script
+
+if TYPE_CHECKING:
+    Capture = pytest.CaptureFixture[str]
+
+ECHO = Script(answer="You said: {question} ({turns})", cycle_s=0)
+
+
+def chat(command: Command, monkeypatch: pytest.MonkeyPatch, lines: str, *options: str) -> int:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(lines))
+    return command.run("chat", *options)
+
+
+def test_turns_build_on_each_other(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = Command(ECHO)
+    assert chat(command, monkeypatch, "one\n\ntwo\n", "--system", "Be brief.") == 0
+    out = capsys.readouterr().out
+    assert "You said: one (2)\n" in out
+    assert "You said: two (4)\n" in out
+    assert command.requests[1].messages == (
+        ChatMessage("system", "Be brief."),
+        ChatMessage("user", "one"),
+        ChatMessage("assistant", "You said: one (2)"),
+        ChatMessage("user", "two"),
+    )
+    assert [request.generation for request in command.requests] == [1, 2]
+
+
+def test_figures_come_after_each_answer(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = Command(Script(answer="a b c d e f", cycle_s=0.001))
+    chat(command, monkeypatch, "hi\n", "--depth", "3")
+    assert (
+        capsys.readouterr()
+        .out.splitlines()[-1]
+        .endswith("tok/s · 2.5 per step · 50 % of drafts kept · 6 tokens")
+    )
+
+
+def test_new_forgets_and_quit_leaves(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = Command(ECHO)
+    assert chat(command, monkeypatch, "one\n/new\ntwo\n/quit\nthree\n", "--system", "S") == 0
+    assert [len(request.messages) for request in command.requests] == [2, 2]
+    assert "three" not in capsys.readouterr().out
+
+
+def test_help_and_unknown_commands(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = Command(ECHO)
+    chat(command, monkeypatch, "/help\n/nope\n/etc/hosts is what?\n")
+    out = capsys.readouterr().out
+    assert "/new    forget this chat" in out
+    assert "There is no command /nope; /help lists them." in out
+    assert [request.messages[-1].content for request in command.requests] == ["/etc/hosts is what?"]
+
+
+def test_ctrl_c_stops_the_answer_and_keeps_it(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = Command(Script(answer="a b c d", cycle_s=0), ctrl_c_after=2)
+    assert chat(command, monkeypatch, "one\ntwo\n", "--depth", "0") == 0
+    assert "2 tokens · stopped" in capsys.readouterr().out
+    assert command.requests[1].messages[1] == ChatMessage("assistant", "a b")
+
+
+def test_an_answer_cut_at_the_limit_says_so(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    chat(Command(ECHO), monkeypatch, "one\n", "--max-tokens", "1")
+    assert capsys.readouterr().out.endswith("1 token · cut off at the limit\n")
+
+
+def test_a_failed_answer_leaves_the_chat_as_it_was(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = Command(Script(answer="a b c", cycle_s=0, answer_error="It broke; try again."))
+    assert chat(command, monkeypatch, "one\ntwo\n") == 0
+    assert capsys.readouterr().out.count("It broke; try again.") == 2
+    assert command.requests[1].messages == (ChatMessage("user", "two"),)
+
+
+TERMINAL = """
+import fcntl, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+from tests.support.command_line import Command
+from tests.support.fake_host import Script
+script = Script(answer="You \\x1b]0;evil\\x07said: {question} " + "and more " * 2000, cycle_s=0.01)
+sys.exit(Command(script).run("chat", "--depth", "0"))
+"""
+
+
+class Terminal:
+    """The chat behind a pseudo terminal."""
+
+    def __init__(self) -> None:
+        self._master, slave = os.openpty()
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", TERMINAL],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            start_new_session=True,
+            cwd=Path(__file__).parents[3],
+            env={**os.environ, "TERM": "xterm"},
+        )
+        os.close(slave)
+        self.seen = ""
+
+    def type(self, text: str) -> None:
+        os.write(self._master, text.encode())
+
+    def wait_for(self, text: str, start: int = 0) -> int:
+        """Read until `text` has come after position `start`; returns the position behind it."""
+        while text not in self.seen[start:]:
+            assert select.select([self._master], [], [], 30)[0], self.seen
+            self.seen += os.read(self._master, 4096).decode()
+        return self.seen.index(text, start) + len(text)
+
+    def end(self) -> int:
+        os.close(self._master)
+        return self.process.wait(10)
+
+
+@pytest.mark.parametrize(("key", "code"), [("\x04", 0), ("\x03", 130)])
+def test_at_a_terminal(key: str, code: int) -> None:
+    terminal = Terminal()
+    try:
+        at = terminal.wait_for("> ")
+        assert "(0%)" in terminal.seen  # the loading line ...
+        assert "\r\x1b[K" in terminal.seen  # ... which was taken away again
+        assert "\x1b[2m" in terminal.seen
+        terminal.type("hello\r")
+        at = terminal.wait_for("said: hello and", at)
+        assert "\x1b]0;" not in terminal.seen  # what a model writes cannot steer the terminal
+        terminal.type("\x03")
+        at = terminal.wait_for("stopped", at)
+        terminal.wait_for("> ", at)
+        terminal.type(key)
+        assert terminal.process.wait(10) == code
+    finally:
+        terminal.process.kill()
+        terminal.end()
+
+
+@pytest.mark.starter
+def test_the_starter_chats(starter_dir: Path) -> None:
+    command = [
+        sys.executable,
+        "-I",
+        "-m",
+        "mtplx_engine.cli.main",
+        "chat",
+        "--temp",
+        "0",
+        "--max-tokens",
+        "12",
+    ]
+    lines = "What is the capital of France?\nAnd of Italy?\n"
+    done = subprocess.run(command, input=lines, capture_output=True, text=True, check=True)
+    assert "SmolLM2 135M Instruct · CPU" in done.stdout
+    assert "The capital of France is Paris.\n" in done.stdout
+    assert done.stdout.count("tok/s") == 2

@@ -1,0 +1,94 @@
+"""`mtplx generate` prints one answer, as text or as one object."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mtplx_engine.config import ChatMessage
+from tests.support.command_line import Command
+from tests.support.fake_host import Script
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    Capture = pytest.CaptureFixture[str]
+
+
+def test_the_answer_is_written_and_nothing_else(capsys: Capture) -> None:
+    assert Command().run("generate", "What now?") == 0
+    assert capsys.readouterr() == ("You said: What now?\n", "")
+
+
+def test_the_request_holds_what_was_asked_for() -> None:
+    command = Command()
+    options = "--temp 0.2 --depth 3 --seed 5 --max-tokens 9 --stop END --stop FIN --system Brief. --top-k 4 --top-p 0.9"
+    assert command.run("generate", "Hi", *options.split()) == 0
+    (request,) = command.requests
+    assert request.messages == (ChatMessage("system", "Brief."), ChatMessage("user", "Hi"))
+    sampler = request.sampler
+    assert (sampler.temperature, sampler.speculative_depth, sampler.seed) == (0.2, 3, 5)
+    assert (sampler.top_k, sampler.top_p, sampler.repetition_penalty) == (4, 0.9, 1.0)
+    assert (request.max_tokens, request.stop) == (9, ("END", "FIN"))
+
+
+def test_json_is_one_object_with_text_tokens_and_figures(capsys: Capture) -> None:
+    command = Command(Script(answer="one two three four five six", cycle_s=0.001))
+    assert command.run("generate", "--json", "--depth", "3", "Count") == 0
+    out, error = capsys.readouterr()
+    body = json.loads(out)
+    assert error == ""
+    assert body.keys() == {"text", "tokens", "finish_reason", "stats"}
+    assert (body["text"], body["tokens"], body["finish_reason"]) == (
+        command.script.answer,
+        [*range(6)],
+        "end",
+    )
+    stats = body["stats"]
+    assert (stats["emitted"], stats["verify_steps"], stats["drafted"], stats["depth"]) == (6, 2, 6, "3")
+    assert sum(stats["accepted_at"]) == stats["accepted"] == 3
+    assert stats["decode_tps"] > 0
+    assert stats.keys() >= {"prompt_tokens", "cached_tokens", "ttft_s", "prefill_tps", "seed"}
+
+
+def test_the_prompt_can_come_from_stdin(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("from\na pipe"))
+    assert Command().run("generate", "-") == 0
+    assert capsys.readouterr().out == "You said: from\na pipe\n"
+
+
+def test_an_empty_prompt_is_wrong_use(capsys: Capture) -> None:
+    assert Command().run("generate", "  ") == 2
+    assert "The prompt is empty" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("json_option", [[], ["--json"]])
+def test_ctrl_c_keeps_what_was_written(capsys: Capture, json_option: list[str]) -> None:
+    command = Command(Script(answer="a b c d", cycle_s=0), ctrl_c_after=2)
+    assert command.run("generate", "--depth", "0", "Hi", *json_option) == 130
+    out = capsys.readouterr().out
+    body = json.loads(out) if json_option else {"text": out.rstrip("\n"), "finish_reason": "cancelled"}
+    assert (body["text"], body["finish_reason"]) == ("a b", "cancelled")
+
+
+def test_an_engine_error_is_one_sentence(capsys: Capture) -> None:
+    command = Command(Script(answer="a b c", answer_error="It broke; try again."))
+    assert command.run("generate", "Hi", "--json") == 1
+    assert capsys.readouterr() == ("", "It broke; try again.\n")
+
+
+@pytest.mark.starter
+def test_the_starter_answers(starter_dir: Path) -> None:
+    command = [sys.executable, "-I", "-m", "mtplx_engine.cli.main", "generate", "--json", "--temp", "0"]
+    command += ["--depth", "2", "--max-tokens", "16", "What is the capital of France?"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    body = json.loads(done.stdout)
+    assert body["text"] == "The capital of France is Paris."
+    assert (body["finish_reason"], body["stats"]["emitted"]) == ("end", len(body["tokens"]))
+    assert body["stats"]["verify_steps"] > 0
+    assert done.stderr == ""

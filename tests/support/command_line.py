@@ -1,0 +1,56 @@
+"""Runs the `mtplx` command in this process, on the scripted engine."""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from mtplx_engine.cli.main import main
+from mtplx_engine.protocol import Tokens
+from tests.support.fake_host import Script, ScriptedEngine
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Iterator
+
+    from mtplx_engine.protocol import Finished, Generate, PrefillProgress
+
+
+@dataclass
+class Command:
+    """The command with a scripted engine behind it.
+
+    Attributes:
+        script: What the engine does.
+        ctrl_c_after: Press Ctrl-C after so many events with tokens of each answer.
+        model: Value of --model.
+        requests: What the engine was asked, in order.
+    """
+
+    script: Script = field(default_factory=lambda: Script(answer="You said: {question}", cycle_s=0))
+    ctrl_c_after: int | None = None
+    model: str = "."
+    requests: list[Generate] = field(default_factory=list)
+
+    def run(self, name: str, *arguments: str) -> int:
+        """Run a command that needs a model and return its exit code."""
+        return main([name, "--model", self.model, *arguments], lambda: _Engine(self))
+
+
+class _Engine(ScriptedEngine):
+    def __init__(self, command: Command) -> None:
+        super().__init__(command.script)
+        self._command = command
+
+    def generate(
+        self, request: Generate, cancelled: threading.Event
+    ) -> Iterator[PrefillProgress | Tokens | Finished]:
+        self._command.requests.append(request)
+        seen = 0
+        for event in super().generate(request, cancelled):
+            yield event
+            seen += isinstance(event, Tokens)
+            if seen == self._command.ctrl_c_after:
+                os.kill(os.getpid(), signal.SIGINT)
