@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from mtplx_engine.config import SamplerConfig
 
 
+_ROUNDING = 0.01  # how far from 1 a law in half precision may sum
+
+
 class Verdict(NamedTuple):
     """What a verify step decided, on device.
 
@@ -106,10 +109,10 @@ def speculative_output_marginal(
         config: The sampler; with drafting off (depth 0 or core "off") nothing is drafted.
 
     Raises:
-        ValueError: The shapes differ, or an entry is negative or not finite.
+        ValueError: The shapes differ, an entry is negative or not finite, or a row does not sum to 1.
     """
     p, q = np.asarray(target_p, np.float64), np.asarray(draft_q, np.float64)
-    if p.shape != q.shape or not p.shape:
+    if p.shape != q.shape or not p.shape or not p.size:
         raise ValueError(f"target_p has shape {p.shape}, draft_q {q.shape}; both must be [..., V]")
     if not (np.isfinite(p).all() and np.isfinite(q).all() and p.min() >= 0 and q.min() >= 0):
         raise ValueError("probabilities must be finite and not negative")
@@ -117,6 +120,9 @@ def speculative_output_marginal(
         p = np.eye(p.shape[-1])[p.argmax(axis=-1)]
     if config.draft_core == "off" or config.speculative_depth == 0:
         return p
+    for total in (*p.sum(axis=-1).flat, *q.sum(axis=-1).flat):
+        if abs(total - 1) > _ROUNDING:
+            raise ValueError(f"a row of probabilities must sum to 1, but these sum to {total:g}")
     with mx.stream(mx.cpu):  # the only device that has float64
         p_rows, q_rows = mx.array(p, mx.float64), mx.array(q, mx.float64)
         kept = acceptance_probability(p_rows, q_rows)
