@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from mtplx_engine import backend
+from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.models import installed, starter
 from mtplx_engine.progress import ProgressLine
 from mtplx_engine.protocol import Finished, Generate, PrefillProgress, Tokens
@@ -102,6 +103,7 @@ class Session:
         line = ProgressLine(sys.stderr)
         pieces: list[str] = []
         tokens: list[int] = []
+        finished: Finished | None = None
         with _ctrl_c_sets(cancelled), contextlib.closing(line):
             for event in self._engine.generate(request, cancelled):
                 if isinstance(event, PrefillProgress):
@@ -111,9 +113,12 @@ class Session:
                 pieces.append(event.text)
                 write(event.text)
                 if isinstance(event, Finished):
-                    return Answer("".join(pieces), tuple(tokens), event)
-                tokens += event.token_ids
-        raise AssertionError("the engine's events ended without Finished")
+                    finished = event
+                else:
+                    tokens += event.token_ids
+        if finished is None:
+            raise EngineError(ErrorKind.INTERNAL, "The engine ended an answer without saying why; try again.")
+        return Answer("".join(pieces), tuple(tokens), finished)
 
 
 def open_session(model: str | None, data: Path, new_engine: NewEngine) -> Session:
