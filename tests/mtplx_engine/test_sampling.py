@@ -101,7 +101,7 @@ def check_law(config: SamplerConfig, logits: Sequence[float], prompt: list[int],
     np.testing.assert_allclose(ours, law, atol=1e-6)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(SAMPLER, LOGITS, IDS, IDS)
 def test_the_law_is_what_the_settings_say(
     config: SamplerConfig, logits: list[float], prompt: list[int], answer: list[int]
