@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -51,6 +50,8 @@ class _Engine(ScriptedEngine):
         seen = 0
         for event in super().generate(request, cancelled):
             yield event
-            seen += isinstance(event, Tokens)
+            if not isinstance(event, Tokens):
+                continue
+            seen += 1
             if seen == self._command.ctrl_c_after:
-                os.kill(os.getpid(), signal.SIGINT)
+                signal.raise_signal(signal.SIGINT)  # unlike kill, sure to come before the next event
