@@ -163,6 +163,8 @@ def _migrate(connection: apsw.Connection, version: int) -> None:
 
 def _supported_version(connection: apsw.Connection) -> int:
     version: int = connection.pragma("user_version")
+    if version < 0:
+        raise apsw.CorruptError(f"format {version}")
     if version > len(MIGRATIONS):
         raise StoreError(
             f"These chats were saved by a newer MTPLX (format {version}; this one reads up to "

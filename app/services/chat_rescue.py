@@ -31,6 +31,8 @@ def version(damaged: apsw.Connection, latest: int) -> int:
 
 def copy_readable(damaged: apsw.Connection, fresh: apsw.Connection) -> Saved:
     """Copy every record that can be read; both files have the same format and `fresh` is empty."""
+    # Otherwise a file that ends too early is refused as a whole. Nothing is written to it all the same.
+    damaged.config(apsw.SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1)
     chats = _copy(damaged, fresh, "chats")
     messages = _copy(damaged, fresh, "messages")
     fresh.execute("""

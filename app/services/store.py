@@ -6,6 +6,7 @@ import queue
 import time
 import traceback
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, QThread, Signal
@@ -16,6 +17,7 @@ from app.services.write_queue import Write, WriteQueue
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from app.chat.conversation import ChatSummary, Message
@@ -44,7 +46,8 @@ class Store(QObject):
     """Keeps chats and messages. Lives on the main thread and never blocks it, except in `close`.
 
     Calls take effect in the order in which they are made. Nothing that a signal has said is saved is ever lost.
-    What cannot be saved now (a full disk) is told once, kept in memory and tried again every second.
+    What cannot be saved now (a full disk) is told once, kept in memory and tried again every second: `committed`
+    may follow `failed`.
 
     Signals:
         opened: The chats (a tuple of ChatSummary, the one used last first), and a sentence for the person about
@@ -154,7 +157,7 @@ class StoreWorker(QThread):
 
     def _serve(self, database: ChatDatabase) -> None:
         writes = WriteQueue(database, self.committed.emit, self.failed.emit)
-        self._list(database)
+        self._answer(partial(self._list, database))
         while True:
             try:
                 task = self._tasks.get(timeout=writes.due_in())
@@ -168,26 +171,28 @@ class StoreWorker(QThread):
                     writes.progress(message_id, text)
                 case _Load(chat_id):
                     writes.flush()
-                    self._load(database, chat_id)
+                    self._answer(partial(self._load, database, chat_id))
                 case _Close():
                     writes.flush()
                     return
 
-    def _list(self, database: ChatDatabase) -> None:
+    def _answer(self, read: Callable[[], None]) -> None:
         try:
-            chats, unreadable = database.list_chats()
+            read()
         except StoreError as error:
             self.failed.emit(error.info, "")
-        else:
-            self.opened.emit(chats, f"{database.notice} {_about_unreadable(unreadable, 'chat')}".strip())
+        except Exception:  # noqa: BLE001  the border of the thread: nothing may vanish in it
+            self.failed.emit(
+                _fault("Your chats could not be read because of a fault in MTPLX. Restart it."), ""
+            )
+
+    def _list(self, database: ChatDatabase) -> None:
+        chats, unreadable = database.list_chats()
+        self.opened.emit(chats, f"{database.notice} {_about_unreadable(unreadable, 'chat')}".strip())
 
     def _load(self, database: ChatDatabase, chat_id: str) -> None:
-        try:
-            conversation, unreadable = database.load_chat(chat_id)
-        except StoreError as error:
-            self.failed.emit(error.info, "")
-        else:
-            self.chat_loaded.emit(conversation, _about_unreadable(unreadable, "message"))
+        conversation, unreadable = database.load_chat(chat_id)
+        self.chat_loaded.emit(conversation, _about_unreadable(unreadable, "message"))
 
     def _refuse_all(self, info: ErrorInfo) -> None:
         self.failed.emit(info, "")
@@ -202,7 +207,7 @@ class StoreWorker(QThread):
 def _about_unreadable(number: int, noun: str) -> str:
     if not number:
         return ""
-    return f"{counted(number, noun)} cannot be read and is not shown; nothing was deleted."
+    return f"{counted(number, noun)} cannot be read and stays hidden; nothing was deleted."
 
 
 def _fault(message: str) -> ErrorInfo:

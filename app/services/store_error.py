@@ -47,7 +47,8 @@ def storage_errors(folder: Path) -> Iterator[None]:
 def _explain(error: apsw.Error | OSError, folder: Path) -> StoreError:
     details = repr(error)
     if isinstance(error, apsw.FullError) or (isinstance(error, OSError) and error.errno == errno.ENOSPC):
-        free = shutil.disk_usage(folder).free / 1e6
+        there = next(each for each in (folder, *folder.parents) if each.exists())
+        free = shutil.disk_usage(there).free / 1e6
         return StoreError(
             f"The disk is full ({free:.0f} MB free), so your chats cannot be saved. Free some space; until then "
             "what you write is kept in memory only.",

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtCore import QThread
 
-from app.chat.conversation import ChatSummary, Conversation, Message, MessageStatus, Role
+from app.chat.conversation import Conversation, MessageStatus, Role
 from app.services.chat_database import ChatDatabase
 from app.services.store import Store
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 from mtplx_engine.stats import DecodeStats
+from tests.support.chats import NOW, chat, edit, message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,9 +22,11 @@ if TYPE_CHECKING:
 
     from pytestqt.qtbot import QtBot
 
-CHAT = ChatSummary("chat", "A chat", 1, 1)
-QUESTION = Message("q", "chat", None, Role.USER, "Why?", MessageStatus.DONE, 2)
-ANSWER = Message("a", "chat", "q", Role.ASSISTANT, "", MessageStatus.STREAMING, 3, model="starter")
+CHAT = chat("chat")
+QUESTION = message("q", "chat")
+ANSWER = message(
+    "a", "chat", "q", role=Role.ASSISTANT, text="", status=MessageStatus.STREAMING, model="starter"
+)
 
 
 @pytest.fixture
@@ -88,7 +91,7 @@ def test_close_writes_what_waits_and_tells_everything(qtbot: QtBot, tmp_path: Pa
     assert committed == ["q", "a"]
     store.close()
     assert closed == [True]
-    with ChatDatabase(tmp_path / "chats", 0) as database:
+    with ChatDatabase(tmp_path / "chats", NOW) as database:
         answer = database.load_chat("chat")[0].messages[1]
     assert (answer.text, answer.status) == ("x" * 499, MessageStatus.INTERRUPTED)
 
@@ -172,3 +175,40 @@ def test_a_fault_at_opening_is_told(qtbot: QtBot, tmp_path: Path, monkeypatch: p
     store.close()
     assert [info.kind for info, _ in failed] == [ErrorKind.INTERNAL]
     assert "a bug" in failed[0][0].details
+
+
+def test_a_fault_in_reading_is_told_and_the_store_goes_on(
+    store: Store, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise LookupError("a bug")
+
+    store.add_chat(CHAT)
+    with monkeypatch.context() as patch:
+        patch.setattr(ChatDatabase, "load_chat", broken)
+        with qtbot.waitSignal(store.failed) as failed:
+            store.load_chat("chat")
+    assert failed.args[0].kind is ErrorKind.INTERNAL
+    with qtbot.waitSignal(store.chat_loaded):
+        store.load_chat("chat")
+
+
+def test_the_person_is_told_of_damaged_records(qtbot: QtBot, tmp_path: Path) -> None:
+    folder = tmp_path / "chats"
+    with ChatDatabase(folder, NOW) as database:
+        for each in (CHAT, chat("other")):
+            database.add_chat(each)
+        database.add_message(QUESTION)
+    edit(
+        folder,
+        "UPDATE chats SET title = CAST(x'ff' AS TEXT) WHERE id = 'other'",
+        "UPDATE messages SET role = ''",
+    )
+    store = Store(folder)
+    told: list[str] = []
+    store.opened.connect(lambda _, notice: told.append(notice))
+    store.chat_loaded.connect(lambda _, notice: told.append(notice))
+    store.open()
+    store.load_chat("chat")
+    store.close()
+    assert [notice.split(" cannot")[0] for notice in told] == ["1 chat", "1 message"]
