@@ -74,6 +74,7 @@ QScrollBar:vertical { background: transparent; width: 12px; margin: 0; }
 QScrollBar::handle:vertical { background: $handle; border-radius: 3px; min-height: 32px;
     margin: 2px 3px 2px 3px; }
 QScrollBar::handle:vertical:hover { background: $handle_hover; }
+QScrollBar::handle:vertical:disabled { background: transparent; }
 QScrollBar::add-line, QScrollBar::sub-line { height: 0; width: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 

@@ -11,12 +11,14 @@ from PySide6.QtWidgets import QApplication, QStyleFactory
 
 from app.icons import IconSet
 from app.palette import DARK, LIGHT, Palette
+from app.render.style import DARK_SYNTAX, LIGHT_SYNTAX, RenderStyle
 from app.stylesheet import stylesheet
 from mtplx_engine import paths
 
 SPACE_XS, SPACE_S, SPACE_M, SPACE_L, SPACE_XL, SPACE_XXL = 4, 8, 12, 16, 24, 32
 RADIUS, CARD_RADIUS = 8, 12
 COLUMN_WIDTH = 720
+SCROLL_BAR_WIDTH = 12
 TEXT_PX, SMALL_PX, CODE_PX = 14, 12, 13
 
 
@@ -78,6 +80,24 @@ class Theme(QObject):
         self._app.setPalette(qt_palette(palette))
         self._app.setStyleSheet(stylesheet(palette))
         self.changed.emit()
+
+    def render_style(self) -> RenderStyle:
+        """Return how messages look in the palette in use."""
+        palette = self.palette
+        return RenderStyle(
+            text=palette.text,
+            secondary=palette.secondary,
+            accent=palette.accent,
+            code=palette.code,
+            rule=palette.border,
+            bubble=palette.bubble,
+            selection=palette.accepted.name(QColor.NameFormat.HexArgb),
+            syntax=DARK_SYNTAX if palette.dark else LIGHT_SYNTAX,
+            text_family=self.fonts.text,
+            code_family=self.fonts.code,
+            text_size=TEXT_PX,
+            code_size=CODE_PX,
+        )
 
     def font(self, pixels: int, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
         """Return the text font in a size and weight."""

@@ -100,6 +100,11 @@ class AnswerLine(QObject):
         """End a turn that the engine has not seen."""
         self._end(turn, Outcome(MessageStatus.ERROR, error=error))
 
+    def interrupt(self) -> None:
+        """End all turns where they are, because the program ends."""
+        for turn in self.turns:
+            self._end(turn, Outcome(MessageStatus.INTERRUPTED))
+
     def restart(self) -> None:
         """Start the engine again; turns in line wait for it."""
         self._restarting = True

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from app.theme import SPACE_S, SPACE_XL, SPACE_XXL
+from app.theme import SPACE_L, SPACE_S, SPACE_XL
 
 if TYPE_CHECKING:
     from app.theme import Theme
@@ -44,18 +44,21 @@ class EmptyState(QWidget):
         self.action.setProperty("primary", True)
         self.action.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.action.clicked.connect(self.action_pressed)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(SPACE_XL, SPACE_XL, SPACE_XL, SPACE_XL)
-        layout.setSpacing(SPACE_S)
-        layout.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        layout.addStretch(5)
-        layout.addWidget(self._name)
-        layout.addWidget(self._sentence)
-        layout.addSpacing(SPACE_XXL - SPACE_S)
+        column = QVBoxLayout()
+        column.setSpacing(SPACE_S)
+        column.addStretch(5)
+        column.addWidget(self._name)
+        column.addWidget(self._sentence)
+        column.addSpacing(SPACE_XL)
         for button in self._samples:
-            layout.addWidget(button)
-        layout.addWidget(self.action, 0, Qt.AlignmentFlag.AlignHCenter)
-        layout.addStretch(6)
+            column.addWidget(button)
+        column.addWidget(self.action, 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addStretch(6)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(SPACE_XL, SPACE_L, SPACE_XL, SPACE_L)
+        row.addStretch(1)
+        row.addLayout(column, 1000)
+        row.addStretch(1)
         self.set_content("", "")
 
     def set_content(self, name: str, sentence: str, action: str = "") -> None:
@@ -73,7 +76,6 @@ class EmptyState(QWidget):
         label.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         label.setWordWrap(True)
         label.setMaximumWidth(_WIDTH)
-        label.setMinimumWidth(min(_WIDTH, 320))
         return label
 
     def _sample(self, text: str) -> QPushButton:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from app.theme import SPACE_S
-from app.widgets.elided_label import ElidedLabel
+from app.theme import SPACE_S, SPACE_XS
 from app.widgets.icon_button import IconButton
 from app.widgets.loading_bar import LoadingBar
+from app.widgets.menu_button import MenuButton
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QMenu
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from app.theme import Theme
 
 _HEIGHT = 48
-_TITLE_PX = 14
+_TITLE_PX, _MODEL_PX = 14, 13
 
 
 class Header(QWidget):
@@ -27,22 +26,18 @@ class Header(QWidget):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._theme = theme
         self.sidebar_button = IconButton(theme, "sidebar", "Hide the sidebar", size=20, side=32)
-        self.title = ElidedLabel()
+        self.title = MenuButton(theme, self)
         self.title.setFont(theme.font(_TITLE_PX, QFont.Weight.DemiBold))
-        self.model = QPushButton(self)
-        self.model.setObjectName("quiet")
-        self.model.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.model.setLayoutDirection(Qt.LayoutDirection.RightToLeft)  # the chevron stands after the name
-        self.model.setIconSize(QSize(12, 12))
-        self.model.setFont(theme.figures_font(13))
+        self.model = MenuButton(theme, self)
+        self.model.setFont(theme.figures_font(_MODEL_PX))
         self.bar = LoadingBar(theme, self)
         row = QHBoxLayout()
         row.setContentsMargins(SPACE_S, 0, SPACE_S, 0)
-        row.setSpacing(SPACE_S)
+        row.setSpacing(SPACE_XS)
         row.addWidget(self.sidebar_button)
-        row.addWidget(self.title, 1)
+        row.addWidget(self.title)
+        row.addStretch(1)
         row.addWidget(self.model)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -50,19 +45,20 @@ class Header(QWidget):
         layout.addLayout(row, 1)
         layout.addWidget(self.bar)
         self.setFixedHeight(_HEIGHT)
-        theme.changed.connect(self._tint)
-        self._tint()
 
-    def set_model_menu(self, menu: QMenu) -> None:
-        """Open `menu` from the model's button."""
-        self.model.setMenu(menu)
+    def set_menus(self, chat: QMenu, model: QMenu) -> None:
+        """Open `chat` from the title, and `model` from the model's name."""
+        self.title.setMenu(chat)
+        self.model.setMenu(model)
+
+    def set_title(self, title: str) -> None:
+        """Show the chat's title; an empty chat has none."""
+        self.title.setText(title)
+        self.title.setAccessibleName(f"Chat: {title}")
+        self.title.setVisible(bool(title))
 
     def set_model(self, text: str, fraction: float | None = None) -> None:
         """Show the model's name, or what is being loaded with how much of it, 0..1."""
         self.model.setText(text)
         self.model.setAccessibleName(f"Model: {text}")
         self.bar.set_fraction(fraction)
-
-    def _tint(self) -> None:
-        palette = self._theme.palette
-        self.model.setIcon(self._theme.icons.icon("chevron-down", palette.secondary, palette.tertiary, 12))

@@ -171,9 +171,7 @@ class ChatSession(QObject):
 
     def close(self) -> None:
         """Keep what there is of all answers, because the program ends."""
-        for turn in self._line.turns:
-            message = dataclasses.replace(turn.snapshot(), status=MessageStatus.INTERRUPTED)
-            self._store.finish_answer(message)
+        self._line.interrupt()
 
     def _ask(self, question: Message, answer: Message) -> None:
         prompt = dataclasses.replace(self._shown, leaf_id=question.id).prompt()

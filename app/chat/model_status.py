@@ -1,0 +1,108 @@
+"""What the window says about the model: its name, how far it is loaded, or why there is none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+
+from app.services.engine_link import EngineLink, EngineState
+
+if TYPE_CHECKING:
+    from mtplx_engine.errors import ErrorInfo
+    from mtplx_engine.protocol import Failed, ModelInfo
+
+_ASK_AT_ONCE = "Ask at once: the answer comes as soon as the model is in."
+
+
+@dataclass(frozen=True, slots=True)
+class ModelStatus:
+    """What is shown of the model.
+
+    Attributes:
+        name: Of the model, for people.
+        title: For the header: the name, or what is going on.
+        sentence: For an empty chat.
+        fraction: How much is loaded, 0..1; None when nothing is being loaded.
+        action: The one thing to do, "" when there is nothing to do.
+    """
+
+    name: str
+    title: str
+    sentence: str
+    fraction: float | None = None
+    action: str = ""
+
+
+class ModelPresenter(QObject):
+    """Follows the engine, and the set-up before there is a model to load.
+
+    Signals:
+        changed(ModelStatus): There is something else to show.
+    """
+
+    changed = Signal(object)
+
+    def __init__(self, name: str, link: EngineLink, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._link = link
+        self.status = ModelStatus(name, "Starting the engine…", _ASK_AT_ONCE, 0.0)
+        link.state_changed.connect(self._state_changed)
+        link.load_progress.connect(self._load_progress)
+        link.loaded.connect(self._loaded)
+        link.failed.connect(self._failed)
+        link.lost.connect(self._lost)
+        self._model: ModelInfo | None = None
+        self._why = ""
+
+    def show_missing(self, size_mb: int) -> None:
+        """Say that the starter model has not been fetched."""
+        sentence = f"This model is not on this computer yet: a download of {size_mb} MB, once."
+        self._show("No model", sentence, action="Get the model")
+
+    def show_setup(self, fraction: float, phase: str) -> None:
+        """Say how far the set-up of the model is."""
+        self._show(f"{phase}… {fraction:.0%}".replace("%", " %"), _ASK_AT_ONCE, fraction)
+
+    def show_setup_failed(self, sentence: str) -> None:
+        """Say why the set-up failed."""
+        self._show("No model", sentence, action="Try again")
+
+    def _state_changed(self, state: EngineState) -> None:
+        if state is EngineState.STARTING:
+            self._show("Starting the engine…", _ASK_AT_ONCE, 0.0)
+        elif state is EngineState.LOADING:
+            self._show(f"Loading {self.status.name}…", _ASK_AT_ONCE, 0.0)
+        elif state is EngineState.READY and self._model is not None:
+            self._show(self._model.name, _praise(self._model))
+        elif state is EngineState.NO_MODEL:
+            self._show("No model", self._why, action="Restart")
+        elif state is EngineState.GAVE_UP:
+            self._show("Engine stopped", self._why, action="Restart")
+
+    def _load_progress(self, fraction: float, _phase: str) -> None:
+        if self._link.state is EngineState.LOADING:
+            title = f"Loading {self.status.name}… {fraction:.0%}".replace("%", " %")
+            self._show(title, _ASK_AT_ONCE, fraction)
+
+    def _loaded(self, model: ModelInfo) -> None:
+        self._model = model
+
+    def _failed(self, event: Failed) -> None:
+        if event.generation is None:
+            self._why = event.error.message
+
+    def _lost(self, error: ErrorInfo) -> None:
+        self._why = error.message
+
+    def _show(self, title: str, sentence: str, fraction: float | None = None, action: str = "") -> None:
+        name = self._model.name if self._model is not None else self.status.name
+        self.status = ModelStatus(name, title, sentence, fraction, action)
+        self.changed.emit(self.status)
+
+
+def _praise(model: ModelInfo) -> str:
+    if model.drafter == "none":
+        return f"{model.drafter_note} It runs on this computer, and nothing you write leaves it.".strip()
+    return "It drafts for itself (MTP) and runs on this computer. Nothing you write leaves it."
