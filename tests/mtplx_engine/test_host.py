@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -66,11 +67,12 @@ class App:
 
     def next(self, *kinds: type) -> Event:
         """Return the next event of one of `kinds`; skips the others."""
-        while True:
-            event = self.channel.receive(10)
-            assert event is not None, f"no {kinds} came"
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline:
+            event = self.channel.receive(1)
             if isinstance(event, kinds):
                 return event
+        pytest.fail(f"no {kinds} came")
 
     def until_answered(self, count: int) -> list[Event]:
         """Return what ends loads and answers, until `count` of them came."""
