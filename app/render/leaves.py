@@ -22,18 +22,13 @@ from app.render.blocks import (
     Run,
     Table,
 )
+from app.render.runs import parts, read_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from markdown_it.token import Token
 
-# Qt lays a paragraph out anew when a character is added to it; this bounds what that costs.
-_LONGEST = 4096
-_MARKS = {"strong": Mark.STRONG, "em": Mark.EMPHASIS, "s": Mark.STRIKE}
 _TASKS = {"[ ] ": TASK_OPEN, "[x] ": TASK_DONE, "[X] ": TASK_DONE}
 _ALIGNS = {"text-align:center": Align.CENTER, "text-align:right": Align.RIGHT}
-_SCHEMES = ("http:", "https:", "mailto:")
 
 
 @dataclass(slots=True)
@@ -58,6 +53,7 @@ class Leaves:
         self._found: list[tuple[int, Leaf]] = []
         self._open: list[_Open] = []
         self._lists: list[_List] = []
+        self._table_line = 0
         self._rows: list[list[tuple[Run, ...]]] = []
         self._aligns: list[Align] = []
 
@@ -67,9 +63,9 @@ class Leaves:
             line = token.map[0] if token.map else 0
             match token.type:
                 case "paragraph_open":
-                    self._add_paragraph(line, _runs(tokens[index + 1].children or []))
+                    self._add_paragraph(line, read_runs(tokens[index + 1].children or []))
                 case "heading_open":
-                    runs = _runs(tokens[index + 1].children or [])
+                    runs = read_runs(tokens[index + 1].children or [])
                     self._add(line, Heading(self._place(), int(token.tag[1:]), runs))
                 case "hr":
                     self._add(line, Rule(self._place()))
@@ -89,7 +85,7 @@ class Leaves:
         if self._open and self._open[-1].marker:
             runs = self._read_task(runs)
         place = self._place()
-        for index, part in enumerate(_parts(runs)):
+        for index, part in enumerate(parts(runs)):
             self._add(line, Paragraph(place if index == 0 else _unmarked(place), part, index > 0))
 
     def _read_task(self, runs: tuple[Run, ...]) -> tuple[Run, ...]:
@@ -132,92 +128,17 @@ class Leaves:
     def _read_table(self, token: Token, following: Token, line: int) -> None:
         match token.type:
             case "table_open":
-                self._rows, self._aligns = [], []
+                self._table_line, self._rows, self._aligns = line, [], []
             case "tr_open":
                 self._rows.append([])
             case "th_open" | "td_open":
                 if token.type == "th_open":
                     self._aligns.append(_ALIGNS.get(str(token.attrs.get("style")), Align.LEADING))
-                self._rows[-1].append(_runs(following.children or []))
+                self._rows[-1].append(read_runs(following.children or []))
             case "table_close":
                 rows = tuple(tuple(row) for row in self._rows)
-                self._add(line, Table(self._place(), tuple(self._aligns), rows))
+                self._add(self._table_line, Table(self._place(), tuple(self._aligns), rows))
 
 
 def _unmarked(place: Place) -> Place:
     return tuple(Container(each.kind) for each in place)
-
-
-def _runs(children: Iterable[Token]) -> tuple[Run, ...]:
-    """Return the runs of an inline token, neighbours of one look joined."""
-    runs: list[Run] = []
-    marks = Mark.NONE
-    href = ""
-    hidden_target = ""
-    for child in children:
-        kind = child.type
-        if kind in ("text", "text_special"):
-            _push(runs, child.content, marks, href)
-        elif kind == "code_inline":
-            _push(runs, child.content, marks | Mark.CODE, href)
-        elif kind in ("softbreak", "hardbreak"):
-            _push(runs, "\n", marks & ~Mark.CODE, href)
-        elif kind == "image":
-            source = str(child.attrs.get("src", ""))
-            _push(runs, child.content or source, marks, href or _allowed(source))
-        elif kind == "link_open":
-            target = str(child.attrs.get("href", ""))
-            href = _allowed(target)
-            hidden_target = "" if href else target
-        elif kind == "link_close":
-            if hidden_target:
-                _push(runs, f" ({hidden_target})", marks, "")
-            href = hidden_target = ""
-        elif kind.endswith("_open"):
-            marks |= _MARKS[child.tag]
-        elif kind.endswith("_close"):
-            marks &= ~_MARKS[child.tag]
-    return tuple(runs)
-
-
-def _push(runs: list[Run], text: str, marks: Mark, href: str) -> None:
-    if not text:
-        return
-    if runs and (runs[-1].marks, runs[-1].href) == (marks, href):
-        text = runs.pop().text + text
-    runs.append(Run(text, marks, href))
-
-
-def _allowed(target: str) -> str:
-    return target if target.lower().startswith(_SCHEMES) else ""
-
-
-def _parts(runs: tuple[Run, ...]) -> list[tuple[Run, ...]]:
-    """Cut what is too long for one paragraph at line breaks or spaces, else anywhere."""
-    if sum(len(run.text) for run in runs) <= _LONGEST:
-        return [runs]
-    text = "".join(run.text for run in runs)
-    ends = []
-    start = 0
-    while len(text) - start > _LONGEST:
-        window = text[start : start + _LONGEST]
-        space = max(window.rfind("\n"), window.rfind(" ")) + 1
-        start += space or _LONGEST
-        ends.append(start)
-    return _split_at(runs, [*ends, len(text)])
-
-
-def _split_at(runs: tuple[Run, ...], ends: list[int]) -> list[tuple[Run, ...]]:
-    parts: list[list[Run]] = [[]]
-    position = 0
-    for run in runs:
-        left = run.text
-        while left:
-            room = ends[len(parts) - 1] - position
-            piece, left = left[:room], left[room:]
-            position += len(piece)
-            if piece:
-                parts[-1].append(Run(piece, run.marks, run.href))
-            if left:
-                parts.append([])
-    return [tuple(part) for part in parts]

@@ -79,7 +79,11 @@ class Parsed:
 
 
 def parse(
-    text: str, known: MutableMapping[str, Any] | None = None, *, ordinal: int | None = None, live: bool = False
+    text: str,
+    known: MutableMapping[str, Any] | None = None,
+    *,
+    ordinal: int | None = None,
+    live: bool = False,
 ) -> Parsed:
     """Parse clean text.
 

@@ -49,9 +49,9 @@ class RenderStyle:
     Attributes:
         text: What is read; `secondary` is for labels and list markers.
         accent: Links and the focus ring.
-        code: Behind code; `code_border` outlines it, and inline code lies on `code_border` mixed into nothing.
-        rule: Hair lines: the rules of tables, of quotes and between sections.
-        bubble: Behind the person's own messages.
+        code: Behind code blocks.
+        rule: Hair lines: those of tables, of quotes and between sections.
+        bubble: Behind the person's own messages, and behind code within a line.
         selection: Behind selected text, whose own colour stays.
         text_size: Of running text; headings and spacing follow from it.
         line_height: Of running text, as a multiple of `text_size`.

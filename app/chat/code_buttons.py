@@ -1,0 +1,152 @@
+"""The Copy buttons of the code blocks in a message: always in view, however long the code is."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QPoint, QRect, QRectF, QSize, Qt, QTimer
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QGuiApplication, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QToolButton
+
+from app.icons import IconSet
+from app.render.blocks import Code
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QScrollArea, QTextBrowser
+
+    from app.render.code_block import CodeBlock
+    from app.render.document import DocumentWriter, Written
+    from app.render.geometry import Geometry
+    from app.render.style import RenderStyle
+
+_HEIGHT = 24
+_ICON = 14
+_LABEL = 12
+_PADDING = 7
+_EDGE = 5
+_SHOWN_MS = 1500
+
+
+class CopyButton(QToolButton):
+    """Copies one code block, exactly as it was written, and says so for a moment."""
+
+    def __init__(self, code: CodeBlock, language: str, style: RenderStyle, parent: QTextBrowser) -> None:
+        super().__init__(parent.viewport())
+        self._code = code
+        self._style = style
+        self._done = QTimer(self)
+        self._done.setSingleShot(True)
+        self._done.setInterval(_SHOWN_MS)
+        self._done.timeout.connect(lambda: self._say("Copy"))
+        font = QFont(style.text_family)
+        font.setPixelSize(_LABEL)
+        self.setFont(font)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setCursor(Qt.CursorShape.ArrowCursor)
+        self.setAccessibleName(f"Copy {language} code" if language else "Copy code")
+        self._say("Copy")
+        width = _ICON + 3 * _PADDING + QFontMetrics(font).horizontalAdvance("Copied")
+        self.setFixedSize(QSize(width, _HEIGHT))
+        self.clicked.connect(self._copy)
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        """Paint the icon and the word on the colour of the panel."""
+        style = self._style
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        box = QRectF(self.rect()).adjusted(0.75, 0.75, -0.75, -0.75)
+        lit = self.underMouse() or self.isDown()
+        painter.setPen(QPen(QColor(style.accent), 1.5) if self.hasFocus() else Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(style.rule if lit else style.code))
+        painter.drawRoundedRect(box, 6, 6)
+        color = style.text if lit else style.secondary
+        text_width = self.fontMetrics().horizontalAdvance(self.text())
+        left = self.width() - _PADDING - text_width
+        icon = _icons().pixmap(
+            "check" if self._done.isActive() else "copy", color, _ICON, round(self.devicePixelRatioF())
+        )
+        painter.drawPixmap(QPoint(left - _ICON - 5, (self.height() - _ICON) // 2), icon)
+        painter.setPen(QColor(color))
+        painter.drawText(
+            QRect(left, 0, text_width + 2, self.height()), Qt.AlignmentFlag.AlignVCenter, self.text()
+        )
+
+    def _copy(self) -> None:
+        QGuiApplication.clipboard().setText(self._code.text())
+        self._done.start()
+        self._say("Copied")
+
+    def _say(self, word: str) -> None:
+        self.setText(word)
+        self.update()
+
+
+class CodeButtons(QObject):
+    """One Copy button for each code block of a view."""
+
+    def __init__(self, view: QTextBrowser, writer: DocumentWriter, geometry: Geometry) -> None:
+        super().__init__(view)
+        self._view = view
+        self._writer = writer
+        self._geometry = geometry
+        self._placed: list[tuple[Written, CopyButton, QRectF]] = []
+        self._area: QScrollArea | None = None
+
+    def follow(self, area: QScrollArea | None) -> None:
+        """Keep the buttons in view while `area`, around the view, is scrolled."""
+        if area is self._area:
+            return
+        if self._area is not None:
+            self._area.verticalScrollBar().valueChanged.disconnect(self.keep_in_view)
+        self._area = area
+        if area is not None:
+            area.verticalScrollBar().valueChanged.connect(self.keep_in_view)
+
+    def sync(self) -> None:
+        """Make and remove buttons so that there is one for each code block in the document."""
+        codes = [written for written in self._writer.written if written.code is not None]
+        same = 0
+        while same < min(len(codes), len(self._placed)) and self._placed[same][0] is codes[same]:
+            same += 1
+        for _, button, _ in self._placed[same:]:
+            button.hide()
+            button.deleteLater()
+        del self._placed[same:]
+        if same and same == len(codes):
+            same -= 1  # the last one may have grown
+        self._place(codes[same:], same)
+
+    def place(self) -> None:
+        """Find all places again: the text was laid out anew."""
+        self._place([written for written, _, _ in self._placed], 0)
+
+    def keep_in_view(self) -> None:
+        """Move each button to the top of what is seen of its code block."""
+        top = self._view.visibleRegion().boundingRect().top()
+        for _, button, panel in self._placed:
+            highest, lowest = panel.top() + _EDGE, panel.bottom() - _EDGE - button.height()
+            y = max(highest, min(top + _EDGE, lowest))
+            button.move(round(panel.right()) - _EDGE - button.width() - 2, round(y))
+
+    def _place(self, codes: list[Written], first: int) -> None:
+        buttons = {id(written): button for written, button, _ in self._placed[first:]}
+        del self._placed[first:]
+        for written in codes:
+            button = buttons.get(id(written)) or self._new(written)
+            self._placed.append((written, button, self._geometry.panel(written)))
+        if codes:
+            self.keep_in_view()
+
+    def _new(self, written: Written) -> CopyButton:
+        shape = written.shape
+        if written.code is None or not isinstance(shape, Code):
+            raise TypeError("only code blocks have a Copy button")
+        button = CopyButton(written.code, shape.language, self._writer.formats.style, self._view)
+        button.show()
+        return button
+
+
+@cache
+def _icons() -> IconSet:
+    return IconSet()

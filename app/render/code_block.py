@@ -1,0 +1,109 @@
+"""A code block in a document: one text block per line, to which text can be added at the end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtGui import QTextCursor, QTextLayout
+
+from app.render.code import CodeColors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from PySide6.QtGui import QTextBlockFormat, QTextDocument
+
+    from app.render.code import Span, Spans
+    from app.render.formats import Formats
+
+# Qt's time for one text block grows with its length, so a longer line is laid out in pieces.
+_LONGEST_LINE = 4096
+
+
+class CodeBlock:
+    """Writes one code block, which is the last thing in the document while it grows.
+
+    Args:
+        document: Where it is written.
+        start: Position of its first text block, which is empty.
+        language: What the colours go by.
+        first: Format of its first line.
+        formats: The formats of the style.
+    """
+
+    def __init__(
+        self, document: QTextDocument, start: int, language: str, first: QTextBlockFormat, formats: Formats
+    ) -> None:
+        self._document = document
+        self._formats = formats
+        self._first_line = document.findBlock(start).blockNumber()
+        self._next = formats.next_code_block(first, continues=False)
+        self._continued = formats.next_code_block(first, continues=True)
+        self._colors = CodeColors(language)
+        self._pieces: list[str] = []
+        self._line = ""
+        self._line_length = 0
+        self._newline_due = False
+
+    def text(self) -> str:
+        """Return the source."""
+        self._pieces = ["".join(self._pieces)]
+        return self._pieces[0]
+
+    def add(self, text: str, *, color: bool) -> None:
+        """Add `text` at the end; with `color`, colour the lines that it completes."""
+        if not text:
+            return
+        self._pieces.append(text)
+        self._write(text)
+        complete = text.rfind("\n") + 1
+        if complete:
+            for line, spans in self._colors.add(self._line + text[:complete], color=color):
+                self.color_line(line, spans)
+            self._line = ""
+        self._line += text[complete:]
+
+    def recolor(self) -> Iterator[tuple[int, Spans]]:
+        """Look at the whole block again; yield the lines that want other colours."""
+        if self._line:
+            for line, spans in self._colors.add(self._line + "\n", color=False):
+                self.color_line(line, spans)
+            self._line = ""
+        return self._colors.finish()
+
+    def color_line(self, line: int, spans: Spans) -> None:
+        """Colour one line, by number."""
+        block = self._document.findBlockByNumber(self._first_line + line)
+        ranges = [QTextLayout.FormatRange() for _ in spans]
+        for each, span in zip(ranges, spans, strict=True):
+            self._set(each, span)
+        block.layout().setFormats(ranges)
+
+    def _set(self, found: Any, span: Span) -> None:
+        # Untyped: PySide's stubs leave these attributes out.
+        found.start, found.length, found.format = span.start, span.length, self._formats.role(span.role)
+
+    def _write(self, text: str) -> None:
+        """Write `text`. The newline at its end waits for the next line, or an empty one would show."""
+        if self._newline_due:
+            text = "\n" + text
+        self._newline_due = text.endswith("\n")
+        first, *others = text[: len(text) - self._newline_due].split("\n")
+        cursor = QTextCursor(self._document)
+        cursor.movePosition(QTextCursor.MoveOperation.End)
+        self._write_line(cursor, first)
+        for line in others:
+            cursor.insertBlock(self._next)
+            self._line_length = 0
+            self._write_line(cursor, line)
+
+    def _write_line(self, cursor: QTextCursor, text: str) -> None:
+        while self._line_length + len(text) > _LONGEST_LINE:
+            room = _LONGEST_LINE - self._line_length
+            cursor.insertText(text[:room], self._formats.code)
+            cursor.insertBlock(self._continued)
+            text = text[room:]
+            self._line_length = 0
+        if text:
+            cursor.insertText(text, self._formats.code)
+            self._line_length += len(text)

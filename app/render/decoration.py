@@ -1,0 +1,208 @@
+"""What is painted behind the text: code panels, inline code, quote bars, list markers, lines of tables.
+
+A QTextDocument has only square boxes, so these are drawn by hand, for the leaves in view alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
+
+from app.render.blocks import BULLET, TASK_DONE, TASK_OPEN, Code, Heading, Kind, Mark, Paragraph, Rule, Table
+from app.render.formats import CODE_HEADER, CODE_INSET, indent
+from app.render.units import units
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from PySide6.QtGui import QTextBlock, QTextLine
+
+    from app.render.blocks import Place, Run
+    from app.render.document import DocumentWriter, Written
+    from app.render.geometry import Geometry
+
+_PANEL_RADIUS = 8.0
+_PILL_RADIUS = 4.0
+_PILL_X = 2.0
+_PILL_Y = 1.5
+_BAR = 3.0
+_MARKER_GAP = 7.0
+_BULLET = 2.5
+_BOX = 13.0
+_LABEL = 12
+_ABOVE_BASELINE = 0.8  # where Qt puts the baseline in a line of fixed height
+
+
+class Decoration:
+    """Paints behind the text of one document."""
+
+    def __init__(self, writer: DocumentWriter, geometry: Geometry) -> None:
+        self._writer = writer
+        self._geometry = geometry
+
+    def paint(self, painter: QPainter, clip: QRectF) -> None:
+        """Paint what belongs to the leaves inside `clip`, in the document's coordinates."""
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        for written in self._geometry.in_view(clip.top(), clip.bottom()):
+            leaf = written.shape
+            self._paint_quotes(painter, written, leaf.place)
+            self._paint_markers(painter, written, leaf.place)
+            match leaf:
+                case Code():
+                    self._paint_panel(painter, written, leaf)
+                case Rule():
+                    self._paint_rule(painter, written, leaf)
+                case Table():
+                    self._paint_table(painter, written, leaf)
+                case Paragraph() | Heading():
+                    block = self._geometry.first_block(written)
+                    self._paint_pills(painter, block, leaf.runs, size=self._size(leaf))
+
+    def _size(self, leaf: Paragraph | Heading) -> int:
+        formats = self._writer.formats
+        return formats.heading_size(leaf.level) if isinstance(leaf, Heading) else formats.style.text_size
+
+    def _paint_panel(self, painter: QPainter, written: Written, leaf: Code) -> None:
+        style = self._writer.formats.style
+        panel = self._geometry.panel(written)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(style.code))
+        painter.drawRoundedRect(panel, _PANEL_RADIUS, _PANEL_RADIUS)
+        font = self._writer.formats.text_font()
+        font.setPixelSize(_LABEL)
+        painter.setFont(font)
+        painter.setPen(QColor(style.secondary))
+        header = QRectF(panel.left() + CODE_INSET, panel.top(), panel.width() - 2 * CODE_INSET, CODE_HEADER)
+        label = QFontMetricsF(font).elidedText(leaf.language, Qt.TextElideMode.ElideRight, header.width() / 2)
+        painter.drawText(header, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, label)
+
+    def _paint_rule(self, painter: QPainter, written: Written, leaf: Rule) -> None:
+        top = self._geometry.top(written)
+        left = indent(leaf.place)
+        line = QRectF(left, top, self._geometry.width() - left, 1)
+        painter.fillRect(line, QColor(self._writer.formats.style.rule))
+
+    def _paint_table(self, painter: QPainter, written: Written, leaf: Table) -> None:
+        color = QColor(self._writer.formats.style.rule)
+        left = indent(leaf.place)
+        width = self._geometry.table_right(written) - left
+        for y in self._geometry.rows(written)[1:-1]:
+            painter.fillRect(QRectF(left, y, width, 1), color)
+        table = written.table
+        if table is None:
+            return
+        size = self._writer.formats.style.text_size
+        for row, cells in enumerate(leaf.rows):
+            for column, runs in enumerate(cells):
+                if any(Mark.CODE in run.marks for run in runs):
+                    block = table.cellAt(row, column).firstCursorPosition().block()
+                    self._paint_pills(painter, block, runs, size=size)
+
+    def _paint_quotes(self, painter: QPainter, written: Written, place: Place) -> None:
+        if not any(each.kind is Kind.QUOTE for each in place):
+            return
+        before = self._geometry.before(written)
+        top, bottom = self._geometry.top(written), self._geometry.bottom(written)
+        for index, each in enumerate(place):
+            if each.kind is not Kind.QUOTE:
+                continue
+            above = before.shape.place if before is not None else ()
+            joins = before is not None and len(above) > index and above[index].kind is Kind.QUOTE
+            start = self._geometry.bottom(before) if joins and before is not None else top
+            bar = QRectF(indent(place[:index]), start, _BAR, bottom - start)
+            painter.fillRect(self._mirrored(bar, written), QColor(self._writer.formats.style.rule))
+
+    def _paint_markers(self, painter: QPainter, written: Written, place: Place) -> None:
+        if not any(each.marker for each in place):
+            return
+        line = self._writer.formats.line_of(written.shape)
+        baseline = self._geometry.top(written) + _ABOVE_BASELINE * line
+        for index, each in enumerate(place):
+            if each.marker:
+                right = indent(place[: index + 1]) - _MARKER_GAP
+                self._paint_marker(painter, each.marker, QPointF(right, baseline), written)
+
+    def _paint_marker(self, painter: QPainter, marker: str, corner: QPointF, written: Written) -> None:
+        """Paint the sign of an item so that it ends at `corner`, on the baseline."""
+        style = self._writer.formats.style
+        font = self._writer.formats.text_font()
+        metrics = QFontMetricsF(font)
+        middle = corner.y() - metrics.xHeight() / 2
+        if marker == BULLET:
+            side = 2 * _BULLET
+            dot = QRectF(corner.x() - side - 2, middle - _BULLET, side, side)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(style.secondary))
+            painter.drawEllipse(self._mirrored(dot, written))
+        elif marker in (TASK_OPEN, TASK_DONE):
+            box = QRectF(corner.x() - _BOX + 1, middle - _BOX / 2, _BOX, _BOX)
+            self._paint_task(painter, self._mirrored(box, written), done=marker == TASK_DONE)
+        else:
+            width = metrics.horizontalAdvance(marker)
+            box = QRectF(max(0.0, corner.x() - width), corner.y(), width, 0)
+            painter.setPen(QColor(style.secondary))
+            painter.setFont(font)
+            painter.drawText(self._mirrored(box, written).topLeft(), marker)
+
+    def _paint_task(self, painter: QPainter, box: QRectF, *, done: bool) -> None:
+        style = self._writer.formats.style
+        painter.setPen(Qt.PenStyle.NoPen)
+        if not done:
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.setPen(QPen(QColor(style.secondary), 1.2))
+            painter.drawRoundedRect(box.adjusted(0.6, 0.6, -0.6, -0.6), 3.5, 3.5)
+            return
+        painter.setBrush(QColor(style.accent))
+        painter.drawRoundedRect(box, 3.5, 3.5)
+        pen = QPen(QColor(style.code), 1.6)
+        pen.setCapStyle(Qt.PenCapStyle.RoundCap)
+        pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
+        painter.setPen(pen)
+        corner = box.topLeft()
+        painter.drawPolyline(
+            [corner + QPointF(3.2, 6.8), corner + QPointF(5.6, 9.2), corner + QPointF(9.8, 4.2)]
+        )
+
+    def _mirrored(self, rect: QRectF, written: Written) -> QRectF:
+        """Return `rect` on the other side when the leaf reads from right to left."""
+        block = self._geometry.first_block(written)
+        if block.blockFormat().layoutDirection() != Qt.LayoutDirection.RightToLeft:
+            return rect
+        return QRectF(self._geometry.width() - rect.right(), rect.top(), rect.width(), rect.height())
+
+    def _paint_pills(self, painter: QPainter, block: QTextBlock, runs: Iterable[Run], *, size: int) -> None:
+        """Paint behind the inline code of one text block."""
+        start = 0
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(self._writer.formats.style.bubble))
+        metrics = QFontMetricsF(self._writer.formats.inline_code_font(size))
+        for run in runs:
+            end = start + units(run.text)
+            if Mark.CODE in run.marks:
+                for rect in self._lines(block, start, end, metrics):
+                    painter.drawRoundedRect(rect, _PILL_RADIUS, _PILL_RADIUS)
+            start = end
+
+    def _lines(self, block: QTextBlock, start: int, end: int, metrics: QFontMetricsF) -> Iterable[QRectF]:
+        """Yield the box of each line's part of a range of `block`."""
+        layout = block.layout()
+        origin = self._geometry.rect(block).topLeft()
+        for number in range(layout.lineCount()):
+            line = layout.lineAt(number)
+            first, last = max(start, line.textStart()), min(end, line.textStart() + line.textLength())
+            if first >= last:
+                continue
+            left, right = sorted((_x(line, first), _x(line, last)))
+            baseline = origin.y() + line.y() + line.ascent()
+            top = baseline - metrics.ascent() - _PILL_Y
+            height = metrics.ascent() + metrics.descent() + 2 * _PILL_Y
+            outer = max(0.0, origin.x() + left - _PILL_X)
+            yield QRectF(outer, top, origin.x() + right + _PILL_X - outer, height)
+
+
+def _x(line: QTextLine, position: int) -> float:
+    # PySide returns the position with it, which its stubs do not say.
+    result: Any = line.cursorToX(position)
+    return float(result[0])

@@ -1,0 +1,265 @@
+"""Leaves into a QTextDocument: only what differs from what is there is written, in one edit per update."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from PySide6.QtGui import QTextBlockFormat, QTextCursor, QTextOption
+
+from app.render.blocks import Code, Heading, Paragraph, Run, Table, text_of
+from app.render.code_block import CodeBlock
+from app.render.formats import Formats, direction
+from app.render.table import amend_table, write_table
+from app.render.units import units
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from PySide6.QtGui import QTextDocument, QTextTable
+
+    from app.render.blocks import Leaf
+    from app.render.code import Spans
+    from app.render.markdown_stream import Update
+    from app.render.style import RenderStyle
+
+
+@dataclass(slots=True, eq=False)
+class Written:
+    """A leaf that stands in the document.
+
+    Attributes:
+        shape: The leaf; of a code block without its text, which is in `code`.
+        start: Position of its first text block.
+        table: The Qt table, when it is one.
+        code: The code block, when it is one.
+    """
+
+    shape: Leaf
+    start: int
+    table: QTextTable | None = None
+    code: CodeBlock | None = None
+
+    @property
+    def leaf(self) -> Leaf:
+        """What it shows, whole."""
+        if self.code is not None and isinstance(self.shape, Code):
+            return replace(self.shape, text=self.code.text())
+        return self.shape
+
+
+class DocumentWriter:
+    """Keeps a document equal to a row of leaves.
+
+    Attributes:
+        formats: The formats of the style in use.
+        written: The leaves in the document, in order.
+        leaves_written: How many leaves have been written or changed so far.
+    """
+
+    def __init__(self, document: QTextDocument, style: RenderStyle) -> None:
+        self._document = document
+        self.formats = Formats(style)
+        self.written: list[Written] = []
+        self.leaves_written = 0
+        self._frozen = 0
+        self._recoloring: list[tuple[Written, Iterator[tuple[int, Spans]]]] = []
+        self._prepare()
+
+    def apply(self, update: Update) -> None:
+        """Write what a piece of text changed."""
+        with _edit(self._document):
+            if update.tail is not None:
+                self._replace(self._frozen, (*update.frozen, *update.tail))
+                self._frozen += len(update.frozen)
+            if update.appended and self.written:
+                self._append(self.written[-1], update.appended)
+
+    def show(self, leaves: Sequence[Leaf]) -> None:
+        """Make the document show exactly `leaves`."""
+        with _edit(self._document):
+            self._replace(0, leaves)
+        self._frozen = len(leaves)
+
+    def restyle(self, style: RenderStyle) -> None:
+        """Write everything again in another style."""
+        leaves = [each.leaf for each in self.written]
+        self.formats = Formats(style)
+        with _edit(self._document):
+            self._truncate(0)
+            self._prepare()
+            self._replace(0, leaves)
+
+    def color(self, more: Callable[[], bool]) -> bool:
+        """Colour finished code blocks as long as `more` says so; return whether any are left."""
+        with _edit(self._document):
+            while self._recoloring and more():
+                written, changes = self._recoloring[0]
+                change = next(changes, None)
+                if change is None:
+                    del self._recoloring[0]
+                elif written.code is not None:
+                    written.code.color_line(*change)
+        return bool(self._recoloring)
+
+    def _prepare(self) -> None:
+        option = QTextOption()
+        option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        option.setTabStopDistance(4 * self.formats.code_width)
+        self._document.setUndoRedoEnabled(False)
+        self._document.setDocumentMargin(0)
+        self._document.setDefaultTextOption(option)
+        self._document.setDefaultFont(self.formats.text_font())
+
+    def _end(self) -> QTextCursor:
+        cursor = QTextCursor(self._document)
+        cursor.movePosition(QTextCursor.MoveOperation.End)
+        return cursor
+
+    def _replace(self, first: int, leaves: Sequence[Leaf]) -> None:
+        """Make the leaves from `first` on equal to `leaves`."""
+        index = first
+        for leaf in leaves:
+            if index == len(self.written) or self.written[index].leaf != leaf:
+                break
+            self._close_code(self.written[index], leaf)
+            index += 1
+        rest = leaves[index - first :]
+        if rest and index < len(self.written):
+            self._truncate(index + 1)
+            if self._amend(self.written[index], rest[0]):
+                rest = rest[1:]
+                index += 1
+        self._truncate(index)
+        for leaf in rest:
+            self._write(leaf)
+
+    def _truncate(self, count: int) -> None:
+        """Remove all leaves but the first `count`."""
+        if count >= len(self.written):
+            return
+        cursor = self._end()
+        cursor.setPosition(max(0, self.written[count].start - 1), QTextCursor.MoveMode.KeepAnchor)
+        cursor.removeSelectedText()
+        removed = self.written[count:]
+        del self.written[count:]
+        self._recoloring = [each for each in self._recoloring if each[0] not in removed]
+
+    def _write(self, leaf: Leaf) -> None:
+        """Write `leaf` behind all others."""
+        before = self.written[-1].shape if self.written else None
+        cursor = self._end()
+        if before is not None:
+            cursor.insertBlock(QTextBlockFormat())
+        written = Written(leaf, cursor.position())
+        self.written.append(written)
+        self.leaves_written += 1
+        if isinstance(leaf, Table):
+            # Qt keeps an empty text block before and one behind a table, and gives them no room.
+            written.table = write_table(cursor, leaf, before, self.formats)
+            return
+        runs = leaf.runs if isinstance(leaf, Paragraph | Heading) else ()
+        block = self.formats.block(leaf, before, text_of(runs))
+        cursor.setBlockFormat(block)
+        self._insert(cursor, leaf, runs)
+        if isinstance(leaf, Code):
+            written.shape = replace(leaf, text="")
+            written.code = CodeBlock(self._document, written.start, leaf.language, block, self.formats)
+            written.code.add(leaf.text, color=leaf.is_open)
+            if not leaf.is_open:
+                self._recoloring.append((written, written.code.recolor()))
+
+    def _insert(self, cursor: QTextCursor, leaf: Leaf, runs: Sequence[Run]) -> None:
+        for run in runs:
+            text = run.text.replace("\n", "\u2028")
+            cursor.insertText(text, self.formats.chars(leaf, run.marks, run.href))
+
+    def _amend(self, written: Written, leaf: Leaf) -> bool:
+        """Turn the last leaf into `leaf` if it is the same one with other text; return whether it is."""
+        old = written.leaf
+        match old, leaf:
+            case Paragraph(), Paragraph() if (old.place, old.continues) == (leaf.place, leaf.continues):
+                self._amend_runs(written, old, leaf)
+            case Heading(), Heading() if (old.place, old.level) == (leaf.place, leaf.level):
+                self._amend_runs(written, old, leaf)
+            case Table(), Table() if (old.place, old.aligns) == (leaf.place, leaf.aligns) and written.table:
+                amend_table(written.table, old, leaf, self.formats)
+                written.shape = leaf
+            case Code(), Code() if (old.place, old.language) == (leaf.place, leaf.language):
+                if written.code is None or not leaf.text.startswith(old.text):
+                    return False
+                written.code.add(leaf.text[len(old.text) :], color=True)
+                self._close_code(written, leaf)
+            case _:
+                return False
+        self.leaves_written += 1
+        return True
+
+    def _amend_runs(self, written: Written, old: Paragraph | Heading, leaf: Paragraph | Heading) -> None:
+        kept, rest = _difference(old.runs, leaf.runs)
+        cursor = self._end()
+        cursor.setPosition(written.start + kept, QTextCursor.MoveMode.KeepAnchor)
+        cursor.removeSelectedText()
+        text = text_of(leaf.runs)
+        if direction(text) != direction(text_of(old.runs)):
+            index = self.written.index(written)
+            before = self.written[index - 1].shape if index else None
+            cursor.setBlockFormat(self.formats.block(leaf, before, text))
+        self._insert(cursor, leaf, rest)
+        written.shape = leaf
+
+    def _append(self, last: Written, text: str) -> None:
+        """Add text that was not parsed to the last leaf, if that is something that can grow."""
+        leaf = last.shape
+        if last.code is not None and isinstance(leaf, Code) and leaf.is_open:
+            last.code.add(text, color=True)
+        elif isinstance(leaf, Paragraph):
+            run = Run(text)
+            self._insert(self._end(), leaf, [run])
+            last.shape = replace(leaf, runs=(*leaf.runs, run))
+        else:
+            return
+        self.leaves_written += 1
+
+    def _close_code(self, written: Written, leaf: Leaf) -> None:
+        """Colour a code block once more when it has ended."""
+        old = written.shape
+        if written.code is not None and isinstance(old, Code) and isinstance(leaf, Code):
+            written.shape = replace(old, is_open=leaf.is_open)
+            if old.is_open and not leaf.is_open:
+                self._recoloring.append((written, written.code.recolor()))
+
+
+@contextmanager
+def _edit(document: QTextDocument) -> Iterator[None]:
+    """Make one edit of what happens inside: the document is laid out once, at the end."""
+    cursor = QTextCursor(document)
+    cursor.beginEditBlock()
+    try:
+        yield
+    finally:
+        cursor.endEditBlock()
+
+
+def _difference(old: Sequence[Run], new: Sequence[Run]) -> tuple[int, list[Run]]:
+    """Return how many UTF-16 units the two rows of runs share at the start, and what `new` has behind them."""
+    kept = 0
+    for index, (before, after) in enumerate(zip(old, new, strict=False)):
+        if before == after:
+            kept += units(before.text)
+            continue
+        if (before.marks, before.href) != (after.marks, after.href):
+            return kept, list(new[index:])
+        shared = len(_common_prefix(before.text, after.text))
+        kept += units(after.text[:shared])
+        return kept, [replace(after, text=after.text[shared:]), *new[index + 1 :]]
+    return kept, list(new[len(old) :])
+
+
+def _common_prefix(one: str, other: str) -> str:
+    if other.startswith(one):
+        return one
+    length = min(len(one), len(other))
+    same = next((at for at in range(length) if one[at] != other[at]), length)
+    return one[:same]

@@ -1,0 +1,112 @@
+"""Where the leaves of a laid-out document are, in the document's coordinates."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+
+from app.render.formats import CELL_PADDING_Y, CODE_BOTTOM, CODE_HEADER, indent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from PySide6.QtGui import QTextBlock, QTextDocument
+
+    from app.render.document import DocumentWriter, Written
+
+
+class Geometry:
+    """Answers for one document; every answer costs the same however long the document is."""
+
+    def __init__(self, document: QTextDocument, writer: DocumentWriter) -> None:
+        self._document = document
+        self._writer = writer
+
+    def height(self) -> float:
+        """Return the height of everything, with what is painted below the last line."""
+        written = self._writer.written
+        below = CODE_BOTTOM if written and written[-1].code is not None else 0
+        return self._document.size().height() + below
+
+    def width(self) -> float:
+        """Return the width that the text is laid out in."""
+        return self._document.textWidth()
+
+    def in_view(self, top: float, bottom: float) -> Iterator[Written]:
+        """Yield the leaves that reach between two heights."""
+        written = self._writer.written
+        layout = self._document.documentLayout()
+        position = layout.hitTest(QPointF(0, top), Qt.HitTestAccuracy.FuzzyHit)
+        index = bisect_right(written, position, key=lambda each: each.start) - 2
+        for each in written[max(0, index) :]:
+            if self.top(each) > bottom:
+                return
+            yield each
+
+    def before(self, written: Written) -> Written | None:
+        """Return the leaf before `written`."""
+        index = bisect_right(self._writer.written, written.start, key=lambda each: each.start) - 2
+        return self._writer.written[index] if index >= 0 else None
+
+    def first_block(self, written: Written) -> QTextBlock:
+        """Return the first text block of a leaf; of a table, that of its first cell."""
+        start = written.start if written.table is None else written.table.firstPosition()
+        return self._document.findBlock(start)
+
+    def last_block(self, written: Written) -> QTextBlock:
+        """Return the last text block of a leaf."""
+        if written.table is not None:
+            return self._document.findBlock(written.table.lastPosition())
+        index = bisect_right(self._writer.written, written.start, key=lambda each: each.start)
+        if index == len(self._writer.written):
+            return self._document.lastBlock()
+        return self._document.findBlock(self._writer.written[index].start - 1)
+
+    def rect(self, block: QTextBlock) -> QRectF:
+        """Return the box of a text block: all its lines, each as high as the format says."""
+        box = self._document.documentLayout().blockBoundingRect(block)
+        box.setHeight(block.layout().lineCount() * block.blockFormat().lineHeight())
+        return box
+
+    def top(self, written: Written) -> float:
+        """Return where a leaf begins, with what is painted above its first line."""
+        above = (
+            CODE_HEADER if written.code is not None else CELL_PADDING_Y if written.table is not None else 0
+        )
+        return self.rect(self.first_block(written)).top() - above
+
+    def bottom(self, written: Written) -> float:
+        """Return where a leaf ends, with what is painted below its last line."""
+        if written.table is not None:
+            return self.rows(written)[-1]
+        below = CODE_BOTTOM if written.code is not None else 0
+        return self.rect(self.last_block(written)).bottom() + below
+
+    def panel(self, written: Written) -> QRectF:
+        """Return the panel of a code block."""
+        left = indent(written.shape.place)
+        top = self.top(written)
+        return QRectF(left, top, self.width() - left, self.bottom(written) - top)
+
+    def rows(self, written: Written) -> list[float]:
+        """Return the top of each row of a table, and its bottom."""
+        table = written.table
+        if table is None:
+            return []
+        tops = []
+        for row in range(table.rows()):
+            block = table.cellAt(row, 0).firstCursorPosition().block()
+            tops.append(self.rect(block).top() - CELL_PADDING_Y)
+        last = table.rows() - 1
+        cells = (table.cellAt(last, column) for column in range(table.columns()))
+        bottoms = [self.rect(cell.lastCursorPosition().block()).bottom() for cell in cells]
+        return [*tops, max(bottoms) + CELL_PADDING_Y]
+
+    def table_right(self, written: Written) -> float:
+        """Return the right edge of a table."""
+        table = written.table
+        if table is None:
+            return 0
+        return self._document.documentLayout().frameBoundingRect(table).width()

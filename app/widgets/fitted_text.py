@@ -1,0 +1,106 @@
+"""Read-only text that is as high as what it shows, and leaves scrolling to what it lies in."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtGui import QColor, QKeyEvent, QKeySequence, QPalette, QResizeEvent, QWheelEvent
+from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser
+
+from app.render.links import is_allowed
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QWidget
+
+    from app.render.style import RenderStyle
+
+_SELECTING = frozenset(
+    {
+        Qt.Key.Key_Left,
+        Qt.Key.Key_Right,
+        Qt.Key.Key_Up,
+        Qt.Key.Key_Down,
+        Qt.Key.Key_Home,
+        Qt.Key.Key_End,
+    }
+)
+
+
+class FittedText(QTextBrowser):
+    """A text browser of fixed height that loads nothing and goes nowhere.
+
+    Signals:
+        link_activated: A link to the web or to a mail address was clicked or chosen with Return.
+        height_changed: The height is another one now, in pixels.
+    """
+
+    link_activated = Signal(QUrl)
+    height_changed = Signal(int)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setOpenLinks(False)
+        self.setOpenExternalLinks(False)
+        self.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextBrowserInteraction | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        self.setCursorWidth(0)
+        self.viewport().setAutoFillBackground(False)
+        self.document().setDocumentMargin(0)
+        self.anchorClicked.connect(self._activate)
+
+    def fit(self) -> None:
+        """Take the height that the text needs."""
+        height = max(1, math.ceil(self.content_height()))
+        if height != self.height() or self.minimumHeight() != height:
+            self.setFixedHeight(height)
+            self.height_changed.emit(height)
+
+    def content_height(self) -> float:
+        """Return the height of the text in pixels."""
+        return self.document().size().height()
+
+    def take_colors(self, style: RenderStyle) -> None:
+        """Show text and selection in the colours of `style`."""
+        palette = self.palette()
+        palette.setColor(QPalette.ColorRole.Base, Qt.GlobalColor.transparent)
+        palette.setColor(QPalette.ColorRole.Text, QColor(style.text))
+        palette.setColor(QPalette.ColorRole.Highlight, QColor(style.selection))
+        palette.setColor(QPalette.ColorRole.HighlightedText, QColor(style.text))
+        self.setPalette(palette)
+
+    def loadResource(self, _kind: int, _name: QUrl | str) -> None:
+        """Load nothing, whatever the text asks for."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Take the keys that copy, select and open links; scrolling belongs to the area around."""
+        extends = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier) and event.key() in _SELECTING
+        copies = event.matches(QKeySequence.StandardKey.Copy) or event.matches(
+            QKeySequence.StandardKey.SelectAll
+        )
+        opens = (
+            event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.textCursor().charFormat().isAnchor()
+        )
+        if extends or copies or opens:
+            super().keyPressEvent(event)
+        else:
+            event.ignore()
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Leave the wheel to the area around."""
+        event.ignore()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Fit the height to the new line breaks."""
+        super().resizeEvent(event)
+        self.fit()
+
+    def _activate(self, url: QUrl) -> None:
+        if is_allowed(url.toString()):
+            self.link_activated.emit(url)
