@@ -65,9 +65,9 @@ class Menus(QObject):
         self.show_logs = _add(help_menu, "Show Logs")
         self.about = _add(help_menu, "About MTPLX", role=QAction.MenuRole.AboutRole)
 
-    def check_drafting(self, depth: Depth) -> None:
-        """Mark the draft depth that is in force."""
-        self._depths[depth].setChecked(True)
+    def drafting_action(self, depth: Depth) -> QAction:
+        """Return the command that chooses a draft depth."""
+        return self._depths[depth]
 
     def allow_drafting(self, model: ModelInfo) -> None:
         """Offer what the loaded model can do: without a drafter there is nothing to choose."""

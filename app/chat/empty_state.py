@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from app.theme import SPACE_L, SPACE_S, SPACE_XL
+from app.theme import SCROLL_BAR_WIDTH, SPACE_L, SPACE_S, SPACE_XL
 
 if TYPE_CHECKING:
     from app.theme import Theme
@@ -19,6 +19,7 @@ SAMPLES = (
     "Give me three ideas for a rainy Sunday",
 )
 _WIDTH = 420
+_SIDE = SPACE_XL + SCROLL_BAR_WIDTH  # as wide as the composer below in a narrow window
 _NAME_PX = 22
 
 
@@ -55,7 +56,7 @@ class EmptyState(QWidget):
         column.addWidget(self.action, 0, Qt.AlignmentFlag.AlignHCenter)
         column.addStretch(6)
         row = QHBoxLayout(self)
-        row.setContentsMargins(SPACE_XL, SPACE_L, SPACE_XL, SPACE_L)
+        row.setContentsMargins(_SIDE, SPACE_L, _SIDE, SPACE_L)
         row.addStretch(1)
         row.addLayout(column, 1000)
         row.addStretch(1)

@@ -103,6 +103,5 @@ class ModelPresenter(QObject):
 
 
 def _praise(model: ModelInfo) -> str:
-    if model.drafter == "none":
-        return f"{model.drafter_note} It runs on this computer, and nothing you write leaves it.".strip()
-    return "It drafts for itself (MTP) and runs on this computer. Nothing you write leaves it."
+    private = "Nothing you write leaves this computer."
+    return f"{model.drafter_note} {private}" if model.drafter_note else f"Drafts for itself (MTP). {private}"

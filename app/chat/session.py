@@ -203,9 +203,25 @@ class ChatSession(QObject):
         if conversation.chat.id == self._wanted:
             self._wanted = ""
             self._saved.update(message.id for message in conversation.messages)
-            self._show(conversation)
+            self._show(self._with_answer(conversation))
         if damage:
             self.notice.emit(damage)
+
+    def _with_answer(self, conversation: Conversation) -> Conversation:
+        """Give a question that was saved in the last moment before a crash the answer that can be asked for."""
+        path = conversation.path()
+        if not path or path[-1].role is not Role.USER:
+            return conversation
+        answer = dataclasses.replace(
+            path[-1],
+            id=new_id(),
+            parent_id=path[-1].id,
+            role=Role.ASSISTANT,
+            text="",
+            status=MessageStatus.INTERRUPTED,
+        )
+        self._store.add_message(answer)
+        return conversation.with_message(answer)
 
     def _committed(self, message_id: str) -> None:
         self._saved.add(message_id)

@@ -1,10 +1,21 @@
-"""One theme for every test of the window."""
+"""The program for tests of the window: real services, and an engine process that follows a script."""
 
 from __future__ import annotations
 
-import pytest
+import os
+import signal
+from functools import partial
 
+import pytest
+from PySide6.QtCore import QCoreApplication, QEvent, Qt
+from PySide6.QtTest import QTest
+
+from app.application import Application
+from app.chat.message_rows import AnswerRow
 from app.theme import Theme
+from mtplx_engine.client import EngineClient
+from mtplx_engine.models import starter
+from tests.support.fake_host import Script, fake_host_command
 
 
 @pytest.fixture
@@ -12,3 +23,71 @@ def theme(qapp):
     made = Theme(qapp)
     yield made
     made.deleteLater()
+
+
+class Driver:
+    """Does to the program what a person does, and looks at what a person sees."""
+
+    def __init__(self, qtbot, program: Application) -> None:
+        self.qtbot = qtbot
+        self.program = program
+        self.window = program.window
+        self.pane = program.window.pane
+        self.composer = program.window.pane.composer
+        self.transcript = program.window.pane.transcript
+
+    def type(self, text: str) -> None:
+        QTest.keyClicks(self.composer.edit, text)
+
+    def ask(self, text: str) -> None:
+        self.type(text)
+        QTest.keyClick(self.composer.edit, Qt.Key.Key_Return)
+
+    @property
+    def answer(self) -> AnswerRow:
+        row = self.transcript.rows[-1]
+        assert isinstance(row, AnswerRow)
+        return row
+
+    @property
+    def shown_text(self) -> str:
+        """The last answer as it stands on the screen."""
+        return self.answer.view.toPlainText() if self.answer.view else ""
+
+    def until(self, condition) -> None:
+        self.qtbot.waitUntil(condition, timeout=20_000)
+
+    def until_idle(self) -> None:
+        self.until(lambda: not self.program.session.busy)
+
+    def kill_engine(self) -> None:
+        os.kill(self.program.link._worker._client.pid, signal.SIGKILL)
+
+
+@pytest.fixture
+def start(qtbot, qapp, tmp_path, monkeypatch):
+    """Start the program with an engine that follows a script; a second call is the next day."""
+    monkeypatch.setattr(starter, "is_installed", lambda *_: True)
+    running = []
+
+    def stop() -> None:
+        while running:
+            program = running.pop()
+            program.window.close()
+            program.close()
+            # Before the models that its views look at.
+            program.window.deleteLater()
+            QCoreApplication.sendPostedEvents(program.window, QEvent.Type.DeferredDelete.value)
+
+    def start(script: Script | None = None) -> Driver:
+        stop()
+        logs = tmp_path / "logs"
+        command = fake_host_command(script or Script())
+        program = Application(qapp, tmp_path, logs, partial(EngineClient, logs, command))
+        running.append(program)
+        program.show()
+        program.window.resize(1080, 720)
+        return Driver(qtbot, program)
+
+    yield start
+    stop()

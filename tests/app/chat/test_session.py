@@ -451,3 +451,18 @@ def test_answer_cut_off_before_its_first_word_can_be_asked_for_again(ready):
     ready.session.retry(answer_one)
     assert ready.link.asked[-1].messages == (ChatMessage("user", "One?"),)
     assert ready.roles == [Role.USER, Role.ASSISTANT]
+
+
+def test_question_without_any_answer_can_be_asked_again(ready):
+    one, answer_one = ask_in_new_chat(ready, "One?")
+    ready.session.close()
+    ready.link.finish()
+    del ready.store.messages[answer_one]
+    ready.session.new_chat()
+    ready.session.open_chat(one)
+    ready.store.deliver(one)
+    assert ready.roles == [Role.USER, Role.ASSISTANT]
+    assert ready.session.action_for(ready.answer) == "Try again"
+    assert ready.store.messages[ready.answer.id] == ready.answer
+    ready.session.retry(ready.answer.id)
+    assert ready.link.asked[-1].messages == (ChatMessage("user", "One?"),)

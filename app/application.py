@@ -1,0 +1,178 @@
+"""Start-up and end: the one place where services and windows are made and wired together."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Qt, QTimer
+from PySide6.QtWidgets import QApplication
+
+from app.chat.answer_line import AnswerLine
+from app.chat.chat_list import ChatList
+from app.chat.model_status import ModelPresenter, ModelStatus
+from app.chat.session import ChatSession
+from app.main_window import MainWindow, quits_with_its_window
+from app.services.engine_link import EngineLink, EngineState
+from app.services.log import start_logging
+from app.services.settings import SettingsFile
+from app.services.single_instance import SingleInstance
+from app.services.starter_setup import StarterSetup
+from app.services.store import Store
+from app.services.unix_signals import UnixSignals
+from app.theme import Theme
+from app.widgets.fault_sheet import FaultSheet
+from mtplx_engine import paths
+from mtplx_engine.client import EngineClient
+from mtplx_engine.models import starter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from app.chat.conversation import ChatSummary
+    from mtplx_engine.config import Depth
+    from mtplx_engine.errors import ErrorInfo
+
+_log = logging.getLogger(__name__)
+
+
+class Application(QObject):
+    """The program: made, shown, closed.
+
+    Args:
+        qt: The Qt application.
+        data_dir: The data folder.
+        log_dir: The folder of the logs.
+        make_client: Starts an engine process.
+    """
+
+    def __init__(
+        self, qt: QApplication, data_dir: Path, log_dir: Path, make_client: Callable[[], EngineClient]
+    ) -> None:
+        super().__init__()
+        self._data_dir = data_dir
+        self._recipe = starter.shipped_recipe()
+        self.theme = Theme(qt)
+        self.settings = SettingsFile(data_dir)
+        self.store = Store(data_dir / "chats", self)
+        self.link = EngineLink(make_client, parent=self)
+        self.line = AnswerLine(self.link, self)
+        self.line.drafting = self.settings.value.drafting
+        self.session = ChatSession(self.store, self.line, self)
+        self.presenter = ModelPresenter(self._recipe.name, self.link, self)
+        self.setup = StarterSetup(data_dir, self)
+        self.chats = ChatList(self)
+        self.window = MainWindow(self.theme, self.session, self.chats, self.settings, log_dir)
+        self._soon = QTimer(self, singleShot=True, interval=0)
+        self._soon.timeout.connect(self._start)
+        self._connect()
+
+    def show(self) -> None:
+        """Show the window, and start everything else once it is on the screen."""
+        self.window.show_model(self.presenter.status)
+        self.window.show()
+        self._soon.start()
+
+    def close(self) -> None:
+        """Keep every answer as far as it is, and end what was started. A second call does nothing."""
+        self._soon.stop()
+        self.setup.close()
+        self.session.close()
+        self.store.close()
+        self.link.shutdown()
+
+    def _start(self) -> None:
+        self.store.open()
+        folder = paths.models_dir(self._data_dir) / self._recipe.id
+        if starter.is_installed(folder, self._recipe):
+            self._start_engine()
+        else:
+            self.presenter.show_missing(round(self._recipe.wheel.size / 1e6))
+
+    def _start_engine(self) -> None:
+        self.link.start(self._recipe.id, self._data_dir)
+
+    def _connect(self) -> None:
+        window, menus = self.window, self.window.menus
+        self.store.opened.connect(self._chats_opened)
+        self.link.loaded.connect(menus.allow_drafting)
+        self.link.lost.connect(self._engine_lost)
+        self.presenter.changed.connect(self._show_model)
+        self.setup.progress.connect(self.presenter.show_setup)
+        self.setup.finished.connect(self._start_engine)
+        self.setup.failed.connect(self.presenter.show_setup_failed)
+        window.model_action_pressed.connect(self._model_action)
+        menus.restart_engine.triggered.connect(self._model_action)
+        menus.drafting_chosen.connect(self._choose_drafting)
+        menus.drafting_action(self.line.drafting).setChecked(True)
+
+    def _chats_opened(self, chats: tuple[ChatSummary, ...], notice: str) -> None:
+        for chat in chats:
+            self.chats.put(chat)
+        last = self.settings.value.last_chat
+        # Unless the person was faster than the disk.
+        if self.chats.chat(last) is not None and not self.session.shown.messages:
+            self.session.open_chat(last)
+        if notice:
+            self.window.show_notice(notice)
+
+    def _show_model(self, status: ModelStatus) -> None:
+        self.window.show_model(status)
+        self.line.set_progress(status.title)
+
+    def _model_action(self) -> None:
+        """Do what helps: fetch the model, or start the engine again."""
+        if self.link.state is not EngineState.CLOSED:
+            self.line.restart()
+        else:
+            self.presenter.show_setup(0.0, "Getting the model")
+            self.setup.start()
+
+    def _choose_drafting(self, depth: Depth) -> None:
+        self.line.drafting = depth
+        self.settings.change(drafting=depth)
+
+    def _engine_lost(self, error: ErrorInfo) -> None:
+        _log.warning("engine lost: %s %s", error.message, error.details)
+
+
+def run(data_dir: Path, log_dir: Path) -> int:
+    """Run the program with a window; return the exit code."""
+    start_logging(log_dir)
+    qt = QApplication(sys.argv[:1])
+    qt.setApplicationName(paths.APP_NAME)
+    qt.setQuitOnLastWindowClosed(quits_with_its_window())
+    instance = SingleInstance(data_dir)
+    if not instance.acquire():
+        return 0 if instance.raise_other() else _already_open()
+    program = Application(qt, data_dir, log_dir, partial(EngineClient, log_dir))
+    sheet = FaultSheet(program.window, log_dir)
+    sys.excepthook = sheet.report
+    signals = UnixSignals()
+    signals.end_requested.connect(qt.quit)
+    instance.raise_requested.connect(program.window.come_forward)
+    qt.applicationStateChanged.connect(partial(_reopen, program.window))
+    program.window.menus.quit.triggered.connect(qt.quit)
+    qt.aboutToQuit.connect(program.close)
+    program.show()
+    code = qt.exec()
+    program.close()
+    signals.close()
+    instance.release()
+    return code
+
+
+def _reopen(window: MainWindow, state: Qt.ApplicationState) -> None:
+    """Bring a closed window back when the program is chosen in the Dock."""
+    if state == Qt.ApplicationState.ApplicationActive and not window.isVisible():
+        window.show()
+
+
+def _already_open() -> int:
+    sys.stderr.write(
+        "MTPLX is already open with this data folder, but does not answer. End it and try again.\n"
+    )
+    return 1

@@ -1,0 +1,113 @@
+"""The chat that is shown: header, messages or empty state, composer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+
+from app.chat.composer import Composer
+from app.chat.empty_state import EmptyState
+from app.chat.header import Header
+from app.chat.transcript import Transcript
+from app.theme import COLUMN_WIDTH, SCROLL_BAR_WIDTH, SPACE_L, SPACE_M, SPACE_XL
+
+if TYPE_CHECKING:
+    from app.chat.conversation import Conversation, Message
+    from app.chat.session import ChatSession
+    from app.theme import Theme
+
+# The composer stands under the column of messages, which leaves room for the scroll bar.
+_SIDE = SPACE_XL + SCROLL_BAR_WIDTH
+
+
+class ChatPane(QWidget):
+    """Shows what the session tells, and passes on what the person does; keeps a draft for every chat.
+
+    Attributes:
+        header: The line above.
+        empty: Shown in place of the transcript while the chat has no messages.
+        transcript: The messages.
+        composer: Where the next one is typed.
+    """
+
+    def __init__(self, theme: Theme, session: ChatSession, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._chat_id = ""
+        self._drafts: dict[str, str] = {}
+        self.setObjectName("chatPane")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.header = Header(theme, self)
+        self.empty = EmptyState(theme)
+        self.transcript = Transcript(theme, session.action_for)
+        self.composer = Composer(theme)
+        self._pages = QStackedWidget(self)
+        self._pages.setObjectName("pages")
+        self._pages.addWidget(self.empty)
+        self._pages.addWidget(self.transcript)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self.header)
+        layout.addWidget(self._pages, 1)
+        layout.addLayout(self._composer_row())
+        self._connect()
+        self._show(session.shown)
+
+    def copy_last_answer(self) -> None:
+        """Put the last answer on the clipboard."""
+        self.transcript.copy_last_answer()
+
+    def _composer_row(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setContentsMargins(_SIDE, SPACE_M, _SIDE, SPACE_L)
+        self.composer.setMaximumWidth(COLUMN_WIDTH)
+        row.addStretch(1)
+        row.addWidget(self.composer, 1000)
+        row.addStretch(1)
+        return row
+
+    def _connect(self) -> None:
+        session, transcript, composer = self._session, self.transcript, self.composer
+        session.opened.connect(self._show)
+        session.added.connect(self._add)
+        session.streamed.connect(transcript.append_text)
+        session.changed.connect(transcript.change)
+        session.waiting.connect(transcript.set_waiting)
+        session.reading.connect(composer.set_reading)
+        session.activity.connect(self._show_activity)
+        session.listed.connect(self._show_title)
+        transcript.action_pressed.connect(session.retry)
+        composer.submitted.connect(self._send)
+        composer.stop_requested.connect(session.stop)
+        self.empty.sample_chosen.connect(session.send)
+
+    def _show(self, conversation: Conversation) -> None:
+        if conversation.chat.id != self._chat_id:
+            self._drafts[self._chat_id] = self.composer.text()
+            self._chat_id = conversation.chat.id
+            self.composer.set_text(self._drafts.pop(self._chat_id, ""))
+            self.composer.set_busy(busy=self._session.busy)
+            self.transcript.show_chat(conversation)
+        self._show_title()
+        self._pages.setCurrentWidget(self.transcript if conversation.messages else self.empty)
+        self.composer.setFocus()
+
+    def _add(self, message: Message) -> None:
+        if message.chat_id == self._chat_id:
+            self._pages.setCurrentWidget(self.transcript)
+            self.transcript.add(message)
+
+    def _send(self, text: str) -> None:
+        if self._session.send(text):
+            self.composer.set_text("")
+
+    def _show_activity(self, busy: frozenset[str]) -> None:
+        self.composer.set_busy(busy=self._chat_id in busy)
+
+    def _show_title(self) -> None:
+        shown = self._session.shown
+        # An empty chat has nothing to be called after.
+        self.header.set_title(shown.chat.title if shown.messages else "")

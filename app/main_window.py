@@ -1,0 +1,172 @@
+"""The main window: the chats at the left, the chat that is shown at the right, and the menu bar."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QRect, QUrl, Signal
+from PySide6.QtGui import QCloseEvent, QDesktopServices, QGuiApplication
+from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QMessageBox, QWidget
+
+from app.chat.chat_pane import ChatPane
+from app.chat.sidebar import Sidebar
+from app.menus import Menus
+from app.services.settings import Place
+from app.widgets.link_sheet import LinkSheet
+from app.widgets.undo_toast import UndoToast
+from app.window_place import MINIMUM_SIZE, fitted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from app.chat.chat_list import ChatList
+    from app.chat.conversation import ChatSummary, Conversation
+    from app.chat.model_status import ModelStatus
+    from app.chat.session import ChatSession
+    from app.services.settings import SettingsFile
+    from app.theme import Theme
+
+_ABOUT = (
+    "MTPLX\n\nChat with language models on your own computer, made fast by their own multi-token-prediction "
+    "heads.\n\nNo account, no telemetry."
+)
+
+
+class MainWindow(QMainWindow):
+    """Puts the parts together; the session decides what happens.
+
+    Attributes:
+        sidebar: The chats.
+        pane: The chat that is shown.
+        menus: The commands.
+        toast: Short notices.
+
+    Signals:
+        model_action_pressed: The one thing to do about the model was chosen.
+    """
+
+    model_action_pressed = Signal()
+
+    def __init__(
+        self, theme: Theme, session: ChatSession, chats: ChatList, settings: SettingsFile, log_dir: Path
+    ) -> None:
+        super().__init__()
+        self._session = session
+        self._chats = chats
+        self._settings = settings
+        self._log_dir = log_dir
+        self.setWindowTitle("MTPLX")
+        self.setMinimumSize(MINIMUM_SIZE)
+        self.sidebar = Sidebar(theme, chats)
+        self.pane = ChatPane(theme, session)
+        body = QWidget(self)
+        row = QHBoxLayout(body)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
+        row.addWidget(self.sidebar)
+        row.addWidget(self.pane, 1)
+        self.setCentralWidget(body)
+        self.menus = Menus(self.menuBar())
+        self.toast = UndoToast(self.pane)
+        self.pane.header.set_menus(self.menus.chat, self.menus.model)
+        self._connect()
+        self._show_sidebar(shown=settings.value.sidebar)
+        self._place()
+
+    def show_model(self, status: ModelStatus) -> None:
+        """Show what there is to say about the model."""
+        self.pane.header.set_model(status.title, status.fraction)
+        self.pane.empty.set_content(status.name, status.sentence, status.action)
+
+    def show_notice(self, sentence: str) -> None:
+        """Say something that belongs to no message."""
+        self.toast.offer(sentence, "Show Logs", self._open_logs)
+
+    def come_forward(self) -> None:
+        """Show the window in front of all others."""
+        self.setWindowState(self.windowState() & ~self.windowState().WindowMinimized)
+        self.show()
+        self.raise_()
+        self.activateWindow()
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Remember where the window is."""
+        place = self.normalGeometry()
+        self._settings.change(
+            place=Place(place.x(), place.y(), place.width(), place.height(), self.isMaximized())
+        )
+        super().closeEvent(event)
+
+    def _connect(self) -> None:
+        session, menus, sidebar = self._session, self.menus, self.sidebar
+        sidebar.chosen.connect(session.open_chat)
+        sidebar.new_chat_requested.connect(session.new_chat)
+        sidebar.deletion_requested.connect(self._delete)
+        session.opened.connect(self._opened)
+        session.listed.connect(self._listed)
+        session.activity.connect(self._show_activity)
+        session.notice.connect(self.show_notice)
+        menus.new_chat.triggered.connect(session.new_chat)
+        menus.close_window.triggered.connect(self.close)
+        menus.sidebar.toggled.connect(lambda shown: self._show_sidebar(shown=shown))
+        menus.focus_message.triggered.connect(self.pane.composer.setFocus)
+        menus.stop.triggered.connect(session.stop)
+        menus.copy_answer.triggered.connect(self.pane.copy_last_answer)
+        menus.delete_chat.triggered.connect(lambda: self._delete(session.shown.chat.id))
+        menus.show_logs.triggered.connect(self._open_logs)
+        menus.about.triggered.connect(lambda: QMessageBox.about(self, "About MTPLX", _ABOUT))
+        self.pane.header.sidebar_button.clicked.connect(menus.sidebar.toggle)
+        self.pane.transcript.link_activated.connect(lambda url: LinkSheet(url, self).open())
+        self.pane.empty.action_pressed.connect(self.model_action_pressed)
+
+    def _opened(self, conversation: Conversation) -> None:
+        self.sidebar.show_chosen(conversation.chat.id)
+        self.menus.delete_chat.setEnabled(bool(conversation.messages))
+        self._settings.change(last_chat=conversation.chat.id if conversation.messages else "")
+
+    def _listed(self, chat: ChatSummary) -> None:
+        self._chats.put(chat)
+        if chat.id == self._session.shown.chat.id:
+            self.sidebar.show_chosen(chat.id)
+            self.menus.delete_chat.setEnabled(True)
+            self._settings.change(last_chat=chat.id)
+
+    def _show_activity(self, busy: frozenset[str]) -> None:
+        self._chats.set_busy(busy)
+        self.menus.stop.setEnabled(self._session.busy)
+
+    def _delete(self, chat_id: str) -> None:
+        chat = self._chats.chat(chat_id)
+        if chat is not None:
+            self._session.delete_chat(chat_id)
+            self._chats.remove(chat_id)
+            self.toast.offer(f"Deleted “{chat.title}”", "Undo", lambda: self._restore(chat))
+
+    def _restore(self, chat: ChatSummary) -> None:
+        self._chats.put(chat)
+        self._session.restore_chat(chat.id)
+
+    def _show_sidebar(self, *, shown: bool) -> None:
+        self.sidebar.setVisible(shown)
+        self.menus.sidebar.setChecked(shown)
+        label = "Hide the sidebar" if shown else "Show the sidebar"
+        self.pane.header.sidebar_button.set_face("sidebar", label)
+        self._settings.change(sidebar=shown)
+
+    def _place(self) -> None:
+        screens = [screen.availableGeometry() for screen in QGuiApplication.screens()]
+        place = self._settings.value.place
+        wanted = QRect(place.x, place.y, place.width, place.height) if place else None
+        self.setGeometry(fitted(wanted, screens))
+        if place and place.maximized:
+            self.setWindowState(self.windowState().WindowMaximized)
+
+    def _open_logs(self) -> None:
+        self._log_dir.mkdir(parents=True, exist_ok=True)
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._log_dir)))
+
+
+def quits_with_its_window() -> bool:
+    """Whether closing the window ends the program: a Mac keeps it in the Dock."""
+    return sys.platform != "darwin"
