@@ -78,8 +78,9 @@ class Answer:
     ) -> Iterator[PrefillProgress | Tokens | Finished]:
         """Yield the events of the answer; Finished is the last."""
         self._tally.start_prefill()
+        prefill = self._decoder.prefill(prompt, reused, chunk)
         yield self._progress(reused, prompt, reused)
-        for held in self._decoder.prefill(prompt, reused, chunk):
+        for held in prefill:
             yield self._progress(held, prompt, reused)
             if cancelled.is_set():
                 break

@@ -83,24 +83,28 @@ class Decoder:
         self._last_known = 0
 
     def prefill(self, prompt: Sequence[int], reused: int, chunk: int) -> Iterator[int]:
-        """Forward all of the prompt but its last token, which becomes the pending one.
+        """Begin with a prompt; iterating forwards all of it but its last token, which becomes the pending one.
 
         Args:
             prompt: The token ids, at least one.
             reused: How many of them the cache holds already, at most len(prompt) - 1.
             chunk: Tokens per forward.
 
-        Yields:
-            After each chunk, how many tokens the cache holds. Whoever stops iterating ends the answer there.
+        Returns:
+            An iterator that forwards a chunk at each step and gives how many tokens the cache holds. Whoever stops
+            iterating ends the answer there.
         """
         tokens = mx.array(list(prompt), mx.int32)
         self.forwarded = list(prompt[:reused])
         self._prompt_length = len(prompt)
         if self._config.needs_history:
             self._history = History.of_prompt(tokens, self._target.vocabulary)
+        self._pending, self._last_known = tokens[-1], prompt[-1]
+        return self._forward_chunks(prompt, tokens, chunk)
+
+    def _forward_chunks(self, prompt: Sequence[int], tokens: mx.array, chunk: int) -> Iterator[int]:
         last = len(prompt) - 1
-        self._pending, self._last_known = tokens[last], prompt[last]
-        for start in range(reused, last, chunk):
+        for start in range(len(self.forwarded), last, chunk):
             end = min(start + chunk, last)
             hidden = self._target.forward(tokens[start:end], self._cache)
             if self._drafter is not None:

@@ -148,15 +148,16 @@ class Engine:
         try:
             yield from answer.run(prompt, reused, self._policy.prefill_chunk, cancelled)
         except GeneratorExit:
-            self._keep(session, decoder, tally.emitted)
+            self._keep(model, session, decoder, tally.emitted)
             raise
-        self._keep(session, decoder, tally.emitted)
+        self._keep(model, session, decoder, tally.emitted)
 
-    def _keep(self, session: _Session, decoder: Decoder, emitted: int) -> None:
-        """Bring the caches to what was emitted and keep them for the next answer."""
+    def _keep(self, model: loader.LoadedModel, session: _Session, decoder: Decoder, emitted: int) -> None:
+        """Bring the caches to what was emitted and keep them for the next answer, if it is the same model's."""
         decoder.settle(emitted)
         session.tokens = decoder.forwarded
-        self._session = session
+        if self._model is model:
+            self._session = session
 
     def _open_session(
         self, model: loader.LoadedModel, prompt: list[int], *, drafts: bool
