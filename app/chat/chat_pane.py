@@ -85,6 +85,8 @@ class ChatPane(QWidget):
         self.empty.sample_chosen.connect(session.send)
 
     def _show(self, conversation: Conversation) -> None:
+        # First of all: a page that is hidden cannot be laid out.
+        self._pages.setCurrentWidget(self.transcript if conversation.messages else self.empty)
         if conversation.chat.id != self._chat_id:
             self._drafts[self._chat_id] = self.composer.text()
             self._chat_id = conversation.chat.id
@@ -92,7 +94,6 @@ class ChatPane(QWidget):
             self.composer.set_busy(busy=self._session.busy)
             self.transcript.show_chat(conversation)
         self._show_title()
-        self._pages.setCurrentWidget(self.transcript if conversation.messages else self.empty)
         self.composer.setFocus()
 
     def _add(self, message: Message) -> None:

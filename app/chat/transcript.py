@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt, QTimer, QUrl, Signal
+from PySide6.QtCore import QCoreApplication, QEvent, QSize, Qt, QTimer, QUrl, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from app.chat.conversation import Conversation, Message, Role
@@ -14,11 +14,12 @@ from app.theme import COLUMN_WIDTH, SCROLL_BAR_WIDTH, SPACE_L, SPACE_M, SPACE_XL
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from PySide6.QtGui import QResizeEvent
+    from PySide6.QtGui import QResizeEvent, QShowEvent
 
     from app.theme import Theme
 
 _BATCH = 6  # messages built at once; a batch is higher than a screen, mostly
+_LAYOUT_PASSES = 4  # a text's height is known once its width is, and goes up through row, column and page
 _NEAR = 24  # pixels from the end that still count as being there
 
 
@@ -46,7 +47,6 @@ class Transcript(QScrollArea):
         self._older: list[Message] = []  # not built yet
         self._rows: list[AnswerRow | QuestionRow] = []
         self._following = True
-        self._anchor: tuple[QWidget, int] | None = None
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -90,7 +90,6 @@ class Transcript(QScrollArea):
             row.hide()
             row.deleteLater()
         self._rows = []
-        self._anchor = None
         self._older = list(conversation.path())
         self._following = True
         self._build_older()
@@ -133,15 +132,20 @@ class Transcript(QScrollArea):
     def to_latest(self) -> None:
         """Go to the end and follow it."""
         self._following = True
-        self._anchor = None
         bar = self.verticalScrollBar()
         bar.setValue(bar.maximum())
         self._show_pill()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the pill in its place."""
+        """Keep the pill in its place, and fill what has become free."""
         super().resizeEvent(event)
         self._show_pill()
+        QTimer.singleShot(0, self, self._build_older)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Build what could not be laid out before."""
+        super().showEvent(event)
+        QTimer.singleShot(0, self, self._build_older)
 
     def _scrolled(self, value: int) -> None:
         bar = self.verticalScrollBar()
@@ -155,32 +159,28 @@ class Transcript(QScrollArea):
         bar.setEnabled(maximum > 0)
         if self._following:
             bar.setValue(maximum)
-        elif self._anchor is not None:
-            widget, offset = self._anchor
-            bar.setValue(widget.y() - offset)
         self._show_pill()
 
     def _build_older(self) -> None:
-        """Build a batch of older messages above, without moving what is in view."""
-        if not self._older:
-            return
-        if self._rows and not self._following:
-            top = self._rows[0]
-            self._anchor = (top, top.y() - self.verticalScrollBar().value())
-        batch, self._older = self._older[-_BATCH:], self._older[:-_BATCH]
-        for position, message in enumerate(batch):
-            self._insert(position, message)
-        # Layouts settle within this turn of the event loop; after it the person scrolls freely.
-        QTimer.singleShot(0, self, self._settle)
+        """Build older messages above until there is a screen of them, without moving what is in view."""
+        bar = self.verticalScrollBar()
+        while self._older and self.isVisible() and bar.value() < self.viewport().height():
+            top = self._rows[0] if self._rows else None
+            offset = top.y() - bar.value() if top else 0
+            batch, self._older = self._older[-_BATCH:], self._older[:-_BATCH]
+            for position, message in enumerate(batch):
+                self._insert(position, message).show()
+            self._lay_out()
+            bar.setValue(bar.maximum() if self._following or top is None else top.y() - offset)
 
-    def _settle(self) -> None:
-        self._anchor = None
-        if self.verticalScrollBar().value() < self.viewport().height():
-            self._build_older()
+    def _lay_out(self) -> None:
+        """Lay out now, not later: in between, new rows above would push down what is being read."""
+        for _ in range(_LAYOUT_PASSES):
+            QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
 
     # ------------------------------------------------------------ rows
 
-    def _insert(self, position: int, message: Message) -> None:
+    def _insert(self, position: int, message: Message) -> AnswerRow | QuestionRow:
         row: AnswerRow | QuestionRow
         if message.role is Role.ASSISTANT:
             row = AnswerRow(self._theme, message, self._action_for(message))
@@ -190,6 +190,7 @@ class Transcript(QScrollArea):
             row = QuestionRow(self._theme, message)
         self._rows.insert(position, row)
         self._column.insertWidget(position, row)
+        return row
 
     def _answer(self, answer_id: str) -> AnswerRow | None:
         for row in reversed(self._rows):
