@@ -97,9 +97,11 @@ class Chat:
         stop: tuple[str, ...] = (),
         cancelled: threading.Event | None = None,
         events: int | None = None,
+        **settings: Any,
     ) -> list[int]:
-        """Answer; with `events` the generator is closed after so many of them."""
-        sampler = SamplerConfig(temperature=temperature, speculative_depth=depth, seed=11)
+        """Answer; with `events` the generator is closed after so many of them, `settings` go to the sampler."""
+        fields = {"seed": 11, "temperature": temperature, "speculative_depth": depth, **settings}
+        sampler = SamplerConfig(**fields)
         request = Generate(1, (), sampler, max_tokens=max_tokens, stop=stop)
         running = self.engine.generate_ids(request, list(prompt), cancelled or threading.Event())
         got = list(itertools.islice(running, events))
