@@ -43,10 +43,10 @@ class Menus(QObject):
         super().__init__(bar)
         self._bar = bar
         file = bar.addMenu("File")
-        self.new_chat = _add(file, "New Chat", _Key.New)
-        self.close_window = _add(file, "Close Window", _Key.Close)
+        self.new_chat = _add(file, "New Chat", "Ctrl+N")
+        self.close_window = _add(file, "Close Window", "Ctrl+W")
         file.addSeparator()
-        self.quit = _add(file, "Quit MTPLX", _Key.Quit, role=QAction.MenuRole.QuitRole)
+        self.quit = _add(file, "Quit MTPLX", "Ctrl+Q", role=QAction.MenuRole.QuitRole)
         self._fill_edit(bar.addMenu("Edit"))
         view = bar.addMenu("View")
         self.sidebar = _add(view, "Show Sidebar", "Ctrl+Alt+S")

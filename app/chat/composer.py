@@ -55,6 +55,14 @@ class MessageEdit(QPlainTextEdit):
         elif not self._composing and not self._just_composed:
             self.submitted.emit()
 
+    def event(self, event: QEvent) -> bool:
+        """Keep Escape from the menus while it is for the input method: it must not stop an answer then."""
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride:
+            if self._composing and event.key() == Qt.Key.Key_Escape:
+                event.accept()
+                return True
+        return super().event(event)
+
     def inputMethodEvent(self, event: QInputMethodEvent) -> None:
         """Remember whether a composition is open, or ended by the very key that is still to come."""
         was_composing, self._composing = self._composing, bool(event.preeditString())

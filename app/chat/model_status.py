@@ -63,7 +63,8 @@ class ModelPresenter(QObject):
 
     def show_setup(self, fraction: float, phase: str) -> None:
         """Say how far the set-up of the model is."""
-        self._show(f"{phase}… {fraction:.0%}".replace("%", " %"), _ASK_AT_ONCE, fraction)
+        what = phase.partition(",")[0]  # details follow the comma
+        self._show(f"{what}… {fraction:.0%}".replace("%", " %"), _ASK_AT_ONCE, fraction)
 
     def show_setup_failed(self, sentence: str) -> None:
         """Say why the set-up failed."""

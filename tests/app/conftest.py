@@ -57,6 +57,12 @@ class Driver:
     def until(self, condition) -> None:
         self.qtbot.waitUntil(condition, timeout=20_000)
 
+    def activate(self) -> None:
+        """Give the window the keyboard, and the message field the focus."""
+        self.window.activateWindow()
+        self.until(self.window.isActiveWindow)
+        self.composer.edit.setFocus()
+
     def until_idle(self) -> None:
         self.until(lambda: not self.program.session.busy)
 

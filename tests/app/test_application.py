@@ -214,7 +214,7 @@ def test_drafting_choice_is_kept_and_takes_effect_with_the_next_answer(start):
 def test_keys(start):
     driver = start(SLOW)
     window = driver.window
-    window.activateWindow()
+    driver.activate()
     driver.ask("Count")
     driver.until(lambda: len(driver.shown_text) > 20)
     QTest.keyClick(window, Qt.Key.Key_Escape)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QMimeData, Qt
-from PySide6.QtGui import QInputMethodEvent, QTextOption
+from PySide6.QtCore import QEvent, QMimeData, Qt
+from PySide6.QtGui import QInputMethodEvent, QKeyEvent, QTextOption
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
@@ -84,6 +84,16 @@ def test_text_committed_without_composing_sends_at_once(composer):
     compose(composer, "", "é")  # a dead key, dictation, an emoji picker
     press(composer, Qt.Key.Key_Return)
     assert composer.sent == ["é"]
+
+
+@pytest.mark.parametrize("composing", [True, False])
+def test_escape_belongs_to_an_open_composition(composer, composing):
+    if composing:
+        compose(composer, "にほん")
+    event = QKeyEvent(QEvent.Type.ShortcutOverride, Qt.Key.Key_Escape, Qt.KeyboardModifier.NoModifier)
+    event.ignore()
+    QApplication.sendEvent(composer.edit, event)
+    assert event.isAccepted() == composing
 
 
 def test_grows_to_eight_lines(composer):

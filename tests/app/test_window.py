@@ -1,0 +1,354 @@
+"""The window's parts: names for everything that can have the focus, the set-up, menus, looks, and faults."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+from PySide6.QtCore import QEvent, QObject, Qt, QUrl, Signal
+from PySide6.QtGui import QAction, QDesktopServices
+from PySide6.QtWidgets import QApplication, QLabel, QMenu, QWidget
+
+from app.palette import DARK, LIGHT
+from app.services.engine_link import EngineState
+from app.services.starter_setup import StarterSetup
+from app.widgets.elided_label import ElidedLabel
+from app.widgets.fault_sheet import FaultSheet
+from app.widgets.link_sheet import LinkSheet
+from app.widgets.undo_toast import UndoToast
+from mtplx_engine.models import starter
+from tests.support.fake_host import Script
+
+
+@pytest.fixture
+def opened_urls(monkeypatch):
+    urls = []
+    monkeypatch.setattr(QDesktopServices, "openUrl", urls.append)
+    return urls
+
+
+# ---------------------------------------------------------------- names
+
+
+def accessible_name(widget):
+    return widget.accessibleName() or getattr(widget, "text", lambda: "")()
+
+
+def focusable(window):
+    return [
+        widget for widget in window.findChildren(QWidget) if widget.focusPolicy() != Qt.FocusPolicy.NoFocus
+    ]
+
+
+@pytest.mark.parametrize("state", ["empty", "answered", "failed"])
+def test_everything_that_can_have_the_focus_has_a_name(start, state):
+    driver = start(Script(answer_error="It broke." if state == "failed" else ""))
+    if state != "empty":
+        driver.ask("Why?")
+        driver.until_idle()
+    shown = [widget for widget in focusable(driver.window) if widget.isVisible()]
+    assert len(shown) > 5
+    nameless = [widget for widget in shown if not accessible_name(widget)]
+    assert nameless == []
+
+
+def test_tab_goes_round_and_comes_back_to_the_message(start):
+    driver = start()
+    driver.activate()
+    seen = []
+    for _ in range(40):
+        driver.window.focusNextChild()
+        seen.append(QApplication.focusWidget())
+        if seen[-1] is driver.composer.edit:
+            break
+    assert seen[-1] is driver.composer.edit
+    assert driver.pane.header.model in seen
+    assert driver.window.sidebar.new_button in seen
+
+
+def test_text_that_is_not_ours_is_never_taken_as_html(start):
+    driver = start(Script(answer_error="<b>Bold</b> claim"))
+    driver.ask("<img src=x>")
+    driver.until_idle()
+    labels = [label for label in driver.window.findChildren(QLabel) if "<" in label.text()]
+    assert labels
+    assert {label.textFormat() for label in labels} == {Qt.TextFormat.PlainText}
+
+
+# ---------------------------------------------------------------- menus
+
+
+def commands(bar):
+    """Return the commands of all menus by name. `QAction.menu` is not used: its menus go with the action's wrapper."""
+    menus = bar.findChildren(QMenu)
+    return {action.text(): action for menu in menus for action in menu.actions() if not action.isSeparator()}
+
+
+def test_menu_bar_has_every_command_and_its_key(start):
+    bar = start().window.menuBar()
+    assert [action.text() for action in bar.actions()] == ["File", "Edit", "View", "Chat", "Model", "Help"]
+    keys = {name: [key.toString() for key in action.shortcuts()] for name, action in commands(bar).items()}
+    assert keys["New Chat"] == ["Ctrl+N"]
+    assert keys["Close Window"] == ["Ctrl+W"]
+    assert keys["Stop"] == ["Ctrl+.", "Esc"]
+    assert keys["Copy Answer"] == ["Ctrl+Shift+C"]
+    assert keys["Go to Message Field"] == ["Ctrl+L"]
+    assert {"Automatic", "Off", "Depth 1", "Depth 8", "Restart Engine", "Show Logs"} <= keys.keys()
+    taken = [key for keys_of_one in keys.values() for key in keys_of_one]
+    assert len(taken) == len(set(taken))
+
+
+def test_about_and_quit_go_where_a_mac_looks_for_them(start):
+    driver = start()
+    roles = {name: action.menuRole() for name, action in commands(driver.window.menuBar()).items()}
+    assert roles["About MTPLX"] is QAction.MenuRole.AboutRole
+    assert roles["Quit MTPLX"] is QAction.MenuRole.QuitRole
+    # Qt would otherwise guess a role from words like "Settings" or "Setup".
+    assert roles["Show Logs"] is QAction.MenuRole.NoRole
+
+
+def test_edit_menu_acts_on_the_field_that_has_the_focus(start):
+    driver = start()
+    driver.activate()
+    driver.type("some words")
+    edit = commands(driver.window.menuBar())
+    edit["Select All"].trigger()
+    edit["Cut"].trigger()
+    assert driver.composer.text() == ""
+    edit["Paste"].trigger()
+    edit["Paste"].trigger()
+    assert driver.composer.text() == "some wordssome words"
+    edit["Undo"].trigger()
+    assert driver.composer.text() == "some words"
+
+
+def test_stop_is_offered_only_while_there_is_something_to_stop(start):
+    driver = start(Script(cycle_s=0.02))
+    assert not driver.window.menus.stop.isEnabled()
+    driver.ask("Why?")
+    assert driver.window.menus.stop.isEnabled()
+    driver.window.menus.new_chat.trigger()
+    assert not driver.window.menus.stop.isEnabled()
+
+
+def test_restart_engine_loads_the_model_again(start):
+    driver = start()
+    driver.until(lambda: driver.program.link.state is EngineState.READY)
+    first = driver.program.link._worker._client.pid
+    driver.window.menus.restart_engine.trigger()
+    driver.until(lambda: driver.program.link.state is not EngineState.READY)
+    driver.until(lambda: driver.program.link.state is EngineState.READY)
+    assert driver.program.link._worker._client.pid != first
+
+
+def test_show_logs_opens_the_folder(start, opened_urls, tmp_path):
+    start().window.menus.show_logs.trigger()
+    assert opened_urls == [QUrl.fromLocalFile(str(tmp_path / "logs"))]
+
+
+# ---------------------------------------------------------------- no model yet
+
+
+class PlayedSetup(QObject):
+    progress = Signal(float, str)
+    finished = Signal()
+    failed = Signal(str)
+
+    def __init__(self, *_):
+        super().__init__()
+        self.starts = 0
+
+    def start(self):
+        self.starts += 1
+
+    def close(self):
+        pass
+
+
+def test_missing_model_is_one_button_away(start, monkeypatch):
+    installed = []
+    monkeypatch.setattr("app.application.StarterSetup", PlayedSetup)
+    driver = start()
+    monkeypatch.setattr(starter, "is_installed", lambda *_: bool(installed))
+    empty, header = driver.pane.empty, driver.pane.header
+    driver.until(empty.action.isVisible)
+    assert empty.action.text() == "Get the model"
+    assert header.model.text() == "No model"
+
+    empty.action.click()
+    setup = driver.program.setup
+    assert setup.starts == 1
+    setup.progress.emit(0.4, "Downloading the starter model, 37 of 93 MB")
+    assert header.model.text() == "Downloading the starter model… 40 %"
+    assert header.bar.fraction == pytest.approx(0.4)
+    driver.ask("Why?")
+    assert driver.answer.words.text() == "Downloading the starter model… 40 %"
+
+    setup.failed.emit("There is no network. Connect and try again.")
+    driver.program.session.new_chat()
+    assert (empty.action.text(), empty._sentence.text()) == (
+        "Try again",
+        "There is no network. Connect and try again.",
+    )
+    empty.action.click()
+    assert setup.starts == 2
+    installed.append(True)
+    setup.finished.emit()
+    driver.until(lambda: driver.program.link.state is EngineState.READY)
+    driver.until(lambda: driver.program.line.turns == ())
+    assert empty.action.isHidden()
+
+
+def run_setup(qtbot, tmp_path, code):
+    setup = StarterSetup(tmp_path)
+    setup._process.setArguments(["-c", code])
+    seen = []
+    setup.progress.connect(lambda fraction, phase: seen.append((fraction, phase)))
+    setup.finished.connect(lambda: seen.append("finished"))
+    setup.failed.connect(seen.append)
+    setup.start()
+    return setup, seen
+
+
+def test_setup_tells_how_far_it_is(qtbot, tmp_path):
+    code = "import sys; sys.stderr.write('Downloading, 1 of 2 MB (50%)\\nJoining (95%)\\n')"
+    _, seen = run_setup(qtbot, tmp_path, code)
+    qtbot.waitUntil(lambda: "finished" in seen)
+    assert seen == [(0.5, "Downloading, 1 of 2 MB"), (0.95, "Joining"), "finished"]
+
+
+@pytest.mark.parametrize(
+    ("code", "sentence"),
+    [
+        (
+            "import sys; sys.exit('The disk is full: 3 MB free. Make room.')",
+            "The disk is full: 3 MB free. Make room.",
+        ),
+        ("import os; os.kill(os.getpid(), 9)", "The set-up ended unexpectedly. Trying again may help."),
+    ],
+)
+def test_setup_that_fails_says_why(qtbot, tmp_path, code, sentence):
+    _, seen = run_setup(qtbot, tmp_path, code)
+    qtbot.waitUntil(lambda: bool(seen))
+    assert seen == [sentence]
+
+
+def test_setup_can_be_left_in_the_middle(qtbot, tmp_path):
+    setup, seen = run_setup(qtbot, tmp_path, "import time; time.sleep(60)")
+    qtbot.waitUntil(lambda: setup._process.processId() > 0)
+    setup.close()
+    assert not setup.running
+    assert seen == []
+
+
+# ---------------------------------------------------------------- looks
+
+
+def test_follows_the_system_between_light_and_dark(theme, qtbot):
+    assert theme.palette is LIGHT
+    with qtbot.waitSignal(theme.changed):
+        theme.follow(Qt.ColorScheme.Dark)
+    assert theme.palette is DARK
+    assert QApplication.palette().window().color().name().upper() == DARK.window
+    theme.follow(Qt.ColorScheme.Unknown)
+    assert theme.palette is LIGHT
+
+
+def test_whole_window_changes_its_colours(start):
+    driver = start()
+    driver.ask("Why?")
+    driver.until_idle()
+    driver.program.theme.use(DARK)
+    QApplication.processEvents()
+    image = driver.window.grab().toImage()
+    assert image.pixelColor(300, 400).name().upper() == DARK.window
+    assert image.pixelColor(20, 400).name().upper() == DARK.sidebar
+    driver.program.theme.use(LIGHT)
+
+
+def test_icons_are_tinted_and_sharp(theme):
+    pixmap = theme.icons.pixmap("stop", "#FF0000", 20, 2)
+    assert pixmap.devicePixelRatio() == 2
+    assert pixmap.toImage().pixelColor(20, 20).name() == "#ff0000"
+    assert theme.icons.pixmap("stop", "#FF0000", 20, 2) is pixmap
+
+
+def test_nothing_is_cut_off_in_the_smallest_window(start):
+    driver = start()
+    driver.ask("A question with a rather long title that will never fit into the header of a small window")
+    driver.until_idle()
+    driver.window.resize(driver.window.minimumSize())
+    QApplication.processEvents()
+    assert (driver.window.width(), driver.window.height()) == (640, 480)
+    for widget in (driver.composer, driver.composer.button, driver.pane.header.model, driver.answer.figures):
+        corner = widget.mapTo(driver.window, widget.rect().bottomRight())
+        assert driver.window.rect().contains(corner), widget
+        assert widget.width() >= widget.minimumSizeHint().width()
+
+
+# ---------------------------------------------------------------- small parts
+
+
+def test_elided_label_shows_what_fits(qtbot):
+    label = ElidedLabel("A title that is much too long for this")
+    qtbot.addWidget(label)
+    label.resize(80, 20)
+    assert label.shown_text().endswith("…")
+    label.resize(800, 20)
+    assert label.shown_text() == label.text()
+
+
+def test_toast_undoes_once_and_goes_away_by_itself(qtbot, theme, monkeypatch):
+    parent = QWidget()
+    parent.resize(600, 400)
+    qtbot.addWidget(parent)
+    parent.show()
+    toast = UndoToast(parent)
+    undone = []
+    toast.offer("Deleted “One”", "Undo", lambda: undone.append(1))
+    toast.offer("Deleted “Two”", "Undo", lambda: undone.append(2))
+    assert parent.rect().contains(toast.geometry())
+    toast.button.click()
+    assert undone == [2]
+    assert not toast.isVisible()
+    toast._timer.setInterval(10)
+    toast.offer("Deleted “Three”", "Undo", lambda: undone.append(3))
+    qtbot.waitUntil(lambda: not toast.isVisible())
+    assert undone == [2]
+
+
+def test_fault_is_logged_and_shown_once_as_a_calm_sheet(qtbot, caplog, tmp_path, opened_urls):
+    window = QWidget()
+    qtbot.addWidget(window)
+    window.show()
+    faults = FaultSheet(window, tmp_path)
+    for _ in range(3):
+        with pytest.raises(ZeroDivisionError) as fault:
+            1 / 0  # noqa: B018
+        faults.report(fault.type, fault.value, fault.tb)
+    assert [record.levelno for record in caplog.records] == [logging.ERROR] * 3
+    assert "ZeroDivisionError" in caplog.text
+    shown = faults.sheet.text() + faults.sheet.informativeText()
+    assert "Your chats are saved." in shown
+    assert "ZeroDivision" not in shown
+    show_logs = next(button for button in faults.sheet.buttons() if button.text() == "Show Logs")
+    show_logs.click()
+    assert opened_urls == [QUrl.fromLocalFile(str(tmp_path))]
+    assert not faults.sheet.isVisible()
+
+
+def test_link_shows_where_it_leads_and_opens_only_when_told(qtbot, opened_urls):
+    window = QWidget()
+    qtbot.addWidget(window)
+    url = QUrl("https://аррle.com/<b>?q=1")  # Cyrillic letters
+    refused = LinkSheet(url, window)
+    assert "xn--" in refused.informativeText()
+    assert refused.textFormat() == Qt.TextFormat.PlainText
+    refused.open()
+    refused.reject()
+    assert opened_urls == []
+    accepted = LinkSheet(url, window)
+    accepted.open()
+    accepted.open_button.click()
+    assert opened_urls == [url]
+    QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
