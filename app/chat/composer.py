@@ -57,10 +57,10 @@ class MessageEdit(QPlainTextEdit):
 
     def event(self, event: QEvent) -> bool:
         """Keep Escape from the menus while it is for the input method: it must not stop an answer then."""
-        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride:
-            if self._composing and event.key() == Qt.Key.Key_Escape:
-                event.accept()
-                return True
+        is_escape = isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape
+        if is_escape and event.type() == QEvent.Type.ShortcutOverride and self._composing:
+            event.accept()
+            return True
         return super().event(event)
 
     def inputMethodEvent(self, event: QInputMethodEvent) -> None:
