@@ -10,11 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 _DECAY = 0.05  # weight of the newest observation in a running mean
-_SAMPLES = 3  # cycles per depth before its cost counts as measured
+_SAMPLES = 4  # cycles per depth before its cost counts as measured
+_PRIOR = (0.5, 2)  # acceptance before anything was drafted, and the observations that it counts for
 _MARGIN = 1.03  # a change must promise this much, or noise would make the depth flutter
 _OUTLIER = 4  # a cycle that took longer than so many usual ones waited for something else
-_HOPELESS = 0.9  # when a depth gives less than this share of the best rate, deeper ones are not tried
-_FIRST_PROBE, _LAST_PROBE = 64, 1024  # cycles between two looks at another depth
+_PROBE = 6  # cycles of a look at another depth
+_FIRST_PROBE, _LAST_PROBE = 16, 512  # cycles between two looks
+_FADE = 0.5  # what is left of the confidence in a depth from one look to the next
 
 
 @dataclass(slots=True)
@@ -27,6 +29,17 @@ class _Mean:
     def add(self, sample: float) -> None:
         self.count += 1
         self.value += (sample - self.value) * max(_DECAY, 1 / self.count)
+
+    def fade(self) -> None:
+        """Count what was seen for less, so that the next samples weigh more; it stays a measured mean."""
+        self.count = min(self.count, max(_SAMPLES, int(_FADE * self.count)))
+
+    def add_time(self, seconds: float) -> None:
+        """Add a sample to a mean of times, where single ones can be far too long, the first one too."""
+        if self.count and self.value > _OUTLIER * seconds:
+            self.value, self.count = seconds, 1
+        else:
+            self.add(min(seconds, _OUTLIER * self.value) if self.count else seconds)
 
 
 @dataclass(slots=True)
@@ -42,6 +55,7 @@ class DepthController:
     best: int = 0
     _cost: list[_Mean] = field(init=False)
     _accepted: list[_Mean] = field(init=False)
+    _confidence: list[float] = field(init=False)  # cycles measured at each depth, older ones fading
     _cycles: int = 0
     _last: int | None = None
     _interval: int = _FIRST_PROBE
@@ -51,7 +65,8 @@ class DepthController:
 
     def __post_init__(self) -> None:
         self._cost = [_Mean() for _ in range(self.max_depth + 1)]
-        self._accepted = [_Mean() for _ in range(self.max_depth)]
+        self._accepted = [_Mean(*_PRIOR) for _ in range(self.max_depth)]
+        self._confidence = [0.0] * (self.max_depth + 1)
 
     def choose(self) -> int:
         """Return the depth of the next cycle: one not measured yet, one to look at again, or the best."""
@@ -69,8 +84,8 @@ class DepthController:
         for position in range(min(depth, accepted + 1, self.max_depth)):
             self._accepted[position].add(float(accepted > position))
         if depth == self._last and depth <= self.max_depth:
-            cost = self._cost[depth]
-            cost.add(min(seconds, _OUTLIER * cost.value) if cost.count else seconds)
+            self._cost[depth].add_time(seconds)
+            self._confidence[depth] += 1
         self._last = depth
         self._cycles += 1
         if self._frontier() is None:
@@ -90,15 +105,20 @@ class DepthController:
         return total
 
     def _frontier(self) -> int | None:
-        """Return the shallowest unmeasured depth, or None when going deeper is known not to pay."""
+        """Return the shallowest unmeasured depth, or None when going deeper cannot pay."""
         for depth, mean in enumerate(self._cost):
             if mean.count < _SAMPLES:
-                hopeless = depth > 1 and self.rate(depth - 1) < _HOPELESS * max(map(self.rate, range(depth)))
-                return None if hopeless else depth
+                return depth if depth < 2 or self._may_pay(depth) else None
         return None
 
+    def _may_pay(self, depth: int) -> bool:
+        """Return whether a depth could be the best if it cost no more than the one before and was always accepted."""
+        expected = self.expected_tokens(depth - 1)
+        reach = expected - self.expected_tokens(depth - 2)
+        return (expected + reach) / self._cost[depth - 1].value > max(map(self.rate, range(depth)))
+
     def _settle(self) -> None:
-        """Move to a clearly better depth; from time to time look again at a neighbour of the best one."""
+        """Move to a clearly better depth; from time to time look at another one."""
         winner = max(range(self.max_depth + 1), key=self.rate)
         if self.rate(winner) > _MARGIN * self.rate(self.best):
             self.best, self._interval = winner, _FIRST_PROBE
@@ -106,11 +126,20 @@ class DepthController:
         if self._cycles >= self._next_probe:
             self._interval = min(2 * self._interval, _LAST_PROBE)
             self._next_probe = self._cycles + self._interval
-            self._probed, self._probe_end = self._neighbour(), self._cycles + _SAMPLES
+            self._probed, self._probe_end = self._most_promising(), self._cycles + _PROBE
+            self._fade()
         elif self._cycles >= self._probe_end:
             self._probed = None
 
-    def _neighbour(self) -> int:
-        """Return the more promising of the depths beside the best one."""
-        beside = [d for d in (self.best + 1, self.best - 1) if 0 <= d <= self.max_depth]
-        return max(beside, key=self.rate, default=0)
+    def _fade(self) -> None:
+        """Trust less in what the best depth tells nothing about."""
+        self._confidence = [_FADE * cycles for cycles in self._confidence]
+        for mean in (*self._cost[: self.best], *self._cost[self.best + 1 :], *self._accepted[self.best :]):
+            mean.fade()
+
+    def _most_promising(self) -> int | None:
+        """Return the measured depth that may beat the best one, fast or not looked at for long."""
+        others = [depth for depth, mean in enumerate(self._cost) if mean.count and depth != self.best]
+        return max(
+            others, key=lambda depth: self.rate(depth) * (1 + self._confidence[depth] ** -0.5), default=None
+        )
