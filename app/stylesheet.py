@@ -63,6 +63,8 @@ QToolButton { background: transparent; border: 1px solid transparent; border-rad
 QToolButton:hover { background: $hover; }
 QToolButton:pressed { background: $selected; }
 QToolButton:focus { border-color: $accent; }
+QToolButton#quietIcon { padding-right: 11px; border-left: none; }
+QToolButton#quietIcon:hover, QToolButton#quietIcon:pressed { background: transparent; }
 QToolButton#send { background: $accent; border-radius: 16px; }
 QToolButton#send:hover { background: $accent_hover; }
 QToolButton#send:disabled { background: $idle; }

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRect, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QPainter
-from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter
+from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QToolTip
 
 from app.chat.chat_list import ChatRole
 from app.theme import RADIUS, SMALL_PX, SPACE_M, SPACE_S, SPACE_XS
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QObject
+    from PySide6.QtGui import QHelpEvent
+    from PySide6.QtWidgets import QAbstractItemView
 
     from app.theme import Theme
 
@@ -49,6 +51,21 @@ class ChatRowDelegate(QStyledItemDelegate):
         else:
             self._paint_heading(painter, option, index)
         painter.restore()
+
+    def helpEvent(
+        self,
+        event: QHelpEvent,
+        view: QAbstractItemView,
+        option: QStyleOptionViewItem,
+        index: QModelIndex | QPersistentModelIndex,
+    ) -> bool:
+        """Show the whole title to a resting pointer when it does not fit."""
+        room = self.bin_rect(option.rect).left() - SPACE_S - option.rect.left() - SPACE_M  # type: ignore[attr-defined]
+        font = QFontMetrics(self._theme.font(_TEXT_PX, QFont.Weight.Medium))
+        if font.horizontalAdvance(index.data() or "") <= room:
+            QToolTip.hideText()
+            return True
+        return super().helpEvent(event, view, option, index)
 
     @staticmethod
     def bin_rect(row: QRect) -> QRect:

@@ -34,6 +34,10 @@ class QuietButton(IconButton):
 
     revealed = False
 
+    def __init__(self, theme: Theme, icon: str, label: str, parent: QWidget) -> None:
+        super().__init__(theme, icon, label, parent=parent)
+        self.setObjectName("quietIcon")
+
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint nothing until the button is of use."""
         if self.revealed or self.hasFocus():
@@ -59,7 +63,7 @@ class AnswerRow(QWidget):
         self.words = self._label("secondary")
         self.waiting = self._waiting_line()
         self.view: AnswerView | None = None  # made with the first text
-        self.copy_button = QuietButton(theme, "copy", "Copy answer", parent=self)
+        self.copy_button = QuietButton(theme, "copy", "Copy answer", self)
         self.copy_button.clicked.connect(self.copy)
         self.figures = self._label("tertiary")
         self.figures.setFont(theme.figures_font(SMALL_PX))
@@ -145,10 +149,7 @@ class AnswerRow(QWidget):
         footer = QWidget(self)
         footer.setFixedHeight(_FOOTER_HEIGHT)
         row = QHBoxLayout(footer)
-        # The icon, and not the button's invisible edge, stands under the text's left edge.
-        row.setContentsMargins(
-            -(self.copy_button.width() - self.copy_button.iconSize().width()) // 2, 0, 0, 0
-        )
+        row.setContentsMargins(0, 0, 0, 0)
         row.addWidget(self.copy_button)
         row.addStretch(1)
         row.addWidget(self.figures)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from functools import partial
+from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, Qt
@@ -16,6 +17,9 @@ from app.theme import Theme
 from mtplx_engine.client import EngineClient
 from mtplx_engine.models import starter
 from tests.support.fake_host import Script, fake_host_command
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @pytest.fixture
@@ -71,10 +75,9 @@ class Driver:
 
 
 @pytest.fixture
-def start(qtbot, qapp, tmp_path, monkeypatch):
-    """Start the program with an engine that follows a script; a second call is the next day."""
-    monkeypatch.setattr(starter, "is_installed", lambda *_: True)
-    running = []
+def drive(qtbot):
+    """Make and show a program, and return its driver; the program before it is ended first."""
+    running: list[Application] = []
 
     def stop() -> None:
         while running:
@@ -85,15 +88,27 @@ def start(qtbot, qapp, tmp_path, monkeypatch):
             program.window.deleteLater()
             QCoreApplication.sendPostedEvents(program.window, QEvent.Type.DeferredDelete.value)
 
-    def start(script: Script | None = None) -> Driver:
+    def drive(make: Callable[[], Application]) -> Driver:
         stop()
-        logs = tmp_path / "logs"
-        command = fake_host_command(script or Script())
-        program = Application(qapp, tmp_path, logs, partial(EngineClient, logs, command))
+        program = make()
         running.append(program)
         program.show()
         program.window.resize(1080, 720)
         return Driver(qtbot, program)
 
-    yield start
+    yield drive
     stop()
+
+
+@pytest.fixture
+def start(qapp, tmp_path, monkeypatch, drive):
+    """Start the program with an engine that follows a script; a second call is the next day."""
+    monkeypatch.setattr(starter, "is_installed", lambda *_: True)
+
+    def start(script: Script | None = None) -> Driver:
+        logs = tmp_path / "logs"
+        command = fake_host_command(script or Script())
+        make_client = partial(EngineClient, logs, command)
+        return drive(lambda: Application(qapp, tmp_path, logs, make_client))
+
+    return start
