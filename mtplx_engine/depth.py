@@ -115,7 +115,7 @@ class DepthController:
         """Return whether a depth could be the best if it cost no more than the one before and was always accepted."""
         expected = self.expected_tokens(depth - 1)
         reach = expected - self.expected_tokens(depth - 2)
-        return (expected + reach) / self._cost[depth - 1].value > max(map(self.rate, range(depth)))
+        return expected + reach > self._cost[depth - 1].value * max(map(self.rate, range(depth)))
 
     def _settle(self) -> None:
         """Move to a clearly better depth; from time to time look at another one."""

@@ -40,6 +40,7 @@ class Tally:
         self._clock = clock
         self._start = clock()
         self._prefill_start = self._start
+        self._first_cycle: float | None = None
         self._first_event: float | None = None
         self._first_emitted = 0
         self._last_event: float | None = None
@@ -68,9 +69,12 @@ class Tally:
         else:
             self._plain_steps += 1
         self.emitted += kept
-        self._last_event = now
-        if self._first_event is None:
-            self._first_event, self._first_emitted = now, self.emitted
+        if self._first_cycle is None:
+            self._first_cycle = now
+        if kept:  # a cycle of which nothing is emitted is no event
+            self._last_event = now
+            if self._first_event is None:
+                self._first_event, self._first_emitted = now, self.emitted
 
     def text_shown(self) -> None:
         """Mark that text became visible."""
@@ -80,7 +84,7 @@ class Tally:
     def stats(self) -> DecodeStats:
         """Return the figures so far."""
         prompt_tokens, cached_tokens, seed, depth = self._fixed
-        first, last = self._first_event, self._last_event
+        prefilled, first, last = self._first_cycle, self._first_event, self._last_event
         return DecodeStats(
             prompt_tokens=prompt_tokens,
             cached_tokens=cached_tokens,
@@ -91,7 +95,7 @@ class Tally:
             accepted=sum(self._accepted_at),
             accepted_at=tuple(self._accepted_at),
             ttft_s=None if self._first_text is None else self._first_text - self._start,
-            prefill_s=None if first is None else first - self._prefill_start,
+            prefill_s=None if prefilled is None else prefilled - self._prefill_start,
             decode_s=None if first is None or last is None or last == first else last - first,
             decode_tokens=self.emitted - self._first_emitted,
             seed=seed,
