@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, QTimer
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QMessageBox
 
 from app.chat.answer_line import AnswerLine
 from app.chat.chat_list import ChatList
@@ -56,6 +56,7 @@ class Application(QObject):
         self._data_dir = data_dir
         self._recipe = starter.shipped_recipe()
         self.theme = Theme(qt)
+        qt.setWindowIcon(self.theme.icons.app_icon(self.theme.palette.accent))
         self.settings = SettingsFile(data_dir)
         self.store = Store(data_dir / "chats", self)
         self.link = EngineLink(make_client, parent=self)
@@ -99,6 +100,7 @@ class Application(QObject):
         window, menus = self.window, self.window.menus
         self.store.opened.connect(self._chats_opened)
         self.link.loaded.connect(menus.allow_drafting)
+        self.link.state_changed.connect(self._note_state)
         self.link.lost.connect(self._engine_lost)
         self.presenter.changed.connect(self._show_model)
         self.setup.progress.connect(self.presenter.show_setup)
@@ -135,6 +137,9 @@ class Application(QObject):
         self.line.drafting = depth
         self.settings.change(drafting=depth)
 
+    def _note_state(self, state: EngineState) -> None:
+        _log.info("engine %s", state.name)
+
     def _engine_lost(self, error: ErrorInfo) -> None:
         _log.warning("engine lost: %s %s", error.message, error.details)
 
@@ -146,7 +151,11 @@ def run(data_dir: Path, log_dir: Path) -> int:
     qt.setApplicationName(paths.APP_NAME)
     qt.setQuitOnLastWindowClosed(quits_with_its_window())
     instance = SingleInstance(data_dir)
-    if not instance.acquire():
+    try:
+        first = instance.acquire()
+    except OSError as error:
+        return _cannot_write(data_dir, error)
+    if not first:
         return 0 if instance.raise_other() else _already_open()
     program = Application(qt, data_dir, log_dir, partial(EngineClient, log_dir))
     sheet = FaultSheet(program.window, log_dir)
@@ -172,7 +181,21 @@ def _reopen(window: MainWindow, state: Qt.ApplicationState) -> None:
 
 
 def _already_open() -> int:
-    sys.stderr.write(
-        "MTPLX is already open with this data folder, but does not answer. End it and try again.\n"
+    return _refuse("MTPLX is already open with this data folder, but does not answer. End it and try again.")
+
+
+def _cannot_write(data_dir: Path, error: OSError) -> int:
+    return _refuse(
+        f"MTPLX cannot keep anything in {data_dir}: {error.strerror or error}. Make that folder writable, or "
+        "choose another one with --data-dir."
     )
+
+
+def _refuse(sentence: str) -> int:
+    """Say why there is no window, in the terminal and on the screen; return the exit code."""
+    sys.stderr.write(f"{sentence}\n")
+    sys.stderr.flush()
+    box = QMessageBox(QMessageBox.Icon.Warning, paths.APP_NAME, sentence)
+    box.setTextFormat(Qt.TextFormat.PlainText)
+    box.exec()
     return 1

@@ -9,6 +9,7 @@ from PySide6.QtSvg import QSvgRenderer
 from mtplx_engine import paths
 
 _SCALES = (1, 2, 3)
+_APP_SIZES = (16, 32, 64, 128, 256)
 
 
 class IconSet:
@@ -30,6 +31,13 @@ class IconSet:
         for scale in _SCALES:
             icon.addPixmap(self.pixmap(name, color, size, scale))
             icon.addPixmap(self.pixmap(name, disabled_color, size, scale), QIcon.Mode.Disabled)
+        return icon
+
+    def app_icon(self, color: str) -> QIcon:
+        """Return the program's own icon, for the task bar and the window list."""
+        icon = QIcon()
+        for size in _APP_SIZES:
+            icon.addPixmap(self.pixmap("app", color, size, 1))
         return icon
 
 

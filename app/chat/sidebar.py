@@ -114,7 +114,9 @@ class Sidebar(QWidget):
         layout.setSpacing(SPACE_S)
         layout.addWidget(self.list, 1)
         layout.addWidget(self.new_button)
+        # Qt marks a neighbour of what was removed, and knows nothing of what is shown.
         chats.rowsInserted.connect(self._select_shown)
+        chats.rowsRemoved.connect(self._select_shown)
         theme.changed.connect(self._tint)
         self._tint()
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QLockFile, QObject, Signal
@@ -26,7 +28,7 @@ class SingleInstance(QObject):
 
     def __init__(self, data_dir: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        data_dir.mkdir(parents=True, exist_ok=True)
+        self._data_dir = data_dir
         self._lock = QLockFile(str(data_dir / _LOCK_NAME))
         # Held as long as its process lives, however long that is; the lock of a dead one is taken over.
         self._lock.setStaleLockTime(0)
@@ -37,8 +39,15 @@ class SingleInstance(QObject):
         self._server.newConnection.connect(self._accept)
 
     def acquire(self) -> bool:
-        """Return whether this process is the only one; if so, listen for others."""
+        """Return whether this process is the only one; if so, listen for others.
+
+        Raises:
+            OSError: The folder cannot be written to.
+        """
+        self._data_dir.mkdir(parents=True, exist_ok=True)
         if not self._lock.tryLock(0):
+            if self._lock.error() != QLockFile.LockError.LockFailedError:
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), self._lock.fileName())
             return False
         # Only a process that died can have left the name behind: the lock is ours.
         QLocalServer.removeServer(self._name)

@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
 
 from app.theme import SPACE_L, SPACE_S, SPACE_XL
-from app.widgets.elided_label import ElidedLabel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_SHOWN_MS = 8000
-_MAX_WIDTH = 380
+_SHOWN_MS, _SHOWN_MS_PER_CHARACTER = 8000, 80
+_MAX_WIDTH = 420
 
 
 class UndoToast(QFrame):
@@ -25,7 +24,9 @@ class UndoToast(QFrame):
         self._area = parent
         self.setObjectName("toast")
         self._action: Callable[[], None] | None = None
-        self._label = ElidedLabel()
+        self._label = QLabel(self)
+        self._label.setTextFormat(Qt.TextFormat.PlainText)
+        self._label.setWordWrap(True)
         self.button = QPushButton()
         self.button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.button.clicked.connect(self._run)
@@ -36,7 +37,6 @@ class UndoToast(QFrame):
         layout.addWidget(self.button)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
-        self._timer.setInterval(_SHOWN_MS)
         self._timer.timeout.connect(self.hide)
         parent.installEventFilter(self)
         self.hide()
@@ -50,7 +50,7 @@ class UndoToast(QFrame):
         self._place()
         self.show()
         self.raise_()
-        self._timer.start()
+        self._timer.start(max(_SHOWN_MS, _SHOWN_MS_PER_CHARACTER * len(text)))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Stay in place when the parent changes its size."""
@@ -59,9 +59,13 @@ class UndoToast(QFrame):
         return super().eventFilter(watched, event)
 
     def _place(self) -> None:
-        width = min(self.sizeHint().width(), _MAX_WIDTH, self._area.width() - 2 * SPACE_L)
-        self.resize(width, self.sizeHint().height())
-        self.move((self._area.width() - width) // 2, self._area.height() - self.height() - SPACE_XL)
+        one_line = self._label.fontMetrics().horizontalAdvance(self._label.text()) + 1
+        around = self.sizeHint().width() - self._label.sizeHint().width()
+        width = min(one_line + around, _MAX_WIDTH, self._area.width() - 2 * SPACE_L)
+        height = self.heightForWidth(width)
+        self.setGeometry(
+            (self._area.width() - width) // 2, self._area.height() - height - SPACE_XL, width, height
+        )
 
     def _run(self) -> None:
         self._timer.stop()

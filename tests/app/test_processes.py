@@ -15,6 +15,7 @@ import pytest
 
 import app.__main__ as app_main
 from app.chat.conversation import MessageStatus, Role
+from app.services.settings import SettingsFile
 from app.services.store import Store
 
 ROOT = Path(__file__).parents[2]
@@ -152,6 +153,7 @@ def test_asked_to_end_it_ends_and_leaves_nothing_running(tmp_path, qtbot, number
     assert question.text == "Count"
     assert answer.status is MessageStatus.INTERRUPTED
     assert bool(answer.text) == (script is WORDS)
+    assert SettingsFile(tmp_path).value.place is not None
 
 
 def test_second_start_ends_at_once_and_raises_the_first(tmp_path):
@@ -161,6 +163,17 @@ def test_second_start_ends_at_once_and_raises_the_first(tmp_path):
             assert second.wait(timeout=20) == 0
             assert list(events(second, "engine")) == []
         assert first.poll() is None
+
+
+def test_data_folder_that_cannot_be_written_is_one_sentence(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    command = [sys.executable, "-m", "app", "--data-dir", str(tmp_path / "file" / "data")]
+    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
+        sentence = process.stderr.readline()  # a box on the screen says it too, and waits
+        process.kill()
+    assert "cannot keep anything in" in sentence
+    assert "Not a directory" in sentence
+    assert "choose another one with --data-dir" in sentence
 
 
 @pytest.mark.parametrize("data_dir", [None, "/data"])

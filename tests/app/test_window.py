@@ -311,10 +311,22 @@ def test_toast_undoes_once_and_goes_away_by_itself(qtbot, theme, monkeypatch):
     toast.button.click()
     assert undone == [2]
     assert not toast.isVisible()
-    toast._timer.setInterval(10)
     toast.offer("Deleted “Three”", "Undo", lambda: undone.append(3))
+    toast._timer.start(10)
     qtbot.waitUntil(lambda: not toast.isVisible())
     assert undone == [2]
+
+
+def test_long_notice_is_shown_whole(qtbot, theme):
+    parent = QWidget()
+    parent.resize(420, 400)
+    qtbot.addWidget(parent)
+    parent.show()
+    toast = UndoToast(parent)
+    toast.offer("3 messages cannot be read and are not shown; nothing was deleted. " * 2, "Show Logs", print)
+    QApplication.processEvents()
+    assert parent.rect().contains(toast.geometry())
+    assert toast._label.height() >= toast._label.heightForWidth(toast._label.width())
 
 
 def test_fault_is_logged_and_shown_once_as_a_calm_sheet(qtbot, caplog, tmp_path, opened_urls):

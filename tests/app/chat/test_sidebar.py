@@ -138,6 +138,13 @@ def test_click_opens_and_the_bin_deletes(sidebar):
     assert (sidebar.chosen_ids, sidebar.deleted_ids) == (["b"], ["a"])
 
 
+def test_shown_chat_stays_marked_when_another_is_deleted_with_its_bin(sidebar):
+    sidebar.show_chosen("a")
+    click(sidebar, "b", on_bin=True)
+    sidebar.model.remove("b")
+    assert [index.data(ChatRole.CHAT_ID) for index in sidebar.list.selectedIndexes()] == ["a"]
+
+
 def test_heading_does_nothing(sidebar):
     QTest.mouseClick(
         sidebar.list.viewport(),
