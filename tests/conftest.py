@@ -9,6 +9,7 @@ os.environ["QT_QPA_PLATFORM"] = "offscreen"  # before any Qt import
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 from PySide6.QtCore import QThread
 
 from mtplx_engine import paths
@@ -18,6 +19,10 @@ from tests.support import leaks
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+# A busy machine is no fault of a test.
+settings.register_profile("calm", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("calm")
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from app.chat.conversation import (
@@ -55,7 +55,6 @@ def grown(messages: tuple[Message, ...]) -> Conversation:
     return conversation
 
 
-@settings(deadline=None)
 @given(trees())
 def test_the_path_runs_from_a_root_to_the_newest_message(messages: tuple[Message, ...]) -> None:
     conversation = grown(messages)
@@ -65,13 +64,11 @@ def test_the_path_runs_from_a_root_to_the_newest_message(messages: tuple[Message
     assert [each.parent_id for each in path[1:]] == [each.id for each in path[:-1]]
 
 
-@settings(deadline=None)
 @given(trees())
 def test_growing_and_loading_give_the_same_conversation(messages: tuple[Message, ...]) -> None:
     assert conversation_from(CHAT, messages) == grown(messages)
 
 
-@settings(deadline=None)
 @given(trees(), st.data())
 def test_replacing_a_message_changes_only_that_message(
     messages: tuple[Message, ...], data: st.DataObject
@@ -83,7 +80,6 @@ def test_replacing_a_message_changes_only_that_message(
     assert conversation.leaf_id == messages[-1].id
 
 
-@settings(deadline=None)
 @given(trees(), st.data())
 def test_missing_messages_leave_a_whole_tree(messages: tuple[Message, ...], data: st.DataObject) -> None:
     lost = data.draw(st.sets(st.sampled_from(messages), max_size=len(messages) - 1))
@@ -97,7 +93,6 @@ def test_missing_messages_leave_a_whole_tree(messages: tuple[Message, ...], data
         earlier.add(after.id)
 
 
-@settings(deadline=None)
 @given(st.integers(2, 12), st.data())
 def test_a_missing_message_hides_no_other_of_a_plain_chat(size: int, data: st.DataObject) -> None:
     chain = tuple(message(f"m{i}", f"m{i - 1}" if i else None) for i in range(size))
@@ -154,7 +149,6 @@ def test_the_prompt_leaves_out_empty_and_failed_answers_and_alternates() -> None
     )
 
 
-@settings(deadline=None)
 @given(trees())
 def test_the_prompt_is_the_text_of_the_path_in_order(messages: tuple[Message, ...]) -> None:
     conversation = grown(messages)
@@ -167,7 +161,6 @@ def test_ids_differ() -> None:
     assert len({new_id() for _ in range(1000)}) == 1000
 
 
-@settings(deadline=None)
 @given(st.text(st.characters(codec=None), max_size=200))
 def test_a_title_is_one_visible_line(text: str) -> None:
     title = title_from(text)
@@ -195,7 +188,6 @@ def test_titles(text: str, title: str) -> None:
     assert title_from(text) == title
 
 
-@settings(deadline=None)
 @given(st.text(st.characters(codec=None)))
 def test_clean_text_can_be_stored_and_is_stable(text: str) -> None:
     clean = clean_text(text)
@@ -204,7 +196,6 @@ def test_clean_text_can_be_stored_and_is_stable(text: str) -> None:
     assert clean_text(clean) == clean
 
 
-@settings(deadline=None)
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\0")))
 def test_clean_text_leaves_sound_text_alone(text: str) -> None:
     assert clean_text(text) == text

@@ -37,7 +37,7 @@ stats = st.builds(
 words = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     st.lists(st.tuples(words, words, words, st.none() | stats, st.sampled_from(MessageStatus)), max_size=6)
 )

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from app.services.store_error import StoreError
@@ -50,7 +50,6 @@ def disk() -> Disk:
 FULL = StoreError("full", retryable=True)
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(0.001, 0.7), min_size=1, max_size=120))
 def test_progress_is_written_at_most_once_a_second_and_never_older_than_that(steps: list[float]) -> None:
     disk = Disk()
