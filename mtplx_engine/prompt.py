@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.surrogates import replace_surrogates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +46,7 @@ def encode_chat(tokenizer: Any, messages: Sequence[ChatMessage]) -> list[int]:
         literals.append(found.group())
         return f"{_OPEN}{len(literals) - 1}{_CLOSE}"
 
-    turns = [{"role": m.role, "content": typed.sub(hide, _clean(m.content))} for m in messages]
+    turns = [{"role": m.role, "content": typed.sub(hide, replace_surrogates(m.content))} for m in messages]
     try:
         rendered = tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
     except Exception as error:  # the template is a program of the model's maker and may raise anything
@@ -67,8 +68,3 @@ def _encode(tokenizer: Any, rendered: str, literals: list[str]) -> list[int]:
         if text:
             ids += tokenizer.encode(text, add_special_tokens=False, split_special_tokens=is_literal)
     return ids
-
-
-def _clean(text: str) -> str:
-    """Replace lone surrogates, which no tokenizer takes."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

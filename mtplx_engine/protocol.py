@@ -19,6 +19,7 @@ from typing import Any
 from mtplx_engine.config import ChatMessage, SamplerConfig
 from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind
 from mtplx_engine.stats import DecodeStats, FinishReason
+from mtplx_engine.surrogates import replace_surrogates
 
 # ---------------------------------------------------------------- commands: app -> engine
 
@@ -197,7 +198,7 @@ def encode(message: Message) -> bytes:
     """
     body = {"type": type(message).__name__, **dataclasses.asdict(message)}
     text = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode() + b"\n"
+    return replace_surrogates(text).encode() + b"\n"
 
 
 def decode(line: bytes) -> Message:

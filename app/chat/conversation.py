@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from mtplx_engine.config import ChatMessage
+from mtplx_engine.surrogates import replace_surrogates
 
 if TYPE_CHECKING:
     from mtplx_engine.stats import DecodeStats
@@ -166,7 +167,7 @@ def clean_text(text: str) -> str:
 
     Lone surrogates become U+FFFD (they cannot be UTF-8), paired ones the character they mean, NUL goes.
     """
-    return text.replace("\0", "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return replace_surrogates(text.replace("\0", ""))
 
 
 def title_from(text: str) -> str:
