@@ -17,8 +17,9 @@ from transformers import AutoTokenizer
 from mtplx_engine import backend
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.draft.mtp_head import MTPDrafter
-from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.errors import EngineError
 from mtplx_engine.models.families import llama
+from mtplx_engine.models.refusal import refused
 from mtplx_engine.models.target import Target
 
 if TYPE_CHECKING:
@@ -79,14 +80,18 @@ def load(checkpoint: Checkpoint, policy: backend.Policy, report: Callable[[float
     folder = checkpoint.folder
     report(0.05, "Reading weights")
     try:
-        model, config = load_model(folder, lazy=True)
-    except (ValueError, KeyError, TypeError, RuntimeError) as error:
-        raise EngineError(
-            ErrorKind.REFUSED, f"The weights in {folder.name} do not fit its config.json.", repr(error)
+        model, _ = load_model(folder, lazy=True)
+    except Exception as error:  # numbers that contradict each other may raise anything
+        raise refused(
+            folder.name, "holds weights that do not fit its config.json", details=repr(error)
         ) from error
     _place(model, policy, lambda fraction: report(0.1 + 0.7 * fraction, "Preparing weights"))
     report(0.85, "Reading the tokenizer")
-    tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+    except Exception as error:  # the tokenizers library raises nothing more special
+        raise refused(folder.name, "has a tokenizer that cannot be read", details=repr(error)) from error
+    config = checkpoint.config
     vocabulary = int(config["vocab_size"])
     target = Target(llama, model, vocabulary, policy.width_multiple)
     report(0.95, "Connecting the drafting head")
@@ -125,12 +130,17 @@ def _unpacked(module: nn.Module, dtype: mx.Dtype) -> nn.Module:
     """Return a plain twin of a quantized module, its weights unpacked in float32 before rounding to `dtype`."""
     if not isinstance(module, nn.QuantizedLinear | nn.QuantizedEmbedding):
         return module
+    scales, biases = module.scales, module.biases
+    if biases is not None:  # the formats without biases have scales of a kind of their own
+        scales, biases = scales.astype(mx.float32), biases.astype(mx.float32)
     weight = mx.dequantize(
         module.weight,
-        module.scales.astype(mx.float32),
-        cast("mx.array", module.biases).astype(mx.float32),
+        scales,
+        biases,
         group_size=module.group_size,
         bits=module.bits,
+        mode=module.mode,
+        dtype=mx.float32,
     ).astype(dtype)
     if isinstance(module, nn.QuantizedEmbedding):
         plain: nn.Module = nn.Embedding(1, 1)
@@ -171,12 +181,10 @@ def _draft_vocabulary(path: Path, vocabulary: int) -> mx.array | None:
     """Return the sorted token ids [D] that the head may draft, or None for all of them."""
     if not path.is_file():
         return None
-    ids = _arrays(path)["draft_vocab"].astype(mx.int32)
-    if ids.ndim != 1 or not ids.size or int(ids.max()) >= vocabulary or not bool((ids[1:] > ids[:-1]).all()):
-        raise EngineError(
-            ErrorKind.REFUSED,
-            f"{path.name} must hold sorted token ids below {vocabulary}; fetch the model again.",
-        )
+    ids = _arrays(path).get("draft_vocab", mx.array([])).astype(mx.int32)
+    is_sorted = ids.ndim == 1 and bool((ids[1:] > ids[:-1]).all())
+    if not ids.size or not is_sorted or int(ids[0]) < 0 or int(ids[-1]) >= vocabulary:
+        raise refused(path.name, f"does not hold sorted token ids below {vocabulary}")
     return ids
 
 
@@ -184,10 +192,9 @@ def _end_ids(tokenizer: Any, config: dict[str, Any], generation: dict[str, Any])
     """Return the union of the end tokens that tokenizer, config and generation config name."""
     ids: set[int] = set()
     for value in (tokenizer.eos_token_id, config.get("eos_token_id"), generation.get("eos_token_id")):
-        if isinstance(value, int):
-            ids.add(value)
-        elif value:
-            ids.update(value)
+        ids.update(
+            token for token in (value if isinstance(value, list) else [value]) if isinstance(token, int)
+        )
     return frozenset(ids)
 
 

@@ -30,7 +30,13 @@ TEMPLATE = (
 
 
 def write(
-    folder: Path, *, seed: int = 0, head: bool = True, bits: int | None = None, group_size: int = 64
+    folder: Path,
+    *,
+    seed: int = 0,
+    head: bool = True,
+    bits: int | None = None,
+    group_size: int = 64,
+    mode: str = "affine",
 ) -> Target:
     """Write the model and return its target, quantized when the folder is.
 
@@ -40,15 +46,16 @@ def write(
         head: Whether to put mtp.safetensors beside them.
         bits: 4 or 8 to quantize the weights in groups of `group_size`.
         group_size: 32 or 64.
+        mode: Of quantization, as mlx names it.
     """
     target = tiny_target(VOCABULARY, seed=seed, layers=2, hidden=64, spread=3.0)
     if head:
         _save(folder / "mtp.safetensors", tiny_head_drafter(target)._head)
     if bits:
-        nn.quantize(target.model, group_size=group_size, bits=bits)
+        nn.quantize(target.model, group_size=group_size, bits=bits, mode=mode)
     _save(folder / "model.safetensors", target.model)
-    quantization = {"quantization": {"group_size": group_size, "bits": bits}} if bits else {}
-    write_config(folder, target, **quantization)
+    settings = {"group_size": group_size, "bits": bits, "mode": mode}
+    write_config(folder, target, **({"quantization": settings} if bits else {}))
     _write_json(folder / "generation_config.json", {"eos_token_id": [END], "temperature": 0.6, "top_p": None})
     write_tokenizer(folder)
     return target
