@@ -18,6 +18,7 @@ test: $(STAMPS)/dev $(STAMPS)/starter
 
 test-long: $(STAMPS)/dev $(STAMPS)/starter
 	$(BIN)/python -m pytest -m long
+	$(BIN)/python -m pytest --hypothesis-profile=searching
 
 check: $(STAMPS)/dev
 	$(BIN)/ruff format --check .

@@ -20,8 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-# A busy machine is no fault of a test.
-settings.register_profile("calm", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# A busy machine is no fault of a test, and a green run stays green: new examples are searched for by
+# `make test-long`, with the profile "searching".
+_calm = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("calm", _calm, derandomize=True)
+settings.register_profile("searching", _calm, max_examples=500)
 settings.load_profile("calm")
 
 
