@@ -127,7 +127,9 @@ class CodeButtons(QObject):
         for _, button, panel in self._placed:
             highest, lowest = panel.top() + _EDGE, panel.bottom() - _EDGE - button.height()
             y = max(highest, min(top + _EDGE, lowest))
-            button.move(round(panel.right()) - _EDGE - button.width() - 2, round(y))
+            place = QPoint(round(panel.right()) - _EDGE - button.width() - 2, round(y))
+            if button.pos() != place:
+                button.move(place)
 
     def _place(self, codes: list[Written], first: int) -> None:
         buttons = {id(written): button for written, button, _ in self._placed[first:]}

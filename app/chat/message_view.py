@@ -6,18 +6,20 @@ import math
 import time
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QRectF, Qt, QTimer
+from PySide6.QtCore import QMimeData, QRectF, Qt, QTimer
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QPushButton, QScrollArea, QSizePolicy, QWidget
 
 from app.chat.code_buttons import CodeButtons
 from app.render.decoration import Decoration
 from app.render.document import DocumentWriter
+from app.render.export import to_html, to_text
 from app.render.geometry import Geometry
 from app.render.intake import clean
 from app.render.markdown_stream import StreamingMarkdown
 from app.render.parser import whole
 from app.render.plain import write_plain
+from app.render.selection import selected_leaves
 from app.widgets.fitted_text import FittedText
 from app.widgets.throttle import Throttle
 
@@ -106,6 +108,14 @@ class AnswerView(FittedText):
         """Return the height of the text with what is painted below it."""
         return self._geometry.height()
 
+    def createMimeDataFromSelection(self) -> QMimeData:
+        """Return what is selected as text with its list signs, and as HTML without our colours."""
+        leaves = selected_leaves(self._writer.written, self.textCursor())
+        data = QMimeData()
+        data.setText(to_text(leaves))
+        data.setHtml(to_html(leaves))
+        return data
+
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint panels, bars and markers behind the text."""
         painter = QPainter(self.viewport())
@@ -113,9 +123,9 @@ class AnswerView(FittedText):
         painter.end()
         super().paintEvent(event)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
+    def laid_out(self) -> None:
         """Put the buttons where the code is now."""
-        super().resizeEvent(event)
+        super().laid_out()
         self._buttons.place()
 
     def showEvent(self, event: QShowEvent) -> None:

@@ -55,7 +55,7 @@ class Decoration:
                 case Rule():
                     self._paint_rule(painter, written, leaf)
                 case Table():
-                    self._paint_table(painter, written, leaf)
+                    self._paint_table(painter, written, leaf, clip)
                 case Paragraph() | Heading():
                     block = self._geometry.first_block(written)
                     self._paint_pills(painter, block, leaf.runs, size=self._size(leaf))
@@ -84,21 +84,20 @@ class Decoration:
         line = QRectF(left, top, self._geometry.width() - left, 1)
         painter.fillRect(line, QColor(self._writer.formats.style.rule))
 
-    def _paint_table(self, painter: QPainter, written: Written, leaf: Table) -> None:
-        color = QColor(self._writer.formats.style.rule)
-        left = indent(leaf.place)
-        width = self._geometry.table_right(written) - left
-        for y in self._geometry.rows(written)[1:-1]:
-            painter.fillRect(QRectF(left, y, width, 1), color)
+    def _paint_table(self, painter: QPainter, written: Written, leaf: Table, clip: QRectF) -> None:
         table = written.table
         if table is None:
             return
-        size = self._writer.formats.style.text_size
-        for row, cells in enumerate(leaf.rows):
-            for column, runs in enumerate(cells):
+        style = self._writer.formats.style
+        left = indent(leaf.place)
+        width = self._geometry.table_right(written) - left
+        for row, y in self._geometry.rows_in_view(written, clip.top(), clip.bottom()):
+            if row:
+                painter.fillRect(QRectF(left, y, width, 1), QColor(style.rule))
+            for column, runs in enumerate(leaf.rows[row]):
                 if any(Mark.CODE in run.marks for run in runs):
                     block = table.cellAt(row, column).firstCursorPosition().block()
-                    self._paint_pills(painter, block, runs, size=size)
+                    self._paint_pills(painter, block, runs, size=style.text_size)
 
     def _paint_quotes(self, painter: QPainter, written: Written, place: Place) -> None:
         if not any(each.kind is Kind.QUOTE for each in place):

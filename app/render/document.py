@@ -139,9 +139,12 @@ class DocumentWriter:
         """Remove all leaves but the first `count`."""
         if count >= len(self.written):
             return
+        end = max(0, self.written[count].start - 1)
+        kept = self._document.findBlock(end).blockFormat() if count else QTextBlockFormat()
         cursor = self._end()
-        cursor.setPosition(max(0, self.written[count].start - 1), QTextCursor.MoveMode.KeepAnchor)
+        cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
         cursor.removeSelectedText()
+        cursor.setBlockFormat(kept)  # an empty text block takes on the format of what was removed behind it
         removed = self.written[count:]
         del self.written[count:]
         self._recoloring = [each for each in self._recoloring if each[0] not in removed]

@@ -12,7 +12,7 @@ from app.render.formats import CELL_PADDING_Y, CODE_BOTTOM, CODE_HEADER, indent
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from PySide6.QtGui import QTextBlock, QTextDocument
+    from PySide6.QtGui import QTextBlock, QTextDocument, QTextTable
 
     from app.render.document import DocumentWriter, Written
 
@@ -80,7 +80,7 @@ class Geometry:
     def bottom(self, written: Written) -> float:
         """Return where a leaf ends, with what is painted below its last line."""
         if written.table is not None:
-            return self.rows(written)[-1]
+            return self._table_bottom(written.table)
         below = CODE_BOTTOM if written.code is not None else 0
         return self.rect(self.last_block(written)).bottom() + below
 
@@ -90,19 +90,27 @@ class Geometry:
         top = self.top(written)
         return QRectF(left, top, self.width() - left, self.bottom(written) - top)
 
-    def rows(self, written: Written) -> list[float]:
-        """Return the top of each row of a table, and its bottom."""
-        table = written.table
-        if table is None:
-            return []
-        tops = []
-        for row in range(table.rows()):
-            block = table.cellAt(row, 0).firstCursorPosition().block()
-            tops.append(self.rect(block).top() - CELL_PADDING_Y)
-        last = table.rows() - 1
-        cells = (table.cellAt(last, column) for column in range(table.columns()))
+    def rows_in_view(self, written: Written, top: float, bottom: float) -> Iterator[tuple[int, float]]:
+        """Yield the rows of a table that reach between two heights, each with its top."""
+        if written.table is None:
+            return
+        first = bisect_right(range(written.table.rows()), top, key=lambda row: self._row_top(written, row))
+        for row in range(max(0, first - 1), written.table.rows()):
+            y = self._row_top(written, row)
+            if y > bottom:
+                return
+            yield row, y
+
+    def _row_top(self, written: Written, row: int) -> float:
+        if written.table is None:
+            return 0
+        block = written.table.cellAt(row, 0).firstCursorPosition().block()
+        return self.rect(block).top() - CELL_PADDING_Y
+
+    def _table_bottom(self, table: QTextTable) -> float:
+        cells = (table.cellAt(table.rows() - 1, column) for column in range(table.columns()))
         bottoms = [self.rect(cell.lastCursorPosition().block()).bottom() for cell in cells]
-        return [*tops, max(bottoms) + CELL_PADDING_Y]
+        return max(bottoms) + CELL_PADDING_Y
 
     def table_right(self, written: Written) -> float:
         """Return the right edge of a table."""

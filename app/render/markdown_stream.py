@@ -22,9 +22,9 @@ from app.render.preview import visible
 if TYPE_CHECKING:
     from app.render.blocks import Leaf
 
-# From here on the tail is parsed again only when it has grown by a sixteenth: the cost per character is bounded.
-_LONG_TAIL = 16_384
-_GROWTH = 16
+# From here on the tail is parsed again only when it has grown by a part: the cost per character is bounded.
+_LONG_TAIL = 4096
+_GROWTH = 32
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,10 +41,9 @@ def write_plain(document: QTextDocument, text: str, style: RenderStyle) -> None:
     cursor.endEditBlock()
 
 
-def selected_text(cursor: QTextCursor) -> str:
-    """Return the selected text with its line breaks."""
-    start, end = cursor.selectionStart(), cursor.selectionEnd()
-    block = cursor.document().findBlock(start)
+def text_between(document: QTextDocument, start: int, end: int) -> str:
+    """Return the text between two positions, with its line breaks."""
+    block = document.findBlock(start)
     pieces: list[str] = []
     while block.isValid() and block.position() <= end:
         if pieces and not block.blockFormat().hasProperty(CONTINUES):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtCore import QMimeData, Qt, QUrl, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QKeySequence, QPalette, QResizeEvent, QWheelEvent
-from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser
+from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QSizePolicy, QTextBrowser
 
 from app.render.links import is_allowed
+from app.render.plain import text_between
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
@@ -58,8 +59,9 @@ class FittedText(QTextBrowser):
     def fit(self) -> None:
         """Take the height that the text needs."""
         height = max(1, math.ceil(self.content_height()))
-        if height != self.height() or self.minimumHeight() != height:
+        if height != self.minimumHeight():
             self.setFixedHeight(height)
+            self.verticalScrollBar().setRange(0, 0)
             self.height_changed.emit(height)
 
     def content_height(self) -> float:
@@ -77,6 +79,13 @@ class FittedText(QTextBrowser):
 
     def loadResource(self, _kind: int, _name: QUrl | str) -> None:
         """Load nothing, whatever the text asks for."""
+
+    def createMimeDataFromSelection(self) -> QMimeData:
+        """Return the selected text, every line break in its place."""
+        cursor = self.textCursor()
+        data = QMimeData()
+        data.setText(text_between(self.document(), cursor.selectionStart(), cursor.selectionEnd()))
+        return data
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Take the keys that copy, select and open links; scrolling belongs to the area around."""
@@ -97,8 +106,18 @@ class FittedText(QTextBrowser):
         event.ignore()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fit the height to the new line breaks."""
-        super().resizeEvent(event)
+        """Break the lines anew when the width changed.
+
+        QTextEdit would lay everything out again with every change of the height, which is with every line.
+        """
+        QAbstractScrollArea.resizeEvent(self, event)
+        width = self.viewport().width()
+        if width != self.document().textWidth():
+            self.document().setTextWidth(width)
+            self.laid_out()
+
+    def laid_out(self) -> None:
+        """Do what other line breaks ask for."""
         self.fit()
 
     def _activate(self, url: QUrl) -> None:
