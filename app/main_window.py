@@ -68,7 +68,7 @@ class MainWindow(QMainWindow):
         row.addWidget(self.pane, 1)
         self.setCentralWidget(body)
         self.menus = Menus(self.menuBar())
-        self.toast = UndoToast(self.pane)
+        self.toast = UndoToast(self.pane.pages)
         self.pane.header.set_menus(self.menus.chat, self.menus.model)
         self._connect()
         self._show_sidebar(shown=settings.value.sidebar)

@@ -29,6 +29,7 @@ class ChatPane(QWidget):
         header: The line above.
         empty: Shown in place of the transcript while the chat has no messages.
         transcript: The messages.
+        pages: Holds the two.
         composer: Where the next one is typed.
     """
 
@@ -43,15 +44,15 @@ class ChatPane(QWidget):
         self.empty = EmptyState(theme)
         self.transcript = Transcript(theme, session.action_for)
         self.composer = Composer(theme)
-        self._pages = QStackedWidget(self)
-        self._pages.setObjectName("pages")
-        self._pages.addWidget(self.empty)
-        self._pages.addWidget(self.transcript)
+        self.pages = QStackedWidget(self)
+        self.pages.setObjectName("pages")
+        self.pages.addWidget(self.empty)
+        self.pages.addWidget(self.transcript)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(self.header)
-        layout.addWidget(self._pages, 1)
+        layout.addWidget(self.pages, 1)
         layout.addLayout(self._composer_row())
         self._connect()
         self._show(session.shown)
@@ -86,7 +87,7 @@ class ChatPane(QWidget):
 
     def _show(self, conversation: Conversation) -> None:
         # First of all: a page that is hidden cannot be laid out.
-        self._pages.setCurrentWidget(self.transcript if conversation.messages else self.empty)
+        self.pages.setCurrentWidget(self.transcript if conversation.messages else self.empty)
         if conversation.chat.id != self._chat_id:
             self._drafts[self._chat_id] = self.composer.text()
             self._chat_id = conversation.chat.id
@@ -98,7 +99,7 @@ class ChatPane(QWidget):
 
     def _add(self, message: Message) -> None:
         if message.chat_id == self._chat_id:
-            self._pages.setCurrentWidget(self.transcript)
+            self.pages.setCurrentWidget(self.transcript)
             self.transcript.add(message)
 
     def _send(self, text: str) -> None:

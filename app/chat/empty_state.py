@@ -45,7 +45,10 @@ class EmptyState(QWidget):
         self.action.setProperty("primary", True)
         self.action.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.action.clicked.connect(self.action_pressed)
-        column = QVBoxLayout()
+        body = QWidget(self)
+        body.setMaximumWidth(_WIDTH)
+        column = QVBoxLayout(body)
+        column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(SPACE_S)
         column.addStretch(5)
         column.addWidget(self._name)
@@ -58,7 +61,7 @@ class EmptyState(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(_SIDE, SPACE_L, _SIDE, SPACE_L)
         row.addStretch(1)
-        row.addLayout(column, 1000)
+        row.addWidget(body, 1000)
         row.addStretch(1)
         self.set_content("", "")
 
@@ -76,13 +79,11 @@ class EmptyState(QWidget):
         label.setTextFormat(Qt.TextFormat.PlainText)
         label.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         label.setWordWrap(True)
-        label.setMaximumWidth(_WIDTH)
         return label
 
     def _sample(self, text: str) -> QPushButton:
         button = QPushButton(text, self)
         button.setObjectName("sample")
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        button.setMaximumWidth(_WIDTH)
         button.clicked.connect(lambda: self.sample_chosen.emit(text))
         return button

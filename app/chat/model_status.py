@@ -58,7 +58,7 @@ class ModelPresenter(QObject):
 
     def show_missing(self, size_mb: int) -> None:
         """Say that the starter model has not been fetched."""
-        sentence = f"This model is not on this computer yet: a download of {size_mb} MB, once."
+        sentence = f"Not on this computer yet: a download of {size_mb} MB, once."
         self._show("No model", sentence, action="Get the model")
 
     def show_setup(self, fraction: float, phase: str) -> None:

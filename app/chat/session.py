@@ -19,13 +19,16 @@ from app.chat.conversation import (
     new_id,
     title_from,
 )
-from app.chat.turn import Outcome, Turn
+from app.chat.turn import Outcome, Turn, missing_answer
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 
 if TYPE_CHECKING:
     from app.chat.answer_line import AnswerLine
     from app.services.store import Store
     from mtplx_engine.stats import DecodeStats
+
+# Asking the same again gives the same error.
+_HOPELESS = (ErrorKind.BAD_REQUEST, ErrorKind.CONTEXT_OVERFLOW)
 
 
 class ChatSession(QObject):
@@ -65,7 +68,7 @@ class ChatSession(QObject):
         self._background: dict[str, Conversation] = {}  # chats that are not shown, with an answer to come
         self._generations = count(1)
         self._saved: set[str] = set()
-        self._engine_faults: set[str] = set()
+        self._faults: dict[str, ErrorKind] = {}  # of answers that failed since the start
         store.chat_loaded.connect(self._chat_loaded)
         store.committed.connect(self._committed)
         store.failed.connect(self._not_saved)
@@ -163,9 +166,10 @@ class ChatSession(QObject):
 
     def action_for(self, message: Message) -> str:
         """Return the name of the one thing to do about a message, "" when there is nothing to do."""
-        if message.id in self._engine_faults:
+        fault = self._faults.get(message.id)
+        if fault is ErrorKind.ENGINE_LOST:
             return "Restart"
-        failed = message.status is MessageStatus.ERROR
+        failed = message.status is MessageStatus.ERROR and fault not in _HOPELESS
         cut_off = message.status is MessageStatus.INTERRUPTED and not message.text
         return "Try again" if failed or cut_off else ""
 
@@ -203,25 +207,13 @@ class ChatSession(QObject):
         if conversation.chat.id == self._wanted:
             self._wanted = ""
             self._saved.update(message.id for message in conversation.messages)
-            self._show(self._with_answer(conversation))
+            missing = missing_answer(conversation)
+            if missing is not None:
+                self._store.add_message(missing)
+                conversation = conversation.with_message(missing)
+            self._show(conversation)
         if damage:
             self.notice.emit(damage)
-
-    def _with_answer(self, conversation: Conversation) -> Conversation:
-        """Give a question that was saved in the last moment before a crash the answer that can be asked for."""
-        path = conversation.path()
-        if not path or path[-1].role is not Role.USER:
-            return conversation
-        answer = dataclasses.replace(
-            path[-1],
-            id=new_id(),
-            parent_id=path[-1].id,
-            role=Role.ASSISTANT,
-            text="",
-            status=MessageStatus.INTERRUPTED,
-        )
-        self._store.add_message(answer)
-        return conversation.with_message(answer)
 
     def _committed(self, message_id: str) -> None:
         self._saved.add(message_id)
@@ -254,11 +246,10 @@ class ChatSession(QObject):
         self.waiting.emit(turn.answer.id, words)
 
     def _ended(self, turn: Turn, outcome: Outcome) -> None:
-        error = outcome.error
-        if error is not None and (error.kind is ErrorKind.ENGINE_LOST or self._line.down):
-            self._engine_faults.add(turn.answer.id)
-        else:
-            self._engine_faults.discard(turn.answer.id)
+        self._faults.pop(turn.answer.id, None)
+        if outcome.error is not None:
+            # Whatever it was: with the engine down, starting it is what helps.
+            self._faults[turn.answer.id] = ErrorKind.ENGINE_LOST if self._line.down else outcome.error.kind
         self._keep(turn, outcome)
         self._tell_activity()
 

@@ -6,10 +6,10 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from app.chat.conversation import Conversation, Message, MessageStatus, Role, new_id
 from app.chat.meters import LiveMeter
 
 if TYPE_CHECKING:
-    from app.chat.conversation import Message, MessageStatus
     from mtplx_engine.config import ChatMessage
     from mtplx_engine.errors import ErrorInfo
     from mtplx_engine.protocol import PrefillProgress, Tokens
@@ -75,3 +75,18 @@ class Turn:
     def snapshot(self) -> Message:
         """Return the answer with its text so far."""
         return dataclasses.replace(self.answer, text=self.text)
+
+
+def missing_answer(conversation: Conversation) -> Message | None:
+    """Return the answer that a chat lacks whose last question was saved in the moment before a crash."""
+    path = conversation.path()
+    if not path or path[-1].role is not Role.USER:
+        return None
+    return dataclasses.replace(
+        path[-1],
+        id=new_id(),
+        parent_id=path[-1].id,
+        role=Role.ASSISTANT,
+        text="",
+        status=MessageStatus.INTERRUPTED,
+    )

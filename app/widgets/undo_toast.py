@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
 
-from app.theme import SPACE_L, SPACE_S, SPACE_XL
+from app.theme import SPACE_L, SPACE_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _SHOWN_MS, _SHOWN_MS_PER_CHARACTER = 8000, 80
 _MAX_WIDTH = 420
+_ABOVE_EDGE = 52  # leaves the pill below it in reach
 
 
 class UndoToast(QFrame):
@@ -63,9 +64,8 @@ class UndoToast(QFrame):
         around = self.sizeHint().width() - self._label.sizeHint().width()
         width = min(one_line + around, _MAX_WIDTH, self._area.width() - 2 * SPACE_L)
         height = self.heightForWidth(width)
-        self.setGeometry(
-            (self._area.width() - width) // 2, self._area.height() - height - SPACE_XL, width, height
-        )
+        top = self._area.height() - height - _ABOVE_EDGE
+        self.setGeometry((self._area.width() - width) // 2, top, width, height)
 
     def _run(self) -> None:
         self._timer.stop()

@@ -405,6 +405,13 @@ def test_failed_answer_can_be_tried_again_and_is_left_out_of_the_prompt(ready):
     assert ready.link.asked[-1].messages == (ChatMessage("user", "Why tides?\n\nAnd now?"),)
 
 
+def test_question_that_is_too_long_is_not_offered_again(ready):
+    ready.session.send("A whole book")
+    ready.link.fail("9,000 tokens, the model takes 8,192. Shorten it.", ErrorKind.CONTEXT_OVERFLOW)
+    assert ready.answer.error == "9,000 tokens, the model takes 8,192. Shorten it."
+    assert ready.session.action_for(ready.answer) == ""
+
+
 def test_question_that_cannot_be_saved_never_reaches_the_engine(ready):
     ready.store.hold = True
     ready.session.send("Why tides?")
