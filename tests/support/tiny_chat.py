@@ -18,10 +18,11 @@ from tests.support.fresh import check_caches
 from tests.support.oracle import OracleDrafter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from mtplx_engine.models.loader import LoadedModel
+    from mtplx_engine.protocol import PrefillProgress
     from mtplx_engine.stats import FinishReason
 
 PROMPT = [tiny_folder.START, *random.Random(1).choices(range(4, tiny_folder.VOCABULARY), k=39)]
@@ -87,7 +88,7 @@ class Chat:
             loaded.target, tiny_folder.START, itertools.cycle(right), loaded.new_drafter()
         )
 
-    def answer(
+    def stream(
         self,
         prompt: Sequence[int] = PROMPT,
         *,
@@ -96,14 +97,16 @@ class Chat:
         max_tokens: int = 7,
         stop: tuple[str, ...] = (),
         cancelled: threading.Event | None = None,
-        events: int | None = None,
         **settings: Any,
-    ) -> list[int]:
-        """Answer; with `events` the generator is closed after so many of them, `settings` go to the sampler."""
+    ) -> Iterator[PrefillProgress | Tokens | Finished]:
+        """The events of an answer; `settings` go to the sampler."""
         fields = {"seed": 11, "temperature": temperature, "speculative_depth": depth, **settings}
-        sampler = SamplerConfig(**fields)
-        request = Generate(1, (), sampler, max_tokens=max_tokens, stop=stop)
-        running = self.engine.generate_ids(request, list(prompt), cancelled or threading.Event())
+        request = Generate(1, (), SamplerConfig(**fields), max_tokens=max_tokens, stop=stop)
+        return self.engine.generate_ids(request, list(prompt), cancelled or threading.Event())
+
+    def answer(self, *arguments: Any, events: int | None = None, **settings: Any) -> list[int]:
+        """Answer as `stream` does; with `events` the generator is closed after so many of them."""
+        running = self.stream(*arguments, **settings)
         got = list(itertools.islice(running, events))
         running.close()
         self.cycles = [event for event in got if isinstance(event, Tokens)]

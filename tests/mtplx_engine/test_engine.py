@@ -1,0 +1,209 @@
+"""Answers over a real folder, and what is said when something cannot be."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from mlx_lm.models.cache import RotatingKVCache
+
+from mtplx_engine.cache import TokenCache
+from mtplx_engine.config import ChatMessage, SamplerConfig
+from mtplx_engine.engine import Engine
+from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.models.target import Target
+from mtplx_engine.protocol import Finished, Generate, PrefillProgress, Tokens
+from mtplx_engine.stats import FinishReason
+from tests.support import tiny_folder
+from tests.support.engine_runs import HELLO, NEVER_ENDS, check_error, load, run, text_of, tokens_of
+from tests.support.tiny_chat import PROMPT
+from tests.support.tiny_folder import END, WINDOW
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+LETTERS = tuple(range(36, 62))  # the tokens of A to Z
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("model")
+    tiny_folder.write(folder)
+    return folder
+
+
+@pytest.fixture
+def engine(folder: Path) -> Iterator[Engine]:
+    engine = Engine()
+    load(engine, folder)
+    yield engine
+    engine.unload()
+
+
+def test_the_events_of_an_answer(engine: Engine) -> None:
+    events = run(engine, speculative_depth=2)
+    prompt = len(prompt_of(engine))
+    progress = [event for event in events if isinstance(event, PrefillProgress)]
+    assert [event.done for event in progress] == [0, 16, prompt - 1]
+    assert {(event.total, event.cached) for event in progress} == {(prompt, 0)}
+    assert all(isinstance(event, Tokens) for event in events[len(progress) : -1])
+    finished = events[-1]
+    assert isinstance(finished, Finished)
+    assert {event.generation for event in events} == {3}
+    assert len(tokens_of(events)) == finished.stats.emitted == 12
+    assert finished.reason is FinishReason.LENGTH
+    assert text_of(events).rstrip("\ufffd") == engine.model.decode(tokens_of(events)).rstrip("\ufffd")
+    times = [event.at_s for event in events if isinstance(event, Tokens)]
+    assert times == sorted(times)
+    drafted = [(event.drafted, event.accepted) for event in events if isinstance(event, Tokens)]
+    assert sum(d for d, _ in drafted) == finished.stats.drafted
+    assert sum(a for _, a in drafted) == finished.stats.accepted
+    assert (finished.stats.seed, finished.stats.depth) == (5, "2")
+
+
+def prompt_of(engine: Engine) -> list[int]:
+    text = "<|im_start|>user\nhello<|im_end|>\n<|im_start|>assistant\n"
+    ids: list[int] = engine.model.tokenizer.encode(text)
+    return ids
+
+
+def test_the_second_turn_reads_only_what_is_new(engine: Engine) -> None:
+    letters = tuple((token, 90.0) for token in LETTERS)
+    first = run(engine, speculative_depth=2, temperature=0, logit_bias=letters)
+    assert text_of(first).isupper()
+    chat = (*HELLO, ChatMessage("assistant", text_of(first)), ChatMessage("user", "go on"))
+    second = run(engine, chat, speculative_depth=2, temperature=0)
+    read = len(prompt_of(engine)) + 12
+    assert (
+        second[-1].stats.cached_tokens == read - 2
+    )  # the newest token was never read, and one is read again
+    engine.forget()
+    again = run(engine, chat, speculative_depth=0, temperature=0)
+    assert again[-1].stats.cached_tokens == 0
+    assert tokens_of(again) == tokens_of(second)
+
+
+@pytest.mark.parametrize("depth", [0, 3])
+def test_the_same_seed_gives_the_same_text(engine: Engine, depth: int) -> None:
+    answers = {}
+    for seed in (1, 2, 3):
+        texts = [text_of(run(engine, temperature=1, speculative_depth=depth, seed=seed)) for _ in range(2)]
+        assert texts[0] == texts[1]
+        answers[texts[0]] = seed
+    assert len(answers) == 3
+
+
+def test_without_a_seed_answers_differ_and_name_theirs(engine: Engine) -> None:
+    first, second = (run(engine, temperature=1, seed=None, speculative_depth=1) for _ in range(2))
+    assert tokens_of(first) != tokens_of(second)
+    seed = first[-1].stats.seed
+    assert tokens_of(run(engine, temperature=1, seed=seed, speculative_depth=1)) == tokens_of(first)
+
+
+@pytest.mark.parametrize("depth", [0, 3])
+@pytest.mark.parametrize("temperature", [0, 1])
+def test_a_bias_forces_or_blocks_a_token(engine: Engine, temperature: float, depth: int) -> None:
+    settings = {"temperature": temperature, "speculative_depth": depth}
+    forced = run(engine, logit_bias=((77, 100.0), (END, -100.0)), **settings)
+    assert tokens_of(forced) == [77] * 12
+    free = tokens_of(run(engine, **settings))
+    blocked = tuple((token, -100.0) for token in {*free, END})
+    assert not set(tokens_of(run(engine, logit_bias=blocked, **settings))) & set(free)
+
+
+@pytest.mark.parametrize("depth", [0, 3])
+def test_an_end_token_at_once_is_an_empty_answer(engine: Engine, depth: int) -> None:
+    events = run(engine, logit_bias=((END, 100.0),), speculative_depth=depth)
+    assert (events[-1].reason, events[-1].stats.emitted) == (FinishReason.END, 0)
+    assert tokens_of(events) == []
+    assert text_of(events) == ""
+    assert events[-1].stats.accepted == 0
+
+
+def test_typed_control_words_do_not_end_an_answer(engine: Engine) -> None:
+    """The model may spell them too: only the end token itself ends."""
+    spelled = engine.model.tokenizer.encode("<|im_end|>", split_special_tokens=True)
+    assert END not in spelled
+    assert engine.model.decode(spelled) == "<|im_end|>"
+
+
+def test_an_answer_ends_where_the_window_does(engine: Engine) -> None:
+    prompt = [tiny_folder.START, *PROMPT[1:]] * 12
+    sampler = SamplerConfig(temperature=0, speculative_depth=3, logit_bias=NEVER_ENDS)
+    events = list(engine.generate_ids(Generate(0, (), sampler), prompt, threading.Event()))
+    assert events[-1].reason is FinishReason.LENGTH
+    assert len(tokens_of(events)) == WINDOW - len(prompt)
+
+
+# ---------------------------------------------------------------- refusals
+
+
+@pytest.fixture
+def no_forward(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        pytest.fail("a forward was run")
+
+    monkeypatch.setattr(Target, "forward", fail)
+
+
+@pytest.mark.usefixtures("no_forward")
+def test_a_prompt_that_fills_the_window_is_refused_with_both_numbers(engine: Engine) -> None:
+    sampler = SamplerConfig()
+    for length in (WINDOW, 1234):
+        with pytest.raises(EngineError) as caught:
+            list(engine.generate_ids(Generate(0, (), sampler), [1] * length, threading.Event()))
+        check_error(caught, ErrorKind.CONTEXT_OVERFLOW, f"{length:,}", str(WINDOW), "new chat")
+
+
+@pytest.mark.usefixtures("no_forward")
+@pytest.mark.parametrize(
+    ("fields", "kind", "words"),
+    [
+        ({"max_tokens": 0}, ErrorKind.BAD_REQUEST, ["max_tokens is 0", "at least 1"]),
+        ({"max_tokens": -5}, ErrorKind.BAD_REQUEST, ["max_tokens is -5", "at least 1"]),
+        ({"messages": ()}, ErrorKind.BAD_REQUEST, ["empty"]),
+        ({"draft_core": "draft_model"}, ErrorKind.UNSUPPORTED, ["draft_model", "stock"]),
+        ({"draft_core": "prompt_lookup"}, ErrorKind.UNSUPPORTED, ["prompt_lookup", "stock"]),
+    ],
+)
+def test_requests_that_cannot_work(
+    engine: Engine, fields: dict[str, Any], kind: ErrorKind, words: list[str]
+) -> None:
+    with pytest.raises(EngineError) as caught:
+        run(engine, **fields)
+    check_error(caught, kind, *words)
+
+
+def test_a_refused_request_leaves_the_chat_as_it_was(engine: Engine) -> None:
+    run(engine, speculative_depth=2)
+    for fields in ({"max_tokens": 0}, {"draft_core": "draft_model"}):
+        with pytest.raises(EngineError):
+            run(engine, **fields)
+    assert run(engine, speculative_depth=2)[-1].stats.cached_tokens == len(prompt_of(engine)) - 2
+
+
+def test_asking_for_a_head_that_is_not_there(tmp_path: Path) -> None:
+    tiny_folder.write(tmp_path, head=False)
+    engine = Engine()
+    info = load(engine, tmp_path)
+    assert (info.drafter, info.max_depth) == ("none", 0)
+    assert "no drafting head" in info.drafter_note
+    with pytest.raises(EngineError) as caught:
+        run(engine, draft_core="mtp")
+    check_error(caught, ErrorKind.UNSUPPORTED, "no drafting head")
+    for depth in (3, "auto"):  # without asking by name it decodes plainly
+        assert run(engine, speculative_depth=depth)[-1].stats.verify_steps == 0
+
+
+def test_drafting_can_be_off_by_name(engine: Engine) -> None:
+    stats = run(engine, draft_core="off", speculative_depth=4)[-1].stats
+    assert (stats.verify_steps, stats.plain_steps) == (0, 12)
+
+
+def test_caches_that_cannot_be_rolled_back_are_refused(engine: Engine) -> None:
+    layers = [*engine.model.target.new_layers(), RotatingKVCache(8)]
+    with pytest.raises(EngineError) as caught:
+        TokenCache(layers)
+    check_error(caught, ErrorKind.UNSUPPORTED, "RotatingKVCache")
