@@ -8,10 +8,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.chat.composer import Composer
+from app.chat.conversation import MessageStatus
 from app.chat.empty_state import EmptyState
 from app.chat.header import Header
 from app.chat.transcript import Transcript
 from app.theme import COLUMN_WIDTH, SCROLL_BAR_WIDTH, SPACE_L, SPACE_M, SPACE_XL
+from app.widgets.announce import announce
 
 if TYPE_CHECKING:
     from app.chat.conversation import Conversation, Message
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 # The composer stands under the column of messages, which leaves room for the scroll bar.
 _SIDE = SPACE_XL + SCROLL_BAR_WIDTH
+
+_SPOKEN = {MessageStatus.STOPPED: "The answer was stopped."}
 
 
 class ChatPane(QWidget):
@@ -76,6 +80,7 @@ class ChatPane(QWidget):
         session.added.connect(self._add)
         session.streamed.connect(transcript.append_text)
         session.changed.connect(transcript.change)
+        session.changed.connect(self._announce)
         session.waiting.connect(transcript.set_waiting)
         session.reading.connect(composer.set_reading)
         session.activity.connect(self._show_activity)
@@ -101,6 +106,11 @@ class ChatPane(QWidget):
         if message.chat_id == self._chat_id:
             self.pages.setCurrentWidget(self.transcript)
             self.transcript.add(message)
+
+    def _announce(self, answer: Message) -> None:
+        """Tell people who do not see it that an answer is over; its tokens are not read out one by one."""
+        if answer.chat_id == self._chat_id and answer.status is not MessageStatus.STREAMING:
+            announce(self.transcript, answer.error or _SPOKEN.get(answer.status, "The answer is complete."))
 
     def _send(self, text: str) -> None:
         if self._session.send(text):

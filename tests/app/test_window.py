@@ -66,6 +66,19 @@ def test_tab_goes_round_and_comes_back_to_the_message(start):
     assert driver.window.sidebar.new_button in seen
 
 
+def test_end_of_an_answer_is_announced(start, monkeypatch):
+    spoken = []
+    monkeypatch.setattr("app.chat.chat_pane.announce", lambda _, sentence: spoken.append(sentence))
+    driver = start(Script(cycle_s=0.02))
+    driver.ask("Why?")
+    driver.until_idle()
+    assert set(spoken) == {"The answer is complete."}
+    spoken.clear()
+    driver.ask("Again?")
+    driver.program.session.stop()
+    assert set(spoken) == {"The answer was stopped."}
+
+
 def test_text_that_is_not_ours_is_never_taken_as_html(start):
     driver = start(Script(answer_error="<b>Bold</b> claim"))
     driver.ask("<img src=x>")
