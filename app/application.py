@@ -112,8 +112,7 @@ class Application(QObject):
         menus.drafting_action(self.line.drafting).setChecked(True)
 
     def _chats_opened(self, chats: tuple[ChatSummary, ...], notice: str) -> None:
-        for chat in chats:
-            self.chats.put(chat)
+        self.chats.put(*chats)
         last = self.settings.value.last_chat
         # Unless the person was faster than the disk.
         if self.chats.chat(last) is not None and not self.session.shown.messages:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import html
 from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, Qt
-
-from app.widgets.elided_label import plain_tooltip
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -52,14 +51,9 @@ class ChatList(QAbstractListModel):
         self._busy: frozenset[str] = frozenset()
         self._rows: list[_Row] = []
 
-    def set_chats(self, chats: Iterable[ChatSummary]) -> None:
-        """Show these chats and no others."""
-        self._chats = {chat.id: chat for chat in chats}
-        self.refresh()
-
-    def put(self, chat: ChatSummary) -> None:
-        """Add a chat, or show its new title and time."""
-        self._chats[chat.id] = chat
+    def put(self, *chats: ChatSummary) -> None:
+        """Add chats, or show their new titles and times."""
+        self._chats.update((chat.id, chat) for chat in chats)
         self.refresh()
 
     def remove(self, chat_id: str) -> None:
@@ -76,10 +70,6 @@ class ChatList(QAbstractListModel):
     def chat(self, chat_id: str) -> ChatSummary | None:
         """Return the chat with that id, when it is on the list."""
         return self._chats.get(chat_id)
-
-    def newest(self) -> str | None:
-        """Return the id of the chat that was written in last."""
-        return next((row.chat_id for row in self._rows if row.chat_id), None)
 
     def index_of(self, chat_id: str) -> QModelIndex:
         """Return the place of a chat, invalid when it is not on the list."""
@@ -117,7 +107,8 @@ class ChatList(QAbstractListModel):
             return f"{row.text}, answering" if busy else row.text
         values: dict[int, Any] = {
             Qt.ItemDataRole.DisplayRole: row.text,
-            Qt.ItemDataRole.ToolTipRole: plain_tooltip(row.text) if row.chat_id else None,
+            # Escaped: a tooltip takes whatever looks like HTML as HTML.
+            Qt.ItemDataRole.ToolTipRole: f"<qt>{html.escape(row.text)}</qt>" if row.chat_id else None,
             ChatRole.CHAT_ID: row.chat_id,
             ChatRole.BUSY: busy,
         }

@@ -170,11 +170,13 @@ class AnswerRow(QWidget):
             self.card = ErrorCard(self._theme, sentence, action, self)
             self.card.pressed.connect(lambda: self.action_pressed.emit(self.message.id))
             self._layout.insertWidget(self._layout.count() - 1, self.card)
+            self.card.show()
 
     def _make_view(self) -> AnswerView:
         self.view = AnswerView(self._theme.render_style(), self)
         self.view.link_activated.connect(self.link_activated)
         self._layout.insertWidget(1, self.view)
+        self.view.show()
         return self.view
 
     def _restyle(self) -> None:

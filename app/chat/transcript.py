@@ -97,7 +97,7 @@ class Transcript(QScrollArea):
 
     def add(self, message: Message) -> None:
         """Add a message at the end, and go there: the person has just sent it."""
-        self._insert(len(self._rows), message)
+        self._insert(len(self._rows), message).show()
         self._refresh_actions()
         self.to_latest()
 

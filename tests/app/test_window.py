@@ -12,7 +12,6 @@ from PySide6.QtWidgets import QApplication, QLabel, QMenu, QWidget
 from app.palette import DARK, LIGHT
 from app.services.engine_link import EngineState
 from app.services.starter_setup import StarterSetup
-from app.widgets.elided_label import ElidedLabel
 from app.widgets.fault_sheet import FaultSheet
 from app.widgets.link_sheet import LinkSheet
 from app.widgets.undo_toast import UndoToast
@@ -300,15 +299,6 @@ def test_nothing_is_cut_off_in_the_smallest_window(start):
 
 
 # ---------------------------------------------------------------- small parts
-
-
-def test_elided_label_shows_what_fits(qtbot):
-    label = ElidedLabel("A title that is much too long for this")
-    qtbot.addWidget(label)
-    label.resize(80, 20)
-    assert label.shown_text().endswith("…")
-    label.resize(800, 20)
-    assert label.shown_text() == label.text()
 
 
 def test_toast_undoes_once_and_goes_away_by_itself(qtbot, theme, monkeypatch):
