@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import ctypes
 import os
 import sys
 from pathlib import Path
 
 from mtplx_engine import paths
-
-_SCREENS = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
 
 
 def main() -> int:
@@ -28,7 +27,24 @@ def main() -> int:
 
 def _has_screen() -> bool:
     # Qt ends the process when it finds no display, before any handler of ours could say why.
-    return not sys.platform.startswith("linux") or any(os.environ.get(name) for name in _SCREENS)
+    if not sys.platform.startswith("linux"):
+        return True
+    if os.environ.get("QT_QPA_PLATFORM") or os.environ.get("WAYLAND_DISPLAY"):
+        return True
+    return bool(os.environ.get("DISPLAY")) and _x_server_answers()
+
+
+def _x_server_answers() -> bool:
+    """Whether DISPLAY names a server that is there: a shell that outlived its session keeps a stale one."""
+    try:
+        xcb = ctypes.CDLL("libxcb.so.1")
+    except OSError:
+        return True  # whether it is there cannot be said; Qt names the library that is missing
+    xcb.xcb_connect.restype = ctypes.c_void_p
+    connection = ctypes.c_void_p(xcb.xcb_connect(None, None))
+    answers = not xcb.xcb_connection_has_error(connection)
+    xcb.xcb_disconnect(connection)
+    return answers
 
 
 def _become_terminal_chat(data_dir: Path | None) -> None:

@@ -176,8 +176,9 @@ def test_data_folder_that_cannot_be_written_is_one_sentence(tmp_path):
     assert "choose another one with --data-dir" in sentence
 
 
+@pytest.mark.parametrize("display", [None, ":9876"], ids=["no display", "display that is gone"])
 @pytest.mark.parametrize("data_dir", [None, "/data"])
-def test_without_a_screen_the_chat_opens_in_the_terminal(monkeypatch, capsys, data_dir):
+def test_without_a_screen_the_chat_opens_in_the_terminal(monkeypatch, capsys, data_dir, display):
     started = []
 
     def become(path, command):
@@ -188,6 +189,8 @@ def test_without_a_screen_the_chat_opens_in_the_terminal(monkeypatch, capsys, da
     monkeypatch.setattr(sys, "platform", "linux")
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
         monkeypatch.delenv(name, raising=False)
+    if display:
+        monkeypatch.setenv("DISPLAY", display)
     options = ["--data-dir", data_dir] if data_dir else []
     monkeypatch.setattr(sys, "argv", ["app", *options])
     with pytest.raises(SystemExit):
