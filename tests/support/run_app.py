@@ -20,7 +20,9 @@ from tests.support.fake_host import Script, fake_host_command
 
 
 def say(**event):
-    print(json.dumps(event), flush=True)
+    # One write: two threads have something to say.
+    sys.stdout.write(json.dumps(event) + "\n")
+    sys.stdout.flush()
 
 
 def main():
