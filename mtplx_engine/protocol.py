@@ -149,7 +149,7 @@ class Tokens:
         generation: Which answer it belongs to.
         token_ids: The tokens emitted by this cycle, at least one.
         text: The text that became certain; may be empty while a character or a stop string is incomplete.
-        drafted: Draft tokens that this cycle verified, 0 at depth 0 and in the first event.
+        drafted: Draft tokens that this cycle verified, 0 at depth 0.
         accepted: How many of them were accepted and emitted.
         at_s: Seconds since the request reached the engine.
     """

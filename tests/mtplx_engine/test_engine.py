@@ -42,6 +42,12 @@ def engine(folder: Path) -> Iterator[Engine]:
     engine.unload()
 
 
+def prompt_of(engine: Engine) -> list[int]:
+    text = "<|im_start|>user\nhello<|im_end|>\n<|im_start|>assistant\n"
+    ids: list[int] = engine.model.tokenizer.encode(text)
+    return ids
+
+
 def test_the_events_of_an_answer(engine: Engine) -> None:
     events = run(engine, speculative_depth=2)
     prompt = len(prompt_of(engine))
@@ -63,22 +69,14 @@ def test_the_events_of_an_answer(engine: Engine) -> None:
     assert (finished.stats.seed, finished.stats.depth) == (5, "2")
 
 
-def prompt_of(engine: Engine) -> list[int]:
-    text = "<|im_start|>user\nhello<|im_end|>\n<|im_start|>assistant\n"
-    ids: list[int] = engine.model.tokenizer.encode(text)
-    return ids
-
-
 def test_the_second_turn_reads_only_what_is_new(engine: Engine) -> None:
     letters = tuple((token, 90.0) for token in LETTERS)
     first = run(engine, speculative_depth=2, temperature=0, logit_bias=letters)
     assert text_of(first).isupper()
     chat = (*HELLO, ChatMessage("assistant", text_of(first)), ChatMessage("user", "go on"))
     second = run(engine, chat, speculative_depth=2, temperature=0)
-    read = len(prompt_of(engine)) + 12
-    assert (
-        second[-1].stats.cached_tokens == read - 2
-    )  # the newest token was never read, and one is read again
+    # The newest token of the answer was never read, and the one before is read again for its hidden state.
+    assert second[-1].stats.cached_tokens == len(prompt_of(engine)) + 12 - 2
     engine.forget()
     again = run(engine, chat, speculative_depth=0, temperature=0)
     assert again[-1].stats.cached_tokens == 0
