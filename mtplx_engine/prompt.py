@@ -46,7 +46,10 @@ def encode_chat(tokenizer: Any, messages: Sequence[ChatMessage]) -> list[int]:
         literals.append(found.group())
         return f"{_OPEN}{len(literals) - 1}{_CLOSE}"
 
-    turns = [{"role": m.role, "content": typed.sub(hide, replace_surrogates(m.content))} for m in messages]
+    def harmless(text: str) -> str:
+        return typed.sub(hide, replace_surrogates(text))
+
+    turns = [{"role": harmless(m.role), "content": harmless(m.content)} for m in messages]
     try:
         rendered = tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
     except Exception as error:  # the template is a program of the model's maker and may raise anything
