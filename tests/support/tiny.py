@@ -6,8 +6,10 @@ With a vocabulary this small a random head agrees with its target about half the
 
 from __future__ import annotations
 
+import itertools
 import math
 import threading
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -33,7 +35,7 @@ from mtplx_engine.tally import Tally
 from mtplx_engine.text import TextStream
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from mtplx_engine.config import SamplerConfig
     from mtplx_engine.draft.drafter import Drafter
@@ -229,3 +231,61 @@ def decode(
     assert all(isinstance(event, PrefillProgress | Tokens) for event in events[:-1])
     tokens = tuple(token for event in cycles for token in event.token_ids)
     return Decoded(tokens, cycles, finished, decoder, cache)
+
+
+class Answers:
+    """Endless independent answers to one prompt, each with a seed of its own; caches are kept as `Engine` keeps them.
+
+    Args:
+        target: The target.
+        drafter: Empty.
+        prompt: At least two token ids.
+        config: The sampler.
+        length: Tokens an answer.
+        first_seed: The seed of the first answer; the next ones follow it.
+        depths: Chooses the depth when the configuration says "auto".
+
+    Attributes:
+        cycles: How often a cycle had so many (drafted, accepted) tokens.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        drafter: Drafter,
+        prompt: Sequence[int],
+        config: SamplerConfig,
+        *,
+        length: int,
+        first_seed: int = 0,
+        depths: DepthController | None = None,
+    ) -> None:
+        self.cycles: Counter[tuple[int, int]] = Counter()
+        self._target = target
+        self._drafter = drafter
+        self._prompt = prompt
+        self._config = config
+        self._length = length
+        self._first_seed = first_seed
+        self._depths = depths
+
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        """Yield the tokens of each answer."""
+        cache, reused = TokenCache(self._target.new_layers()), 0
+        for seed in itertools.count(self._first_seed):
+            answer = decode(
+                self._target,
+                self._drafter,
+                self._prompt,
+                self._config,
+                seed=seed,
+                max_tokens=self._length,
+                cache=cache,
+                reused=reused,
+                depths=self._depths,
+            )
+            self.cycles.update((event.drafted, event.accepted) for event in answer.events)
+            yield answer.tokens
+            reused = len(self._prompt) - 2  # the drafter's next pair needs one hidden state of the prompt
+            cache.trim_to(reused)
+            self._drafter.trim_to(reused)

@@ -1,0 +1,68 @@
+"""What a tiny model's answers must look like: its joint law by the chain rule, with a sampler written anew in numpy."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+import mlx.core as mx
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from mtplx_engine.config import SamplerConfig
+    from mtplx_engine.models.target import Target
+
+    Floats = NDArray[np.float64]
+
+
+def next_token_law(
+    logits: Floats, config: SamplerConfig, prompt: Sequence[int], answer: Sequence[int]
+) -> Floats:
+    """Return the law [V] of the next token in float64; follows what `SamplerConfig` and `sampling` document."""
+    z = np.array(logits, np.float64)
+    for token, bias in config.logit_bias:
+        if token < z.size:
+            z[token] += bias
+    for token in {*prompt, *answer}:
+        z[token] *= 1 / config.repetition_penalty if z[token] > 0 else config.repetition_penalty
+    for token in set(answer):
+        z[token] -= config.presence_penalty + config.frequency_penalty * list(answer).count(token)
+    p = np.exp(z - z.max())
+    p /= p.sum()
+    ranked = sorted(range(p.size), key=lambda token: -p[token])
+    if 0 < config.top_p < 1:
+        ranked = [t for rank, t in enumerate(ranked) if p[ranked[:rank]].sum() < config.top_p]
+    ranked = [t for t in ranked if p[t] >= config.min_p * p.max()]
+    if config.top_k:
+        ranked = ranked[: config.top_k]
+    law = np.zeros(p.size)
+    law[ranked] = p[ranked] ** (1 / config.temperature)
+    return law / law.sum()
+
+
+def prefix_logits(target: Target, prompt: Sequence[int], length: int) -> Floats:
+    """Return the logits after the prompt and every answer of `length` tokens, [V] * length + [V].
+
+    Plain forwards of the whole text through mlx-lm's own model, without a cache.
+    """
+    vocabulary = target.vocabulary
+    prefixes = itertools.product(range(vocabulary), repeat=length)
+    texts = mx.array([[*prompt, *prefix] for prefix in prefixes], mx.int32)
+    rows = target.model(texts)[:, -1]
+    return np.array(rows, np.float64).reshape((vocabulary,) * (length + 1))
+
+
+def joint_law(target: Target, prompt: Sequence[int], config: SamplerConfig, length: int) -> Floats:
+    """Return the law of the first `length` tokens of an answer, [V] * length."""
+    law = np.ones(())
+    for position in range(length):
+        logits = prefix_logits(target, prompt, position)
+        rows = np.empty_like(logits)
+        for prefix in np.ndindex(logits.shape[:-1]):
+            rows[prefix] = next_token_law(logits[prefix], config, prompt, prefix)
+        law = law[..., None] * rows
+    return law

@@ -1,0 +1,120 @@
+"""One way to run the decoding loop on a tiny model, and its answers held against the exact law."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mtplx_engine.depth import DepthController
+from tests.support.exact_law import joint_law
+from tests.support.goodness import sequential_test
+from tests.support.tiny import Answers, DistortedDrafter, tiny_head_drafter, tiny_target
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from typing import Literal
+
+    from mtplx_engine.config import SamplerConfig
+    from mtplx_engine.draft.drafter import Drafter
+    from mtplx_engine.models.target import Target
+    from tests.support.goodness import Outcome
+
+PROMPT = (1, 2, 0)
+MIXED_DEPTH = 3  # the deepest that is chosen here
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is run.
+
+    Attributes:
+        config: The sampler.
+        drafter: "head" is a real `MTPDrafter` over a random head, "short" the same over all tokens but one,
+            "distorted" a drafter that is close to the target.
+        vocabulary: V.
+        layers: Of the target.
+        length: Tokens an answer. A full block of depth k is followed by another round when this is k + 2 or more.
+    """
+
+    config: SamplerConfig
+    drafter: Literal["head", "short", "distorted"] = "head"
+    vocabulary: int = 4
+    layers: int = 1
+    length: int = 5
+
+    @property
+    def depth(self) -> int:
+        """The deepest draft."""
+        depth = self.config.speculative_depth
+        return MIXED_DEPTH if depth == "auto" else depth
+
+    def new_drafter(self, target: Target) -> Drafter:
+        """Put the case's drafter on its target."""
+        if self.drafter == "distorted":
+            return DistortedDrafter(target, PROMPT[0])
+        short = self.drafter == "short"
+        return tiny_head_drafter(target, draft_ids=range(1, self.vocabulary) if short else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How the answers of a case compare with their law.
+
+    Attributes:
+        outcome: Of the sequential test.
+        cycles: How often a cycle had so many (drafted, accepted) tokens.
+    """
+
+    outcome: Outcome
+    cycles: Counter[tuple[int, int]]
+
+    @property
+    def acceptance_rate(self) -> float:
+        """Accepted / drafted."""
+        accepted = sum(accepted * count for (_, accepted), count in self.cycles.items())
+        return accepted / sum(drafted * count for (drafted, _), count in self.cycles.items())
+
+
+def run(case: Case, stages: tuple[int, ...], least: int, first_seed: int = 0) -> Result:
+    """Sample answers through the production loop until it is clear whether they follow the law.
+
+    Args:
+        case: What is run.
+        stages: Numbers of answers after which to look.
+        least: The smallest number that may be called fine.
+        first_seed: Of the first answer.
+    """
+    target = tiny_target(case.vocabulary, layers=case.layers)
+    answers = Answers(
+        target,
+        case.new_drafter(target),
+        PROMPT,
+        case.config,
+        length=case.length,
+        first_seed=first_seed,
+        depths=_RestlessDepths() if case.config.speculative_depth == "auto" else None,
+    )
+    law = joint_law(target, PROMPT, case.config, case.length)
+    return Result(sequential_test(answers, law, stages=stages, least=least), answers.cycles)
+
+
+class _RestlessDepths(DepthController):
+    """Chooses any depth after a block that was kept whole and any but the deepest after a refusal.
+
+    The real controller goes by acceptance too, but slowly and by the clock; this one is the same in every run.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(MIXED_DEPTH)
+        self._random = np.random.default_rng(3)
+        self._deepest = MIXED_DEPTH
+
+    def choose(self) -> int:
+        """Return the depth of the next cycle."""
+        return int(self._random.integers(self._deepest + 1))
+
+    def record(self, depth: int, accepted: int, seconds: float) -> None:
+        """Look at what became of the drafts."""
+        self._deepest = MIXED_DEPTH - (accepted < depth)

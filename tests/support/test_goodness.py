@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from tests.support.goodness import chi_square_tail, g_test, sequential_test
+
+STAGES = (500, 1500, 3000)
+
+
+def _law(seed: int, shape: tuple[int, ...]) -> np.ndarray:
+    weights = np.random.default_rng(seed).gamma(0.5, size=shape)
+    return weights / weights.sum()
+
+
+def _samples(law: np.ndarray, seed: int):
+    generator = np.random.default_rng(seed)
+    while True:
+        cells = generator.choice(law.size, size=1000, p=law.ravel())
+        yield from zip(*np.unravel_index(cells, law.shape), strict=True)
+
+
+@pytest.mark.parametrize(
+    ("statistic", "freedom", "tail"),
+    [  # from published tables
+        (3.841459, 1, 0.05),
+        (10.827566, 1, 0.001),
+        (5.991465, 2, 0.05),
+        (11.070498, 5, 0.05),
+        (124.342113, 100, 0.05),
+        (0.0, 3, 1.0),
+    ],
+)
+def test_chi_square_tail(statistic: float, freedom: int, tail: float) -> None:
+    assert chi_square_tail(statistic, freedom) == pytest.approx(tail, rel=1e-5)
+
+
+def test_chi_square_tail_is_exact_far_out() -> None:
+    assert chi_square_tail(60.0, 2) == pytest.approx(np.exp(-30), rel=1e-12)
+    assert 0 < chi_square_tail(600.0, 255) < 1e-20
+
+
+@pytest.mark.parametrize(("cells", "samples"), [(4, 500), (256, 500), (256, 3000), (1024, 1500)])
+def test_p_values_of_right_samples_are_uniform(cells: int, samples: int) -> None:
+    """The rate of p-values below a level is the level, to three standard deviations of 4000 trials."""
+    law = _law(cells, (cells,))
+    counts = np.random.default_rng(1).multinomial(samples, law, size=4000)
+    p_values = np.array([g_test(row.astype(float), law) for row in counts])
+    for level in (0.2, 0.01, 0.001):
+        rate = (p_values < level).mean()
+        assert rate <= 1.1 * level + 3 * np.sqrt(level / 4000)
+    assert (p_values < 0.2).mean() >= 0.15
+
+
+def test_something_impossible_is_never_fine() -> None:
+    assert g_test(np.array([99.0, 1.0]), np.array([1.0, 0.0])) == 0.0
+    law = np.zeros((2, 2))
+    law[0, :] = 0.5
+    outcome = sequential_test(itertools.repeat((1, 0)), law, stages=(1, 2), least=1)
+    assert outcome.wrong
+    assert outcome.samples == 1
+
+
+def test_a_certain_law_has_nothing_to_test() -> None:
+    assert g_test(np.array([100.0, 0.0]), np.array([1.0, 0.0])) == 1.0
+
+
+def test_right_samplers_are_fine_and_mostly_at_the_first_chance() -> None:
+    law = _law(3, (4,) * 4)
+    outcomes = [sequential_test(_samples(law, seed), law, stages=STAGES, least=1500) for seed in range(40)]
+    assert not any(outcome.wrong for outcome in outcomes)
+    assert sum(outcome.samples == 1500 for outcome in outcomes) > 20
+
+
+def test_what_only_the_joint_shows_is_wrong() -> None:
+    """Each position alone is right, but the second repeats the first."""
+    law = np.full((4, 4), 1 / 16)
+    pairs = ((token, token) for token in np.random.default_rng(5).integers(0, 4, 5000))
+    outcome = sequential_test(pairs, law, stages=STAGES, least=1500)
+    assert outcome.wrong
+    assert (outcome.samples, outcome.where) == (500, "joint")
+
+
+def test_a_shift_of_the_documented_size_is_always_found() -> None:
+    """The documented power: a total variation of 0.15 in one position of four is found within 3000 samples."""
+    law = _law(3, (4,) * 4)
+    tilted = law.copy()
+    tilted[0] *= 1 + 0.15 / law[0].sum()
+    tilted[1:] *= 1 - 0.15 / law[1:].sum()
+    assert np.abs(tilted - law).sum() / 2 == pytest.approx(0.15)
+    assert all(
+        sequential_test(_samples(tilted, seed), law, stages=STAGES, least=1500).wrong for seed in range(20)
+    )
