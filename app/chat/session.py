@@ -63,7 +63,8 @@ class ChatSession(QObject):
         super().__init__(parent)
         self._store = store
         self._line = line
-        self._shown = _empty_chat()
+        self._blank = _empty_chat()  # the one that "new chat" shows, until something is asked in it
+        self._shown = self._blank
         self._wanted = ""  # a chat that is being read from the disk
         self._background: dict[str, Conversation] = {}  # chats that are not shown, with an answer to come
         self._generations = count(1)
@@ -92,12 +93,9 @@ class ChatSession(QObject):
     # ------------------------------------------------------------ which chat is shown
 
     def new_chat(self) -> None:
-        """Show an empty chat, which is kept once something is asked in it."""
+        """Show the empty chat, which is kept once something is asked in it."""
         self._wanted = ""
-        if self._shown.messages:
-            self._show(_empty_chat())
-        else:
-            self.opened.emit(self._shown)
+        self._show(self._blank)
 
     def open_chat(self, chat_id: str) -> None:
         """Show another chat; `opened` follows when it has been read."""
@@ -117,7 +115,7 @@ class ChatSession(QObject):
             self._line.stop(turn)
         self._store.delete_chat(chat_id)
         if chat_id == self._shown.chat.id:
-            self._show(_empty_chat())
+            self._show(self._blank)
 
     def restore_chat(self, chat_id: str) -> None:
         """Bring back a chat that was deleted, and show it."""
@@ -134,6 +132,7 @@ class ChatSession(QObject):
             chat = dataclasses.replace(self._shown.chat, title=title_from(text))
             self._shown = dataclasses.replace(self._shown, chat=chat)
             self._store.add_chat(chat)
+            self._blank = _empty_chat()
         question = self._message(Role.USER, text, MessageStatus.DONE, self._shown.leaf_id)
         self._add(question)
         self._ask(question, self._message(Role.ASSISTANT, "", MessageStatus.STREAMING, question.id))
@@ -227,8 +226,9 @@ class ChatSession(QObject):
             if turn.question_id == message_id and not turn.committed:
                 self._line.fail(turn, error)
                 return
-        if not message_id:
+        if self._wanted and not message_id:
             self._wanted = ""
+            self.opened.emit(self.shown)  # the one that could not be read is not
         if message_id not in self._saved:
             self.notice.emit(error.message)
 

