@@ -5,13 +5,14 @@ Raw HTML is text like any other, images are links to their source, and nothing i
 
 from __future__ import annotations
 
+import re
 from collections import ChainMap
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from markdown_it import MarkdownIt
-from markdown_it.rules_block import StateBlock, fence, paragraph
+from markdown_it.rules_block import StateBlock, fence, paragraph, table
 from mdit_py_plugins.gfm_autolink import gfm_autolink_plugin
 
 from app.render.leaves import Leaves
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 # Deeper, markdown-it drops the text; from here on it is kept as a paragraph.
 _MAX_LEVEL = 60
+_CODE = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)")
+_BAR = re.compile(r"(?<!\\)\|")
+_MASK = "\ufdd0"  # never in text that came through `intake`
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +127,7 @@ def _markdown() -> MarkdownIt:
     md.enable(["table", "strikethrough"])
     md.use(gfm_autolink_plugin)
     md.block.ruler.before("table", "too_deep", _too_deep)
+    md.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
     md.block.ruler.at("fence", _fence, {"alt": ["paragraph", "reference", "blockquote", "list"]})
     md.inline.ruler2.after("balance_pairs", "remember_unclosed", remember_unclosed)
     return md
@@ -130,6 +135,19 @@ def _markdown() -> MarkdownIt:
 
 def _too_deep(state: StateBlock, start: int, end: int, silent: bool) -> bool:  # noqa: FBT001
     return state.level >= _MAX_LEVEL and paragraph(state, start, end, silent)
+
+
+def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:  # noqa: FBT001
+    """Parse a table in which a bar inside of code separates nothing."""
+    source, before = state.src, len(state.tokens)
+    if "masked" not in state.env:
+        state.env["masked"] = _CODE.sub(lambda code: _BAR.sub(_MASK, code.group()), source)
+    state.src = state.env["masked"]
+    is_table = table(state, start, end, silent)
+    state.src = source
+    for token in state.tokens[before:]:
+        token.content = token.content.replace(_MASK, "|")
+    return is_table
 
 
 def _fence(state: StateBlock, start: int, end: int, silent: bool) -> bool:  # noqa: FBT001

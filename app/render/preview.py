@@ -1,6 +1,6 @@
 """What is shown of markdown whose end has not arrived: no half-typed sign, nothing that would be taken back.
 
-`**bo` is bold at once, `[a](http://b` a link at once, and a line that could still become a list, a heading, a
+`**bo` is bold at once, of `[a](http://b` only the "a" is shown, and a line that could still become a list, a heading, a
 fence or a table waits until it is known what it is.
 """
 
@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 # Quote marks, list markers, task boxes, rules, underlines of headings, fences: a line of nothing else waits.
-_SIGNS = re.compile(r"[\s>*+\-=_~`#|:]*(?:\d{1,9}[.)]?\s*)?(?:\[[ xX]?\]?\s*)?")
+_SIGN = r"[\s>*+\-=_~`#|:]*"
+_SIGNS = re.compile(rf"{_SIGN}(?:\d{{1,9}}[.)]?{_SIGN})?(?:\[[ xX]?\]?{_SIGN})?")
 _FENCE = re.compile(r"[\s>*+\-\d.)]*(?:```|~~~)")
 _DELIMITER_ROW = re.compile(r"[\s|:\-]*")
 # Delimiters that may grow or close, an escape, an entity, the start of a link's target.
-_DANGLING = re.compile(r"(?:[*_~`]+|\\|&#?\w{0,31})$")
-_OPEN_TARGET = re.compile(r"\]\([^()\s]*$")
+_DANGLING = re.compile(r"(?:[*_~`]+|\\|\]|&#?\w{0,31})$")
+_OPEN_TARGET = re.compile(r"(\[[^\[\]]*\])\([^()\n]*$")
 _BACKTICKS = re.compile("`+")
 
 
@@ -40,6 +41,9 @@ def _without_table_head(text: str) -> str:
     above = lines[-2] if len(lines) > 1 else ""
     if _is_row(last) and not _is_row(above):
         return text[: len(text) - len(last)]
+    if _is_row(last) and last.count("`") % 2:
+        # A bar may follow that belongs to the code.
+        return text[: text.rindex("`")]
     second_above = lines[-3] if len(lines) > 2 else ""
     if _is_row(above) and not _is_row(second_above) and _DELIMITER_ROW.fullmatch(last):
         return text[: len(text) - len(last) - len(above) - 1]
@@ -61,12 +65,12 @@ def remember_unclosed(state: StateInline) -> None:
 
 def parse_open(md: MarkdownIt, content: str, env: dict[str, Any]) -> list[Token]:
     """Parse inline text that is still growing, as if what it has opened ended here."""
-    bare = _DANGLING.sub("", content)
+    bare = _OPEN_TARGET.sub(r"\1()", _DANGLING.sub("", content))
     closed = bare
     for _ in range(4):
         children: list[Token] = []
         md.inline.parse(closed, md, env, children)
-        closer = _closer(closed, children, env["unclosed"])
+        closer = _closer(children, env["unclosed"])
         if not closer:
             return children
         closed = closed.rstrip() + closer
@@ -75,10 +79,9 @@ def parse_open(md: MarkdownIt, content: str, env: dict[str, Any]) -> list[Token]
     return children
 
 
-def _closer(text: str, children: list[Token], unclosed: list[str]) -> str:
+def _closer(children: list[Token], unclosed: list[str]) -> str:
+    """Return what would close the code or emphasis that is still open."""
     for child in children:
         if child.type == "text" and (run := _BACKTICKS.search(child.content)):
             return run.group()
-    if _OPEN_TARGET.search(text):
-        return ")"
     return "".join({"~": "~~"}.get(marker, marker) for marker in reversed(unclosed))

@@ -39,8 +39,7 @@ def selected_leaves(written: Sequence[Written], cursor: QTextCursor) -> list[Lea
 def _part(written: Written, start: int, end: int, cursor: QTextCursor) -> list[Leaf]:
     """Return what of a leaf lies between two positions of the document."""
     leaf = written.shape
-    is_cut = start > written.start
-    place = tuple(replace(each, marker="") for each in leaf.place) if is_cut else leaf.place
+    place = leaf.place if start == written.start else ()  # the rest of a line is no item any more
     match leaf:
         case Code():
             return [replace(leaf, place=place, text=text_between(cursor.document(), start, end))]

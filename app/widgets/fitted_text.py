@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMimeData, Qt, QUrl, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QKeySequence, QPalette, QResizeEvent, QWheelEvent
+from PySide6.QtGui import QColor, QKeyEvent, QKeySequence, QPalette, QResizeEvent, QTextDocument, QWheelEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QSizePolicy, QTextBrowser
 
 from app.render.links import is_allowed
@@ -29,6 +29,13 @@ _SELECTING = frozenset(
 )
 
 
+class InertDocument(QTextDocument):
+    """A document that loads nothing; a QTextDocument reads files where its browser refuses to."""
+
+    def loadResource(self, _kind: int, _name: QUrl | str) -> None:
+        """Load nothing, whatever the text asks for."""
+
+
 class FittedText(QTextBrowser):
     """A text browser of fixed height that loads nothing and goes nowhere.
 
@@ -42,6 +49,7 @@ class FittedText(QTextBrowser):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.setDocument(InertDocument(self))
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

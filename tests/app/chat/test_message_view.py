@@ -1,0 +1,368 @@
+"""A message as a person has it: as high as its text, safe, selectable, and smooth while it streams."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QGuiApplication, QTextCursor, QTextDocument, QWheelEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QPushButton, QScrollArea, QVBoxLayout, QWidget
+
+from app.chat.code_buttons import CopyButton
+from app.chat.message_view import AnswerView, UserBubble
+from app.palette import DARK
+from app.render.links import shown
+from app.render.markdown_stream import StreamingMarkdown
+from tests.support.looks import style
+from tests.support.markdown import SAMPLE
+
+CODE = "```python\n" + "".join(f"x{number} = {number}\n" for number in range(60)) + "```\n"
+
+
+@pytest.fixture
+def area(qtbot):
+    area = QScrollArea()
+    area.setWidgetResizable(True)
+    area.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
+    page = QWidget()
+    area.rows = QVBoxLayout(page)
+    area.rows.addStretch()
+    area.setWidget(page)
+    area.resize(600, 400)
+    qtbot.addWidget(area)
+    area.show()
+    return area
+
+
+@pytest.fixture
+def view(area):
+    view = AnswerView(style())
+    area.rows.insertWidget(0, view)
+    settle()
+    return view
+
+
+def settle():
+    for _ in range(5):
+        QApplication.processEvents()
+
+
+def buttons(view):
+    return sorted(
+        (each for each in view.findChildren(CopyButton) if each.isVisible()), key=lambda each: each.y()
+    )
+
+
+def select(view, first, last):
+    cursor = view.document().find(first)
+    start = cursor.selectionStart()
+    cursor.setPosition(start)
+    end = view.document().find(last, start).selectionEnd()
+    cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
+    view.setTextCursor(cursor)
+
+
+def link_point(view, text):
+    cursor = view.document().find(text)
+    cursor.setPosition(cursor.selectionStart() + 1)
+    return view.cursorRect(cursor).center()
+
+
+class TestStreaming:
+    def test_text_is_there_at_once_and_whole_at_the_end(self, view):
+        view.append("Hello **wor")
+        assert view.toPlainText() == "Hello wor"
+        view.append("ld**")
+        view.finish()
+        assert view.toPlainText() == "Hello world"
+        assert view.markdown() == "Hello **world**"
+
+    def test_pieces_that_come_together_are_written_together(self, view, qtbot, monkeypatch):
+        fed = []
+        plain = StreamingMarkdown.feed
+        monkeypatch.setattr(
+            StreamingMarkdown, "feed", lambda self, text: fed.append(text) or plain(self, text)
+        )
+        for _ in range(100):
+            view.append("word ")
+        qtbot.waitUntil(lambda: sum(len(text) for text in fed) == 500)
+        assert len(fed) <= 10
+
+    def test_streamed_and_stored_look_the_same(self, view, area):
+        for start in range(0, len(SAMPLE), 7):
+            view.append(SAMPLE[start : start + 7])
+        view.finish()
+        stored = AnswerView(style())
+        area.rows.insertWidget(1, stored)
+        stored.set_markdown(SAMPLE)
+        settle()
+        assert stored.toPlainText() == view.toPlainText()
+        assert stored.height() == view.height()
+        assert [button.pos() for button in buttons(stored)] == [button.pos() for button in buttons(view)]
+
+    def test_a_split_character_never_shows_as_broken(self, view, qtbot):
+        text = "👩‍👩‍👧 한글 שלום 日本語"
+        halves = text.encode("utf-16-le")
+        for start in range(0, len(halves), 2):
+            view.append(halves[start : start + 2].decode("utf-16-le", "surrogatepass"))
+            view._flush()
+            assert "\ufffd" not in view.toPlainText()
+        view.finish()
+        assert view.toPlainText() == text
+
+    def test_a_finished_answer_takes_no_more(self, view):
+        view.append("one")
+        view.finish()
+        view.finish()
+        with pytest.raises(RuntimeError, match="finished"):
+            view.append("two")
+
+    def test_a_selection_above_survives_the_stream(self, view):
+        view.append("First words.\n\nSecond.\n\nThird")
+        select(view, "First", "words")
+        view.append(" and more.\n\n```\ncode\n```\n\nLast.")
+        view.finish()
+        assert view.textCursor().selectedText() == "First words"
+
+    @pytest.mark.parametrize("text", ["", " ", "\n\n"])
+    def test_nothing_is_nothing(self, view, text):
+        view.append(text)
+        view.finish()
+        assert view.toPlainText() == ""
+
+
+class TestFit:
+    def test_it_is_as_high_as_its_text_and_scrolls_nothing(self, view):
+        heights = []
+        view.height_changed.connect(heights.append)
+        view.set_markdown(SAMPLE)
+        settle()
+        assert view.height() >= view.document().size().height()
+        assert heights[-1] == view.height()
+        assert view.verticalScrollBar().maximum() == view.horizontalScrollBar().maximum() == 0
+
+    def test_narrower_is_higher(self, view, area):
+        view.set_markdown(SAMPLE)
+        settle()
+        height = view.height()
+        area.resize(330, 400)
+        settle()
+        assert view.height() > height
+        assert view.document().textWidth() == view.viewport().width()
+        assert view.document().idealWidth() <= view.viewport().width()
+
+    def test_only_a_new_width_lays_the_text_out_again(self, view, monkeypatch):
+        widths = []
+        plain = QTextDocument.setTextWidth
+        monkeypatch.setattr(
+            QTextDocument, "setTextWidth", lambda self, width: widths.append(width) or plain(self, width)
+        )
+        for _ in range(20):
+            view.append("A paragraph.\n\n")
+            view._flush()
+            settle()
+        assert widths == []
+
+    @pytest.mark.parametrize("text", ["A" * 30_000, "`" + "A" * 9_000 + "`", "```\n" + "A" * 30_000])
+    def test_a_run_without_spaces_wraps(self, view, text):
+        view.set_markdown(text)
+        settle()
+        assert view.document().idealWidth() <= view.viewport().width()
+
+    def test_the_wheel_and_the_page_keys_belong_to_the_area(self, view):
+        point = QPointF(5, 5)
+        none = Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase
+        wheel = QWheelEvent(point, point, QPoint(), QPoint(0, -120), *none, False)
+        view.wheelEvent(wheel)
+        assert not wheel.isAccepted()
+
+    def test_page_down_scrolls_the_area(self, view, area):
+        view.set_markdown(SAMPLE * 3)
+        settle()
+        view.setFocus()
+        QTest.keyClick(view, Qt.Key.Key_PageDown)
+        assert view.verticalScrollBar().value() == 0
+
+
+class TestSafety:
+    def test_nothing_is_loaded(self, view):
+        view.set_markdown(
+            "![a](file:///etc/hostname) ![b](http://127.0.0.1:1/x.png) <img src=file:///etc/hostname>"
+        )
+        assert view.loadResource(2, QUrl("file:///etc/hostname")) is None
+        kind = QTextDocument.ResourceType.ImageResource.value
+        assert view.document().resource(kind, QUrl("file:///etc/hostname")) is None
+        assert "\ufffc" not in view.toPlainText()
+
+    def test_a_click_on_a_link_only_tells(self, view, qtbot):
+        view.set_markdown("See [the page](https://bücher.example/ä?q=1).")
+        settle()
+        with qtbot.waitSignal(view.link_activated) as caught:
+            QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=link_point(view, "the page"))
+        assert shown(caught.args[0]) == "https://xn--bcher-kva.example/%C3%A4?q=1"
+        assert view.toPlainText() == "See the page."
+
+    def test_a_link_can_be_chosen_with_the_keyboard(self, view, qtbot):
+        view.set_markdown("See [the page](https://a.b/).")
+        settle()
+        view.setFocus()
+        QTest.keyClick(view, Qt.Key.Key_Tab)
+        with qtbot.waitSignal(view.link_activated):
+            QTest.keyClick(view, Qt.Key.Key_Return)
+
+    @pytest.mark.parametrize(
+        "url", ["javascript:alert(1)", "file:///etc/passwd", "x-apple.systempreferences:", "/a"]
+    )
+    def test_other_links_do_nothing(self, view, url):
+        told = []
+        view.link_activated.connect(told.append)
+        view.anchorClicked.emit(QUrl(url))
+        assert told == []
+
+
+class TestCopying:
+    def test_a_selection_keeps_its_line_breaks(self, view):
+        view.set_markdown(SAMPLE)
+        select(view, "pandas", "Print it.")
+        view.copy()
+        assert QGuiApplication.clipboard().text() == (
+            "pandas.\n2. Sort:\n\ndef tallest(mountains):\n    '''Return the tallest.'''\n"
+            "    return max(mountains)\n\n3. Print it."
+        )
+        assert "<pre>" in QGuiApplication.clipboard().mimeData().html()
+
+    def test_each_code_block_has_a_button_that_copies_exactly_it(self, view):
+        code = "if x:\n\tprint('\u200b  ')  \n\n"
+        view.set_markdown(f"```python\n{code}```\n\nText.\n\n```\nother\n```")
+        settle()
+        first, second = buttons(view)
+        QTest.mouseClick(first, Qt.MouseButton.LeftButton)
+        assert QGuiApplication.clipboard().text() == code
+        assert first.text() == "Copied"
+        second.setFocus()
+        QTest.keyClick(second, Qt.Key.Key_Space)
+        assert QGuiApplication.clipboard().text() == "other\n"
+        assert (first.accessibleName(), second.accessibleName()) == ("Copy python code", "Copy code")
+
+    def test_the_button_copies_what_has_come_so_far(self, view):
+        view.append("```\none\ntw")
+        settle()
+        QTest.mouseClick(buttons(view)[0], Qt.MouseButton.LeftButton)
+        assert QGuiApplication.clipboard().text() == "one\ntw"
+
+    def test_the_button_stays_in_view_while_long_code_is_scrolled(self, view, area):
+        view.set_markdown(CODE + "\nThe end.")
+        settle()
+        (button,) = buttons(view)
+        at_rest = button.y()
+        area.verticalScrollBar().setValue(500)
+        settle()
+        assert not button.visibleRegion().isEmpty()
+        assert button.y() > at_rest
+        area.verticalScrollBar().setValue(0)
+        assert button.y() == at_rest
+
+    def test_buttons_go_with_their_code(self, view):
+        view.set_markdown(CODE * 3)
+        settle()
+        assert len(buttons(view)) == 3
+        view.set_markdown("Nothing.")
+        settle()
+        assert buttons(view) == []
+
+
+class TestLook:
+    def test_another_style_shows_the_same_text(self, view):
+        view.set_markdown(SAMPLE)
+        settle()
+        text, height = view.toPlainText(), view.height()
+        before = view.grab().toImage()
+        view.set_style(style(DARK))
+        settle()
+        assert (view.toPlainText(), view.height()) == (text, height)
+        assert view.grab().toImage() != before
+        assert len(buttons(view)) == 2
+
+    def test_a_style_can_change_in_the_middle_of_a_stream(self, view, area):
+        view.append(SAMPLE[:600])
+        view.set_style(style(DARK))
+        view.append(SAMPLE[600:])
+        view.finish()
+        stored = AnswerView(style(DARK))
+        area.rows.insertWidget(1, stored)
+        stored.set_markdown(SAMPLE)
+        assert view.toPlainText() == stored.toPlainText()
+
+    def test_long_code_is_coloured_piece_by_piece(self, view, qtbot):
+        view.set_markdown(CODE * 40)
+        qtbot.waitUntil(lambda: not view._coloring.isActive())
+        assert view.document().findBlockByNumber(60 * 40 - 1).layout().formats()
+
+    def test_everything_has_a_name(self, view):
+        view.set_markdown(SAMPLE)
+        assert view.accessibleName() == "Answer"
+        assert view.accessibleDescription()
+        assert all(button.accessibleName() for button in view.findChildren(CopyButton))
+
+
+class TestUserBubble:
+    @pytest.fixture
+    def make(self, area):
+        def make(text):
+            bubble = UserBubble(text, style())
+            area.rows.insertWidget(0, bubble)
+            settle()
+            return bubble
+
+        return make
+
+    def test_text_is_shown_as_typed(self, make):
+        text = "one\n\n  **two** <b>three</b>\n- four `x`"
+        bubble = make(text)
+        assert bubble._view.toPlainText() == text
+        assert bubble.text() == text
+
+    def test_it_is_on_the_right_and_no_wider_than_it_must(self, make):
+        short, long = make("Hi"), make("word " * 100)
+        assert short.bubble().width() < 80
+        assert long.bubble().width() <= 0.8 * long.width() + 1
+        assert round(short.bubble().right()) == short.width()
+        assert long.height() > short.height()
+
+    def test_a_copied_selection_keeps_line_breaks(self, make):
+        bubble = make("one\ntwo\n\nthree")
+        bubble._view.selectAll()
+        bubble._view.copy()
+        assert QGuiApplication.clipboard().text() == "one\ntwo\n\nthree"
+
+    def test_a_line_too_long_for_one_piece_is_copied_as_one(self, make):
+        bubble = make("A" * 9_000 + "\nb")
+        bubble._view.selectAll()
+        bubble._view.copy()
+        assert QGuiApplication.clipboard().text() == "A" * 9_000 + "\nb"
+
+    def test_a_pasted_file_is_shown_in_part_until_asked_for(self, make):
+        text = "\n".join(f"line {number}" for number in range(3000))
+        bubble = make(text)
+        assert bubble._view.document().blockCount() == 200
+        assert bubble.text() == text
+        more = bubble.findChild(QPushButton)
+        assert more.text() == "Show all 3,000 lines"
+        more.click()
+        settle()
+        assert bubble._view.toPlainText() == text
+        assert not more.isVisible()
+
+    def test_a_lone_half_of_a_character_shows_as_one_mark(self, make):
+        assert make("a\ud800b")._view.toPlainText() == "a\ufffdb"
+
+    def test_another_text_and_style(self, make):
+        bubble = make("one")
+        bubble.set_text("two\nlines")
+        bubble.set_style(style(DARK))
+        assert bubble._view.toPlainText() == "two\nlines"
+
+    def test_hebrew_reads_from_the_right(self, make):
+        bubble = make("hello\nשלום")
+        last = bubble._view.document().lastBlock()
+        assert last.blockFormat().layoutDirection() == Qt.LayoutDirection.RightToLeft

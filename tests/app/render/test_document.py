@@ -1,0 +1,241 @@
+"""The document is the same however it came to be, and nothing in it moves when something behind it changes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QTextCursor, QTextDocument
+
+from app.palette import DARK, LIGHT
+from app.render.code_block import CodeBlock
+from app.render.document import DocumentWriter
+from app.render.formats import CONTINUES
+from app.render.geometry import Geometry
+from app.render.intake import clean
+from app.render.markdown_stream import StreamingMarkdown
+from app.render.parser import whole
+from app.render.style import LIGHT_SYNTAX
+from tests.support.looks import style
+from tests.support.markdown import SAMPLE, chunk_sizes, pieces, texts_with_definitions
+
+WIDTH = 500
+
+
+class Page:
+    """A document with its writer."""
+
+    def __init__(self, palette=LIGHT):
+        self.document = QTextDocument()
+        self.document.setTextWidth(WIDTH)
+        self.writer = DocumentWriter(self.document, style(palette))
+        self.geometry = Geometry(self.document, self.writer)
+
+    def stream(self, text, sizes, *, finish=True):
+        reader = StreamingMarkdown()
+        for piece in pieces(text, sizes):
+            self.writer.apply(reader.feed(piece))
+        if finish:
+            self.writer.show(reader.finish())
+        self.color()
+        return self
+
+    def show(self, text):
+        self.writer.show(whole(clean(text)))
+        self.color()
+        return self
+
+    def color(self):
+        assert not self.writer.color(lambda: True)
+
+    def blocks(self):
+        block = self.document.begin()
+        while block.isValid():
+            yield block
+            block = block.next()
+
+    def look(self):
+        """Everything that can be seen."""
+        return [
+            (
+                block.text(),
+                self.document.documentLayout().blockBoundingRect(block).getRect(),
+                block.blockFormat().layoutDirection(),
+                [(each.start, each.length, color_of(each)) for each in block.layout().formats()],
+                fragments(block),
+            )
+            for block in self.blocks()
+        ]
+
+
+def color_of(span):
+    return span.format.foreground().color().name()
+
+
+def fragments(block):
+    found = []
+    position = block.begin()
+    while not position.atEnd():
+        fragment = position.fragment()
+        form = fragment.charFormat()
+        font = form.font()
+        look = (
+            form.foreground().color().name(),
+            font.family(),
+            font.pixelSize(),
+            font.weight(),
+            font.italic(),
+            font.strikeOut(),
+            form.anchorHref(),
+        )
+        if found and found[-1][1] == look:
+            found[-1] = (found[-1][0] + fragment.text(), look)
+        else:
+            found.append((fragment.text(), look))
+        position += 1
+    return found
+
+
+@given(texts_with_definitions, chunk_sizes)
+@settings(max_examples=150)
+def test_streamed_and_whole_documents_are_equal(qapp, text, sizes):
+    streamed, shown = Page().stream(text, sizes), Page().show(text)
+    assert streamed.look() == shown.look()
+    assert [each.leaf for each in streamed.writer.written] == list(whole(clean(text)))
+    assert [each.start for each in streamed.writer.written] == [each.start for each in shown.writer.written]
+
+
+@pytest.mark.parametrize("size", [1, 5, 64])
+def test_a_streamed_answer_equals_a_stored_one(qapp, size):
+    assert Page().stream(SAMPLE, [size]).look() == Page().show(SAMPLE).look()
+
+
+def test_another_style_is_as_if_it_had_been_so_from_the_start(qapp):
+    page = Page().stream(SAMPLE, [9])
+    page.writer.restyle(style(DARK))
+    page.color()
+    assert page.look() == Page(DARK).show(SAMPLE).look()
+
+
+def test_nothing_above_moves_while_an_answer_streams(qapp):
+    page, reader, seen = Page(), StreamingMarkdown(), []
+    for piece in pieces(SAMPLE, [1]):
+        page.writer.apply(reader.feed(piece))
+        tops = [page.geometry.top(each) for each in page.writer.written]
+        assert tops[: len(seen)] == seen[: len(tops)]
+        seen = tops
+
+
+@pytest.mark.parametrize(
+    "block", ["```python\nx = 1\n```", "| a |\n|---|\n| b |", "- one\n- two", "> quote", "text"]
+)
+def test_what_is_there_stays_where_it_is_when_a_block_freezes(qapp, block):
+    page, reader = Page(), StreamingMarkdown()
+    page.writer.apply(reader.feed(block + "\n"))
+    before, height = page.look(), page.geometry.height()
+    page.writer.apply(reader.feed("\n"))
+    assert (page.look(), page.geometry.height()) == (before, height)
+    page.writer.apply(reader.feed("Next.\n"))
+    page.writer.apply(reader.feed("\nLast.\n"))
+    assert page.look()[: len(before) - 1] == before[:-1]
+
+
+def test_closing_a_fence_changes_no_height(qapp):
+    page, reader = Page(), StreamingMarkdown()
+    page.writer.apply(reader.feed("```c\n/* one\n   two */\nint x;\n"))
+    height, blocks = page.geometry.height(), page.document.blockCount()
+    for piece in ("`", "`", "`", "\n"):
+        page.writer.apply(reader.feed(piece))
+        page.color()
+        assert (page.geometry.height(), page.document.blockCount()) == (height, blocks)
+
+
+def test_the_last_thousand_updates_write_no_more_than_the_first(qapp):
+    page, reader, costs = Page(), StreamingMarkdown(), []
+    for piece in pieces(SAMPLE * 30, [4]):
+        before = page.writer.leaves_written
+        page.writer.apply(reader.feed(piece))
+        costs.append(page.writer.leaves_written - before)
+    assert len(costs) > 4000
+    assert sum(costs[-1000:]) <= 1.5 * sum(costs[:1000])
+    assert sum(costs) <= 1.2 * len(costs)
+
+
+def test_code_is_written_once(qapp, monkeypatch):
+    page, reader, written = Page(), StreamingMarkdown(), []
+    plain = CodeBlock._write_line
+
+    def counting(self, cursor, text):
+        written.append(text)
+        plain(self, cursor, text)
+
+    monkeypatch.setattr(CodeBlock, "_write_line", counting)
+    code = "".join(f"x{number} = {number}\n" for number in range(500))
+    for piece in pieces(f"```python\n{code}```\n\nDone.\n", [3]):
+        page.writer.apply(reader.feed(piece))
+    page.writer.show(reader.finish())
+    assert "".join(written) == code.replace("\n", "")
+
+
+def test_one_line_per_line_of_code(qapp):
+    page = Page().stream("```\na\n\n\n  b\n```\n", [1])
+    assert [block.text() for block in page.blocks()] == ["a", "", "", "  b"]
+
+
+def test_a_very_long_line_of_code_is_laid_out_in_pieces_and_kept_whole(qapp):
+    page = Page().stream("```\n" + "A" * 10_000 + "\n```\n", [999])
+    assert [block.length() - 1 for block in page.blocks()] == [4096, 4096, 1808]
+    assert [block.blockFormat().hasProperty(CONTINUES) for block in page.blocks()] == [False, True, True]
+    assert page.writer.written[0].leaf.text == "A" * 10_000 + "\n"
+
+
+def test_code_is_coloured_while_it_streams(qapp):
+    page = Page().stream("```python\nx = 1\ny = ", [1], finish=False)
+    first, second = page.blocks()
+    assert [color_of(each) for each in first.layout().formats()] == [LIGHT_SYNTAX.number.lower()]
+    assert second.layout().formats() == []
+
+
+@pytest.mark.parametrize(
+    ("markdown", "direction"),
+    [
+        ("שלום world", Qt.LayoutDirection.RightToLeft),
+        ("1. مرحبا", Qt.LayoutDirection.RightToLeft),
+        ("(42) שלום", Qt.LayoutDirection.RightToLeft),
+        ("world שלום", Qt.LayoutDirection.LeftToRight),
+        ("# שלום", Qt.LayoutDirection.RightToLeft),
+        ("```\nשלום\n```", Qt.LayoutDirection.LeftToRight),
+        ("12 + 3", Qt.LayoutDirection.LeftToRight),
+    ],
+)
+def test_each_paragraph_has_its_own_direction(qapp, markdown, direction):
+    page = Page().stream("Hello.\n\n" + markdown, [1])
+    first, second = page.blocks()
+    assert first.blockFormat().layoutDirection() == Qt.LayoutDirection.LeftToRight
+    assert second.blockFormat().layoutDirection() == direction
+
+
+def test_a_list_from_right_to_left_is_indented_on_the_right(qapp):
+    (block,) = Page().show("- שלום").blocks()
+    assert block.blockFormat().rightMargin() > block.blockFormat().leftMargin() == 0
+
+
+def test_only_changed_rows_of_a_table_are_written(qapp):
+    page = Page().show("| a |\n|---|\n| one |\n| two |\n")
+    table = page.writer.written[0].table
+    page.show("| a |\n|---|\n| one |\n| twenty |\n| three |\n")
+    assert page.writer.written[0].table is table
+    page.show("| a |\n|---|\n| one |\n")
+    assert page.look() == Page().show("| a |\n|---|\n| one |\n").look()
+
+
+def test_a_document_can_become_any_other(qapp):
+    page = Page()
+    for text in [SAMPLE, "", "| a |\n|---|\n", "```\nx\n```", SAMPLE, "short"]:
+        assert page.show(text).look() == Page().show(text).look()
+
+
+def test_nothing_can_be_undone(qapp):
+    page = Page().stream(SAMPLE, [50])
+    assert not page.document.isUndoAvailable()
+    assert QTextCursor(page.document).block().isValid()
