@@ -124,3 +124,8 @@ Leaf = Paragraph | Heading | Rule | Code | Table
 def text_of(runs: tuple[Run, ...]) -> str:
     """Return the bare text of `runs`."""
     return "".join(run.text for run in runs)
+
+
+def unmarked(place: Place) -> Place:
+    """Return `place` for a leaf that begins no item there."""
+    return tuple(Container(each.kind) for each in place)

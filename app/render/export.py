@@ -24,7 +24,9 @@ def to_text(leaves: Sequence[Leaf]) -> str:
     for leaf in leaves:
         if before is not None:
             pieces.append(_break(before, leaf))
-        pieces.append(_text(leaf) if _is_bare(leaf) else _placed(_text(leaf), leaf.place))
+        is_rest_of_line = before is None and not _starts_item(leaf)
+        bare = is_rest_of_line or _is_bare(leaf)
+        pieces.append(_text(leaf) if bare else _placed(_text(leaf), leaf.place))
         before = leaf
     return "".join(pieces)
 
@@ -50,12 +52,15 @@ def _continues(leaf: Leaf) -> bool:
     return isinstance(leaf, Paragraph) and leaf.continues
 
 
+def _starts_item(leaf: Leaf) -> bool:
+    return any(each.marker for each in leaf.place)
+
+
 def _break(before: Leaf, leaf: Leaf) -> str:
     if _continues(leaf):
         return ""
-    starts_item = any(each.marker for each in leaf.place)
     follows_text = isinstance(before, Paragraph) and any(each.kind is Kind.LIST for each in before.place)
-    return "\n" if starts_item and follows_text else "\n\n"
+    return "\n" if _starts_item(leaf) and follows_text else "\n\n"
 
 
 def _placed(text: str, place: Place) -> str:

@@ -21,6 +21,7 @@ from app.render.blocks import (
     Rule,
     Run,
     Table,
+    unmarked,
 )
 from app.render.runs import parts, read_runs
 
@@ -86,7 +87,7 @@ class Leaves:
             runs = self._read_task(runs)
         place = self._place()
         for index, part in enumerate(parts(runs)):
-            self._add(line, Paragraph(place if index == 0 else _unmarked(place), part, index > 0))
+            self._add(line, Paragraph(place if index == 0 else unmarked(place), part, index > 0))
 
     def _read_task(self, runs: tuple[Run, ...]) -> tuple[Run, ...]:
         first = runs[0] if runs else Run("")
@@ -138,7 +139,3 @@ class Leaves:
             case "table_close":
                 rows = tuple(tuple(row) for row in self._rows)
                 self._add(self._table_line, Table(self._place(), tuple(self._aligns), rows))
-
-
-def _unmarked(place: Place) -> Place:
-    return tuple(Container(each.kind) for each in place)

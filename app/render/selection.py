@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from app.render.blocks import Code, Heading, Paragraph, Rule, Run, Table
+from app.render.blocks import Code, Heading, Paragraph, Rule, Run, Table, unmarked
 from app.render.plain import text_between
 from app.render.units import part, units
 
@@ -39,7 +39,7 @@ def selected_leaves(written: Sequence[Written], cursor: QTextCursor) -> list[Lea
 def _part(written: Written, start: int, end: int, cursor: QTextCursor) -> list[Leaf]:
     """Return what of a leaf lies between two positions of the document."""
     leaf = written.shape
-    place = leaf.place if start == written.start else ()  # the rest of a line is no item any more
+    place = leaf.place if start == written.start else unmarked(leaf.place)
     match leaf:
         case Code():
             return [replace(leaf, place=place, text=text_between(cursor.document(), start, end))]
