@@ -34,7 +34,7 @@ QFrame#toast QPushButton:hover { background: $toast_hover; }
 QFrame#toast QPushButton:focus { border-color: $toast_action; }
 
 QPushButton { color: $text; background: $raised; border: 1px solid $border; border-radius: 8px; font-size: 13px;
-    padding: 5px 12px; min-height: 18px; }
+    padding: 5px 12px; min-height: 18px; outline: none; }
 QPushButton:hover { background: $hover_on_raised; }
 QPushButton:pressed { background: $selected_on_raised; }
 QPushButton:focus { border-color: $accent; }

@@ -177,6 +177,7 @@ class AnswerRow(QWidget):
         self.view.link_activated.connect(self.link_activated)
         self._layout.insertWidget(1, self.view)
         self.view.show()
+        QWidget.setTabOrder(self.view, self.copy_button)
         return self.view
 
     def _restyle(self) -> None:
