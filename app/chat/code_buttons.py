@@ -24,6 +24,7 @@ _HEIGHT = 24
 _ICON = 14
 _LABEL = 12
 _PADDING = 7
+_GAP = 5
 _EDGE = 5
 _SHOWN_MS = 1500
 
@@ -46,31 +47,28 @@ class CopyButton(QToolButton):
         self.setCursor(Qt.CursorShape.ArrowCursor)
         self.setAccessibleName(f"Copy {language} code" if language else "Copy code")
         self._say("Copy")
-        width = _ICON + 3 * _PADDING + QFontMetrics(font).horizontalAdvance("Copied")
+        width = _ICON + _GAP + 2 * _PADDING + QFontMetrics(font).horizontalAdvance("Copied")
         self.setFixedSize(QSize(width, _HEIGHT))
         self.clicked.connect(self._copy)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Paint the icon and the word on the colour of the panel."""
         style = self._style
+        lit = self.underMouse() or self.isDown()
+        color = style.text if lit else style.secondary
+        width = self.fontMetrics().horizontalAdvance(self.text())
+        text = QRect(self.width() - _PADDING - width, 0, width + 2, self.height())
+        icon = QPoint(text.left() - _GAP - _ICON, (self.height() - _ICON) // 2)
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        box = QRectF(self.rect()).adjusted(0.75, 0.75, -0.75, -0.75)
-        lit = self.underMouse() or self.isDown()
         painter.setPen(QPen(QColor(style.accent), 1.5) if self.hasFocus() else Qt.PenStyle.NoPen)
         painter.setBrush(QColor(style.rule if lit else style.code))
+        box = QRectF(self.rect()).adjusted(icon.x() - _PADDING, 0.75, -0.75, -0.75)
         painter.drawRoundedRect(box, 6, 6)
-        color = style.text if lit else style.secondary
-        text_width = self.fontMetrics().horizontalAdvance(self.text())
-        left = self.width() - _PADDING - text_width
-        icon = _icons().pixmap(
-            "check" if self._done.isActive() else "copy", color, _ICON, round(self.devicePixelRatioF())
-        )
-        painter.drawPixmap(QPoint(left - _ICON - 5, (self.height() - _ICON) // 2), icon)
+        name = "check" if self._done.isActive() else "copy"
+        painter.drawPixmap(icon, _icons().pixmap(name, color, _ICON, round(self.devicePixelRatioF())))
         painter.setPen(QColor(color))
-        painter.drawText(
-            QRect(left, 0, text_width + 2, self.height()), Qt.AlignmentFlag.AlignVCenter, self.text()
-        )
+        painter.drawText(text, Qt.AlignmentFlag.AlignVCenter, self.text())
 
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(self._code.text())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMimeData, QRectF, Qt, QTimer
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QPushButton, QScrollArea, QSizePolicy, QWidget
+from PySide6.QtWidgets import QPushButton, QSizePolicy, QWidget
 
 from app.chat.code_buttons import CodeButtons
 from app.render.decoration import Decoration
@@ -124,17 +124,15 @@ class AnswerView(FittedText):
         super().paintEvent(event)
 
     def laid_out(self) -> None:
-        """Put the buttons where the code is now."""
+        """Put the columns and the buttons where they belong in the new width."""
+        self._writer.fit_tables()
         super().laid_out()
         self._buttons.place()
 
     def showEvent(self, event: QShowEvent) -> None:
         """Find the area in which the view is scrolled."""
         super().showEvent(event)
-        parent = self.parentWidget()
-        while parent is not None and not isinstance(parent, QScrollArea):
-            parent = parent.parentWidget()
-        self._buttons.follow(parent)
+        self._buttons.follow(self.scroll_area())
 
     def _flush(self) -> None:
         if self._stream is None:

@@ -37,12 +37,13 @@ class CodeBlock:
         self._document = document
         self._formats = formats
         self._first_line = document.findBlock(start).blockNumber()
-        self._next = formats.next_code_block(first, continues=False)
-        self._continued = formats.next_code_block(first, continues=True)
+        self._next = formats.next_code_block(first)
+        self._continued = formats.continued(self._next)
         self._colors = CodeColors(language)
         self._pieces: list[str] = []
         self._line = ""
         self._line_length = 0
+        self._indent: str | None = ""  # of the line that is being written, until more than spaces have come
         self._newline_due = False
 
     def text(self) -> str:
@@ -95,9 +96,23 @@ class CodeBlock:
         for line in others:
             cursor.insertBlock(self._next)
             self._line_length = 0
+            self._indent = ""
             self._write_line(cursor, line)
 
+    def _hang(self, cursor: QTextCursor, text: str) -> None:
+        """Let what does not fit in the line go on below its first word, a little further in."""
+        if self._indent is None or not text:
+            return
+        word = text.lstrip(" \t")
+        self._indent += text[: len(text) - len(word)]
+        if word:
+            columns = len(self._indent.expandtabs(4))
+            if columns:
+                cursor.setBlockFormat(self._formats.hanging(cursor.blockFormat(), columns))
+            self._indent = None
+
     def _write_line(self, cursor: QTextCursor, text: str) -> None:
+        self._hang(cursor, text)
         while self._line_length + len(text) > _LONGEST_LINE:
             room = _LONGEST_LINE - self._line_length
             cursor.insertText(text[:room], self._formats.code)

@@ -96,7 +96,7 @@ class Decoration:
                 painter.fillRect(QRectF(left, y, width, 1), QColor(style.rule))
             for column, runs in enumerate(leaf.rows[row]):
                 if any(Mark.CODE in run.marks for run in runs):
-                    block = table.cellAt(row, column).firstCursorPosition().block()
+                    block = table.qt.cellAt(row, column).firstCursorPosition().block()
                     self._paint_pills(painter, block, runs, size=style.text_size)
 
     def _paint_quotes(self, painter: QPainter, written: Written, place: Place) -> None:

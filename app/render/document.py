@@ -6,18 +6,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtGui import QTextBlockFormat, QTextCursor, QTextOption
+from PySide6.QtGui import QTextBlockFormat, QTextCharFormat, QTextCursor, QTextOption
 
 from app.render.blocks import Code, Heading, Paragraph, Run, Table, text_of
 from app.render.code_block import CodeBlock
 from app.render.formats import Formats, direction
-from app.render.table import amend_table, write_table
+from app.render.table import TableBlock
 from app.render.units import units
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from PySide6.QtGui import QTextDocument, QTextTable
+    from PySide6.QtGui import QTextDocument
 
     from app.render.blocks import Leaf
     from app.render.code import Spans
@@ -32,13 +32,13 @@ class Written:
     Attributes:
         shape: The leaf; of a code block without its text, which is in `code`.
         start: Position of its first text block.
-        table: The Qt table, when it is one.
+        table: The table, when it is one.
         code: The code block, when it is one.
     """
 
     shape: Leaf
     start: int
-    table: QTextTable | None = None
+    table: TableBlock | None = None
     code: CodeBlock | None = None
 
     @property
@@ -91,8 +91,17 @@ class DocumentWriter:
             self._prepare()
             self._replace(0, leaves)
 
+    def fit_tables(self) -> None:
+        """Share out the width of the document among the columns of each table."""
+        with _edit(self._document):
+            for written in self.written:
+                if written.table is not None:
+                    written.table.fit(self._document.textWidth())
+
     def color(self, more: Callable[[], bool]) -> bool:
         """Colour finished code blocks as long as `more` says so; return whether any are left."""
+        if not self._recoloring:
+            return False
         with _edit(self._document):
             while self._recoloring and more():
                 written, changes = self._recoloring[0]
@@ -154,13 +163,13 @@ class DocumentWriter:
         before = self.written[-1].shape if self.written else None
         cursor = self._end()
         if before is not None:
-            cursor.insertBlock(QTextBlockFormat())
+            cursor.insertBlock(QTextBlockFormat(), QTextCharFormat())
         written = Written(leaf, cursor.position())
         self.written.append(written)
         self.leaves_written += 1
         if isinstance(leaf, Table):
-            # Qt keeps an empty text block before and one behind a table, and gives them no room.
-            written.table = write_table(cursor, leaf, before, self.formats)
+            written.table = TableBlock(cursor, leaf, before, self.formats)
+            written.table.fit(self._document.textWidth())
             return
         runs = leaf.runs if isinstance(leaf, Paragraph | Heading) else ()
         block = self.formats.block(leaf, before, text_of(runs))
@@ -187,7 +196,8 @@ class DocumentWriter:
             case Heading(), Heading() if (old.place, old.level) == (leaf.place, leaf.level):
                 self._amend_runs(written, old, leaf)
             case Table(), Table() if (old.place, old.aligns) == (leaf.place, leaf.aligns) and written.table:
-                amend_table(written.table, old, leaf, self.formats)
+                written.table.amend(leaf)
+                written.table.fit(self._document.textWidth())
                 written.shape = leaf
             case Code(), Code() if (old.place, old.language) == (leaf.place, leaf.language):
                 if written.code is None or not leaf.text.startswith(old.text):

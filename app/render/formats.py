@@ -43,6 +43,7 @@ _HEADING_SCALE = {1: 1.45, 2: 1.22, 3: 1.07}
 _HEADING_LINE = 1.35
 _CODE_LINE = 1.55
 _CODE_HANG = 2
+_WIDEST_HANG = 20
 _INLINE_CODE = 0.92
 _SEMIBOLD = QFont.Weight.DemiBold
 
@@ -75,6 +76,12 @@ class Formats:
         # Code reads as it was typed: no arrow in place of "->".
         font.setStyleStrategy(QFont.StyleStrategy.PreferNoShaping)
         return font
+
+    def hair(self) -> QTextCharFormat:
+        """Return the format of text blocks that are not meant to be seen."""
+        result = QTextCharFormat()
+        result.setFont(_font(self.style.text_family, 1))
+        return result
 
     def role(self, role: Role) -> QTextCharFormat:
         """Return the colour of a part of code."""
@@ -127,16 +134,26 @@ class Formats:
             result.setRightMargin(margin)
         else:
             result.setLeftMargin(margin)
-        if isinstance(leaf, Paragraph) and leaf.continues:
-            result.setProperty(CONTINUES, True)
-        return result
+        return self.continued(result) if isinstance(leaf, Paragraph) and leaf.continues else result
 
-    def next_code_block(self, first: QTextBlockFormat, *, continues: bool) -> QTextBlockFormat:
+    def next_code_block(self, first: QTextBlockFormat) -> QTextBlockFormat:
         """Return the format of a code line that is not the first."""
         result = QTextBlockFormat(first)
         result.setTopMargin(0)
-        if continues:
-            result.setProperty(CONTINUES, True)
+        return result
+
+    def continued(self, block: QTextBlockFormat) -> QTextBlockFormat:
+        """Return the format of a text block that goes on with the line of the one before it."""
+        result = QTextBlockFormat(block)
+        result.setProperty(CONTINUES, True)
+        return result
+
+    def hanging(self, block: QTextBlockFormat, columns: int) -> QTextBlockFormat:
+        """Return the format of a code line that begins with spaces: what is wrapped goes on below its text."""
+        hang = round(min(columns + _CODE_HANG, _WIDEST_HANG) * self.code_width)
+        result = QTextBlockFormat(block)
+        result.setLeftMargin(block.leftMargin() + block.textIndent() + hang)
+        result.setTextIndent(-hang)
         return result
 
     def table(self, leaf: Table, before: Leaf | None) -> QTextTableFormat:
@@ -155,9 +172,7 @@ class Formats:
         result = QTextBlockFormat()
         result.setLineHeight(self.line, QTextBlockFormat.LineHeightTypes.FixedHeight.value)
         result.setLayoutDirection(layout_direction)
-        if continues:
-            result.setProperty(CONTINUES, True)
-        return result
+        return self.continued(result) if continues else result
 
     def cell(self, align: Align, text: str) -> QTextBlockFormat:
         """Return the format of the text of a table's cell."""

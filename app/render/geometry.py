@@ -52,13 +52,13 @@ class Geometry:
 
     def first_block(self, written: Written) -> QTextBlock:
         """Return the first text block of a leaf; of a table, that of its first cell."""
-        start = written.start if written.table is None else written.table.firstPosition()
+        start = written.start if written.table is None else written.table.qt.firstPosition()
         return self._document.findBlock(start)
 
     def last_block(self, written: Written) -> QTextBlock:
         """Return the last text block of a leaf."""
         if written.table is not None:
-            return self._document.findBlock(written.table.lastPosition())
+            return self._document.findBlock(written.table.qt.lastPosition())
         index = bisect_right(self._writer.written, written.start, key=lambda each: each.start)
         if index == len(self._writer.written):
             return self._document.lastBlock()
@@ -80,7 +80,7 @@ class Geometry:
     def bottom(self, written: Written) -> float:
         """Return where a leaf ends, with what is painted below its last line."""
         if written.table is not None:
-            return self._table_bottom(written.table)
+            return self._table_bottom(written.table.qt)
         below = CODE_BOTTOM if written.code is not None else 0
         return self.rect(self.last_block(written)).bottom() + below
 
@@ -94,8 +94,8 @@ class Geometry:
         """Yield the rows of a table that reach between two heights, each with its top."""
         if written.table is None:
             return
-        first = bisect_right(range(written.table.rows()), top, key=lambda row: self._row_top(written, row))
-        for row in range(max(0, first - 1), written.table.rows()):
+        first = bisect_right(range(written.table.qt.rows()), top, key=lambda row: self._row_top(written, row))
+        for row in range(max(0, first - 1), written.table.qt.rows()):
             y = self._row_top(written, row)
             if y > bottom:
                 return
@@ -104,7 +104,7 @@ class Geometry:
     def _row_top(self, written: Written, row: int) -> float:
         if written.table is None:
             return 0
-        block = written.table.cellAt(row, 0).firstCursorPosition().block()
+        block = written.table.qt.cellAt(row, 0).firstCursorPosition().block()
         return self.rect(block).top() - CELL_PADDING_Y
 
     def _table_bottom(self, table: QTextTable) -> float:
@@ -114,7 +114,6 @@ class Geometry:
 
     def table_right(self, written: Written) -> float:
         """Return the right edge of a table."""
-        table = written.table
-        if table is None:
+        if written.table is None:
             return 0
-        return self._document.documentLayout().frameBoundingRect(table).width()
+        return self._document.documentLayout().frameBoundingRect(written.table.qt).width()

@@ -47,13 +47,13 @@ def _part(written: Written, start: int, end: int, cursor: QTextCursor) -> list[L
             runs = slice_runs(leaf.runs, start - written.start, end - written.start)
             return [replace(leaf, place=place, runs=runs)]
         case Table():
-            return _table_part(written.table, leaf, start, end)
+            return _table_part(written.table.qt, leaf, start, end) if written.table else []
         case Rule():
             return [leaf]
 
 
-def _table_part(table: QTextTable | None, leaf: Table, start: int, end: int) -> list[Leaf]:
-    if table is None or end < table.firstPosition() or start > table.lastPosition():
+def _table_part(table: QTextTable, leaf: Table, start: int, end: int) -> list[Leaf]:
+    if end < table.firstPosition() or start > table.lastPosition():
         return []
     first = table.cellAt(max(start, table.firstPosition()))
     last = table.cellAt(min(end, table.lastPosition()))

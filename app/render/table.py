@@ -1,60 +1,132 @@
-"""Tables: leaves into QTextTables, of which only the rows that differ are written again."""
+"""A table in a document: rows that differ are written again, columns are as wide as their words need."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
-from PySide6.QtGui import QTextTableCellFormat
+from PySide6.QtGui import QFontMetricsF, QTextLength, QTextTableCellFormat
 
 from app.render.blocks import text_of
-from app.render.formats import CELL_PADDING_X, CELL_PADDING_Y
+from app.render.formats import CELL_PADDING_X, CELL_PADDING_Y, indent
 
 if TYPE_CHECKING:
-    from PySide6.QtGui import QTextCursor, QTextTable
+    from collections.abc import Sequence
+
+    from PySide6.QtGui import QTextCursor
 
     from app.render.blocks import Cell, Leaf, Table
     from app.render.formats import Formats
 
-
-def write_table(cursor: QTextCursor, leaf: Table, before: Leaf | None, formats: Formats) -> QTextTable:
-    """Insert `leaf` at `cursor`, an empty text block."""
-    table = cursor.insertTable(len(leaf.rows), len(leaf.aligns), formats.table(leaf, before))
-    for row in range(len(leaf.rows)):
-        _write_row(table, leaf, row, formats)
-    return table
+# In whole pixels: Qt rounds each column, and a word that misses its width by a fraction would be broken.
+Measure = tuple[int, int]
+"""Of a cell: the width of its longest word, and of all its text on one line."""
 
 
-def amend_table(table: QTextTable, old: Table, new: Table, formats: Formats) -> None:
-    """Make `table` show `new` instead of `old`, which has the same columns."""
-    same = 0
-    for before, after in zip(old.rows, new.rows, strict=False):
-        if before != after:
-            break
-        same += 1
-    if len(new.rows) > len(old.rows):
-        table.appendRows(len(new.rows) - len(old.rows))
-    elif len(new.rows) < len(old.rows):
-        table.removeRows(len(new.rows), len(old.rows) - len(new.rows))
-    for row in range(same, len(new.rows)):
-        _write_row(table, new, row, formats)
+class TableBlock:
+    """Writes one table.
+
+    Args:
+        cursor: Where it is written: in an empty text block.
+        leaf: What it shows.
+        before: The leaf before it.
+        formats: The formats of the style.
+
+    Attributes:
+        qt: The table as Qt has it.
+    """
+
+    def __init__(self, cursor: QTextCursor, leaf: Table, before: Leaf | None, formats: Formats) -> None:
+        self._formats = formats
+        self._leaf = leaf
+        # Qt keeps an empty text block before a table and one behind it. They take no room, and when they are
+        # selected only a hair.
+        cursor.setBlockCharFormat(formats.hair())
+        self.qt = cursor.insertTable(len(leaf.rows), len(leaf.aligns), formats.table(leaf, before))
+        behind = self.qt.lastCursorPosition()
+        behind.movePosition(cursor.MoveOperation.NextBlock)
+        behind.setBlockCharFormat(formats.hair())
+        self._measures = [self._write_row(row) for row in range(len(leaf.rows))]
+        self._widths: list[int] = []
+
+    def amend(self, leaf: Table) -> None:
+        """Show `leaf`, which has the same columns, instead."""
+        old, self._leaf = self._leaf, leaf
+        same = 0
+        for before, after in zip(old.rows, leaf.rows, strict=False):
+            if before != after:
+                break
+            same += 1
+        count = len(leaf.rows)
+        if count > self.qt.rows():
+            self.qt.appendRows(count - self.qt.rows())
+        elif count < self.qt.rows():
+            self.qt.removeRows(count, self.qt.rows() - count)
+        del self._measures[same:]
+        self._measures += [self._write_row(row) for row in range(same, count)]
+
+    def fit(self, width: float) -> None:
+        """Share out `width` so that no word is broken which need not be."""
+        if width <= 0:
+            return  # the document has no width yet
+        columns = list(zip(*self._measures, strict=True))
+        least = [max(cell[0] for cell in column) for column in columns]
+        most = [max(cell[1] for cell in column) for column in columns]
+        widths = _shares(least, most, width - indent(self._leaf.place))
+        if widths == self._widths:
+            return
+        self._widths = widths
+        form = self.qt.format()
+        fixed = QTextLength.Type.FixedLength
+        form.setColumnWidthConstraints([QTextLength(fixed, width) for width in widths])
+        self.qt.setFormat(form)
+
+    def _write_row(self, row: int) -> list[Measure]:
+        measures = []
+        for column, align in enumerate(self._leaf.aligns):
+            runs = self._leaf.rows[row][column]
+            cell = self.qt.cellAt(row, column)
+            cell.setFormat(_padding(column))
+            cursor = cell.firstCursorPosition()
+            cursor.setPosition(cell.lastCursorPosition().position(), cursor.MoveMode.KeepAnchor)
+            cursor.removeSelectedText()
+            cursor.setBlockFormat(self._formats.cell(align, text_of(runs)))
+            measures.append(self._write_cell(cursor, runs, column, header=row == 0))
+        return measures
+
+    def _write_cell(self, cursor: QTextCursor, runs: Cell, column: int, *, header: bool) -> Measure:
+        longest = total = 0.0
+        for run in runs:
+            form = self._formats.chars(self._leaf, run.marks, run.href, header=header)
+            cursor.insertText(run.text.replace("\n", "\u2028"), form)
+            metrics = QFontMetricsF(form.font())
+            total += metrics.horizontalAdvance(run.text)
+            longest = max([longest, *(metrics.horizontalAdvance(word) for word in run.text.split())])
+        around = CELL_PADDING_X * (2 if column else 1) + 1
+        return math.ceil(longest) + around, math.ceil(total) + around
 
 
-def _write_row(table: QTextTable, leaf: Table, row: int, formats: Formats) -> None:
-    for column, align in enumerate(leaf.aligns):
-        runs = leaf.rows[row][column]
-        cell = table.cellAt(row, column)
-        cell.setFormat(_padding(column))
-        cursor = cell.firstCursorPosition()
-        cursor.setPosition(cell.lastCursorPosition().position(), cursor.MoveMode.KeepAnchor)
-        cursor.removeSelectedText()
-        cursor.setBlockFormat(formats.cell(align, text_of(runs)))
-        _insert(cursor, leaf, runs, formats, header=row == 0)
+def _shares(least: Sequence[int], most: Sequence[int], width: float) -> list[int]:
+    """Return the widths of columns that need `least` each and would like `most`, within `width`."""
+    if sum(most) <= width:
+        return list(most)
+    if sum(least) >= width:
+        highest = int(_cap(least, width))
+        return [min(amount, highest) for amount in least]
+    spare = width - sum(least)
+    wish = sum(most) - sum(least)
+    return [low + int(spare * (high - low) / wish) for low, high in zip(least, most, strict=True)]
 
 
-def _insert(cursor: QTextCursor, leaf: Table, runs: Cell, formats: Formats, *, header: bool) -> None:
-    for run in runs:
-        text = run.text.replace("\n", "\u2028")
-        cursor.insertText(text, formats.chars(leaf, run.marks, run.href, header=header))
+def _cap(amounts: Sequence[int], total: float) -> float:
+    """Return the height at which cutting off the largest of `amounts` leaves `total`."""
+    rest = total
+    for position, amount in enumerate(sorted(amounts)):
+        share = rest / (len(amounts) - position)
+        if amount > share:
+            return share
+        rest -= amount
+    return max(amounts)
 
 
 def _padding(column: int) -> QTextTableCellFormat:

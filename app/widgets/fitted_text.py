@@ -5,9 +5,22 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QMimeData, Qt, QUrl, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QKeySequence, QPalette, QResizeEvent, QTextDocument, QWheelEvent
-from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QSizePolicy, QTextBrowser
+from PySide6.QtCore import QMimeData, QRectF, Qt, QUrl, Signal
+from PySide6.QtGui import (
+    QColor,
+    QFocusEvent,
+    QKeyEvent,
+    QKeySequence,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPalette,
+    QPen,
+    QResizeEvent,
+    QTextDocument,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QScrollArea, QSizePolicy, QTextBrowser
 
 from app.render.links import is_allowed
 from app.render.plain import text_between
@@ -17,6 +30,14 @@ if TYPE_CHECKING:
 
     from app.render.style import RenderStyle
 
+_EDGE = 24
+_BY_KEYBOARD = frozenset(
+    {
+        Qt.FocusReason.TabFocusReason,
+        Qt.FocusReason.BacktabFocusReason,
+        Qt.FocusReason.ShortcutFocusReason,
+    }
+)
 _SELECTING = frozenset(
     {
         Qt.Key.Key_Left,
@@ -49,6 +70,7 @@ class FittedText(QTextBrowser):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._shows_focus = False
         self.setDocument(InertDocument(self))
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -63,6 +85,13 @@ class FittedText(QTextBrowser):
         self.viewport().setAutoFillBackground(False)
         self.document().setDocumentMargin(0)
         self.anchorClicked.connect(self._activate)
+
+    def scroll_area(self) -> QScrollArea | None:
+        """Return the nearest area around in which the text is scrolled."""
+        parent = self.parentWidget()
+        while parent is not None and not isinstance(parent, QScrollArea):
+            parent = parent.parentWidget()
+        return parent
 
     def fit(self) -> None:
         """Take the height that the text needs."""
@@ -80,6 +109,7 @@ class FittedText(QTextBrowser):
         """Show text and selection in the colours of `style`."""
         palette = self.palette()
         palette.setColor(QPalette.ColorRole.Base, Qt.GlobalColor.transparent)
+        palette.setColor(QPalette.ColorRole.Link, QColor(style.accent))
         palette.setColor(QPalette.ColorRole.Text, QColor(style.text))
         palette.setColor(QPalette.ColorRole.Highlight, QColor(style.selection))
         palette.setColor(QPalette.ColorRole.HighlightedText, QColor(style.text))
@@ -108,6 +138,35 @@ class FittedText(QTextBrowser):
             super().keyPressEvent(event)
         else:
             event.ignore()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Scroll the area along while text is being selected past its edge."""
+        super().mouseMoveEvent(event)
+        area = self.scroll_area()
+        if area is not None and event.buttons() & Qt.MouseButton.LeftButton:
+            place = self.mapTo(area.widget(), event.position().toPoint())
+            area.ensureVisible(self.mapTo(area.widget(), self.rect().center()).x(), place.y(), 0, _EDGE)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Show the focus when it came by the keyboard."""
+        super().focusInEvent(event)
+        self._shows_focus = event.reason() in _BY_KEYBOARD
+        self.viewport().update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Stop showing the focus."""
+        super().focusOutEvent(event)
+        self._shows_focus = False
+        self.viewport().update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the text, and a ring while it has the focus by the keyboard."""
+        super().paintEvent(event)
+        if self._shows_focus:
+            painter = QPainter(self.viewport())
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(QPen(self.palette().color(QPalette.ColorRole.Link), 1))
+            painter.drawRoundedRect(QRectF(self.viewport().rect()).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Leave the wheel to the area around."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QGuiApplication, QTextCursor, QTextDocument, QWheelEvent
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QGuiApplication, QMouseEvent, QTextCursor, QTextDocument, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
@@ -169,7 +169,7 @@ class TestFit:
         settle()
         assert view.document().idealWidth() <= view.viewport().width()
 
-    def test_the_wheel_and_the_page_keys_belong_to_the_area(self, view):
+    def test_the_wheel_is_left_to_the_area(self, view):
         point = QPointF(5, 5)
         none = Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase
         wheel = QWheelEvent(point, point, QPoint(), QPoint(0, -120), *none, False)
@@ -181,7 +181,17 @@ class TestFit:
         settle()
         view.setFocus()
         QTest.keyClick(view, Qt.Key.Key_PageDown)
-        assert view.verticalScrollBar().value() == 0
+        assert area.verticalScrollBar().value() > 0
+
+    def test_selecting_past_the_edge_scrolls_the_area(self, view, area):
+        view.set_markdown(SAMPLE * 3)
+        settle()
+        button, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+        for kind, y in [(QEvent.Type.MouseButtonPress, 5), (QEvent.Type.MouseMove, 600)]:
+            event = QMouseEvent(kind, QPointF(5, y), QPointF(5, y), button, button, none)
+            QApplication.sendEvent(view.viewport(), event)
+        assert area.verticalScrollBar().value() > 0
+        assert view.textCursor().selectedText().startswith("Mount Elbrus")
 
 
 class TestSafety:
@@ -297,6 +307,16 @@ class TestLook:
         view.set_markdown(CODE * 40)
         qtbot.waitUntil(lambda: not view._coloring.isActive())
         assert view.document().findBlockByNumber(60 * 40 - 1).layout().formats()
+
+    def test_the_focus_shows_when_it_comes_by_the_keyboard(self, view):
+        view.set_markdown("Text.")
+        settle()
+        calm = view.grab().toImage()
+        view.setFocus(Qt.FocusReason.MouseFocusReason)
+        assert view.grab().toImage() == calm
+        view.clearFocus()
+        view.setFocus(Qt.FocusReason.TabFocusReason)
+        assert view.grab().toImage() != calm
 
     def test_everything_has_a_name(self, view):
         view.set_markdown(SAMPLE)

@@ -189,6 +189,16 @@ def test_a_very_long_line_of_code_is_laid_out_in_pieces_and_kept_whole(qapp):
     assert page.writer.written[0].leaf.text == "A" * 10_000 + "\n"
 
 
+@pytest.mark.parametrize("size", [1, 3, 200])
+def test_a_wrapped_line_of_code_goes_on_below_its_first_word(qapp, size):
+    page = Page().stream("```\nx\n    " + "word " * 40 + "\n```\n", [size])
+    page.document.size()  # lays it out
+    plain, indented = (block.blockFormat() for block in page.blocks())
+    assert plain.leftMargin() + plain.textIndent() == indented.leftMargin() + indented.textIndent()
+    first, second = (list(page.blocks())[1].layout().lineAt(number) for number in (0, 1))
+    assert second.x() - first.x() == round(6 * page.writer.formats.code_width)
+
+
 def test_code_is_coloured_while_it_streams(qapp):
     page = Page().stream("```python\nx = 1\ny = ", [1], finish=False)
     first, second = page.blocks()
