@@ -174,6 +174,8 @@ class DocumentWriter:
         runs = leaf.runs if isinstance(leaf, Paragraph | Heading) else ()
         block = self.formats.block(leaf, before, text_of(runs))
         cursor.setBlockFormat(block)
+        if before is None:
+            self._set_head_room(block.topMargin())
         self._insert(cursor, leaf, runs)
         if isinstance(leaf, Code):
             written.shape = replace(leaf, text="")
@@ -181,6 +183,13 @@ class DocumentWriter:
             written.code.add(leaf.text, color=leaf.is_open)
             if not leaf.is_open:
                 self._recoloring.append((written, written.code.recolor()))
+
+    def _set_head_room(self, height: float) -> None:
+        """Leave room above the first line, for the header of a code block: Qt drops a first block's own margin."""
+        frame = self._document.rootFrame()
+        room = frame.frameFormat()
+        room.setTopMargin(height)
+        frame.setFrameFormat(room)
 
     def _insert(self, cursor: QTextCursor, leaf: Leaf, runs: Sequence[Run]) -> None:
         for run in runs:
