@@ -1,6 +1,7 @@
 """The pictures of the README: the real program with the starter model, light and dark, without a screen.
 
-`make screenshots` writes them to `docs/`. Answers are greedy, so that the same pictures come out on the same machine.
+`make screenshots` writes them to `docs/`. Answers are greedy and drafted to a fixed depth, so that the same text comes
+out each time.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ _QUESTIONS = (
     "What is the capital of France?",
     "Write a Python function that reverses a string, and explain it.",
 )
+_DEPTH = 3
 _SHOWN_CHARACTERS = 420  # of the last answer, when the picture is taken
 
 
@@ -59,7 +61,7 @@ def _take(data_dir: Path, out: Path) -> None:
     qt = QApplication([])
     logs = data_dir / "logs"
     program = Application(qt, data_dir, logs, partial(EngineClient, logs))
-    program.link.loaded.connect(lambda _: _be_greedy(program))
+    program.link.loaded.connect(lambda _: _make_repeatable(program))
     program.show()
     program.window.resize(*_SIZE)
     try:
@@ -80,11 +82,12 @@ def _take(data_dir: Path, out: Path) -> None:
         program.close()
 
 
-def _be_greedy(program: Application) -> None:
+def _make_repeatable(program: Application) -> None:
     model = program.line.model
     if model is not None:
         sampler = dataclasses.replace(model.recommended, temperature=0.0)
         program.line.model = dataclasses.replace(model, recommended=sampler)
+    program.line.drafting = _DEPTH
 
 
 def _ask(program: Application, question: str) -> None:
