@@ -1,0 +1,206 @@
+"""The caches of a model as one thing: how many tokens they hold, and back to fewer.
+
+mlx-lm's internals move between releases; this package is the only place that touches its caches.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from mlx_lm.models.cache import KVCache, QuantizedKVCache
+
+from mtplx_engine.cache.plain import PlainCache, QuantizedCache
+from mtplx_engine.cache.recurrent import RecurrentState
+from mtplx_engine.errors import EngineError, ErrorKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import mlx.core as mx
+
+_MOST_CHECKPOINTS = 16
+_MOST_BYTES = 1 << 30  # of all checkpoints together
+
+
+class Layer(Protocol):
+    """A layer's cache as `TokenCache` needs it; towards the model it is what mlx-lm's layers expect.
+
+    Attributes:
+        offset: How many tokens it has read.
+        floor: The smallest length that `trim` can go back to.
+        keeps_all: Whether that is always 0.
+    """
+
+    offset: int
+    floor: int
+    keeps_all: bool
+
+    def begin_block(self) -> None:
+        """Make the forwards up to `end_block` one block."""
+
+    def end_block(self) -> None:
+        """End the block."""
+
+    def trim(self, surplus: int) -> object:
+        """Forget the newest `surplus` tokens."""
+
+    def snapshot(self) -> tuple[mx.array, ...]:
+        """Return what `restore` needs, in arrays that nothing writes into."""
+        ...
+
+    def restore(self, arrays: tuple[mx.array, ...], length: int) -> None:
+        """Become what `snapshot` returned at `length`; length 0 needs no arrays."""
+
+    def arrays(self) -> list[mx.array]:
+        """Return the live arrays."""
+        ...
+
+    def contents(self) -> list[mx.array]:
+        """Return what the tokens held amount to, free of stale entries."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Checkpoint:
+    """The state at a length: a snapshot a layer, and the hidden [1, H] of the last token."""
+
+    length: int
+    layers: tuple[tuple[mx.array, ...], ...]
+    hidden: mx.array
+
+    @property
+    def nbytes(self) -> int:
+        return sum(array.nbytes for layer in self.layers for array in layer)
+
+
+class TokenCache:
+    """What every layer remembers of the tokens that were forwarded.
+
+    A forward of M tokens appends M entries; `trim_to` forgets the newest ones. Layers that keep everything go back
+    to any length. The others go back inside the last block, that is the last forward or what `one_block` joined, and
+    to checkpoints.
+
+    Args:
+        layers: One empty cache a layer: mlx-lm's for keys and values, `RecurrentState` for gated-delta layers.
+        most_checkpoints: How many checkpoints are kept.
+        most_bytes: How much they may hold together.
+
+    Raises:
+        EngineError: UNSUPPORTED, when a layer needs another kind of cache.
+    """
+
+    def __init__(
+        self,
+        layers: Sequence[Any],
+        *,
+        most_checkpoints: int = _MOST_CHECKPOINTS,
+        most_bytes: int = _MOST_BYTES,
+    ) -> None:
+        self.layers: list[Layer] = [_ours(layer) for layer in layers]
+        self._most_checkpoints = most_checkpoints
+        self._most_bytes = most_bytes
+        self._checkpoints: list[_Checkpoint] = []
+
+    @property
+    def length(self) -> int:
+        """How many tokens the cache holds."""
+        return self.layers[0].offset
+
+    def trim_to(self, length: int) -> None:
+        """Forget all but the oldest `length` tokens, and the checkpoints past them.
+
+        Raises:
+            ValueError: The cache holds fewer than that, or cannot go back to just there.
+        """
+        if not 0 <= length <= self.length:
+            raise ValueError(f"the cache holds {self.length} tokens, cannot keep {length}")
+        self._checkpoints = [point for point in self._checkpoints if point.length <= length]
+        surplus = self.length - length
+        if length >= self._floor:
+            for layer in self.layers:
+                layer.trim(surplus)
+            return
+        point = self._at(length)
+        if point is None and length:
+            raise ValueError(f"the cache cannot go back from {self.length} tokens to {length}")
+        for index, layer in enumerate(self.layers):
+            layer.restore(point.layers[index] if point else (), length)
+
+    def reachable(self, length: int) -> int:
+        """Return the largest length of at most `length` tokens that `trim_to` can go to."""
+        length = min(length, self.length)
+        if length >= self._floor:
+            return length
+        return max((point.length for point in self._checkpoints if point.length <= length), default=0)
+
+    def checkpoint(self, hidden: mx.array) -> None:
+        """Make the present length one that `trim_to` can go to later on.
+
+        Only as many are kept as the bounds allow; the one goes first whose loss costs the fewest tokens.
+
+        Args:
+            hidden: [1, H] of the last token, for `hidden_at`.
+        """
+        if all(layer.keeps_all for layer in self.layers):
+            return
+        point = _Checkpoint(self.length, tuple(layer.snapshot() for layer in self.layers), hidden)
+        self._checkpoints = [*(other for other in self._checkpoints if other.length != point.length), point]
+        self._checkpoints.sort(key=lambda other: other.length)
+        while len(self._checkpoints) > self._most_checkpoints or self._bytes() > self._most_bytes:
+            self._drop_one()
+
+    def hidden_at(self, length: int) -> mx.array | None:
+        """Return the hidden [1, H] of token `length` - 1, when a checkpoint there knows it."""
+        point = self._at(length)
+        return point.hidden if point else None
+
+    @contextlib.contextmanager
+    def one_block(self) -> Iterator[None]:
+        """Make all forwards inside one block, so that `trim_to` can go back to before the first."""
+        for layer in self.layers:
+            layer.begin_block()
+        try:
+            yield
+        finally:
+            for layer in self.layers:
+                layer.end_block()
+
+    def arrays(self) -> list[mx.array]:
+        """Return the live arrays, to be evaluated; empty before the first forward."""
+        return [array for layer in self.layers for array in layer.arrays()]
+
+    def contents(self) -> list[mx.array]:
+        """Return what the tokens held amount to, layer by layer: for plain layers keys and values."""
+        return [array for layer in self.layers for array in layer.contents()]
+
+    @property
+    def _floor(self) -> int:
+        return max(layer.floor for layer in self.layers)
+
+    def _at(self, length: int) -> _Checkpoint | None:
+        return next((point for point in self._checkpoints if point.length == length), None)
+
+    def _bytes(self) -> int:
+        return sum(point.nbytes for point in self._checkpoints)
+
+    def _drop_one(self) -> None:
+        """Drop the checkpoint without which the fewest tokens would have to be read again."""
+        lengths = [0, *(point.length for point in self._checkpoints)]
+        gaps = [here - before for before, here in itertools.pairwise(lengths)]
+        del self._checkpoints[gaps.index(min(gaps))]
+
+
+def _ours(layer: Any) -> Layer:
+    if type(layer) is KVCache:
+        return PlainCache()
+    if type(layer) is QuantizedKVCache:
+        return QuantizedCache(layer.group_size, layer.bits)
+    if isinstance(layer, PlainCache | QuantizedCache | RecurrentState):
+        return layer
+    raise EngineError(
+        ErrorKind.UNSUPPORTED,
+        f"This model needs a cache that this version cannot roll back ({type(layer).__name__}).",
+    )

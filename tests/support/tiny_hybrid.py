@@ -1,0 +1,73 @@
+"""Tiny random hybrid models: mlx-lm's Qwen3.5 and Qwen3-Next, three gated-delta layers to one of full attention."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import mlx.core as mx
+import numpy as np
+from mlx.utils import tree_flatten
+from mlx_lm.models import qwen3_5, qwen3_next
+
+from mtplx_engine.models.gated_delta import use_tapes
+
+if TYPE_CHECKING:
+    from mlx import nn
+
+VOCABULARY = 50
+_SIZES = {
+    "hidden_size": 16,
+    "num_hidden_layers": 4,
+    "intermediate_size": 32,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 1,
+    "head_dim": 8,
+    "linear_num_value_heads": 4,
+    "linear_num_key_heads": 2,
+    "linear_key_head_dim": 8,
+    "linear_value_head_dim": 6,
+    "linear_conv_kernel_dim": 4,
+    "rms_norm_eps": 1e-6,
+    "vocab_size": VOCABULARY,
+    "max_position_embeddings": 512,
+    "full_attention_interval": 4,
+    "tie_word_embeddings": False,
+}
+_EXPERTS = {
+    "num_experts": 4,
+    "num_experts_per_tok": 2,
+    "decoder_sparse_step": 1,
+    "moe_intermediate_size": 16,
+    "shared_expert_intermediate_size": 16,
+}
+KINDS = ("qwen3_5", "qwen3_next")
+
+
+def tiny_hybrid(kind: str, *, taped: bool = True, seed: int = 0) -> nn.Module:
+    """Make a random model in float32; without `taped` its layers are mlx-lm's own."""
+    if kind == "qwen3_5":
+        args: Any = qwen3_5.ModelArgs(kind, {"model_type": kind, **_SIZES})
+        model: nn.Module = qwen3_5.Model(args)
+        args = model.language_model.args
+    else:
+        rope = {"rope_theta": 100.0, "partial_rotary_factor": 0.5, "mlp_only_layers": []}
+        args = qwen3_next.ModelArgs(model_type=kind, **_SIZES, **_EXPERTS, **rope)
+        model = qwen3_next.Model(args)
+    if taped:
+        use_tapes(model.layers, args)
+    model.eval()
+    generator = np.random.default_rng(seed)
+    weights = []
+    for name, value in sorted(tree_flatten(model.parameters())):
+        scale = 1.0 if "embed" in name or value.ndim == 1 else 1.5 / math.sqrt(value.shape[-1])
+        middle = 1.0 if "norm" in name else 0.0
+        weights.append((name, mx.array(generator.normal(middle, scale, value.shape), mx.float32)))
+    model.load_weights(weights)
+    mx.eval(model.parameters())
+    return model
+
+
+def random_ids(count: int, seed: int = 0) -> list[int]:
+    """Token ids, the same for the same seed."""
+    return np.random.default_rng(seed).integers(0, VOCABULARY, count).tolist()
