@@ -35,7 +35,11 @@ class Head(Protocol):
         ...
 
     def __call__(self, inputs: mx.array, cache: Any) -> mx.array:
-        """Run the block over inputs [1, m, H]; returns [m, H], ready for the output head and the next step."""
+        """Run the block over inputs [1, m, H]; returns the hiddens [m, H] that the next step takes."""
+        ...
+
+    def readout(self, hidden: mx.array) -> mx.array:
+        """Turn hiddens [m, H] of `__call__` into what the output head reads."""
         ...
 
     def remember(self, inputs: mx.array, cache: Any) -> None:
@@ -121,7 +125,7 @@ class MTPDrafter:
         tokens, laws = [], []
         for step in range(depth):
             hidden = self._head(self._head.inputs(self._embed(last), hidden), self.cache.layers[0])[-1:]
-            adjusted = law.adjust(hidden @ self._rows.T, history)[0]
+            adjusted = law.adjust(self._head.readout(hidden) @ self._rows.T, history)[0]
             if keys is None:
                 choice = mx.argmax(adjusted).astype(mx.int32)
             else:

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import mlx.core as mx
-from mlx import nn
-from mlx.utils import tree_flatten, tree_map
 from mlx_lm.utils import load_model
 from transformers import AutoTokenizer
 
@@ -18,7 +16,8 @@ from mtplx_engine import backend
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.draft.mtp_head import MTPDrafter
 from mtplx_engine.errors import EngineError
-from mtplx_engine.models.families import llama
+from mtplx_engine.models import head_builder, placement
+from mtplx_engine.models.families.registry import family_for
 from mtplx_engine.models.refusal import refused
 from mtplx_engine.models.target import Target
 
@@ -26,7 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from mlx import nn
+
     from mtplx_engine.models.checkpoint import Checkpoint
+    from mtplx_engine.models.families.family import Family
 
 HEAD_FILE = "mtp.safetensors"
 DRAFT_VOCAB_FILE = "draft_vocab.safetensors"
@@ -77,25 +79,23 @@ def load(checkpoint: Checkpoint, policy: backend.Policy, report: Callable[[float
     Raises:
         EngineError: REFUSED, when weights and configuration do not fit together.
     """
-    folder = checkpoint.folder
+    folder, config = checkpoint.folder, checkpoint.config
+    family = family_for(config)
     report(0.05, "Reading weights")
     try:
-        model, _ = load_model(folder, lazy=True)
+        model, _ = load_model(folder, lazy=True, get_model_classes=lambda **_: family.model_classes(config))
     except Exception as error:  # numbers that contradict each other may raise anything
         raise refused(
             folder.name, "holds weights that do not fit its config.json", details=repr(error)
         ) from error
-    _place(model, policy, lambda fraction: report(0.1 + 0.7 * fraction, "Preparing weights"))
+    placement.place(model, policy, lambda fraction: report(0.1 + 0.7 * fraction, "Preparing weights"))
     report(0.85, "Reading the tokenizer")
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
     except Exception as error:  # the tokenizers library raises nothing more special
         raise refused(folder.name, "has a tokenizer that cannot be read", details=repr(error)) from error
-    config = checkpoint.config
-    vocabulary = int(config["vocab_size"])
-    target = Target(llama, model, vocabulary, policy.width_multiple)
     report(0.95, "Connecting the drafting head")
-    new_drafter, note = _drafter(checkpoint, model, target, policy)
+    target, new_drafter, note = _drafter(checkpoint, family, model, policy)
     generation = _read_json(folder / "generation_config.json")
     return LoadedModel(
         name=checkpoint.name,
@@ -110,71 +110,43 @@ def load(checkpoint: Checkpoint, policy: backend.Policy, report: Callable[[float
     )
 
 
-def _place(model: nn.Module, policy: backend.Policy, progress: Callable[[float], None]) -> None:
-    """Bring the weights into the form that the policy asks for, a module at a time to keep the peak low."""
-    dtype = backend.dtype(policy)
-    modules = model.leaf_modules()
-    if not policy.keep_quantized:
-        modules = tree_map(lambda m: _unpacked(m, dtype), modules, is_leaf=nn.Module.is_module)
-        model.update_modules(modules)
-    model.set_dtype(dtype)
-    arrays = [array for _, array in cast("list[tuple[str, mx.array]]", tree_flatten(model.parameters()))]
-    for done, array in enumerate(arrays):
-        mx.eval(array)
-        if done % 16 == 0:
-            progress(done / len(arrays))
-    mx.clear_cache()
-
-
-def _unpacked(module: nn.Module, dtype: mx.Dtype) -> nn.Module:
-    """Return a plain twin of a quantized module, its weights unpacked in float32 before rounding to `dtype`."""
-    if not isinstance(module, nn.QuantizedLinear | nn.QuantizedEmbedding):
-        return module
-    scales, biases = module.scales, module.biases
-    if biases is not None:  # the formats without biases have scales of a kind of their own
-        scales, biases = scales.astype(mx.float32), biases.astype(mx.float32)
-    weight = mx.dequantize(
-        module.weight,
-        scales,
-        biases,
-        group_size=module.group_size,
-        bits=module.bits,
-        mode=module.mode,
-        dtype=mx.float32,
-    ).astype(dtype)
-    if isinstance(module, nn.QuantizedEmbedding):
-        plain: nn.Module = nn.Embedding(1, 1)
-    else:
-        plain = nn.Linear(1, 1, bias="bias" in module)
-        if "bias" in module:
-            plain.bias = module.bias
-    plain.weight = weight
-    return plain
-
-
 def _drafter(
-    checkpoint: Checkpoint, model: nn.Module, target: Target, policy: backend.Policy
-) -> tuple[Callable[[], MTPDrafter] | None, str]:
-    """Load the head beside the model; returns how to make a drafter, or None and the reason."""
+    checkpoint: Checkpoint, family: Family, model: nn.Module, policy: backend.Policy
+) -> tuple[Target, Callable[[], MTPDrafter] | None, str]:
+    """Connect the head that comes with a model; returns the target, and how to make a drafter or why there is none."""
+    config = checkpoint.config
+    vocabulary = int(config["vocab_size"])
+    raw = _head_tensors(checkpoint, family)
+    wiring = family.wiring({name: spec.shape for name, spec in checkpoint.tensors.items()})
+    target = Target(family, model, vocabulary, policy.width_multiple, wiring.hidden)
+    if not raw:
+        return target, None, "This model has no drafting head (MTP); it decodes plainly."
+    try:
+        head = head_builder.build(family, config, raw, wiring, policy)
+    except head_builder.HeadMismatchError as error:
+        return target, None, f"The drafting head does not fit this model ({error}), so it is off."
+    ids = _draft_vocabulary(checkpoint.folder / DRAFT_VOCAB_FILE, vocabulary)
+    every = mx.arange(vocabulary, dtype=mx.int32)
+    rows = target.output_rows(every if ids is None else ids).astype(backend.dtype(policy))
+    mx.eval(rows)
+    return target, lambda: MTPDrafter(head, target.embed, rows, ids, vocabulary), ""
+
+
+def _head_tensors(checkpoint: Checkpoint, family: Family) -> dict[str, mx.array]:
+    """Return the tensors of the head that is beside or among the model's own, without their prefix."""
     path = checkpoint.folder / HEAD_FILE
-    if not path.is_file():
-        return None, "This model has no drafting head (MTP); it decodes plainly."
-    weights = _arrays(path)
-    expected = llama.head_shapes(checkpoint.config)
-    wrong = sorted(set(expected) ^ set(weights)) or sorted(
-        name for name, shape in expected.items() if weights[name].shape != shape
-    )
-    if wrong:
-        return None, f"The drafting head does not fit this model ({wrong[0]}), so it is off."
-    dtype = backend.dtype(policy)
-    head = llama.LlamaMTPHead(model.args)
-    head.load_weights(list(weights.items()))
-    head.set_dtype(dtype)
-    ids = _draft_vocabulary(checkpoint.folder / DRAFT_VOCAB_FILE, target.vocabulary)
-    every = mx.arange(target.vocabulary, dtype=mx.int32)
-    rows = llama.output_rows(model, every if ids is None else ids).astype(dtype)
-    mx.eval(head.parameters(), rows)
-    return lambda: MTPDrafter(head, target.embed, rows, ids, target.vocabulary), ""
+    if path.is_file():
+        return _arrays(path)
+    prefixes = family.head_prefixes(checkpoint.config)
+    names = {
+        name: name.removeprefix(prefix)
+        for prefix in prefixes
+        for name in checkpoint.tensors
+        if name.startswith(prefix)
+    }
+    files = {checkpoint.tensors[name].file for name in names}
+    shards = {file: _arrays(checkpoint.folder / file) for file in files}
+    return {raw: shards[checkpoint.tensors[name].file][name] for name, raw in names.items()}
 
 
 def _draft_vocabulary(path: Path, vocabulary: int) -> mx.array | None:

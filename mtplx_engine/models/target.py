@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import mlx.core as mx
 from mlx import nn
+
+from mtplx_engine.models.gated_delta import with_states
+from mtplx_engine.models.wiring import Hidden
 
 if TYPE_CHECKING:
     from typing import Any
 
     from mtplx_engine.cache import TokenCache
-
-
-class Family(Protocol):
-    """What the engine needs to know of a model family; each family's module offers it."""
-
-    def hidden_states(self, model: nn.Module, tokens: mx.array, layers: list[Any]) -> mx.array:
-        """Forward tokens [M]; returns [M, H] after the final norm."""
-        ...
-
-    def logits(self, model: nn.Module, hidden: mx.array) -> mx.array:
-        """Project [M, H] to [M, V]."""
-        ...
-
-    def embed(self, model: nn.Module, tokens: mx.array) -> mx.array:
-        """Embed tokens [M] as [M, H]."""
-        ...
+    from mtplx_engine.models.ends import Ends
+    from mtplx_engine.models.families.family import Family
 
 
 class Target:
@@ -37,25 +26,38 @@ class Target:
         model: The mlx-lm model.
         vocabulary: V, the number of logits.
         width_multiple: Verify steps are this many rows wide, or a multiple; 1 leaves them as they are.
+        hidden: Which hiddens it hands out: those that its drafting head reads.
 
     Attributes:
         model: The mlx-lm model, which plain mlx-lm can run too.
     """
 
-    def __init__(self, family: Family, model: nn.Module, vocabulary: int, width_multiple: int = 1) -> None:
+    def __init__(
+        self,
+        family: Family,
+        model: nn.Module,
+        vocabulary: int,
+        width_multiple: int = 1,
+        hidden: Hidden = Hidden.AFTER_NORM,
+    ) -> None:
         self.vocabulary = vocabulary
         self._width_multiple = width_multiple
         self._family = family
+        self._hidden = hidden
         self.model = model
 
+    @property
+    def _ends(self) -> Ends:
+        return self._family.ends(self.model)
+
     def new_layers(self) -> list[Any]:
-        """Make empty mlx-lm caches, one a layer."""
-        layers: list[Any] = self.model.make_cache()
-        return layers
+        """Make empty caches, one a layer, for a `TokenCache`."""
+        return with_states(self.model, self.model.make_cache())
 
     def forward(self, tokens: mx.array, cache: TokenCache) -> mx.array:
         """Append tokens [M] to the cache; returns their hiddens [M, H]."""
-        return self._family.hidden_states(self.model, tokens, cache.layers)
+        hidden = self._family.hidden_states(self.model, tokens, cache.layers)
+        return self._normed(hidden) if self._hidden is Hidden.AFTER_NORM else hidden
 
     def verify(self, tokens: mx.array, cache: TokenCache, *, strict: bool) -> tuple[mx.array, mx.array]:
         """Append tokens [M] to the cache; returns their hiddens [M, H] and logits [M, V].
@@ -65,7 +67,8 @@ class Target:
         """
         count = tokens.size
         if strict and count > 1:
-            hidden = mx.concatenate([self.forward(tokens[i : i + 1], cache) for i in range(count)])
+            with cache.one_block():
+                hidden = mx.concatenate([self.forward(tokens[i : i + 1], cache) for i in range(count)])
             rows = [self.logits(hidden[i : i + 1]) for i in range(count)]
             return hidden, mx.concatenate(rows)
         surplus = -count % self._width_multiple if count > 1 else 0
@@ -78,9 +81,18 @@ class Target:
         return hidden[:count], logits[:count]
 
     def logits(self, hidden: mx.array) -> mx.array:
-        """Project hiddens [M, H] to logits [M, V]."""
-        return self._family.logits(self.model, hidden)
+        """Project hiddens [M, H], as `forward` returned them, to logits [M, V]."""
+        return self._ends.logits(hidden if self._hidden is Hidden.AFTER_NORM else self._normed(hidden))
 
     def embed(self, tokens: mx.array) -> mx.array:
         """Embed tokens [M] as [M, H]."""
-        return self._family.embed(self.model, tokens)
+        vectors: mx.array = self._ends.embedding(tokens)
+        return vectors
+
+    def output_rows(self, ids: mx.array) -> mx.array:
+        """Return the rows [D, H] of the output head for the token ids [D], unpacked."""
+        return self._ends.output_rows(ids)
+
+    def _normed(self, hidden: mx.array) -> mx.array:
+        normed: mx.array = self._ends.norm(hidden)
+        return normed

@@ -88,7 +88,7 @@ def tiny_head_drafter(
     head = llama.LlamaMTPHead(model.args)
     _randomise(head, seed)
     ids = None if draft_ids is None else mx.array(list(draft_ids), mx.int32)
-    rows = llama.output_rows(model, mx.arange(target.vocabulary) if ids is None else ids) * spread
+    rows = target.output_rows(mx.arange(target.vocabulary) if ids is None else ids) * spread
     return MTPDrafter(head, target.embed, rows, ids, target.vocabulary)
 
 

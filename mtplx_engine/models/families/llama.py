@@ -1,96 +1,76 @@
-"""Llama-type models: where the trunk, the output head and the embedding are, and our MTP head for them."""
+"""Llama-type models, and our MTP head for them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import mlx.core as mx
-from mlx import nn
-from mlx_lm.models.llama import ModelArgs, TransformerBlock
+from mlx_lm.models.base import create_attention_mask
+from mlx_lm.models.llama import Model, ModelArgs, TransformerBlock
+
+from mtplx_engine.models.ends import Ends
+from mtplx_engine.models.families.head import MTPHead
+from mtplx_engine.models.wiring import Wiring
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import mlx.core as mx
+    from mlx import nn
+
+
+def model_classes(config: Mapping[str, Any]) -> tuple[type[nn.Module], type]:  # noqa: ARG001 - one class for all
+    """Return the model and its arguments for `load_model`."""
+    return Model, ModelArgs
+
+
+def ends(model: nn.Module) -> Ends:
+    """Return embedding, final norm and output head."""
+    trunk = model.model
+    tied = model.args.tie_word_embeddings
+    return Ends(trunk.embed_tokens, trunk.norm, trunk.embed_tokens if tied else model.lm_head)
+
 
 def hidden_states(model: nn.Module, tokens: mx.array, layers: list[Any]) -> mx.array:
-    """Forward tokens [M] through the trunk; returns [M, H] after the final norm."""
-    hidden: mx.array = model.model(tokens[None], layers)[0]
-    return hidden
-
-
-def logits(model: nn.Module, hidden: mx.array) -> mx.array:
-    """Project hidden states [M, H] to logits [M, V]."""
-    head = model.model.embed_tokens.as_linear if model.args.tie_word_embeddings else model.lm_head
-    rows: mx.array = head(hidden)
+    """Forward tokens [M] through the trunk; returns [M, H] before the final norm."""
+    trunk = model.model
+    hidden = trunk.embed_tokens(tokens[None])
+    full = create_attention_mask(hidden, layers[trunk.fa_idx])
+    sliding = full
+    if trunk.swa_idx is not None:
+        sliding = create_attention_mask(hidden, layers[trunk.swa_idx], window_size=trunk.sliding_window)
+    for block, cache in zip(trunk.layers, layers, strict=True):
+        hidden = block(hidden, sliding if block.use_sliding else full, cache=cache)
+    rows: mx.array = hidden[0]
     return rows
 
 
-def embed(model: nn.Module, tokens: mx.array) -> mx.array:
-    """Embed tokens [M] as [M, H]."""
-    vectors: mx.array = model.model.embed_tokens(tokens)
-    return vectors
-
-
-def output_rows(model: nn.Module, ids: mx.array) -> mx.array:
-    """Return the rows [D, H] of the output head for the token ids [D], unpacked."""
-    head = model.model.embed_tokens if model.args.tie_word_embeddings else model.lm_head
-    if isinstance(head, nn.QuantizedEmbedding | nn.QuantizedLinear):
-        return mx.dequantize(
-            head.weight[ids],
-            head.scales[ids],
-            None if head.biases is None else head.biases[ids],
-            group_size=head.group_size,
-            bits=head.bits,
-            mode=head.mode,
-        )
-    rows: mx.array = head.weight[ids]
-    return rows
-
-
-class LlamaMTPHead(nn.Module):
+class LlamaMTPHead(MTPHead):
     """One Llama block over concat(norm(embedding of t+1), norm(hidden of t)), output after its own norm.
 
     Args:
         args: The target's arguments; the block has the same sizes.
+        wiring: How it is connected.
     """
 
-    def __init__(self, args: ModelArgs) -> None:
-        super().__init__()
-        size = args.hidden_size
-        self.pre_fc_norm_embedding = nn.RMSNorm(size, eps=args.rms_norm_eps)
-        self.pre_fc_norm_hidden = nn.RMSNorm(size, eps=args.rms_norm_eps)
-        self.fc = nn.Linear(2 * size, size, bias=False)
-        self.layers = [TransformerBlock(args)]
-        self.norm = nn.RMSNorm(size, eps=args.rms_norm_eps)
+    def __init__(self, args: ModelArgs, wiring: Wiring | None = None) -> None:
+        super().__init__(TransformerBlock(args), args.hidden_size, args.rms_norm_eps, wiring or Wiring())
 
-    def inputs(self, embedded: mx.array, hidden: mx.array) -> mx.array:
-        """Join embeddings and hiddens, both [m, H], into block inputs [1, m, H]."""
-        joined = mx.concatenate(
-            [self.pre_fc_norm_embedding(embedded), self.pre_fc_norm_hidden(hidden)], axis=-1
-        )
-        fused: mx.array = self.fc(joined)[None]
-        return fused
-
-    def __call__(self, inputs: mx.array, cache: Any) -> mx.array:
-        """Run the block over inputs [1, m, H]; returns [m, H] after the norm."""
-        length = inputs.shape[1]
-        mask = cache.make_mask(length, return_array=False, window_size=None)
-        hidden: mx.array = self.norm(self.layers[0](inputs, mask, cache))[0]
-        return hidden
-
-    def remember(self, inputs: mx.array, cache: Any) -> None:
-        """Write only keys and values of inputs [1, m, H]: all that history needs."""
-        block = self.layers[0]
-        attention = block.self_attn
-        normed = block.input_layernorm(inputs)
-        shape = (1, inputs.shape[1], attention.n_kv_heads, -1)
+    def keys_values(self, normed: mx.array, offset: int) -> tuple[mx.array, mx.array]:
+        """Return keys and values of the block's attention."""
+        attention = self.layers[0].self_attn
+        shape = (1, normed.shape[1], attention.n_kv_heads, -1)
         keys = attention.k_proj(normed).reshape(shape).transpose(0, 2, 1, 3)
         values = attention.v_proj(normed).reshape(shape).transpose(0, 2, 1, 3)
-        cache.update_and_fetch(attention.rope(keys, offset=cache.offset), values)
+        return attention.rope(keys, offset=offset), values
 
 
-def head_shapes(config: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
-    """Return name and shape of every tensor that the head file must hold, nothing else."""
+def head_prefixes(config: Mapping[str, Any]) -> tuple[str, ...]:  # noqa: ARG001 - these models bring no head
+    """Return no prefix: our heads for these models are files of their own."""
+    return ()
+
+
+def head_tensors(config: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+    """Return name and shape of every parameter of the head."""
     size, inner = config["hidden_size"], config["intermediate_size"]
     heads = config["num_attention_heads"]
     head_dim = config.get("head_dim") or size // heads
@@ -113,3 +93,18 @@ def head_shapes(config: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
         "norm.weight": (size,),
     }
     return shapes | {f"layers.0.{name}.weight": shape for name, shape in block.items()}
+
+
+def head_weights(raw: Mapping[str, mx.array], config: Mapping[str, Any]) -> dict[str, mx.array]:  # noqa: ARG001
+    """Return the tensors as they are: our files have the head's own names."""
+    return dict(raw)
+
+
+def wiring(shapes: Mapping[str, tuple[int, ...]]) -> Wiring:  # noqa: ARG001 - our heads are all made alike
+    """Return how our heads are connected."""
+    return Wiring()
+
+
+def new_head(config: Mapping[str, Any], wiring: Wiring) -> MTPHead:
+    """Make a head for a model with this configuration."""
+    return LlamaMTPHead(ModelArgs.from_dict(config), wiring)

@@ -3,4 +3,4 @@
 from __future__ import annotations
 
 SUPPORTED: frozenset[str] = frozenset({"llama"})
-"""Values of config.json's `model_type`."""
+"""Values of config.json's `model_type`; `registry` has a family for each."""
