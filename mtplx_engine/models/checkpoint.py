@@ -11,20 +11,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.models import json_file, manifest, model_config, safetensors_header, tokenizer_ids
+from mtplx_engine.models import (
+    head_source,
+    json_file,
+    manifest,
+    model_config,
+    safetensors_header,
+    tokenizer_ids,
+)
 from mtplx_engine.models.refusal import refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from collections.abc import Set as AbstractSet
 
+    from mtplx_engine.models.head_source import HeadSource
     from mtplx_engine.models.manifest import Manifest
     from mtplx_engine.models.safetensors_header import TensorSpec
 
-HEAD_FILES = ("mtp.safetensors", "draft_vocab.safetensors")
 INDEX = "model.safetensors.index.json"
 
 _MAX_ENTRIES = 10_000
-_MAX_CONFIG_BYTES = 8 << 20
 _MAX_TABLE_BYTES = 128 << 20
 # Code, or formats that run code or memory-unsafe parsers when they are read.
 _UNSAFE_SUFFIXES = frozenset(
@@ -57,11 +64,10 @@ class Checkpoint:
     Attributes:
         folder: Where it is.
         name: Name for people.
-        config: The parsed config.json.
-        tensors: The model's own tensors, by name.
-        head_files: Which of `HEAD_FILES` are there.
-        head_tensors: Tensors of those files, by name.
-        total_bytes: Bytes of all tensors.
+        config: The parsed config.json, a nested text_config laid flat.
+        tensors: The model's own tensors, by name; those of its head are not among them.
+        head: Its drafting head, None without one.
+        total_bytes: Bytes of all tensors, the head's included.
         manifest: What an installer of ours noted, None in other folders.
     """
 
@@ -69,8 +75,7 @@ class Checkpoint:
     name: str
     config: dict[str, Any]
     tensors: Mapping[str, TensorSpec]
-    head_files: tuple[str, ...]
-    head_tensors: Mapping[str, TensorSpec]
+    head: HeadSource | None
     total_bytes: int
     manifest: Manifest | None
 
@@ -110,30 +115,48 @@ def missing_weights(folder: Path) -> tuple[str, ...]:
     return () if _weight_files(folder) else ("model.safetensors",)
 
 
+def tensor_names(folder: Path) -> tuple[str, ...]:
+    """Return the names of all tensors in the model's own files, without checking more than it must.
+
+    Raises:
+        EngineError: REFUSED, when index or headers are damaged.
+    """
+    if (folder / INDEX).exists():
+        return tuple(_indexed(folder))
+    return tuple(name for path in _weight_files(folder) for name in safetensors_header.read(path))
+
+
 def _check(folder: Path) -> Checkpoint:
     _check_files(folder)
-    for path in sorted(folder.glob("*.json")):
+    for path in sorted((*folder.glob("*.json"), *folder.glob("*/*.json"))):
         if path.name not in _TABLES and path.name != manifest.NAME:
-            _check_asks_for_no_code(json_file.read(path, _MAX_CONFIG_BYTES), path.name)
-    config = json_file.read(folder / model_config.NAME, _MAX_CONFIG_BYTES)
+            _check_asks_for_no_code(json_file.read(path, model_config.MAX_BYTES), path.name)
+    if head_source.is_head_only(folder):
+        raise EngineError(
+            ErrorKind.UNSUPPORTED,
+            f"{folder.name} holds a drafting head and no model of its own. Put it as a folder into the folder of "
+            "the model that it was made for, and load that one.",
+        )
+    config = model_config.flat(json_file.read(folder / model_config.NAME, model_config.MAX_BYTES))
     model_config.check(config)
     noted = manifest.read(folder)
     missing = manifest.missing(folder, noted) if noted else missing_weights(folder)
     if missing:
         count = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise refused(folder.name, f"is incomplete: {missing[0]}{count} is missing or has another size")
-    tensors = _tensors(folder)
-    heads = {name: safetensors_header.read(folder / name) for name in HEAD_FILES if (folder / name).is_file()}
-    head_tensors = {name: spec for specs in heads.values() for name, spec in specs.items()}
+    every = _tensors(folder)
+    head = head_source.find(folder, config, every, noted.binding if noted else None)
+    in_head = {(item.path, item.name) for item in head.tensors.values()} if head else set()
+    _check_promised(folder, every.keys() | {name for _, name in in_head})
+    tensors = {name: spec for name, spec in every.items() if (folder / spec.file, name) not in in_head}
     _check_tokenizer(folder, _embedding_rows(tensors, config))
     return Checkpoint(
         folder=folder,
         name=noted.name if noted else folder.name,
         config=config,
         tensors=tensors,
-        head_files=tuple(heads),
-        head_tensors=head_tensors,
-        total_bytes=sum(spec.size for spec in (*tensors.values(), *head_tensors.values())),
+        head=head,
+        total_bytes=sum(spec.size for spec in tensors.values()) + (head.size if head else 0),
         manifest=noted,
     )
 
@@ -201,10 +224,13 @@ def _tensors(folder: Path) -> dict[str, TensorSpec]:
             if name in tensors:
                 raise refused(path.name, f"holds {name[:100]!r}, which {tensors[name].file} holds too")
             tensors[name] = spec
-    for name in _indexed(folder) if (folder / INDEX).exists() else ():
-        if name not in tensors:
-            raise refused(folder.name, f"lacks the tensor {name[:100]!r} that {INDEX} promises")
     return tensors
+
+
+def _check_promised(folder: Path, names: AbstractSet[str]) -> None:
+    for name in _indexed(folder) if (folder / INDEX).exists() else ():
+        if name not in names:
+            raise refused(folder.name, f"lacks the tensor {name[:100]!r} that {INDEX} promises")
 
 
 def _embedding_rows(tensors: Mapping[str, TensorSpec], config: dict[str, Any]) -> int:
@@ -222,7 +248,7 @@ def _check_tokenizer(folder: Path, rows: int) -> None:
         raise refused(folder.name, "has no tokenizer.json")
     found = tokenizer_ids.largest(
         json_file.read(path, _MAX_TABLE_BYTES),
-        json_file.read(settings, _MAX_CONFIG_BYTES) if settings.is_file() else {},
+        json_file.read(settings, model_config.MAX_BYTES) if settings.is_file() else {},
     )
     if found >= rows:
         raise refused(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mtplx_engine import paths
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.models import checkpoint, manifest, model_config
+from mtplx_engine.models import checkpoint, head_source, manifest, model_config
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class InstalledModel:
         title: Name for people.
         path: The folder.
         size: Bytes of all its files.
-        has_head: Whether it has an MTP head beside its weights.
+        has_head: Whether it has an MTP head in or beside its weights.
         complete: Whether nothing is missing.
     """
 
@@ -33,12 +33,12 @@ class InstalledModel:
 
 
 def models(data: Path) -> tuple[InstalledModel, ...]:
-    """Return the models under the data folder `data`, by name."""
+    """Return the models under the data folder `data`, by name; folders with only a drafting head are none."""
     root = paths.models_dir(data)
     if not root.is_dir():
         return ()
     folders = [path for path in root.iterdir() if path.is_dir() and not path.name.startswith(".")]
-    return tuple(_model(path) for path in sorted(folders))
+    return tuple(_model(path) for path in sorted(folders) if not head_source.is_head_only(path))
 
 
 def resolve(model: str, data: Path) -> Path:
@@ -76,7 +76,7 @@ def _model(folder: Path) -> InstalledModel:
         title=noted.name if noted else folder.name,
         path=folder,
         size=sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()),
-        has_head=(folder / checkpoint.HEAD_FILES[0]).is_file(),
+        has_head=_has_head(folder),
         complete=complete,
     )
 
@@ -85,4 +85,11 @@ def _has_all_weights(folder: Path) -> bool:
     try:
         return not checkpoint.missing_weights(folder)
     except EngineError:
+        return False
+
+
+def _has_head(folder: Path) -> bool:
+    try:
+        return head_source.is_there(folder, checkpoint.tensor_names(folder))
+    except (EngineError, OSError):
         return False

@@ -50,6 +50,25 @@ class HeadWiring:
 
 
 @dataclass(frozen=True, slots=True)
+class HeadBinding:
+    """A folder with nothing but a drafting head, and the one model that it was installed for.
+
+    Attributes:
+        folder: Where the head is, beside the manifest.
+        hidden_size: Of the model.
+        vocabulary: Of the model, in tokens.
+        layers: Of the model.
+        target_sha256: Hash over some tensors of the model, see `head_source.target_fingerprint`.
+    """
+
+    folder: str
+    hidden_size: int
+    vocabulary: int
+    layers: int
+    target_sha256: str
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """What was installed, and from where.
 
@@ -60,7 +79,8 @@ class Manifest:
         source: Where the weights came from, for people.
         revision: Counts up when the recipe changes and the model must be installed again.
         files: Every file of the model.
-        head: How its drafting head is connected, None without one.
+        head: How its drafting head is connected, None without one or when the probe has to find out.
+        binding: The head-only folder that belongs to it, None without one.
     """
 
     id: str
@@ -70,6 +90,7 @@ class Manifest:
     revision: int
     files: tuple[FileRecord, ...]
     head: HeadWiring | None = None
+    binding: HeadBinding | None = None
 
 
 def read(folder: Path) -> Manifest | None:
@@ -127,13 +148,21 @@ def _parse(body: dict[str, Any]) -> Manifest | None:
     if body.pop("format") != FORMAT:
         return None
     files = tuple(FileRecord(**item) for item in body.pop("files"))
-    if any(not isinstance(item.size, int) or not _is_inside(item.name) for item in files):
+    if any(not isinstance(item.size, int) or not is_inside(item.name) for item in files):
         return None
-    head = body.pop("head")
-    return Manifest(**body, files=files, head=None if head is None else parse_head(head))
+    head, binding = body.pop("head"), body.pop("binding", None)
+    if binding is not None and not is_inside(binding["folder"]):
+        return None
+    return Manifest(
+        **body,
+        files=files,
+        head=None if head is None else parse_head(head),
+        binding=None if binding is None else HeadBinding(**binding),
+    )
 
 
-def _is_inside(name: str) -> bool:
+def is_inside(name: str) -> bool:
+    """Whether the relative path `name` stays in the folder that it is relative to."""
     return not Path(name).is_absolute() and ".." not in Path(name).parts
 
 

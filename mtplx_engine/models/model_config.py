@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.models import json_file
 from mtplx_engine.models.families.supported import SUPPORTED
 from mtplx_engine.models.refusal import refused
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 NAME = "config.json"
+MAX_BYTES = 8 << 20
 
 _REQUIRED = ("hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size")
 _LARGEST = {
@@ -24,6 +29,24 @@ _LARGEST = {
 _LARGEST_FLOAT = {"rms_norm_eps": 1.0, "rope_theta": 1e12}
 _BITS = (2, 3, 4, 5, 6, 8)
 _GROUP_SIZES = (16, 32, 64, 128)
+
+
+def flat(config: dict[str, Any]) -> dict[str, Any]:
+    """Return config.json with the settings of a nested language model (text_config) beside the others."""
+    nested = config.get("text_config")
+    if not isinstance(nested, dict):
+        return config
+    own = {name: value for name, value in config.items() if name != "text_config"}
+    return own | {name: value for name, value in nested.items() if name != "model_type"}
+
+
+def model_type(folder: Path) -> str | None:
+    """Return what config.json in `folder` names as architecture, None when it cannot be read."""
+    try:
+        found = json_file.read(folder / NAME, MAX_BYTES).get("model_type")
+    except (OSError, EngineError):
+        return None
+    return found if isinstance(found, str) else None
 
 
 def check(config: dict[str, Any]) -> None:

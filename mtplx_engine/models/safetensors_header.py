@@ -42,11 +42,12 @@ ITEM_BYTES = {
 
 @dataclass(frozen=True, slots=True)
 class TensorSpec:
-    """What a header says of one tensor: dtype as safetensors spells it, shape, and the file's name."""
+    """What a header says of one tensor: dtype as safetensors spells it, shape, the file's name, and where it begins."""
 
     dtype: str
     shape: tuple[int, ...]
     file: str
+    begin: int
 
     @property
     def size(self) -> int:
@@ -77,8 +78,10 @@ def read(path: Path) -> dict[str, TensorSpec]:
         raise refused(path.name, f"lists more than {MAX_TENSORS} tensors")
     spans = sorted((*_span(entry, name, path.name), name) for name, entry in header.items())
     _check_layout(spans, size - _LENGTH_BYTES - length, path.name)
+    data = _LENGTH_BYTES + length
     return {
-        name: TensorSpec(entry["dtype"], tuple(entry["shape"]), path.name) for name, entry in header.items()
+        name: TensorSpec(entry["dtype"], tuple(entry["shape"]), path.name, data + entry["data_offsets"][0])
+        for name, entry in header.items()
     }
 
 

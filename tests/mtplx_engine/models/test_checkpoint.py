@@ -32,7 +32,7 @@ def test_a_sound_folder_is_described(tmp_path: Path) -> None:
     found = checkpoint.check(folder)
     assert (found.folder, found.name, found.config) == (folder, "tiny", CONFIG)
     assert {name: (spec.dtype, spec.shape) for name, spec in found.tensors.items()} == TENSORS
-    assert (found.head_files, found.head_tensors, found.manifest) == ((), {}, None)
+    assert (found.head, found.manifest) == (None, None)
     assert found.total_bytes == (ROWS + 1) * model_folder.HIDDEN * 4
 
 
@@ -41,8 +41,9 @@ def test_the_head_is_kept_apart_from_the_model(tmp_path: Path) -> None:
     weights = model_folder.safetensors(TENSORS)
     files = {"model.safetensors": weights, "mtp.safetensors": head}
     found = checkpoint.check(model_folder.write(tmp_path, files=files))
-    assert found.head_files == ("mtp.safetensors",)
-    assert found.head_tensors["model.norm.weight"].shape == (3,)
+    assert found.head
+    assert found.head.place == "mtp.safetensors"
+    assert found.head.tensors["model.norm.weight"].spec.shape == (3,)
     assert found.tensors["model.norm.weight"].shape == (4,)
     assert found.total_bytes == (ROWS + 1) * model_folder.HIDDEN * 4 + 6
 
@@ -263,6 +264,8 @@ def test_checking_imports_nothing_heavy() -> None:
 @pytest.mark.starter
 def test_the_starter_passes(starter_dir: Path) -> None:
     found = checkpoint.check(starter_dir)
-    assert (found.name, found.head_files) == ("SmolLM2 135M Instruct", checkpoint.HEAD_FILES)
-    assert found.head_tensors["fc.weight"].shape == (576, 1152)
+    assert found.name == "SmolLM2 135M Instruct"
+    assert found.head
+    assert found.head.tensors["fc.weight"].spec.shape == (576, 1152)
+    assert found.head.draft_vocabulary == starter_dir / "draft_vocab.safetensors"
     assert found.tensors["model.embed_tokens.weight"].shape == (49152, 144)

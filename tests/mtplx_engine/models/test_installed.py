@@ -21,7 +21,7 @@ def data(tmp_path: Path) -> Path:
     """A data folder with two whole models, one in pieces, and what is none."""
     models = tmp_path / "models"
     named = model_folder.write(models / "named")
-    (named / "mtp.safetensors").write_bytes(b"12345")
+    (named / "mtp.safetensors").write_bytes(model_folder.safetensors({"fc.weight": ("F32", (4, 8))}))
     noted = Manifest("named", "Named Model", "MIT", "here", 1, manifest.record(named, ["config.json"]))
     manifest.write(named, noted)
     model_folder.write(models / "plain")

@@ -1,0 +1,215 @@
+"""Where a model's drafting head is: among its own tensors, in a file beside them, or in a folder of its own.
+
+Found by the tensors that are there, never by a flag or a name. Imports no mlx: it is asked before any load.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mtplx_engine.models import json_file, manifest, model_config, safetensors_header
+from mtplx_engine.models.manifest import HeadBinding
+from mtplx_engine.models.refusal import refused
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from mtplx_engine.models.safetensors_header import TensorSpec
+
+FILES = ("mtp.safetensors", "mtp/weights.safetensors", "model-mtp.safetensors")
+DRAFT_VOCABULARY = "draft_vocab.safetensors"
+
+_PREFIXES = ("mtp.", "model.mtp.", "language_model.mtp.", "model.language_model.mtp.")
+_LAYERS = ("model.layers.", "language_model.model.layers.", "model.language_model.layers.")
+# One of these joins embedding and hidden; a head has one and a layer of the trunk has none.
+_JOINTS = ("fc.weight", "eh_proj.weight")
+_HEAD_ONLY_ENDINGS = ("_mtp", "_assistant")
+_SAMPLED_TENSORS = 8
+_SAMPLED_BYTES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """One tensor of a head: the file, its name there, and what the file's header says of it."""
+
+    path: Path
+    name: str
+    spec: TensorSpec
+
+
+@dataclass(frozen=True, slots=True)
+class HeadSource:
+    """A drafting head that was found.
+
+    Attributes:
+        place: Where it is, for people.
+        tensors: Its tensors by their names without the prefix.
+        draft_vocabulary: The file with the token ids that it may draft, None for all.
+        problem: Why it must not be used, one sentence; empty when nothing speaks against it.
+    """
+
+    place: str
+    tensors: Mapping[str, Location]
+    draft_vocabulary: Path | None = None
+    problem: str = ""
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return sum(location.spec.size for location in self.tensors.values())
+
+
+def find(
+    folder: Path,
+    config: Mapping[str, Any],
+    tensors: Mapping[str, TensorSpec],
+    binding: HeadBinding | None = None,
+) -> HeadSource | None:
+    """Return the drafting head of the model in `folder`, or None when there is none.
+
+    Args:
+        folder: The model's folder, found sound.
+        config: Its config.json, laid flat.
+        tensors: The tensors of its weight files.
+        binding: The head-only folder that the manifest names.
+
+    Raises:
+        EngineError: REFUSED, when a file that holds a head is damaged.
+    """
+    if binding is not None:
+        return _bound(folder, config, tensors, binding)
+    for name in (*_named_in(config), *FILES):
+        if (folder / name).is_file():
+            specs = safetensors_header.read(folder / name)
+            return HeadSource(name, _without_prefix(folder / name, specs), _draft_vocabulary(folder))
+    if inside := _inside(folder, config, tensors):
+        return HeadSource("inside the model's own files", inside, _draft_vocabulary(folder))
+    for found in sorted(path.parent for path in folder.glob(f"*/{model_config.NAME}")):
+        if is_head_only(found):
+            return _in_folder(found, config)
+    return None
+
+
+def is_there(folder: Path, names: Iterable[str]) -> bool:
+    """Whether a model in `folder` with tensors of these names seems to have a head; nothing else is looked at."""
+    if any((folder / name).is_file() for name in FILES):
+        return True
+    inside = (name.startswith(_PREFIXES) or name.endswith(".eh_proj.weight") for name in names)
+    return any(inside) or any(is_head_only(path.parent) for path in folder.glob(f"*/{model_config.NAME}"))
+
+
+def is_head_only(folder: Path) -> bool:
+    """Whether `folder` holds a drafting head without the model it belongs to; false when it cannot be read."""
+    kind = model_config.model_type(folder)
+    return kind is not None and kind.endswith(_HEAD_ONLY_ENDINGS)
+
+
+def bind(
+    folder: str, config: Mapping[str, Any], tensors: Mapping[str, TensorSpec], root: Path
+) -> HeadBinding:
+    """Return what ties the head-only `folder` (relative to `root`) to the model in `root`."""
+    return HeadBinding(
+        folder=folder,
+        hidden_size=config["hidden_size"],
+        vocabulary=config["vocab_size"],
+        layers=config["num_hidden_layers"],
+        target_sha256=target_fingerprint(root, tensors),
+    )
+
+
+def target_fingerprint(folder: Path, tensors: Mapping[str, TensorSpec]) -> str:
+    """Return a hash over some tensors of a model, spread over all of its names."""
+    names = sorted(tensors)
+    chosen = names[:: max(1, len(names) // _SAMPLED_TENSORS)]
+    return fingerprint(Location(folder / tensors[name].file, name, tensors[name]) for name in chosen)
+
+
+def fingerprint(locations: Iterable[Location]) -> str:
+    """Return a hash over name, type, shape and the first bytes of tensors: what any training changes."""
+    digest = hashlib.sha256()
+    for location in sorted(locations, key=lambda item: item.name):
+        spec = location.spec
+        digest.update(f"{location.name} {spec.dtype} {spec.shape}\n".encode())
+        with location.path.open("rb") as file:
+            file.seek(spec.begin)
+            digest.update(file.read(min(_SAMPLED_BYTES, spec.size)))
+    return digest.hexdigest()
+
+
+def _named_in(config: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the file that config.json names, if it does."""
+    extra = config.get("mlx_lm_extra_tensors")
+    name = extra.get("mtp_file") if isinstance(extra, dict) else None
+    if name is None:
+        return ()
+    if not isinstance(name, str) or not manifest.is_inside(name) or not name.endswith(".safetensors"):
+        raise refused(model_config.NAME, "names a drafting head that is no file of the model (mtp_file)")
+    return (name,)
+
+
+def _without_prefix(path: Path, specs: Mapping[str, TensorSpec]) -> dict[str, Location]:
+    found = {}
+    for name, spec in specs.items():
+        prefix = next((prefix for prefix in _PREFIXES if name.startswith(prefix)), "")
+        found[name.removeprefix(prefix)] = Location(path, name, spec)
+    return found
+
+
+def _inside(
+    folder: Path, config: Mapping[str, Any], tensors: Mapping[str, TensorSpec]
+) -> dict[str, Location]:
+    """Return the head among the model's tensors: below a prefix, or the layer behind the last one."""
+    appended = (f"{layers}{config['num_hidden_layers']}." for layers in _LAYERS)
+    for prefix in (*_PREFIXES, *appended):
+        found = {
+            name.removeprefix(prefix): Location(folder / spec.file, name, spec)
+            for name, spec in tensors.items()
+            if name.startswith(prefix)
+        }
+        if any(joint in found for joint in _JOINTS):
+            return found
+    return {}
+
+
+def _in_folder(folder: Path, config: Mapping[str, Any]) -> HeadSource:
+    """Return the head of a head-only folder, with the reason when its sizes are not those of the model."""
+    own = model_config.flat(json_file.read(folder / model_config.NAME, model_config.MAX_BYTES))
+    tensors: dict[str, Location] = {}
+    for path in sorted(folder.glob("*.safetensors")):
+        if path.name != DRAFT_VOCABULARY:
+            tensors |= _without_prefix(path, safetensors_header.read(path))
+    differing = next(
+        (key for key in ("hidden_size", "vocab_size") if own.get(key, config[key]) != config[key]), None
+    )
+    problem = ""
+    if differing:
+        problem = (
+            f"The drafting head in {folder.name} was made for a model with {differing} "
+            f"{str(own[differing])[:20]}, but this one has {config[differing]}, so it is off."
+        )
+    return HeadSource(f"the folder {folder.name}", tensors, _draft_vocabulary(folder), problem)
+
+
+def _bound(
+    folder: Path, config: Mapping[str, Any], tensors: Mapping[str, TensorSpec], binding: HeadBinding
+) -> HeadSource:
+    """Return the head that the manifest names, with the reason when it was bound to another model."""
+    found = _in_folder(folder / binding.folder, config)
+    if found.problem or bind(binding.folder, config, tensors, folder) == binding:
+        return found
+    problem = (
+        f"The drafting head in {binding.folder} was installed for other weights than these, so it is off; "
+        "install the model again."
+    )
+    return HeadSource(found.place, found.tensors, found.draft_vocabulary, problem)
+
+
+def _draft_vocabulary(folder: Path) -> Path | None:
+    path = folder / DRAFT_VOCABULARY
+    if not path.is_file():
+        return None
+    safetensors_header.read(path)
+    return path
