@@ -10,10 +10,11 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from mlx_lm.models.cache import KVCache, QuantizedKVCache
+from mlx_lm.models.cache import KVCache, QuantizedKVCache, RotatingKVCache
 
 from mtplx_engine.cache.plain import PlainCache, QuantizedCache
 from mtplx_engine.cache.recurrent import RecurrentState
+from mtplx_engine.cache.window import WindowCache
 from mtplx_engine.errors import EngineError, ErrorKind
 
 if TYPE_CHECKING:
@@ -30,13 +31,16 @@ class Layer(Protocol):
 
     Attributes:
         offset: How many tokens it has read.
-        floor: The smallest length that `trim` can go back to.
-        keeps_all: Whether that is always 0.
+        keeps_all: Whether `floor` is always 0.
     """
 
     offset: int
-    floor: int
     keeps_all: bool
+
+    @property
+    def floor(self) -> int:
+        """The smallest length that `trim` can go back to."""
+        ...
 
     def begin_block(self) -> None:
         """Make the forwards up to `end_block` one block."""
@@ -84,7 +88,8 @@ class TokenCache:
     to checkpoints.
 
     Args:
-        layers: One empty cache a layer: mlx-lm's for keys and values, `RecurrentState` for gated-delta layers.
+        layers: One empty cache a layer: mlx-lm's plain, quantized or rotating one, or `RecurrentState` for a
+            gated-delta layer.
         most_checkpoints: How many checkpoints are kept.
         most_bytes: How much they may hold together.
 
@@ -198,7 +203,9 @@ def _ours(layer: Any) -> Layer:
         return PlainCache()
     if type(layer) is QuantizedKVCache:
         return QuantizedCache(layer.group_size, layer.bits)
-    if isinstance(layer, PlainCache | QuantizedCache | RecurrentState):
+    if type(layer) is RotatingKVCache and not layer.keep:
+        return WindowCache(layer.max_size)
+    if isinstance(layer, PlainCache | QuantizedCache | RecurrentState | WindowCache):
         return layer
     raise EngineError(
         ErrorKind.UNSUPPORTED,
