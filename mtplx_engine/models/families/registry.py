@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mtplx_engine.models.families import llama
+from mtplx_engine.models.families import deepseek_v3, glm4_moe, glm4_moe_lite, llama
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mtplx_engine.models.families.family import Family
 
-FAMILIES: Mapping[str, Family] = {"llama": llama}
+FAMILIES: Mapping[str, Family] = {
+    "deepseek_v3": deepseek_v3.FAMILY,
+    "glm4_moe": glm4_moe.FAMILY,
+    "glm4_moe_lite": glm4_moe_lite.FAMILY,
+    "llama": llama,
+}
 """By config.json's `model_type`; exactly those that `supported` lists."""
 
 

@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-SUPPORTED: frozenset[str] = frozenset({"llama"})
+SUPPORTED: frozenset[str] = frozenset({"deepseek_v3", "glm4_moe", "glm4_moe_lite", "llama"})
 """Values of config.json's `model_type`; `registry` has a family for each."""

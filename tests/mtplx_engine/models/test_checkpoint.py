@@ -129,7 +129,7 @@ def test_a_pipe_is_refused_instead_of_waited_for(tmp_path: Path) -> None:
 
 def test_another_architecture_is_named(tmp_path: Path) -> None:
     folder = model_folder.write(tmp_path, config={**CONFIG, "model_type": "../../evil"})
-    assert '"../../evil", which this version cannot run; it runs llama' in refusal(
+    assert '"../../evil", which this version cannot run; it runs deepseek_v3' in refusal(
         folder, ErrorKind.UNSUPPORTED
     )
 

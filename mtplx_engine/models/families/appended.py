@@ -1,0 +1,134 @@
+"""Families whose drafting head is one more decoder layer, numbered behind the last one of the trunk.
+
+Its own parts are `enorm`, `hnorm` and `eh_proj`, which join embedding and hidden, and `shared_head.norm`. Some
+checkpoints (GLM-4.5, not GLM-4.6) repeat the target's embedding and output head there.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+from mlx.utils import tree_flatten
+from mlx_lm.models.base import BaseModelArgs, create_attention_mask
+
+from mtplx_engine.models.ends import Ends
+from mtplx_engine.models.families.head import MTPHead
+from mtplx_engine.models.wiring import Wiring
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import mlx.core as mx
+    from mlx import nn
+
+# Head-only repositories put all below `model.` and say `mtp_block`, `shared_head_norm` and `lm_head`.
+_RENAMED = (
+    (re.compile(r"^model\."), ""),
+    (re.compile(r"^mtp_block\."), ""),
+    (re.compile(r"^enorm\."), "pre_fc_norm_embedding."),
+    (re.compile(r"^hnorm\."), "pre_fc_norm_hidden."),
+    (re.compile(r"^eh_proj\."), "fc."),
+    (re.compile(r"^shared_head[._]norm\."), "norm."),
+    (re.compile(r"^(input_layernorm|post_attention_layernorm|self_attn|mlp)\."), r"layers.0.\1."),
+)
+REPEATED = re.compile(r"^(embed_tokens|shared_head\.head|lm_head)\.")
+
+
+class AppendedHead(MTPHead):
+    """A head of this kind."""
+
+    @property
+    def cast_predicate(self) -> Callable[[str], bool]:
+        """Which parameters may be cast, as for the trunk: rounding the router's bias would change its choices."""
+        return lambda path: "e_score_correction_bias" not in path
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AppendedFamily:
+    """A family of this kind; see `Family` for its methods.
+
+    Attributes:
+        model: The model class; it leaves out what is behind its last layer, and has the attention that the head has.
+        args: The class of its arguments.
+        stock: mlx-lm's own model class, whose `sanitize` converts the original layout.
+        head: Makes the head from arguments and wiring. Which hidden goes into the next step is its own affair.
+        array_mask: Whether attention wants its mask as an array, to add to it.
+    """
+
+    model: type[nn.Module]
+    args: type[BaseModelArgs]
+    stock: Any
+    head: Callable[[Any, Wiring], MTPHead]
+    array_mask: bool
+
+    def model_classes(self, config: Mapping[str, Any]) -> tuple[type[nn.Module], type]:  # noqa: ARG002 - one for all
+        """Return the model and its arguments for `load_model`."""
+        return self.model, self.args
+
+    def ends(self, model: nn.Module) -> Ends:
+        """Return embedding, final norm and output head."""
+        return Ends(model.model.embed_tokens, model.model.norm, model.lm_head)
+
+    def hidden_states(self, model: nn.Module, tokens: mx.array, layers: list[Any]) -> mx.array:
+        """Forward tokens [M] through the trunk; returns [M, H] before the final norm."""
+        hidden = model.model.embed_tokens(tokens[None])
+        mask = create_attention_mask(hidden, layers[0], return_array=self.array_mask)
+        for block, cache in zip(model.model.layers, layers, strict=True):
+            hidden = block(hidden, mask, cache)
+        rows: mx.array = hidden[0]
+        return rows
+
+    def head_prefixes(self, config: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the number behind the last layer of the trunk; a second head would be an unknown tensor."""
+        return (f"model.layers.{config['num_hidden_layers']}.",)
+
+    def head_tensors(self, config: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+        """Return name and shape of every parameter of the head."""
+        head = self.new_head(config, Wiring())
+        parameters = cast("list[tuple[str, mx.array]]", tree_flatten(head.parameters()))
+        return {name: array.shape for name, array in parameters}
+
+    def head_weights(self, raw: Mapping[str, mx.array], config: Mapping[str, Any]) -> dict[str, mx.array]:
+        """Rename to the head's names, unpack fp8, stack the experts, split `kv_b_proj`."""
+        named = {_renamed(name): array for name, array in raw.items()}
+        renamed = {name: array for name, array in named.items() if not REPEATED.match(name)}
+        args = dataclasses.replace(self.args.from_dict(config), num_hidden_layers=1)
+        only_layer = {f"model.{name}": array for name, array in renamed.items()}
+        try:
+            converted: dict[str, mx.array] = self.stock.sanitize(SimpleNamespace(args=args), only_layer)
+        except (
+            KeyError,
+            ValueError,
+        ):  # experts are missing or of other shapes: the caller says which names are
+            return renamed
+        return {name.removeprefix("model."): array for name, array in converted.items()}
+
+    def wiring(self, shapes: Mapping[str, tuple[int, ...]]) -> Wiring:  # noqa: ARG002 - published once
+        """Return the published wiring: hiddens after the final norm, embedding first."""
+        return Wiring()
+
+    def new_head(self, config: Mapping[str, Any], wiring: Wiring) -> MTPHead:
+        """Make a head for a model with this configuration."""
+        return self.head(self.args.from_dict(config), wiring)
+
+
+def without_head(weights: Mapping[str, mx.array], layers: int) -> dict[str, mx.array]:
+    """Return the tensors of a trunk with so many layers, without those of the head behind it.
+
+    Raises:
+        ValueError: There is a second head; it would be dropped without a word.
+    """
+    found = {name: re.match(r"model\.layers\.(\d+)\.", name) for name in weights}
+    numbers = {name: int(match[1]) for name, match in found.items() if match}
+    if max(numbers.values(), default=0) > layers:
+        raise ValueError(f"more than one layer behind the {layers} of the trunk")
+    return {name: array for name, array in weights.items() if numbers.get(name, 0) < layers}
+
+
+def _renamed(name: str) -> str:
+    for pattern, replacement in _RENAMED:
+        name = pattern.sub(replacement, name)
+    return name
