@@ -18,6 +18,7 @@ from mtplx_engine.decoding import Decoder
 from mtplx_engine.depth import DepthController
 from mtplx_engine.errors import EngineError, ErrorKind, LoadCancelledError
 from mtplx_engine.models import checkpoint, installed, loader
+from mtplx_engine.models.probe_memory import ProbeMemory
 from mtplx_engine.prompt import encode_chat
 from mtplx_engine.protocol import ModelInfo
 from mtplx_engine.tally import Tally
@@ -77,7 +78,7 @@ class Engine:
 
         step(0.0, "Checking files")
         checked = checkpoint.check(installed.resolve(model, data_dir))
-        loaded = loader.load(checked, self._policy, step)
+        loaded = loader.load(checked, self._policy, step, ProbeMemory(data_dir))
         has_drafter = loaded.new_drafter is not None
         self._model = loaded
         self._depths = DepthController(AUTO_MAX_DEPTH if has_drafter else 0)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mtplx_engine import durable
+from mtplx_engine.models.wiring import Concat, Hidden, Norms, Wiring
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -47,6 +48,11 @@ class HeadWiring:
     concat: str
     norms: str
     files: tuple[str, ...]
+
+    @property
+    def wiring(self) -> Wiring:
+        """The three choices."""
+        return Wiring(Hidden(self.hidden), Concat(self.concat), Norms(self.norms))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +146,11 @@ def parse_head(body: Mapping[str, Any]) -> HeadWiring:
 
     Raises:
         TypeError: A field is unknown or missing.
+        ValueError: The wiring is none that there is.
     """
-    return HeadWiring(**{**body, "files": tuple(body["files"])})
+    head = HeadWiring(**{**body, "files": tuple(body["files"])})
+    _ = head.wiring
+    return head
 
 
 def _parse(body: dict[str, Any]) -> Manifest | None:

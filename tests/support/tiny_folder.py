@@ -11,6 +11,8 @@ from mlx import nn
 from mlx.utils import tree_flatten
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
+from mtplx_engine.models import manifest
+from mtplx_engine.models.manifest import HeadWiring, Manifest
 from tests.support.tiny import tiny_head_drafter, tiny_target
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ def write(
     target = tiny_target(VOCABULARY, seed=seed, layers=2, hidden=64, spread=3.0)
     if head:
         _save(folder / "mtp.safetensors", tiny_head_drafter(target)._head)
+        write_manifest(folder)
     if bits:
         nn.quantize(target.model, group_size=group_size, bits=bits, mode=mode)
     _save(folder / "model.safetensors", target.model)
@@ -97,6 +100,12 @@ def write_config(folder: Path, target: Target, **changes: object) -> None:
         "eos_token_id": END,
     }
     _write_json(folder / "config.json", body | changes)
+
+
+def write_manifest(folder: Path) -> None:
+    """Note how the head is wired: a random one agrees with its target too seldom for the probe."""
+    head = HeadWiring("mtp", "llama", "after_norm", "embedding_first", "plain", ("mtp.safetensors",))
+    manifest.write(folder, Manifest(folder.name, folder.name, "MIT", "random", 1, (), head))
 
 
 def write_tokenizer(folder: Path, template: str | None = TEMPLATE) -> None:

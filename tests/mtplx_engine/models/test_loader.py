@@ -163,6 +163,27 @@ def test_a_head_that_does_not_fit_is_off(folder: Path, wrong: str) -> None:
     assert "fc." in model.drafter_note
 
 
+@pytest.mark.parametrize(
+    "name", ["model-mtp.safetensors", "mtp/weights.safetensors", "head/model.safetensors"]
+)
+def test_a_head_is_loaded_from_wherever_it_is(folder: Path, name: str) -> None:
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / "mtp.safetensors").rename(folder / name)
+    if name.startswith("head/"):
+        (folder / "head" / "config.json").write_text('{"model_type": "llama_mtp", "hidden_size": 64}')
+    model = load(folder)
+    assert (model.drafter_note, model.new_drafter is None) == ("", False)
+
+
+def test_a_head_for_a_model_of_another_size_is_off(folder: Path) -> None:
+    (folder / "head").mkdir()
+    (folder / "mtp.safetensors").rename(folder / "head" / "model.safetensors")
+    (folder / "head" / "config.json").write_text('{"model_type": "llama_mtp", "hidden_size": 32}')
+    model = load(folder)
+    assert model.new_drafter is None
+    assert "made for a model with hidden_size 32" in model.drafter_note
+
+
 def test_each_drafter_starts_empty(folder: Path) -> None:
     model = load(folder)
     assert model.new_drafter is not None

@@ -1,0 +1,172 @@
+"""Joins a loaded model with its drafting head, in the wiring that the probe confirmed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import mlx.core as mx
+
+from mtplx_engine import backend
+from mtplx_engine.draft.mtp_head import MTPDrafter
+from mtplx_engine.models import head_builder, probe, probe_memory
+from mtplx_engine.models.refusal import refused
+from mtplx_engine.models.target import Target
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from mlx import nn
+
+    from mtplx_engine.models.checkpoint import Checkpoint
+    from mtplx_engine.models.families.family import Family
+    from mtplx_engine.models.head_source import HeadSource
+    from mtplx_engine.models.probe_memory import ProbeMemory
+    from mtplx_engine.models.wiring import Wiring
+
+_FEWEST_TOKENS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """A target and what drafts for it.
+
+    Attributes:
+        target: The target, which hands out the hiddens that its head reads.
+        new_drafter: Makes an empty drafter, None without a usable head.
+        note: Why there is no drafter, one sentence; empty when there is one.
+    """
+
+    target: Target
+    new_drafter: Callable[[], MTPDrafter] | None
+    note: str
+
+
+class _UnusableHeadError(Exception):
+    """The head must not be used; the text is the sentence for the person."""
+
+
+class Connector:
+    """Connects one model.
+
+    Args:
+        checkpoint: What the model was loaded from.
+        family: Its family.
+        model: The mlx-lm model.
+        encode: Turns text into token ids.
+        policy: How weights are held on this device.
+        memory: What the probe found before; None takes the published wiring unseen.
+    """
+
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        family: Family,
+        model: nn.Module,
+        *,
+        encode: Callable[[str], Sequence[int]],
+        policy: backend.Policy,
+        memory: ProbeMemory | None,
+    ) -> None:
+        self._checkpoint = checkpoint
+        self._config = checkpoint.config
+        self._vocabulary = int(checkpoint.config["vocab_size"])
+        self._family = family
+        self._model = model
+        self._encode = encode
+        self._policy = policy
+        self._memory = memory
+
+    def connect(self) -> Connection:
+        """Join model and head; without a usable head the model decodes plainly and the note says why.
+
+        Raises:
+            EngineError: REFUSED, when the draft vocabulary is damaged.
+        """
+        source = self._checkpoint.head
+        if source is None:
+            return self._plain("This model has no drafting head (MTP); it decodes plainly.")
+        try:
+            return self._with_head(source)
+        except _UnusableHeadError as error:
+            return self._plain(str(error))
+        except head_builder.HeadMismatchError as error:
+            return self._plain(f"The drafting head does not fit this model ({error}), so it is off.")
+
+    def _plain(self, note: str) -> Connection:
+        target = Target(self._family, self._model, self._vocabulary, self._policy.width_multiple)
+        return Connection(target, None, note)
+
+    def _with_head(self, source: HeadSource) -> Connection:
+        if source.problem:
+            raise _UnusableHeadError(source.problem)
+        raw = _read(source)
+        wiring = self._wiring(raw)
+        head = head_builder.build(self._family, self._config, raw, wiring, self._policy)
+        target = Target(
+            self._family, self._model, self._vocabulary, self._policy.width_multiple, wiring.hidden
+        )
+        ids = _draft_vocabulary(source.draft_vocabulary, self._vocabulary)
+        every = mx.arange(self._vocabulary, dtype=mx.int32)
+        rows = target.output_rows(every if ids is None else ids).astype(backend.dtype(self._policy))
+        mx.eval(rows)
+        return Connection(target, lambda: MTPDrafter(head, target.embed, rows, ids, self._vocabulary), "")
+
+    def _wiring(self, raw: dict[str, mx.array]) -> Wiring:
+        """Return the installer's wiring, or that which the probe confirms."""
+        noted = self._checkpoint.manifest
+        if noted is not None and noted.head is not None:
+            return noted.head.wiring
+        shapes = {name: spec.shape for name, spec in self._checkpoint.tensors.items()}
+        published = self._family.wiring(shapes)
+        if self._memory is None:
+            return published
+        key = probe_memory.key(self._checkpoint)
+        verdict = self._memory.recall(key)
+        if verdict is None:
+            verdict = probe.probe(
+                self._family,
+                self._config,
+                self._model,
+                raw,
+                published=published,
+                tokens=self._probe_tokens(),
+                policy=self._policy,
+            )
+            self._memory.remember(key, verdict)
+        if not verdict.usable:
+            raise _UnusableHeadError(
+                f"The drafting head does not predict this model: it agrees with it on {verdict.score:.0%} of a "
+                f"known text, and {probe_memory.LEAST_AGREEMENT:.0%} are needed. So it is off."
+            )
+        return verdict.wiring
+
+    def _probe_tokens(self) -> mx.array:
+        tokens = list(self._encode(probe.TEXT))[: probe.MOST_TOKENS]
+        if len(tokens) < _FEWEST_TOKENS or max(tokens) >= self._vocabulary:
+            raise _UnusableHeadError(
+                "The drafting head could not be tried, since this model's tokenizer does not read English text. "
+                "So it is off."
+            )
+        return mx.array(tokens, mx.int32)
+
+
+def _read(source: HeadSource) -> dict[str, mx.array]:
+    files = {path: _arrays(path) for path in {location.path for location in source.tensors.values()}}
+    return {raw: files[location.path][location.name] for raw, location in source.tensors.items()}
+
+
+def _draft_vocabulary(path: Path | None, vocabulary: int) -> mx.array | None:
+    """Return the sorted token ids [D] that the head may draft, or None for all of them."""
+    if path is None:
+        return None
+    ids = _arrays(path).get("draft_vocab", mx.array([])).astype(mx.int32)
+    is_sorted = ids.ndim == 1 and bool((ids[1:] > ids[:-1]).all())
+    if not ids.size or not is_sorted or int(ids[0]) < 0 or int(ids[-1]) >= vocabulary:
+        raise refused(path.name, f"does not hold sorted token ids below {vocabulary}")
+    return ids
+
+
+def _arrays(path: Path) -> dict[str, mx.array]:
+    return cast("dict[str, mx.array]", mx.load(str(path)))

@@ -1,0 +1,120 @@
+"""What the probe found, by the files it looked at, so that it runs once for each pair of target and head."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mtplx_engine import durable
+from mtplx_engine.models import head_source
+from mtplx_engine.models.wiring import Concat, Hidden, Norms, Wiring
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from mtplx_engine.models.checkpoint import Checkpoint
+
+NAME = "probes.json"
+FORMAT = 1
+LEAST_AGREEMENT = 0.2
+_MAX_BYTES = 1 << 20
+_MOST_KEPT = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How well a head predicts its target.
+
+    Attributes:
+        wiring: The wiring with which it predicts best.
+        agreement: At chained positions 1, 2, ..., how often its best guess is the target's, 0..1.
+    """
+
+    wiring: Wiring
+    agreement: tuple[float, ...]
+
+    @property
+    def score(self) -> float:
+        """Mean agreement: the first position alone hardly tells one wiring from another."""
+        return sum(self.agreement) / len(self.agreement)
+
+    @property
+    def usable(self) -> bool:
+        """Whether drafting with this head can be worth anything."""
+        return self.score >= LEAST_AGREEMENT
+
+
+def key(checkpoint: Checkpoint) -> str:
+    """Return what stands for a target and its head: a hash over tensors of both.
+
+    Raises:
+        ValueError: The model has no head.
+    """
+    if checkpoint.head is None:
+        raise ValueError("no head to probe")
+    target = head_source.target_fingerprint(checkpoint.folder, checkpoint.tensors)
+    head = head_source.fingerprint(checkpoint.head.tensors.values())
+    return hashlib.sha256(f"{target} {head}".encode()).hexdigest()
+
+
+class ProbeMemory:
+    """The verdicts in a data folder.
+
+    Args:
+        data: The data folder; it may not exist yet.
+    """
+
+    def __init__(self, data: Path) -> None:
+        self._path = data / NAME
+
+    def recall(self, key: str) -> Verdict | None:
+        """Return the verdict on the files that `key` stands for."""
+        entry = self._read().get(key)
+        try:
+            return None if entry is None else _parse(entry)
+        except (KeyError, TypeError, ValueError):
+            return None
+
+    def remember(self, key: str, verdict: Verdict) -> None:
+        """Note a verdict; the oldest ones go."""
+        wiring = verdict.wiring
+        entry = {
+            "hidden": wiring.hidden,
+            "concat": wiring.concat,
+            "norms": wiring.norms,
+            "agreement": verdict.agreement,
+        }
+        with self._alone():
+            kept = self._read()
+            kept.pop(key, None)
+            results = dict([*kept.items(), (key, entry)][-_MOST_KEPT:])
+            durable.replace_file(self._path, json.dumps({"format": FORMAT, "results": results}).encode())
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            with self._path.open("rb") as file:
+                body = json.loads(file.read(_MAX_BYTES))
+            results = body["results"] if body["format"] == FORMAT else {}
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            return {}
+        return results if isinstance(results, dict) else {}
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with self._path.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+
+def _parse(entry: dict[str, Any]) -> Verdict:
+    wiring = Wiring(Hidden(entry["hidden"]), Concat(entry["concat"]), Norms(entry["norms"]))
+    agreement = tuple(float(rate) for rate in entry["agreement"])
+    if not agreement:
+        raise ValueError("no agreement")
+    return Verdict(wiring, agreement)
