@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from mtplx_engine.models.wiring import Wiring
 
 _FLOATING = (mx.float32, mx.bfloat16, mx.float16)
+_AFFINE_BITS = (2, 3, 4, 5, 6, 8)
+_AFFINE_GROUPS = (32, 64, 128)
 # Bits, group size and mode of the packings whose scales are bytes; each width and size has one mode.
 _BYTE_SCALED = {(4, 16): "nvfp4", (4, 32): "mxfp4", (8, 32): "mxfp8"}
 
@@ -46,7 +48,10 @@ def build(
     Raises:
         HeadMismatchError: A tensor is missing, unknown, or of a wrong shape or dtype.
     """
-    weights = family.head_weights(raw, config)
+    try:
+        weights = family.head_weights(raw, config)
+    except ValueError as error:  # experts that cannot be stacked; the text names one
+        raise HeadMismatchError(str(error)) from error
     expected = family.head_tensors(config)
     packings = _packings(expected, weights)
     _check_names(expected, weights, packings)
@@ -87,11 +92,13 @@ def _packing(path: str, shape: tuple[int, ...], weights: Mapping[str, mx.array])
         raise _wrong(f"{path}.weight", packed, shape)
     bits, rest = divmod(packed.shape[-1] * 32, shape[-1])
     group_size, remainder = divmod(shape[-1], scales.shape[-1])
-    is_affine = scales.dtype != mx.uint8
-    mode = "affine" if is_affine else _BYTE_SCALED.get((bits, group_size))
-    fits = biases is not None and biases.shape == scales.shape if is_affine else biases is None
-    sizes = is_affine and bits in (2, 3, 4, 5, 6, 8) and group_size in (32, 64, 128)
-    if rest or remainder or not fits or mode is None or (is_affine and not sizes):
+    if scales.dtype in _FLOATING:
+        mode = "affine" if bits in _AFFINE_BITS and group_size in _AFFINE_GROUPS else None
+        fits = biases is not None and (biases.shape, biases.dtype) == (scales.shape, scales.dtype)
+    else:
+        mode = _BYTE_SCALED.get((bits, group_size)) if scales.dtype == mx.uint8 else None
+        fits = biases is None
+    if rest or remainder or mode is None or not fits:
         raise HeadMismatchError(f"{path}.scales: {bits} bits in groups of {group_size} are not known")
     return {"bits": bits, "group_size": group_size, "mode": mode}
 

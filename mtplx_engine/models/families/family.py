@@ -43,7 +43,11 @@ class Family(Protocol):
         ...
 
     def head_weights(self, raw: Mapping[str, mx.array], config: Mapping[str, Any]) -> dict[str, mx.array]:
-        """Rename raw tensors to the head's names, stacking or splitting experts; unknown ones keep their name."""
+        """Rename raw tensors to the head's names, stacking or splitting experts; unknown ones keep their name.
+
+        Raises:
+            ValueError: Experts do not belong together; the text names one.
+        """
         ...
 
     def wiring(self, shapes: Mapping[str, tuple[int, ...]]) -> Wiring:

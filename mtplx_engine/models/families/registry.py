@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mtplx_engine.models.families import deepseek_v3, glm4_moe, glm4_moe_lite, llama
+from mtplx_engine.models.families import deepseek_v3, glm4_moe, glm4_moe_lite, llama, qwen3_5, qwen3_next
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,6 +16,9 @@ FAMILIES: Mapping[str, Family] = {
     "glm4_moe": glm4_moe.FAMILY,
     "glm4_moe_lite": glm4_moe_lite.FAMILY,
     "llama": llama,
+    "qwen3_5": qwen3_5.FAMILY,
+    "qwen3_5_moe": qwen3_5.FAMILY,
+    "qwen3_next": qwen3_next.FAMILY,
 }
 """By config.json's `model_type`; exactly those that `supported` lists."""
 

@@ -1,0 +1,62 @@
+"""Experts as mlx-lm holds them, one array for each projection, from the layouts in which they are published."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import mlx.core as mx
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_NUMBERED = re.compile(r"^(.*mlp\.)experts\.(\d+)\.((?:gate|up|down)_proj\.\w+)$")
+_FUSED = re.compile(r"^(.*mlp\.)experts\.(gate_up|down)_proj$")
+
+
+def stacked(weights: Mapping[str, mx.array], count: int) -> dict[str, mx.array]:
+    """Return tensors with numbered experts stacked to `switch_mlp` and fused ones split.
+
+    Args:
+        weights: Tensors by name; others than experts stay as they are.
+        count: How many experts a layer has.
+
+    Raises:
+        ValueError: An expert is missing, or has another shape or dtype than the first; the text names it.
+    """
+    result: dict[str, mx.array] = {}
+    numbered: dict[tuple[str, str], dict[int, str]] = {}
+    for name, array in weights.items():
+        if match := _NUMBERED.match(name):
+            numbered.setdefault((match[1], match[3]), {})[int(match[2])] = name
+        elif match := _FUSED.match(name):
+            result |= _split(match[1], match[2], array)
+        else:
+            result[name] = array
+    for (prefix, projection), names in numbered.items():
+        wanted = [f"{prefix}experts.{number}.{projection}" for number in range(count)]
+        _check(wanted, names.values(), weights)
+        result[f"{prefix}switch_mlp.{projection}"] = mx.stack([weights[name] for name in wanted])
+    return result
+
+
+def _split(prefix: str, projection: str, array: mx.array) -> dict[str, mx.array]:
+    """Name a fused array [E, rows, columns]; gate and up lie one after the other in one of them."""
+    if projection == "down":
+        return {f"{prefix}switch_mlp.down_proj.weight": array}
+    gate, up = mx.split(array, 2, axis=-2)
+    return {f"{prefix}switch_mlp.gate_proj.weight": gate, f"{prefix}switch_mlp.up_proj.weight": up}
+
+
+def _check(wanted: Iterable[str], found: Iterable[str], weights: Mapping[str, mx.array]) -> None:
+    wanted, found = list(wanted), set(found)
+    if missing := [name for name in wanted if name not in found]:
+        raise ValueError(f"{missing[0]}: missing")
+    if unknown := sorted(found.difference(wanted)):
+        raise ValueError(f"{unknown[0]}: unknown, there are {len(wanted)} experts")
+    first = weights[wanted[0]]
+    for name in wanted:
+        if weights[name].shape != first.shape or weights[name].dtype != first.dtype:
+            raise ValueError(
+                f"{name}: {list(weights[name].shape)}, but the first expert has {list(first.shape)}"
+            )
