@@ -61,13 +61,22 @@ class Decoder:
         drafter: Who drafts, or None for plain decoding only; must hold the pairs of the cached prefix.
         config: The sampler.
         seed: Seeds every random draw.
+        branch: Where the prompt leaves what was cached before; the next one may well leave it there too, so a cache
+            that cannot go back anywhere keeps a checkpoint. 0 for none.
 
     Attributes:
         forwarded: The tokens whose keys and values are in the cache.
     """
 
     def __init__(
-        self, target: Target, cache: TokenCache, drafter: Drafter | None, config: SamplerConfig, seed: int
+        self,
+        target: Target,
+        cache: TokenCache,
+        drafter: Drafter | None,
+        config: SamplerConfig,
+        seed: int,
+        *,
+        branch: int = 0,
     ) -> None:
         self.forwarded: list[int] = []
         self._target = target
@@ -79,6 +88,10 @@ class Decoder:
         self._key = mx.random.key(seed)
         self._pending = mx.array(0, mx.int32)
         self._unread: deque[_Flight] = deque()
+        self._branch = branch
+        self._newest: tuple[int, mx.array] | None = (
+            None  # where what was forwarded last starts, and its hiddens
+        )
         self._prompt_length = 0
         self._last_known = 0
 
@@ -103,15 +116,21 @@ class Decoder:
         return self._forward_chunks(prompt, tokens, chunk)
 
     def _forward_chunks(self, prompt: Sequence[int], tokens: mx.array, chunk: int) -> Iterator[int]:
-        last = len(prompt) - 1
-        for start in range(len(self.forwarded), last, chunk):
+        last, start = len(prompt) - 1, len(self.forwarded)
+        while start < last:
             end = min(start + chunk, last)
+            if start < self._branch < end:
+                end = self._branch
             hidden = self._target.forward(tokens[start:end], self._cache)
             if self._drafter is not None:
                 self._drafter.extend(hidden, tokens[start + 1 : end + 1])
             mx.eval(hidden, self._cache.arrays())
             self.forwarded.extend(prompt[start:end])
+            self._newest = start, hidden
+            if end in {self._branch, last}:
+                self._checkpoint()
             yield end
+            start = end
 
     @property
     def max_depth(self) -> int:
@@ -158,6 +177,7 @@ class Decoder:
         tokens = (*drafts[:accepted], token)
         self.forwarded.extend((self._last_known, *drafts[:accepted]))
         self._last_known = token
+        self._newest = flight.start, flight.hidden
         if flight.depth:
             self._cache.trim_to(flight.start + 1 + accepted)
             self._learn(flight.hidden[: accepted + 1], mx.array(tokens, mx.int32))
@@ -174,6 +194,15 @@ class Decoder:
         self._cache.trim_to(len(self.forwarded))
         if self._drafter is not None:
             self._drafter.trim_to(min(self._drafter.pairs, max(0, len(self.forwarded) - 1)))
+        self._checkpoint()
+
+    def _checkpoint(self) -> None:
+        """Let a later prompt that begins with what the cache holds go on from here."""
+        if self._newest is not None:
+            start, hidden = self._newest
+            row = self._cache.length - 1 - start
+            if 0 <= row < hidden.shape[0]:
+                self._cache.checkpoint(hidden[row : row + 1])
 
     def _judge(
         self, logits: mx.array, draft: Draft | None, key: mx.array | None

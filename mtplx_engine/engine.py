@@ -132,9 +132,9 @@ class Engine:
         """Like `generate`, from token ids; the messages of the request are not looked at."""
         model, config = self.model, request.sampler
         limit = answer_limit(request.max_tokens, len(prompt), model.window)
-        session, reused = self._open_session(model, prompt, drafts=_drafts(model, config))
+        session, reused, branch = self._open_session(model, prompt, drafts=_drafts(model, config))
         seed = secrets.randbits(63) if config.seed is None else config.seed
-        decoder = Decoder(model.target, session.cache, session.drafter, config, seed)
+        decoder = Decoder(model.target, session.cache, session.drafter, config, seed, branch=branch)
         text = TextStream(model.decode, request.stop)
         tally = Tally(len(prompt), reused, seed, str(config.speculative_depth))
         answer = Answer(
@@ -162,23 +162,33 @@ class Engine:
 
     def _open_session(
         self, model: loader.LoadedModel, prompt: list[int], *, drafts: bool
-    ) -> tuple[_Session, int]:
-        """Take the caches, trimmed to what they share with the prompt; returns them and how many tokens that is.
+    ) -> tuple[_Session, int, int]:
+        """Take the caches, trimmed to what they share with the prompt.
 
-        After an error nothing is put back, so that a doubtful cache is never reused. With a drafter one shared token
-        is forwarded again, since the drafter's next pair needs its hidden state.
+        After an error nothing is put back, so that a doubtful cache is never reused. A drafter's next pair needs the
+        hidden of the last token before it: where no checkpoint knows it, one shared token is forwarded again.
+
+        Returns:
+            The caches, how many tokens of the prompt they hold, and where the prompt left them when that is further.
         """
         session, self._session = self._session, None
         if session is None or (drafts and session.drafter is None):
             drafter = model.new_drafter() if drafts and model.new_drafter else None
-            return _Session(TokenCache(model.target.new_layers()), drafter), 0
+            return _Session(TokenCache(model.target.new_layers()), drafter), 0, 0
         if not drafts:
             session.drafter = None  # it would miss this answer
-        reused = max(0, min(_shared(session.tokens, prompt), len(prompt) - 1) - drafts)
-        session.cache.trim_to(reused)
-        if session.drafter is not None:
+        cache, shared = session.cache, _shared(session.tokens, prompt)
+        reused = cache.reachable(min(shared, len(prompt) - 1))
+        hidden = cache.hidden_at(reused)
+        if drafts and hidden is None:
+            reused = cache.reachable(max(0, reused - 1))
+        cache.trim_to(reused)
+        if session.drafter is not None and hidden is not None:
+            session.drafter.trim_to(reused - 1)
+            session.drafter.extend(hidden, mx.array(prompt[reused : reused + 1], mx.int32))
+        elif session.drafter is not None:
             session.drafter.trim_to(reused)
-        return session, reused
+        return session, reused, shared if reused + 1 < shared else 0
 
 
 def _shared(a: list[int], b: list[int]) -> int:

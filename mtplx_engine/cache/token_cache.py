@@ -10,6 +10,7 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+import mlx.core as mx
 from mlx_lm.models.cache import KVCache, QuantizedKVCache, RotatingKVCache
 
 from mtplx_engine.cache.plain import PlainCache, QuantizedCache
@@ -19,8 +20,6 @@ from mtplx_engine.errors import EngineError, ErrorKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    import mlx.core as mx
 
 _MOST_CHECKPOINTS = 16
 _MOST_BYTES = 1 << 30  # of all checkpoints together
@@ -151,7 +150,9 @@ class TokenCache:
         """
         if all(layer.keeps_all for layer in self.layers):
             return
-        point = _Checkpoint(self.length, tuple(layer.snapshot() for layer in self.layers), hidden)
+        layers = tuple(layer.snapshot() for layer in self.layers)
+        point = _Checkpoint(self.length, layers, mx.contiguous(hidden))  # a slice would keep all of its block
+        mx.eval(point.hidden, layers)
         self._checkpoints = [*(other for other in self._checkpoints if other.length != point.length), point]
         self._checkpoints.sort(key=lambda other: other.length)
         while len(self._checkpoints) > self._most_checkpoints or self._bytes() > self._most_bytes:

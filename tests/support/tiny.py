@@ -133,7 +133,7 @@ class DistortedDrafter:
 
     def trim_to(self, pairs: int) -> None:
         self._tokens = [mx.concatenate(self._tokens)[: pairs + 1]]
-        self._cache.trim_to(min(self._cache.length, pairs))
+        self._cache.trim_to(self._cache.reachable(pairs))
 
     def propose(self, depth: int, shaper: Shaper, history: History | None, key: mx.array | None) -> Draft:
         known = mx.concatenate(self._tokens)
@@ -141,17 +141,18 @@ class DistortedDrafter:
         keys = None if key is None else mx.random.split(key, depth)
         inputs = known[self._cache.length :]
         tokens, laws = [], []
-        for step in range(depth):
-            logits = self._target.logits(self._target.forward(inputs, self._cache)[-1:])
-            adjusted = shaper.adjust(logits + self._noise[inputs[-1]], history)[0]
-            if keys is None:
-                token = mx.argmax(adjusted).astype(mx.int32)
-            else:
-                laws.append(shaper.distribution(adjusted))
-                token = race(laws[-1], draw_exponentials(laws[-1].shape, keys[step]))
-            inputs = token[None]
-            history = history and history.after(inputs)
-            tokens.append(inputs)
+        with self._cache.one_block():
+            for step in range(depth):
+                logits = self._target.logits(self._target.forward(inputs, self._cache)[-1:])
+                adjusted = shaper.adjust(logits + self._noise[inputs[-1]], history)[0]
+                if keys is None:
+                    token = mx.argmax(adjusted).astype(mx.int32)
+                else:
+                    laws.append(shaper.distribution(adjusted))
+                    token = race(laws[-1], draw_exponentials(laws[-1].shape, keys[step]))
+                inputs = token[None]
+                history = history and history.after(inputs)
+                tokens.append(inputs)
         self._cache.trim_to(known.size)
         return Draft(mx.concatenate(tokens), mx.stack(laws) if laws else None)
 
