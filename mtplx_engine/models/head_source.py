@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 FILES = ("mtp.safetensors", "mtp/weights.safetensors", "model-mtp.safetensors")
 DRAFT_VOCABULARY = "draft_vocab.safetensors"
 
-_PREFIXES = ("mtp.", "model.mtp.", "language_model.mtp.", "model.language_model.mtp.")
+PREFIXES = ("mtp.", "model.mtp.", "language_model.mtp.", "model.language_model.mtp.")
 _LAYERS = ("model.layers.", "language_model.model.layers.", "model.language_model.layers.")
 # One of these joins embedding and hidden; a head has one and a layer of the trunk has none.
 _JOINTS = ("fc.weight", "eh_proj.weight")
@@ -97,7 +97,7 @@ def is_there(folder: Path, names: Iterable[str]) -> bool:
     """Whether a model in `folder` with tensors of these names seems to have a head; nothing else is looked at."""
     if any((folder / name).is_file() for name in FILES):
         return True
-    inside = (name.startswith(_PREFIXES) or name.endswith(".eh_proj.weight") for name in names)
+    inside = (name.startswith(PREFIXES) or name.endswith(".eh_proj.weight") for name in names)
     return any(inside) or any(is_head_only(path.parent) for path in folder.glob(f"*/{model_config.NAME}"))
 
 
@@ -153,7 +153,7 @@ def _named_in(config: Mapping[str, Any]) -> tuple[str, ...]:
 def _without_prefix(path: Path, specs: Mapping[str, TensorSpec]) -> dict[str, Location]:
     found = {}
     for name, spec in specs.items():
-        prefix = next((prefix for prefix in _PREFIXES if name.startswith(prefix)), "")
+        prefix = next((prefix for prefix in PREFIXES if name.startswith(prefix)), "")
         found[name.removeprefix(prefix)] = Location(path, name, spec)
     return found
 
@@ -163,7 +163,7 @@ def _inside(
 ) -> dict[str, Location]:
     """Return the head among the model's tensors: below a prefix, or the layer behind the last one."""
     appended = (f"{layers}{config['num_hidden_layers']}." for layers in _LAYERS)
-    for prefix in (*_PREFIXES, *appended):
+    for prefix in (*PREFIXES, *appended):
         found = {
             name.removeprefix(prefix): Location(folder / spec.file, name, spec)
             for name, spec in tensors.items()

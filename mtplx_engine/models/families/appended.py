@@ -81,10 +81,6 @@ class AppendedFamily:
         rows: mx.array = hidden[0]
         return rows
 
-    def head_prefixes(self, config: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return the number behind the last layer of the trunk; a second head would be an unknown tensor."""
-        return (f"model.layers.{config['num_hidden_layers']}.",)
-
     def head_tensors(self, config: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
         """Return name and shape of every parameter of the head."""
         head = self.new_head(config, Wiring())

@@ -34,10 +34,6 @@ class Family(Protocol):
         """Forward tokens [M]; returns [M, H] before the final norm."""
         ...
 
-    def head_prefixes(self, config: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return how names of head tensors begin in the model's own files."""
-        ...
-
     def head_tensors(self, config: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
         """Return name and unpacked shape of every parameter of the head."""
         ...

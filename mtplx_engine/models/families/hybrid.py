@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from mlx.utils import tree_flatten
 from mlx_lm.models.base import create_attention_mask
 
+from mtplx_engine.models import head_source
 from mtplx_engine.models.ends import Ends
 from mtplx_engine.models.families.experts import stacked
 from mtplx_engine.models.families.head import MTPHead
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
     import mlx.core as mx
     from mlx import nn
-
-HEAD_PREFIXES = ("mtp.", "model.mtp.", "language_model.mtp.", "model.language_model.mtp.")
 
 
 class HybridHead(MTPHead):
@@ -76,10 +75,6 @@ class HybridFamily:
         rows: mx.array = hidden[0]
         return rows
 
-    def head_prefixes(self, config: Mapping[str, Any]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all
-        """Return the places where converters have put `mtp.*`."""
-        return HEAD_PREFIXES
-
     def head_tensors(self, config: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
         """Return name and shape of every parameter of the head."""
         head = self.new_head(config, Wiring())
@@ -110,7 +105,7 @@ def without_head(weights: Mapping[str, mx.array]) -> dict[str, mx.array]:
     Raises:
         ValueError: A tensor seems to be a head's, but is where no head is looked for; mlx-lm would drop it.
     """
-    rest = {name: array for name, array in weights.items() if not name.startswith(HEAD_PREFIXES)}
+    rest = {name: array for name, array in weights.items() if not name.startswith(head_source.PREFIXES)}
     if stray := sorted(name for name in rest if "mtp." in name):
         raise ValueError(f"{stray[0]}: unknown")
     return rest

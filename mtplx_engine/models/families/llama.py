@@ -64,11 +64,6 @@ class LlamaMTPHead(MTPHead):
         return attention.rope(keys, offset=offset), values
 
 
-def head_prefixes(config: Mapping[str, Any]) -> tuple[str, ...]:  # noqa: ARG001 - these models bring no head
-    """Return no prefix: our heads for these models are files of their own."""
-    return ()
-
-
 def head_tensors(config: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
     """Return name and shape of every parameter of the head."""
     size, inner = config["hidden_size"], config["intermediate_size"]

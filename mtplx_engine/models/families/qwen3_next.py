@@ -11,6 +11,8 @@ from mtplx_engine.models.families.hybrid import HybridFamily, without_head
 from mtplx_engine.models.gated_delta import use_tapes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import mlx.core as mx
     from mlx import nn
 
@@ -21,6 +23,11 @@ class Model(qwen3_next.Model):
     def __init__(self, args: qwen3_next.ModelArgs) -> None:
         super().__init__(args)
         use_tapes(self.layers, args)
+
+    @property
+    def cast_predicate(self) -> Callable[[str], bool]:
+        """Which parameters may be cast; rounding the decay would add up over a long text."""
+        return lambda path: not path.endswith("A_log")
 
     def sanitize(self, weights: dict[str, mx.array]) -> dict[str, mx.array]:
         """Leave out the head and convert the rest; numbered experts tell mlx-lm that the layout is the original."""
