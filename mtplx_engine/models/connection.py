@@ -9,7 +9,8 @@ import mlx.core as mx
 
 from mtplx_engine import backend
 from mtplx_engine.draft.mtp_head import MTPDrafter
-from mtplx_engine.models import head_builder, probe, probe_memory
+from mtplx_engine.models import head_builder, probe, probe_memory, repeats
+from mtplx_engine.models.families.supported import PLAIN_ONLY, has_head
 from mtplx_engine.models.refusal import refused
 from mtplx_engine.models.target import Target
 
@@ -85,6 +86,11 @@ class Connector:
             EngineError: REFUSED, when the draft vocabulary is damaged.
         """
         source = self._checkpoint.head
+        family = PLAIN_ONLY.get(self._config["model_type"])
+        if family and (source or has_head(self._config, self._checkpoint.tensors)):
+            return self._plain(
+                f"Drafting heads of {family} models come in a later version; this model decodes plainly."
+            )
         if source is None:
             return self._plain("This model has no drafting head (MTP); it decodes plainly.")
         try:
@@ -101,6 +107,10 @@ class Connector:
     def _with_head(self, source: HeadSource) -> Connection:
         if source.problem:
             raise _UnusableHeadError(source.problem)
+        if own := repeats.differing(source, self._checkpoint.folder, self._checkpoint.tensors):
+            raise _UnusableHeadError(
+                f"The drafting head does not share {own} with its model, which this version needs, so it is off."
+            )
         raw = _read(source)
         wiring = self._wiring(raw)
         head = head_builder.build(self._family, self._config, raw, wiring, self._policy)

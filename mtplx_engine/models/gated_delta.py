@@ -70,11 +70,14 @@ def use_tapes(blocks: Iterable[nn.Module], args: Any) -> None:
 
 
 def with_states(model: nn.Module, layers: list[Any]) -> list[Any]:
-    """Return empty caches `layers` of a model, with a `RecurrentState` for each taped layer."""
+    """Return empty caches `layers` of a model, with a `RecurrentState` for each taped layer.
+
+    There may be fewer caches than layers: the last layers of some models look into those of earlier ones.
+    """
     taped = tuple(_TAPED.values())
     return [
         RecurrentState() if isinstance(block.get("linear_attn"), taped) else layer
-        for block, layer in zip(model.layers, layers, strict=True)
+        for block, layer in zip(model.layers, layers, strict=False)
     ]
 
 

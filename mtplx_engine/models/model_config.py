@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.models import json_file
-from mtplx_engine.models.families.supported import SUPPORTED
+from mtplx_engine.models.families.supported import LATER, PLAIN_ONLY, SUPPORTED
 from mtplx_engine.models.refusal import refused
 
 if TYPE_CHECKING:
@@ -58,11 +58,16 @@ def check(config: dict[str, Any]) -> None:
     architecture = config.get("model_type")
     if not isinstance(architecture, str):
         raise refused(NAME, "does not say which architecture the model has (model_type)")
-    if architecture not in SUPPORTED:
+    if architecture in LATER:
+        raise EngineError(
+            ErrorKind.UNSUPPORTED,
+            f"{LATER[architecture]} models come in a later version; choose another model until then.",
+        )
+    if architecture not in SUPPORTED | PLAIN_ONLY.keys():
         raise EngineError(
             ErrorKind.UNSUPPORTED,
             f'This model has the architecture "{architecture[:60]}", which this version cannot run; '
-            f"it runs {', '.join(sorted(SUPPORTED))}.",
+            f"it runs {', '.join(sorted(SUPPORTED | PLAIN_ONLY.keys()))}.",
         )
     for name in _REQUIRED:
         if config.get(name) is None:

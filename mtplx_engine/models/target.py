@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import mlx.core as mx
 from mlx import nn
+from mlx_lm.models.cache import make_prompt_cache
 
 from mtplx_engine.models.gated_delta import with_states
 from mtplx_engine.models.wiring import Hidden
@@ -52,7 +53,7 @@ class Target:
 
     def new_layers(self) -> list[Any]:
         """Make empty caches, one a layer, for a `TokenCache`."""
-        return with_states(self.model, self.model.make_cache())
+        return with_states(self.model, make_prompt_cache(self.model))
 
     def forward(self, tokens: mx.array, cache: TokenCache) -> mx.array:
         """Append tokens [M] to the cache; returns their hiddens [M, H]."""

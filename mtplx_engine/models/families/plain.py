@@ -1,0 +1,93 @@
+"""Models that run as mlx-lm builds them, whose drafting heads wait for a later version."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mlx import nn
+from mlx_lm.models import gemma4, gemma4_text, mimo, mimo_v2_flash, step3p5
+from mlx_lm.models.gemma4_text import logit_softcap
+
+from mtplx_engine.models.ends import Ends
+from mtplx_engine.models.wiring import Wiring
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import mlx.core as mx
+
+    from mtplx_engine.models.families.head import MTPHead
+
+
+@dataclass(frozen=True, slots=True)
+class PlainFamily:
+    """A family without a head of ours; see `Family` for its methods.
+
+    Attributes:
+        model: The model class.
+        args: The class of its arguments.
+    """
+
+    model: type[nn.Module]
+    args: type
+
+    def model_classes(self, config: Mapping[str, Any]) -> tuple[type[nn.Module], type]:  # noqa: ARG002 - one for all
+        """Return the model and its arguments for `load_model`."""
+        return self.model, self.args
+
+    def ends(self, model: nn.Module) -> Ends:
+        """Return embedding and output head; the norm is part of `hidden_states`, which nothing else reads."""
+        language = _language_model(model)
+        embedding = language.model.embed_tokens
+        output = language.lm_head if "lm_head" in language else embedding
+        cap = getattr(language, "final_logit_softcapping", None)
+        return Ends(embedding, nn.Identity(), output if cap is None else _Capped(output, cap))
+
+    def hidden_states(self, model: nn.Module, tokens: mx.array, layers: list[Any]) -> mx.array:
+        """Forward tokens [M]; returns [M, H] after the final norm."""
+        rows: mx.array = _language_model(model).model(tokens[None], cache=layers)[0]
+        return rows
+
+    def head_tensors(self, config: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:  # noqa: ARG002
+        """Return nothing."""
+        return {}
+
+    def head_weights(self, raw: Mapping[str, mx.array], config: Mapping[str, Any]) -> dict[str, mx.array]:  # noqa: ARG002
+        """Return the tensors as they are: all of them are unknown."""
+        return dict(raw)
+
+    def wiring(self, shapes: Mapping[str, tuple[int, ...]]) -> Wiring:  # noqa: ARG002
+        """Return what plain decoding needs."""
+        return Wiring()
+
+    def new_head(self, config: Mapping[str, Any], wiring: Wiring) -> MTPHead:  # noqa: ARG002
+        """Raise TypeError: there is none."""
+        raise TypeError("this family has no head")
+
+
+class _Capped(nn.Module):
+    """An output head whose logits are bent to stay within +-cap."""
+
+    def __init__(self, output: nn.Module, cap: float) -> None:
+        super().__init__()
+        self.output = output
+        self.cap = cap
+
+    def __call__(self, hidden: mx.array) -> mx.array:
+        is_embedding = isinstance(self.output, nn.Embedding | nn.QuantizedEmbedding)
+        logits = self.output.as_linear(hidden) if is_embedding else self.output(hidden)
+        capped: mx.array = logit_softcap(self.cap, logits)
+        return capped
+
+
+def _language_model(model: nn.Module) -> Any:
+    """Return the part with the text trunk and output head; models that also see and hear have it nested."""
+    return model.language_model if "language_model" in model else model
+
+
+GEMMA4 = PlainFamily(gemma4.Model, gemma4.ModelArgs)
+GEMMA4_TEXT = PlainFamily(gemma4_text.Model, gemma4_text.ModelArgs)
+MIMO = PlainFamily(mimo.Model, mimo.ModelArgs)
+MIMO_V2_FLASH = PlainFamily(mimo_v2_flash.Model, mimo_v2_flash.ModelArgs)
+STEP3P5 = PlainFamily(step3p5.Model, step3p5.ModelArgs)

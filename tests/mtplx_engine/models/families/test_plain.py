@@ -1,0 +1,77 @@
+"""Families whose heads wait for a later version: they decode as mlx-lm does, and say what is with their head."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import mlx.core as mx
+import numpy as np
+import pytest
+
+from mtplx_engine import backend
+from mtplx_engine.cache import TokenCache
+from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.models import checkpoint, loader
+from mtplx_engine.models.families.registry import FAMILIES
+from mtplx_engine.models.families.supported import LATER, PLAIN_ONLY, SUPPORTED
+from tests.support import model_folder
+from tests.support.checkpoints import plain
+from tests.support.tiny_chat import PROMPT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mtplx_engine.models.loader import LoadedModel
+
+families = pytest.mark.parametrize("name", plain.PLAIN)
+
+
+def load(folder: Path) -> LoadedModel:
+    return loader.load(checkpoint.check(folder), backend.policy(), lambda *_: None)
+
+
+@families
+def test_logits_are_those_of_mlx_lm(name: str, tmp_path: Path) -> None:
+    stock = plain.PLAIN[name].write(tmp_path)
+    target = load(tmp_path).target
+    logits = target.logits(target.forward(mx.array(PROMPT), TokenCache(target.new_layers())))
+    np.testing.assert_allclose(np.array(logits), np.array(stock(mx.array([PROMPT]))[0]), atol=1e-5)
+
+
+@families
+def test_a_refused_block_leaves_nothing_behind(name: str, tmp_path: Path) -> None:
+    plain.PLAIN[name].write(tmp_path)
+    target = load(tmp_path).target
+    cache = TokenCache(target.new_layers())
+    target.forward(mx.array(PROMPT[:20]), cache)
+    wrong = mx.array([PROMPT[20], 9, 9, 9])
+    target.verify(wrong, cache, strict=False)
+    cache.trim_to(21)
+    after = target.forward(mx.array(PROMPT[21:]), cache)
+    fresh = target.forward(mx.array(PROMPT), TokenCache(target.new_layers()))[21:]
+    np.testing.assert_array_equal(np.array(after), np.array(fresh))
+
+
+@families
+def test_an_answer_has_no_drafts_and_the_note_says_why(name: str, tmp_path: Path) -> None:
+    plain.PLAIN[name].write(tmp_path)
+    model = load(tmp_path)
+    assert model.new_drafter is None
+    family = PLAIN_ONLY[name]
+    expected = f"Drafting heads of {family} models come in a later version; this model decodes plainly."
+    without = "This model has no drafting head (MTP); it decodes plainly."
+    assert model.drafter_note == (expected if plain.PLAIN[name].head else without)
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_what_comes_later_is_refused_by_its_name(name: str, tmp_path: Path) -> None:
+    folder = model_folder.write(tmp_path, config={**model_folder.CONFIG, "model_type": name})
+    with pytest.raises(EngineError, match=f"{LATER[name]} models come in a later version") as caught:
+        checkpoint.check(folder)
+    assert caught.value.kind is ErrorKind.UNSUPPORTED
+
+
+def test_the_lists_name_every_family_once() -> None:
+    assert SUPPORTED | PLAIN_ONLY.keys() == FAMILIES.keys()
+    assert not SUPPORTED & PLAIN_ONLY.keys()
+    assert not LATER.keys() & FAMILIES.keys()
