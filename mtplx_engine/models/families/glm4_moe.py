@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mlx_lm.models import glm4_moe
-from mlx_lm.models.cache import KVCache
 
 from mtplx_engine.models.families.appended import AppendedFamily, AppendedHead, without_head
 
@@ -17,10 +16,6 @@ if TYPE_CHECKING:
 
 class Model(glm4_moe.Model):
     """mlx-lm's model."""
-
-    def make_cache(self) -> list[KVCache]:
-        """Make an empty cache for each layer."""
-        return [KVCache() for _ in self.layers]
 
     def sanitize(self, weights: dict[str, mx.array]) -> dict[str, mx.array]:
         """Leave out the head and convert the rest."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mlx_lm.models import glm4_moe_lite
-from mlx_lm.models.cache import KVCache
 
 from mtplx_engine.models.families.appended import AppendedFamily, without_head
 from mtplx_engine.models.families.latent_attention import LatentAttention, LatentHead
@@ -27,10 +26,6 @@ class Model(glm4_moe_lite.Model):
         super().__init__(args)
         for block in self.layers:
             block.self_attn = Attention(args)
-
-    def make_cache(self) -> list[KVCache]:
-        """Make an empty cache for each layer."""
-        return [KVCache() for _ in self.layers]
 
     def sanitize(self, weights: dict[str, mx.array]) -> dict[str, mx.array]:
         """Leave out the head and convert the rest."""

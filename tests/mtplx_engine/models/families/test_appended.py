@@ -1,0 +1,202 @@
+"""DeepSeek-V3 and GLM: trunk and head from either layout, packed or not, and a head that follows its description."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from typing import TYPE_CHECKING
+
+import mlx.core as mx
+import numpy as np
+import pytest
+from mlx_lm.utils import load_model
+
+from mtplx_engine import backend
+from mtplx_engine.cache import TokenCache
+from mtplx_engine.config import SamplerConfig
+from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.models import checkpoint, head_builder, loader
+from mtplx_engine.models.families.registry import family_for
+from mtplx_engine.models.wiring import Wiring
+from mtplx_engine.sampling import Shaper
+from tests.support.appended_reference import Reference
+from tests.support.checkpoints import deepseek_v3, glm4_moe, glm4_moe_lite, shards
+from tests.support.tiny_chat import PROMPT, Chat, Spelling
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from mtplx_engine.models.loader import LoadedModel
+    from tests.support.checkpoints.appended import Tiny
+
+TINIES = {module.TINY.config["model_type"]: module.TINY for module in (deepseek_v3, glm4_moe, glm4_moe_lite)}
+CARRIES_NORMED = {"deepseek_v3": False, "glm4_moe": True, "glm4_moe_lite": True}
+DRAFTS = 3
+
+families = pytest.mark.parametrize("tiny", TINIES.values(), ids=TINIES.keys())
+
+
+def load(folder: Path) -> LoadedModel:
+    return loader.load(checkpoint.check(folder), backend.policy(), lambda *_: None)
+
+
+def write(folder: Path, tiny: Tiny, tensors: Mapping[str, mx.array], **changes: object) -> Path:
+    shards.write(folder, {**tiny.config, **changes}, tensors)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, LoadedModel]:
+    """Each family's checkpoint, unpacked and in the original layout."""
+    folders = {name: tmp_path_factory.mktemp(name) for name in TINIES}
+    for name, tiny in TINIES.items():
+        write(folders[name], tiny, tiny.original(tiny.converted(), repeats=True))
+    return {name: load(folder) for name, folder in folders.items()}
+
+
+def numbers(model: LoadedModel) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[int]]:
+    """Return the hiddens and logits of the prompt, and the laws and tokens of drafts after it."""
+    target = model.target
+    hidden = target.forward(mx.array(PROMPT, mx.int32), TokenCache(target.new_layers()))
+    assert model.new_drafter, model.drafter_note
+    drafter = model.new_drafter()
+    drafter.extend(hidden[:-1], mx.array(PROMPT[1:], mx.int32))
+    shaper = Shaper(SamplerConfig(temperature=1.0, top_p=1.0), target.vocabulary)
+    draft = drafter.propose(DRAFTS, shaper, None, mx.random.key(3))
+    assert draft.laws is not None
+    return np.array(hidden), np.array(target.logits(hidden)), np.array(draft.laws), draft.tokens.tolist()
+
+
+@families
+@pytest.mark.parametrize(("bits", "group_size"), [(None, 0), *itertools.product((4, 8), (32, 64))], ids=str)
+def test_both_layouts_hold_the_same_model(
+    tiny: Tiny, bits: int | None, group_size: int, tmp_path: Path
+) -> None:
+    converted, settings = tiny.converted(), {}
+    packed = converted
+    if bits:
+        packed, converted = shards.pack(converted, bits, group_size)
+        settings = {"quantization": {"bits": bits, "group_size": group_size}}
+    write(tmp_path / "original", tiny, tiny.original(converted, repeats=True))
+    write(tmp_path / "converted", tiny, packed, **settings)
+    original, other = numbers(load(tmp_path / "original")), numbers(load(tmp_path / "converted"))
+    for expected, got in zip(original, other, strict=True):
+        np.testing.assert_array_equal(got, expected)
+
+
+@families
+def test_the_head_follows_its_published_description(tiny: Tiny, loaded: dict[str, LoadedModel]) -> None:
+    family = tiny.config["model_type"]
+    hidden, _, laws, drafts = numbers(loaded[family])
+    tensors = {
+        name: np.array(array) for name, array in tiny.original(tiny.converted(), repeats=False).items()
+    }
+    reference = Reference(tiny.config, tensors, carries_normed=CARRIES_NORMED[family])
+    logits = reference.draft_logits(hidden[:-1], PROMPT[1:], drafts)
+    expected = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
+    np.testing.assert_allclose(np.log(laws), expected, atol=1e-4)
+    other = dataclasses.replace(reference, carries_normed=not CARRIES_NORMED[family])
+    wrong = other.draft_logits(hidden[:-1], PROMPT[1:], drafts)
+    assert abs(wrong - logits)[0].max() == 0
+    assert (abs(wrong - logits)[1:].max(axis=-1) > 1e-2).all()
+
+
+@families
+def test_the_trunk_is_that_of_mlx_lm(tiny: Tiny, loaded: dict[str, LoadedModel], tmp_path: Path) -> None:
+    trunk = {name: array for name, array in tiny.converted().items() if not name.startswith(tiny.head_prefix)}
+    stock, _ = load_model(write(tmp_path, tiny, trunk))
+    _, logits, _, _ = numbers(loaded[tiny.config["model_type"]])
+    np.testing.assert_allclose(logits, np.array(stock(mx.array([PROMPT]))[0]), atol=1e-4)
+
+
+@families
+@pytest.mark.parametrize("depth", [1, 2, 3, 4])
+def test_greedy_answers_are_those_of_plain_decoding(
+    tiny: Tiny, depth: int, loaded: dict[str, LoadedModel]
+) -> None:
+    model = loaded[tiny.config["model_type"]]
+    model = dataclasses.replace(model, tokenizer=Spelling(), end_ids=frozenset())
+    plain = Chat(model).answer(depth=0, max_tokens=14)
+    for right in range(depth + 1):
+        chat = Chat(model, right=(right,))
+        assert chat.answer(depth=depth, max_tokens=14) == plain
+        assert any(cycle.accepted == right for cycle in chat.cycles if cycle.drafted == depth)
+        chat.check()
+
+
+@families
+def test_a_head_may_leave_out_what_it_repeats(tiny: Tiny, tmp_path: Path) -> None:
+    tensors = tiny.converted()
+    write(tmp_path / "with", tiny, tiny.original(tensors, repeats=True))
+    write(tmp_path / "without", tiny, tiny.original(tensors, repeats=False))
+    with_repeats, without = numbers(load(tmp_path / "with")), numbers(load(tmp_path / "without"))
+    np.testing.assert_array_equal(without[2], with_repeats[2])
+
+
+@families
+@pytest.mark.parametrize("short", ["embed_tokens.weight", "shared_head.head.weight"])
+def test_a_head_with_ends_of_its_own_is_off(tiny: Tiny, short: str, tmp_path: Path) -> None:
+    tensors = tiny.original(tiny.converted(), repeats=True)
+    name = tiny.head_prefix + short
+    model = load(write(tmp_path, tiny, tensors | {name: tensors[name] * 1.01}))
+    assert model.new_drafter is None
+    assert f"does not share {short} with its model" in model.drafter_note
+
+
+@families
+@pytest.mark.parametrize("layout", ["original", "converted"])
+def test_every_tensor_of_the_head_must_be_there(tiny: Tiny, layout: str) -> None:
+    tensors = tiny.converted()
+    if layout == "original":
+        tensors = tiny.original(tensors, repeats=False)
+    prefix = tiny.head_prefix
+    raw = {name.removeprefix(prefix): tensors[name] for name in tensors if name.startswith(prefix)}
+    family = family_for(tiny.config)
+
+    def build(changed: Mapping[str, mx.array]) -> None:
+        head_builder.build(family, tiny.config, changed, Wiring(), backend.policy())
+
+    build(raw)
+    for name, array in raw.items():
+        others = {other: raw[other] for other in raw if other != name}
+        with pytest.raises(head_builder.HeadMismatchError, match="missing"):
+            build(others)
+        with pytest.raises(head_builder.HeadMismatchError):
+            build({**raw, name: mx.concatenate([array, array])})
+    with pytest.raises(head_builder.HeadMismatchError, match=r"stray\.weight: unknown"):
+        build({**raw, "stray.weight": raw["enorm.weight"]})
+    with pytest.raises(head_builder.HeadMismatchError, match=r"experts\.9"):
+        build({**raw, "mlp.experts.9.up_proj.weight": raw["eh_proj.weight"]})
+
+
+def test_fp8_weights_are_unpacked_in_trunk_and_head(tmp_path: Path) -> None:
+    tiny = TINIES["deepseek_v3"]
+    packed, unpacked = shards.pack_fp8(tiny.original(tiny.converted(), repeats=True))
+    settings = {"quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]}}
+    write(tmp_path / "packed", tiny, packed, **settings)
+    write(tmp_path / "unpacked", tiny, unpacked)
+    expected, got = numbers(load(tmp_path / "unpacked")), numbers(load(tmp_path / "packed"))
+    for one, other in zip(expected, got, strict=True):
+        np.testing.assert_array_equal(other, one)
+
+
+@families
+def test_a_second_head_is_not_dropped_without_a_word(tiny: Tiny, tmp_path: Path) -> None:
+    tensors = tiny.converted()
+    second = f"model.layers.{tiny.config['num_hidden_layers'] + 1}.enorm.weight"
+    write(tmp_path, tiny, tensors | {second: tensors["model.norm.weight"]})
+    with pytest.raises(EngineError) as caught:
+        load(tmp_path)
+    assert caught.value.kind is ErrorKind.REFUSED
+    assert "more than one layer behind the 2 of the trunk" in caught.value.info.details
+
+
+@families
+def test_the_bias_of_the_router_keeps_its_precision(tiny: Tiny) -> None:
+    prefix, tensors = tiny.head_prefix, tiny.converted()
+    raw = {name.removeprefix(prefix): tensors[name] for name in tensors if name.startswith(prefix)}
+    policy = dataclasses.replace(backend.policy(), dtype="bfloat16")
+    head = head_builder.build(family_for(tiny.config), tiny.config, raw, Wiring(), policy)
+    assert head.layers[0].mlp.gate.e_score_correction_bias.dtype == mx.float32
+    assert head.layers[0].mlp.gate.weight.dtype == mx.bfloat16

@@ -1,0 +1,43 @@
+"""A tiny GLM-4.7-Flash."""
+
+from __future__ import annotations
+
+from tests.support.checkpoints.appended import Tiny, latent_attention
+from tests.support.tiny_folder import END, VOCABULARY, WINDOW
+
+TINY = Tiny(
+    {
+        "model_type": "glm4_moe_lite",
+        "architectures": ["Glm4MoeLiteForCausalLM"],
+        "hidden_size": 64,
+        "intermediate_size": 128,
+        "moe_intermediate_size": 64,
+        "num_hidden_layers": 2,
+        "num_nextn_predict_layers": 1,
+        "num_attention_heads": 2,
+        "num_key_value_heads": 2,
+        "n_routed_experts": 4,
+        "n_shared_experts": 1,
+        "num_experts_per_tok": 2,
+        "n_group": 1,
+        "topk_group": 1,
+        "routed_scaling_factor": 1.8,
+        "norm_topk_prob": True,
+        "topk_method": "noaux_tc",
+        "first_k_dense_replace": 1,
+        "q_lora_rank": 64,
+        "kv_lora_rank": 64,
+        "qk_nope_head_dim": 64,
+        "qk_rope_head_dim": 16,
+        "v_head_dim": 32,
+        "max_position_embeddings": WINDOW,
+        "rms_norm_eps": 1e-5,
+        "rope_theta": 1000000,
+        "rope_scaling": None,
+        "attention_bias": False,
+        "vocab_size": VOCABULARY,
+        "tie_word_embeddings": False,
+        "eos_token_id": END,
+    },
+    latent_attention,
+)
