@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +11,17 @@ import numpy as np
 from mlx.utils import tree_flatten
 from mlx_lm.models import qwen3_5, qwen3_next
 
+from mtplx_engine.draft.mtp_head import MTPDrafter
+from mtplx_engine.models.families import qwen3_5 as qwen3_5_family
+from mtplx_engine.models.families import qwen3_next as qwen3_next_family
 from mtplx_engine.models.gated_delta import use_tapes
+from mtplx_engine.models.target import Target
+from mtplx_engine.models.wiring import Wiring
 
 if TYPE_CHECKING:
     from mlx import nn
+
+    from mtplx_engine.models.loader import LoadedModel
 
 VOCABULARY = 50
 _SIZES = {
@@ -41,31 +49,50 @@ _EXPERTS = {
     "moe_intermediate_size": 16,
     "shared_expert_intermediate_size": 16,
 }
-KINDS = ("qwen3_5", "qwen3_next")
+_FAMILIES = {"qwen3_5": qwen3_5_family.FAMILY, "qwen3_next": qwen3_next_family.FAMILY}
+KINDS = tuple(_FAMILIES)
 
 
-def tiny_hybrid(kind: str, *, taped: bool = True, seed: int = 0) -> nn.Module:
+def tiny_hybrid(kind: str, *, taped: bool = True, vocabulary: int = VOCABULARY) -> nn.Module:
     """Make a random model in float32; without `taped` its layers are mlx-lm's own."""
+    sizes = {**_SIZES, "vocab_size": vocabulary}
     if kind == "qwen3_5":
-        args: Any = qwen3_5.ModelArgs(kind, {"model_type": kind, **_SIZES})
+        args: Any = qwen3_5.ModelArgs(kind, {"model_type": kind, **sizes})
         model: nn.Module = qwen3_5.Model(args)
         args = model.language_model.args
     else:
         rope = {"rope_theta": 100.0, "partial_rotary_factor": 0.5, "mlp_only_layers": []}
-        args = qwen3_next.ModelArgs(model_type=kind, **_SIZES, **_EXPERTS, **rope)
+        args = qwen3_next.ModelArgs(model_type=kind, **sizes, **_EXPERTS, **rope)
         model = qwen3_next.Model(args)
     if taped:
         use_tapes(model.layers, args)
     model.eval()
+    _randomise(model, 0)
+    return model
+
+
+def hybrid_chat_model(model: LoadedModel, kind: str) -> LoadedModel:
+    """Return a loaded model with a tiny hybrid and a random head of its kind in the place of its own."""
+    vocabulary = model.target.vocabulary
+    target = Target(_FAMILIES[kind], tiny_hybrid(kind, vocabulary=vocabulary), vocabulary)
+    text = target.model.get("language_model", target.model)
+    head = _FAMILIES[kind].new_head(dataclasses.asdict(text.args), Wiring())
+    _randomise(head, 1)
+    rows = target.output_rows(mx.arange(vocabulary))
+    return dataclasses.replace(
+        model, target=target, new_drafter=lambda: MTPDrafter(head, target.embed, rows, None, vocabulary)
+    )
+
+
+def _randomise(module: nn.Module, seed: int) -> None:
     generator = np.random.default_rng(seed)
     weights = []
-    for name, value in sorted(tree_flatten(model.parameters())):
+    for name, value in sorted(tree_flatten(module.parameters())):
         scale = 1.0 if "embed" in name or value.ndim == 1 else 1.5 / math.sqrt(value.shape[-1])
         middle = 1.0 if "norm" in name else 0.0
         weights.append((name, mx.array(generator.normal(middle, scale, value.shape), mx.float32)))
-    model.load_weights(weights)
-    mx.eval(model.parameters())
-    return model
+    module.load_weights(weights)
+    mx.eval(module.parameters())
 
 
 def random_ids(count: int, seed: int = 0) -> list[int]:
