@@ -13,7 +13,7 @@ import sys
 import traceback
 
 from mtplx_engine import paths
-from mtplx_engine.cli import bench, chat, generate, models, options
+from mtplx_engine.cli import bench, chat, generate, inspect, models, options
 from mtplx_engine.cli.session import NewEngine, find_model, new_engine
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.progress import ProgressLine
@@ -60,7 +60,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=importlib.metadata.version("mtplx"))
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for module in (chat, generate, models):
+    for module in (chat, generate, models, inspect):
         command = commands.add_parser(
             module.__name__.rpartition(".")[2],
             help=module.SUMMARY,
@@ -83,6 +83,8 @@ def _run(parsed: argparse.Namespace, new_engine: NewEngine) -> int:
         return generate.run(parsed, new_engine)
     if parsed.command == "models":
         return models.run(parsed)
+    if parsed.command == "inspect":
+        return inspect.run(parsed)
     with contextlib.closing(ProgressLine(sys.stderr)) as line:
         folder = find_model(parsed.model, paths.data_dir(parsed.data_dir), line)
     return bench.run(parsed, str(folder))

@@ -25,6 +25,9 @@ _LARGEST = {
     "head_dim": 4096,
     "vocab_size": 2_000_000,
     "max_position_embeddings": 1 << 26,
+    "full_attention_interval": 512,
+    "kv_lora_rank": 65_536,
+    "qk_rope_head_dim": 4096,
 }
 _LARGEST_FLOAT = {"rms_norm_eps": 1.0, "rope_theta": 1e12}
 _BITS = (2, 3, 4, 5, 6, 8)

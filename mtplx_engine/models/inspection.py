@@ -1,0 +1,132 @@
+"""What can be said of a model folder before it is loaded: the check of every load, in words. Imports no mlx."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from mtplx_engine import paths
+from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.models import (
+    checkpoint,
+    head_source,
+    memory_need,
+    model_config,
+    probe_memory,
+    safetensors_header,
+    starter,
+)
+from mtplx_engine.models.families.supported import PLAIN_ONLY, SUPPORTED
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mtplx_engine.models.checkpoint import Checkpoint
+    from mtplx_engine.models.head_source import HeadSource
+    from mtplx_engine.models.memory_need import MemoryNeed
+    from mtplx_engine.models.probe_memory import ProbeMemory
+
+
+class Tier(StrEnum):
+    """How well this version runs a model."""
+
+    VERIFIED = "verified"
+    UNVERIFIED = "supported, unverified"
+    NO_HEAD = "no MTP heads"
+    UNSUPPORTED = "unsupported architecture"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """What is known of a model folder.
+
+    Attributes:
+        folder: Where it is.
+        name: Name for people.
+        tier: How well it runs.
+        reason: Why, in a sentence or two.
+        family: Its architecture, config.json's model_type; empty when that cannot be read.
+        head: Its drafting head, None without one or when the model does not load.
+        memory: What it takes, None when the model does not load.
+    """
+
+    folder: Path
+    name: str
+    tier: Tier
+    reason: str
+    family: str
+    head: HeadSource | None = None
+    memory: MemoryNeed | None = None
+
+    @property
+    def loads(self) -> bool:
+        """Whether this version loads it."""
+        return self.tier not in (Tier.UNSUPPORTED, Tier.REFUSED)
+
+
+def inspect(folder: Path, memory: ProbeMemory) -> Inspection:
+    """Look at a model folder.
+
+    Args:
+        folder: The folder.
+        memory: What the probe found when models were loaded.
+
+    Raises:
+        EngineError: NOT_FOUND, when no model is there.
+    """
+    try:
+        checked = checkpoint.check(folder)
+    except EngineError as error:
+        tier = {ErrorKind.REFUSED: Tier.REFUSED, ErrorKind.UNSUPPORTED: Tier.UNSUPPORTED}.get(error.kind)
+        if tier is None:
+            raise
+        return Inspection(folder, folder.name, tier, str(error), model_config.model_type(folder) or "")
+    tier, reason = _judge(checked, memory)
+    return Inspection(
+        folder=folder,
+        name=checked.name,
+        tier=tier,
+        reason=reason,
+        family=checked.config["model_type"],
+        head=checked.head,
+        memory=memory_need.of(checked, packed=sys.platform == "darwin"),
+    )
+
+
+def _judge(checked: Checkpoint, memory: ProbeMemory) -> tuple[Tier, str]:
+    """Return the tier of a sound model, and why."""
+    head, family = checked.head, checked.config["model_type"]
+    if family not in SUPPORTED:
+        return Tier.NO_HEAD, f"Drafting heads of {PLAIN_ONLY[family]} models come later; it decodes plainly."
+    if head is None:
+        return Tier.NO_HEAD, "It has no drafting head, so it decodes plainly."
+    if head.problem:
+        return Tier.NO_HEAD, head.problem
+    if _is_shipped(checked, head):
+        return Tier.VERIFIED, "Its head comes with this program and was trained on it."
+    verdict = memory.recall(probe_memory.key(checked))
+    if verdict is None:
+        return Tier.UNVERIFIED, "It has a drafting head, which is tried when the model is loaded first."
+    if not verdict.usable:
+        return Tier.NO_HEAD, (
+            f"Its head agreed with it on {verdict.score:.0%} of a known text, too little to draft with; "
+            "it decodes plainly."
+        )
+    return (
+        Tier.VERIFIED,
+        f"Its head agreed with it on {verdict.score:.0%} of a known text when it was loaded.",
+    )
+
+
+def _is_shipped(checked: Checkpoint, head: HeadSource) -> bool:
+    """Whether it is the starter model with the head that ships with the code."""
+    noted, recipe = checked.manifest, starter.shipped_recipe()
+    if noted is None or (noted.id, noted.head) != (recipe.id, recipe.head):
+        return False
+    path = paths.resources() / "starter" / recipe.head.files[0]
+    shipped = safetensors_header.read(path)
+    ours = (head_source.Location(path, name, spec) for name, spec in shipped.items())
+    return head_source.fingerprint(ours) == head_source.fingerprint(head.tensors.values())

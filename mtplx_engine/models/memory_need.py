@@ -1,0 +1,75 @@
+"""How much memory a model takes, from what its files say of themselves. Imports no mlx."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from mtplx_engine.models.checkpoint import Checkpoint
+    from mtplx_engine.models.safetensors_header import TensorSpec
+
+CONTEXT = 8192
+_FLOAT32, _FLOAT16 = 4, 2
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryNeed:
+    """Bytes.
+
+    Attributes:
+        weights: Of the model and its head.
+        cache: Keys and values of `CONTEXT` tokens, or of the model's whole window where that is shorter.
+    """
+
+    weights: int
+    cache: int
+
+    @property
+    def total(self) -> int:
+        """Both."""
+        return self.weights + self.cache
+
+
+def of(checkpoint: Checkpoint, *, packed: bool) -> MemoryNeed:
+    """Return what a checked model takes.
+
+    Args:
+        checkpoint: The model.
+        packed: Whether quantized weights stay so and the others are in 16 bit, as on a Mac; in float32 otherwise.
+    """
+    item = _FLOAT16 if packed else _FLOAT32
+    weights = checkpoint.total_bytes if packed else item * sum(_parameters(checkpoint))
+    window = checkpoint.config.get("max_position_embeddings") or CONTEXT
+    return MemoryNeed(weights, item * min(window, CONTEXT) * _numbers_a_token(checkpoint.config))
+
+
+def _parameters(checkpoint: Checkpoint) -> Iterator[int]:
+    """Yield the number of weights in each tensor, unpacked."""
+    head = checkpoint.head.tensors if checkpoint.head else {}
+    for tensors in (checkpoint.tensors, {name: location.spec for name, location in head.items()}):
+        for name, spec in tensors.items():
+            stem, _, part = name.rpartition(".")
+            if f"{stem}.scales" not in tensors:
+                yield math.prod(spec.shape)
+            elif part == "weight":
+                yield _unpacked(tensors, stem, checkpoint.config.get("quantization") or {})
+
+
+def _unpacked(tensors: Mapping[str, TensorSpec], stem: str, quantization: Mapping[str, Any]) -> int:
+    settings = quantization.get(stem)
+    group_size = (settings if isinstance(settings, dict) else quantization).get("group_size", 64)
+    return math.prod(tensors[f"{stem}.scales"].shape) * int(group_size)
+
+
+def _numbers_a_token(config: Mapping[str, Any]) -> int:
+    """Return how many numbers the caches of all layers keep for a token."""
+    layers: int = config["num_hidden_layers"] // (config.get("full_attention_interval") or 1)
+    if latent := config.get("kv_lora_rank"):
+        return layers * int(latent + (config.get("qk_rope_head_dim") or 0))
+    heads: int = config["num_attention_heads"]
+    head_dim = config.get("head_dim") or config["hidden_size"] // heads
+    return layers * 2 * int(config.get("num_key_value_heads") or heads) * int(head_dim)

@@ -1,0 +1,97 @@
+"""An inspection says of every kind of folder what it is, soon, and runs nothing of it."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.models import checkpoint, inspection, memory_need
+from mtplx_engine.models.inspection import Tier
+from mtplx_engine.models.probe_memory import ProbeMemory
+from tests.support import model_folder, odd_folders
+from tests.support.odd_folders import GOOD, HOSTILE, WRONG, Case
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CASES = (*GOOD, *WRONG, *HOSTILE)
+MOST_SECONDS = 0.1
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+def test_tier_and_reason(tmp_path: Path, case: Case) -> None:
+    folder = tmp_path / "model"
+    case.build(folder)
+    memory = ProbeMemory(tmp_path)
+    started = time.process_time()
+    found = inspection.inspect(folder, memory)
+    taken = time.process_time() - started
+    assert found.tier is case.tier, found.reason
+    assert case.reason in found.reason
+    assert found.loads == (found.memory is not None)
+    assert not odd_folders.canary(folder).exists()
+    assert taken < MOST_SECONDS
+
+
+def test_the_table_is_long_enough_and_has_all_tiers() -> None:
+    assert len({case.name for case in CASES}) == len(CASES) >= 40
+    assert {case.tier for case in CASES} == set(Tier)
+
+
+def test_what_the_canary_watches_for_would_touch_it(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    next(case for case in HOSTILE if case.name == "code").build(folder)
+    exec((folder / "modeling.py").read_text())
+    assert odd_folders.canary(folder).exists()
+
+
+def test_a_place_without_a_model_is_said(tmp_path: Path) -> None:
+    with pytest.raises(EngineError) as caught:
+        inspection.inspect(tmp_path / "none", ProbeMemory(tmp_path))
+    assert caught.value.kind is ErrorKind.NOT_FOUND
+
+
+def test_the_starter_is_verified(starter_dir: Path, tmp_path: Path) -> None:
+    found = inspection.inspect(starter_dir, ProbeMemory(tmp_path))
+    assert (found.tier, found.family) == (Tier.VERIFIED, "llama")
+    assert found.memory
+    assert 138e6 * 4 < found.memory.weights < 140e6 * 4  # trunk, head and the ids of its draft vocabulary
+    assert found.memory.cache == 4 * 8192 * 30 * 2 * 3 * 64
+
+
+# ---------------------------------------------------------------- memory
+
+
+def need(folder: Path, *, packed: bool) -> memory_need.MemoryNeed:
+    return memory_need.of(checkpoint.check(folder), packed=packed)
+
+
+def test_packed_weights_take_their_files_bytes_and_unpacked_ones_four_each(tmp_path: Path) -> None:
+    next(case for case in GOOD if case.name == "quantized").build(tmp_path)
+    assert need(tmp_path, packed=True).weights == 16 * (4 * 4 + 2 + 2)
+    assert need(tmp_path, packed=False).weights == 16 * 32 * 4
+
+
+def test_the_head_counts(tmp_path: Path) -> None:
+    next(case for case in GOOD if case.name == "file").build(tmp_path)
+    assert need(tmp_path, packed=False).weights == 4 * (16 * 4 + 4 + 4 * 8 + 4)
+
+
+@pytest.mark.parametrize(
+    ("changes", "numbers"),
+    [
+        ({}, 2 * 2 * 2),
+        ({"num_key_value_heads": 1, "head_dim": 8}, 2 * 8),
+        ({"num_hidden_layers": 8, "full_attention_interval": 4}, 2 * (2 * 2 * 2)),
+        ({"kv_lora_rank": 16, "qk_rope_head_dim": 4}, 20),
+    ],
+)
+def test_the_cache_holds_what_the_layers_keep(tmp_path: Path, changes: dict[str, int], numbers: int) -> None:
+    folder = model_folder.write(tmp_path, config=model_folder.CONFIG | changes)
+    assert need(folder, packed=True).cache == 2 * memory_need.CONTEXT * numbers
+    config = model_folder.CONFIG | changes | {"max_position_embeddings": 100}
+    short = model_folder.write(tmp_path, config=config)
+    assert need(short, packed=False).cache == 4 * 100 * numbers
