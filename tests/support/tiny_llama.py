@@ -24,6 +24,7 @@ IDS: list[int] = np.random.default_rng(1).integers(0, VOCABULARY, 900).tolist()
 def tiny_llama(**changes: Any) -> Model:
     """Make a random Llama in float32; `changes` are of its arguments."""
     sizes = {
+        "vocab_size": VOCABULARY,
         "hidden_size": 16,
         "num_hidden_layers": 3,
         "intermediate_size": 32,
@@ -34,7 +35,6 @@ def tiny_llama(**changes: Any) -> Model:
         ModelArgs(
             model_type="llama",
             rms_norm_eps=1e-5,
-            vocab_size=VOCABULARY,
             rope_theta=100.0,
             tie_word_embeddings=True,
             **(sizes | changes),

@@ -1,0 +1,60 @@
+"""Models with sliding windows through the engine: rolled back and reused like the others."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import mlx.core as mx
+import pytest
+
+from mtplx_engine.cache import window
+from mtplx_engine.draft.mtp_head import MTPDrafter
+from mtplx_engine.models.families import llama
+from mtplx_engine.models.target import Target
+from tests.support.tiny_chat import PROMPT, Chat
+from tests.support.tiny_llama import tiny_llama
+
+if TYPE_CHECKING:
+    from mtplx_engine.models.loader import LoadedModel
+
+
+@pytest.fixture
+def windowed(tiny_model: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> LoadedModel:
+    """A model whose windows of 12 tokens move on all the time: their buffers have hardly any room."""
+    monkeypatch.setattr(window, "_STEP", 4)
+    vocabulary = tiny_model.target.vocabulary
+    types = ["sliding_attention", "full_attention", "sliding_attention"]
+    model = tiny_llama(layer_types=types, sliding_window=12, vocab_size=vocabulary)
+    target = Target(llama, model, vocabulary)
+    head = llama.LlamaMTPHead(model.args)
+    rows = target.output_rows(mx.arange(vocabulary))
+    return dataclasses.replace(
+        tiny_model, target=target, new_drafter=lambda: MTPDrafter(head, target.embed, rows, None, vocabulary)
+    )
+
+
+@pytest.mark.parametrize("verify_core", ["target", "strict"])
+@pytest.mark.parametrize("right", range(5))
+def test_after_every_accept_count(windowed: LoadedModel, right: int, verify_core: str) -> None:
+    chat = Chat(windowed, [right])
+    chat.answer(depth=4, max_tokens=60, verify_core=verify_core)
+    assert chat.tokens == Chat(windowed).answer(depth=0, max_tokens=60)
+    assert {(event.drafted, event.accepted) for event in chat.cycles[:-4]} == {(4, right)}
+    chat.check()
+
+
+@pytest.mark.parametrize("depth", [0, 3])
+def test_regenerating_and_editing_start_from_checkpoints(windowed: LoadedModel, depth: int) -> None:
+    def ask(prompt: list[int]) -> int:
+        chat.answer(prompt, depth=depth, max_tokens=60)
+        assert chat.tokens == Chat(windowed).answer(prompt, depth=0, max_tokens=60)
+        chat.check()
+        return chat.cached
+
+    chat = Chat(windowed, right=[2, 0, 3])
+    second = [*PROMPT, *chat.answer(depth=depth, max_tokens=60), 9, 8]
+    assert ask(second) == 99
+    assert ask(second) == 101
+    assert ask([*second[:100], 7]) == 99
+    assert ask(PROMPT) == 39
