@@ -151,19 +151,28 @@ def _named_in(config: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _without_prefix(path: Path, specs: Mapping[str, TensorSpec]) -> dict[str, Location]:
-    found = {}
-    for name, spec in specs.items():
-        prefix = next((prefix for prefix in PREFIXES if name.startswith(prefix)), "")
-        found[name.removeprefix(prefix)] = Location(path, name, spec)
-    return found
+    return {_raw(name): Location(path, name, spec) for name, spec in specs.items()}
+
+
+def _raw(name: str) -> str:
+    return name.removeprefix(next((prefix for prefix in PREFIXES if name.startswith(prefix)), ""))
 
 
 def _inside(
     folder: Path, config: Mapping[str, Any], tensors: Mapping[str, TensorSpec]
 ) -> dict[str, Location]:
-    """Return the head among the model's tensors: below a prefix, or the layer behind the last one."""
-    appended = (f"{layers}{config['num_hidden_layers']}." for layers in _LAYERS)
-    for prefix in (*PREFIXES, *appended):
+    """Return the head among the model's tensors: below a prefix, or the layer behind the last one.
+
+    A tensor that is below two prefixes keeps one of them, so that it is unknown to the head and not dropped.
+    """
+    below: dict[str, Location] = {}
+    for name, spec in tensors.items():
+        if name.startswith(PREFIXES):
+            raw = _raw(name)
+            below[name if raw in below else raw] = Location(folder / spec.file, name, spec)
+    if any(joint in below for joint in _JOINTS):
+        return below
+    for prefix in (f"{layers}{config['num_hidden_layers']}." for layers in _LAYERS):
         found = {
             name.removeprefix(prefix): Location(folder / spec.file, name, spec)
             for name, spec in tensors.items()

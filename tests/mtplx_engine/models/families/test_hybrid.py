@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import json
 from typing import TYPE_CHECKING
 
 import mlx.core as mx
@@ -256,6 +257,31 @@ def test_a_head_where_none_is_looked_for_is_not_dropped_without_a_word(tiny: Tin
 
 
 @families
+@pytest.mark.parametrize("stray", ["norm.weight", "layers.1.norm.weight"])
+def test_a_second_head_is_named(tiny: Tiny, stray: str, tmp_path: Path) -> None:
+    tensors = tiny.original(tiny.converted())
+    write(tmp_path, tiny, tensors | {f"model.mtp.{stray}": tensors["mtp.norm.weight"]})
+    model = load(tmp_path)
+    assert model.new_drafter is None
+    assert f"{stray}: unknown" in model.drafter_note
+
+
+@families
+def test_a_folder_of_its_own_may_hold_the_head(
+    tiny: Tiny, loaded: dict[str, LoadedModel], tmp_path: Path
+) -> None:
+    """As head-only repositories are: converted, no prefix, and a configuration whose model_type ends in `_mtp`."""
+    converted = tiny.converted()
+    write(tmp_path, tiny, {name: array for name, array in converted.items() if "mtp." not in name})
+    folder = tmp_path / "head"
+    folder.mkdir()
+    mx.save_safetensors(str(folder / "model.safetensors"), tiny.head(converted))
+    config = {**tiny.config, "model_type": f"{tiny.config['model_type']}_mtp"}
+    (folder / "config.json").write_text(json.dumps(config))
+    check_same(numbers(loaded[tiny.config["model_type"]]), numbers(load(tmp_path)))
+
+
+@families
 def test_the_decay_keeps_its_precision(tiny: Tiny, tmp_path: Path) -> None:
     folder = write(tmp_path, tiny, tiny.converted())
     policy = dataclasses.replace(backend.policy(), dtype="bfloat16")
@@ -272,9 +298,10 @@ def test_greedy_answers_are_those_of_plain_decoding(
 ) -> None:
     model = loaded[tiny.config["model_type"]]
     model = dataclasses.replace(model, tokenizer=Spelling(), end_ids=frozenset())
-    plain = Chat(model).answer(depth=0, max_tokens=14)
+    length = depth + 4  # the first cycle is a whole one, and what it leaves behind is used
+    plain = Chat(model).answer(depth=0, max_tokens=length)
     for right in range(depth + 1):
         chat = Chat(model, right=(right,))
-        assert chat.answer(depth=depth, max_tokens=14) == plain
+        assert chat.answer(depth=depth, max_tokens=length) == plain
         assert any(cycle.accepted == right for cycle in chat.cycles if cycle.drafted == depth)
         chat.check()
