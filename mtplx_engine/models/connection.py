@@ -10,6 +10,7 @@ import mlx.core as mx
 from mtplx_engine import backend
 from mtplx_engine.draft.mtp_head import MTPDrafter
 from mtplx_engine.models import head_builder, probe, probe_memory, repeats
+from mtplx_engine.models.families.registry import family_for
 from mtplx_engine.models.families.supported import PLAIN_ONLY, has_head
 from mtplx_engine.models.refusal import refused
 from mtplx_engine.models.target import Target
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from mlx import nn
 
     from mtplx_engine.models.checkpoint import Checkpoint
-    from mtplx_engine.models.families.family import Family
+    from mtplx_engine.models.families.family import Family, Trunk
     from mtplx_engine.models.head_source import HeadSource
     from mtplx_engine.models.probe_memory import ProbeMemory
     from mtplx_engine.models.wiring import Wiring
@@ -53,7 +54,7 @@ class Connector:
 
     Args:
         checkpoint: What the model was loaded from.
-        family: Its family.
+        trunk: Its family.
         model: The mlx-lm model.
         encode: Turns text into token ids.
         policy: How weights are held on this device.
@@ -63,7 +64,7 @@ class Connector:
     def __init__(
         self,
         checkpoint: Checkpoint,
-        family: Family,
+        trunk: Trunk,
         model: nn.Module,
         *,
         encode: Callable[[str], Sequence[int]],
@@ -73,7 +74,7 @@ class Connector:
         self._checkpoint = checkpoint
         self._config = checkpoint.config
         self._vocabulary = int(checkpoint.config["vocab_size"])
-        self._family = family
+        self._trunk = trunk
         self._model = model
         self._encode = encode
         self._policy = policy
@@ -86,10 +87,10 @@ class Connector:
             EngineError: REFUSED, when the draft vocabulary is damaged.
         """
         source = self._checkpoint.head
-        family = PLAIN_ONLY.get(self._config["model_type"])
-        if family and (source or has_head(self._config, self._checkpoint.tensors)):
+        later = PLAIN_ONLY.get(self._config["model_type"])
+        if later and (source or has_head(self._config, self._checkpoint.tensors)):
             return self._plain(
-                f"Drafting heads of {family} models come in a later version; this model decodes plainly."
+                f"Drafting heads of {later} models come in a later version; this model decodes plainly."
             )
         if source is None:
             return self._plain("This model has no drafting head (MTP); it decodes plainly.")
@@ -101,7 +102,7 @@ class Connector:
             return self._plain(f"The drafting head does not fit this model ({error}), so it is off.")
 
     def _plain(self, note: str) -> Connection:
-        target = Target(self._family, self._model, self._vocabulary, self._policy.width_multiple)
+        target = Target(self._trunk, self._model, self._vocabulary, self._policy.width_multiple)
         return Connection(target, None, note)
 
     def _with_head(self, source: HeadSource) -> Connection:
@@ -112,31 +113,30 @@ class Connector:
                 f"The drafting head does not share {own} with its model, which this version needs, so it is off."
             )
         raw = _read(source)
-        wiring = self._wiring(raw)
-        head = head_builder.build(self._family, self._config, raw, wiring, self._policy)
-        target = Target(
-            self._family, self._model, self._vocabulary, self._policy.width_multiple, wiring.hidden
-        )
+        family = family_for(self._config)
+        wiring = self._wiring(raw, family)
+        head = head_builder.build(family, self._config, raw, wiring, self._policy)
+        target = Target(family, self._model, self._vocabulary, self._policy.width_multiple, wiring.hidden)
         ids = _draft_vocabulary(source.draft_vocabulary, self._vocabulary)
         every = mx.arange(self._vocabulary, dtype=mx.int32)
         rows = target.output_rows(every if ids is None else ids).astype(backend.dtype(self._policy))
         mx.eval(rows)
         return Connection(target, lambda: MTPDrafter(head, target.embed, rows, ids, self._vocabulary), "")
 
-    def _wiring(self, raw: dict[str, mx.array]) -> Wiring:
+    def _wiring(self, raw: dict[str, mx.array], family: Family) -> Wiring:
         """Return the installer's wiring, or that which the probe confirms."""
         noted = self._checkpoint.manifest
         if noted is not None and noted.head is not None:
             return noted.head.wiring
         shapes = {name: spec.shape for name, spec in self._checkpoint.tensors.items()}
-        published = self._family.wiring(shapes)
+        published = family.wiring(shapes)
         if self._memory is None:
             return published
         key = probe_memory.key(self._checkpoint)
         verdict = self._memory.recall(key)
         if verdict is None:
             verdict = probe.probe(
-                self._family,
+                family,
                 self._config,
                 self._model,
                 raw,

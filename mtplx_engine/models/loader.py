@@ -15,7 +15,7 @@ from mtplx_engine.config import SamplerConfig
 from mtplx_engine.errors import EngineError
 from mtplx_engine.models import placement
 from mtplx_engine.models.connection import Connector
-from mtplx_engine.models.families.registry import family_for
+from mtplx_engine.models.families.registry import trunk_for
 from mtplx_engine.models.refusal import refused
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mtplx_engine import backend
     from mtplx_engine.draft.mtp_head import MTPDrafter
     from mtplx_engine.models.checkpoint import Checkpoint
-    from mtplx_engine.models.head_source import HeadSource, Location
+    from mtplx_engine.models.head_source import Location
     from mtplx_engine.models.probe_memory import ProbeMemory
     from mtplx_engine.models.target import Target
 
@@ -85,11 +85,11 @@ def load(
         EngineError: REFUSED, when weights and configuration do not fit together.
     """
     folder, config = checkpoint.folder, checkpoint.config
-    family = family_for(config)
+    trunk = trunk_for(config)
 
     def classes() -> tuple[type[nn.Module], type]:
-        model, arguments = family.model_classes(config)
-        return _trunk(model, checkpoint.head), arguments
+        model, arguments = trunk.model_classes(config)
+        return _trunk(model, checkpoint), arguments
 
     report(0.05, "Reading weights")
     try:
@@ -107,7 +107,7 @@ def load(
     report(0.95, "Connecting the drafting head")
     connector = Connector(
         checkpoint,
-        family,
+        trunk,
         model,
         encode=lambda text: tokenizer.encode(text, add_special_tokens=False),
         policy=policy,
@@ -128,17 +128,14 @@ def load(
     )
 
 
-def _trunk(model: type[nn.Module], head: HeadSource | None) -> type[nn.Module]:
+def _trunk(model: type[nn.Module], checkpoint: Checkpoint) -> type[nn.Module]:
     """Return a model class that leaves out a head which lies in a file that mlx-lm takes for the model's own."""
-    names = (
-        {
-            location.name
-            for raw, location in head.tensors.items()
-            if raw == location.name and _is_read(location)
-        }
-        if head
-        else set()
-    )
+    found = checkpoint.head.tensors if checkpoint.head else {}
+    names = {
+        location.name
+        for raw, location in found.items()
+        if raw == location.name and _is_read(location, checkpoint.folder)
+    }
     if not names:
         return model
 
@@ -150,8 +147,8 @@ def _trunk(model: type[nn.Module], head: HeadSource | None) -> type[nn.Module]:
     return Trunk
 
 
-def _is_read(location: Location) -> bool:
-    return location.path.match("model*.safetensors")
+def _is_read(location: Location, folder: Path) -> bool:
+    return location.path.parent == folder and location.path.match("model*.safetensors")
 
 
 def _end_ids(tokenizer: Any, config: dict[str, Any], generation: dict[str, Any]) -> frozenset[int]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from mtplx_engine.cache import TokenCache
     from mtplx_engine.models.ends import Ends
-    from mtplx_engine.models.families.family import Family
+    from mtplx_engine.models.families.family import Trunk
 
 
 class Target:
@@ -35,7 +35,7 @@ class Target:
 
     def __init__(
         self,
-        family: Family,
+        family: Trunk,
         model: nn.Module,
         vocabulary: int,
         width_multiple: int = 1,

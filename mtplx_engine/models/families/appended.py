@@ -95,11 +95,8 @@ class AppendedFamily:
         only_layer = {f"model.{name}": array for name, array in renamed.items()}
         try:
             converted: dict[str, mx.array] = self.stock.sanitize(SimpleNamespace(args=args), only_layer)
-        except (
-            KeyError,
-            ValueError,
-        ):  # experts are missing or of other shapes: the caller says which names are
-            return renamed
+        except (KeyError, ValueError):
+            return renamed  # experts are missing or do not fit together: the caller names what it lacks
         return {name.removeprefix("model."): array for name, array in converted.items()}
 
     def wiring(self, shapes: Mapping[str, tuple[int, ...]]) -> Wiring:  # noqa: ARG002 - published once

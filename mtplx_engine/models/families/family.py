@@ -15,12 +15,8 @@ if TYPE_CHECKING:
     from mtplx_engine.models.wiring import Wiring
 
 
-class Family(Protocol):
-    """A model family. `config` is always config.json with a nested text_config laid flat.
-
-    Head tensors have two sets of names: "raw" are those of the file without their prefix, and the others are those
-    of the head's own parameters.
-    """
+class Trunk(Protocol):
+    """A model family as plain decoding needs it. `config` is always config.json with a nested text_config laid flat."""
 
     def model_classes(self, config: Mapping[str, Any]) -> tuple[type[nn.Module], type]:
         """Return the model and its arguments for `mlx_lm.utils.load_model`; the model leaves out head tensors."""
@@ -31,8 +27,16 @@ class Family(Protocol):
         ...
 
     def hidden_states(self, model: nn.Module, tokens: mx.array, layers: list[Any]) -> mx.array:
-        """Forward tokens [M]; returns [M, H] before the final norm."""
+        """Forward tokens [M]; returns [M, H] before the norm of `ends`."""
         ...
+
+
+class Family(Trunk, Protocol):
+    """A model family with its drafting heads.
+
+    Head tensors have two sets of names: "raw" are those of the file without their prefix, and the others are those
+    of the head's own parameters.
+    """
 
     def head_tensors(self, config: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
         """Return name and unpacked shape of every parameter of the head."""

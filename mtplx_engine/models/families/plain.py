@@ -10,19 +10,16 @@ from mlx_lm.models import gemma4, gemma4_text, mimo, mimo_v2_flash, step3p5
 from mlx_lm.models.gemma4_text import logit_softcap
 
 from mtplx_engine.models.ends import Ends
-from mtplx_engine.models.wiring import Wiring
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import mlx.core as mx
 
-    from mtplx_engine.models.families.head import MTPHead
-
 
 @dataclass(frozen=True, slots=True)
 class PlainFamily:
-    """A family without a head of ours; see `Family` for its methods.
+    """A family without a head of ours; see `Trunk` for its methods.
 
     Attributes:
         model: The model class.
@@ -37,7 +34,7 @@ class PlainFamily:
         return self.model, self.args
 
     def ends(self, model: nn.Module) -> Ends:
-        """Return embedding and output head; the norm is part of `hidden_states`, which nothing else reads."""
+        """Return embedding and output head; the norm is part of `hidden_states`, where no head reads in between."""
         language = _language_model(model)
         embedding = language.model.embed_tokens
         output = language.lm_head if "lm_head" in language else embedding
@@ -48,22 +45,6 @@ class PlainFamily:
         """Forward tokens [M]; returns [M, H] after the final norm."""
         rows: mx.array = _language_model(model).model(tokens[None], cache=layers)[0]
         return rows
-
-    def head_tensors(self, config: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:  # noqa: ARG002
-        """Return nothing."""
-        return {}
-
-    def head_weights(self, raw: Mapping[str, mx.array], config: Mapping[str, Any]) -> dict[str, mx.array]:  # noqa: ARG002
-        """Return the tensors as they are: all of them are unknown."""
-        return dict(raw)
-
-    def wiring(self, shapes: Mapping[str, tuple[int, ...]]) -> Wiring:  # noqa: ARG002
-        """Return what plain decoding needs."""
-        return Wiring()
-
-    def new_head(self, config: Mapping[str, Any], wiring: Wiring) -> MTPHead:  # noqa: ARG002
-        """Raise TypeError: there is none."""
-        raise TypeError("this family has no head")
 
 
 class _Capped(nn.Module):

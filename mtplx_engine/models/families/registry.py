@@ -17,25 +17,34 @@ from mtplx_engine.models.families import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mtplx_engine.models.families.family import Family
+    from mtplx_engine.models.families.family import Family, Trunk
 
 FAMILIES: Mapping[str, Family] = {
     "deepseek_v3": deepseek_v3.FAMILY,
-    "gemma4": plain.GEMMA4,
-    "gemma4_text": plain.GEMMA4_TEXT,
     "glm4_moe": glm4_moe.FAMILY,
     "glm4_moe_lite": glm4_moe_lite.FAMILY,
     "llama": llama,
-    "mimo": plain.MIMO,
-    "mimo_v2_flash": plain.MIMO_V2_FLASH,
     "qwen3_5": qwen3_5.FAMILY,
     "qwen3_5_moe": qwen3_5.FAMILY,
     "qwen3_next": qwen3_next.FAMILY,
+}
+"""By config.json's `model_type`; exactly those of `supported.SUPPORTED`."""
+
+PLAIN: Mapping[str, Trunk] = {
+    "gemma4": plain.GEMMA4,
+    "gemma4_text": plain.GEMMA4_TEXT,
+    "mimo": plain.MIMO,
+    "mimo_v2_flash": plain.MIMO_V2_FLASH,
     "step3p5": plain.STEP3P5,
 }
-"""By config.json's `model_type`; exactly those that `supported` lists."""
+"""By the same; exactly those of `supported.PLAIN_ONLY`."""
+
+
+def trunk_for(config: Mapping[str, Any]) -> Trunk:
+    """Return how to decode plainly with a model with this config.json."""
+    return FAMILIES.get(config["model_type"]) or PLAIN[config["model_type"]]
 
 
 def family_for(config: Mapping[str, Any]) -> Family:
-    """Return the family of a model with this config.json."""
+    """Return the family of a model with this config.json, not one of `PLAIN`."""
     return FAMILIES[config["model_type"]]

@@ -170,6 +170,24 @@ def test_every_tensor_of_the_head_must_be_there(tiny: Tiny, layout: str) -> None
         build({**raw, "mlp.experts.9.up_proj.weight": raw["eh_proj.weight"]})
 
 
+def test_a_repository_of_its_own_holds_the_same_head(tmp_path: Path) -> None:
+    tiny = TINIES["glm4_moe_lite"]
+    tensors, head = tiny.converted(), tmp_path / "with" / "mtp"
+    inside = {name.removeprefix(tiny.head_prefix): name for name in tensors if tiny.head_prefix in name}
+    write(tmp_path / "without", tiny, tensors)
+    write(head.parent, tiny, {name: tensors[name] for name in tensors.keys() - set(inside.values())})
+    own = {"shared_head.norm.weight": "shared_head_norm.weight"}
+    joints = ("enorm.", "hnorm.", "eh_proj.", "shared_head")
+    renamed = {
+        f"model.{own.get(raw, raw) if raw.startswith(joints) else f'mtp_block.{raw}'}": tensors[name]
+        for raw, name in inside.items()
+    }
+    repeated = {name: tensors[name] for name in ("model.embed_tokens.weight", "lm_head.weight")}
+    write(head, tiny, renamed | repeated, model_type="glm4_moe_lite_mtp")
+    expected, got = numbers(load(tmp_path / "without")), numbers(load(head.parent))
+    np.testing.assert_array_equal(got[2], expected[2])
+
+
 def test_fp8_weights_are_unpacked_in_trunk_and_head(tmp_path: Path) -> None:
     tiny = TINIES["deepseek_v3"]
     packed, unpacked = shards.pack_fp8(tiny.original(tiny.converted(), repeats=True))
