@@ -88,7 +88,8 @@ def _packing(path: str, shape: tuple[int, ...], weights: Mapping[str, mx.array])
     """Infer bits, group size and mode of a packed matrix from its arrays, and check that they belong together."""
     packed, scales = weights[f"{path}.weight"], weights[f"{path}.scales"]
     biases = weights.get(f"{path}.biases")
-    if packed.dtype != mx.uint32 or packed.shape[:-1] != shape[:-1] or scales.shape[:-1] != shape[:-1]:
+    rows = {packed.shape[:-1], scales.shape[:-1], shape[:-1]}
+    if packed.dtype != mx.uint32 or len(rows) > 1 or not scales.size:
         raise _wrong(f"{path}.weight", packed, shape)
     bits, rest = divmod(packed.shape[-1] * 32, shape[-1])
     group_size, remainder = divmod(shape[-1], scales.shape[-1])

@@ -22,7 +22,8 @@ def stacked(weights: Mapping[str, mx.array], count: int) -> dict[str, mx.array]:
         count: How many experts a layer has.
 
     Raises:
-        ValueError: An expert is missing, or has another shape or dtype than the first; the text names it.
+        ValueError: An expert is missing or unknown, has another shape or dtype than the first, or a fused array
+            cannot be split; the text names it.
     """
     result: dict[str, mx.array] = {}
     numbered: dict[tuple[str, str], dict[int, str]] = {}
@@ -30,6 +31,10 @@ def stacked(weights: Mapping[str, mx.array], count: int) -> dict[str, mx.array]:
         if match := _NUMBERED.match(name):
             numbered.setdefault((match[1], match[3]), {})[int(match[2])] = name
         elif match := _FUSED.match(name):
+            if array.ndim != 3 or array.shape[1] % 2:
+                raise ValueError(
+                    f"{name}: {list(array.shape)}, expected three dimensions, the second one even"
+                )
             result |= _split(match[1], match[2], array)
         else:
             result[name] = array

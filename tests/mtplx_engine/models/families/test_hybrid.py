@@ -246,6 +246,14 @@ def test_an_expert_that_does_not_fit_is_named(name: str, message: str) -> None:
         build(tiny, raw)
 
 
+@pytest.mark.parametrize("shape", [(4, 127, 64), (128, 64), ()], ids=str)
+def test_fused_experts_that_cannot_be_split_are_named(shape: tuple[int, ...]) -> None:
+    tiny = hybrid.QWEN3_5_MOE
+    raw = tiny.head(tiny.original(tiny.converted()))
+    with pytest.raises(head_builder.HeadMismatchError, match=r"experts\.gate_up_proj"):
+        build(tiny, raw | {"layers.0.mlp.experts.gate_up_proj": mx.zeros(shape)})
+
+
 @families
 def test_a_head_where_none_is_looked_for_is_not_dropped_without_a_word(tiny: Tiny, tmp_path: Path) -> None:
     tensors = tiny.original(tiny.converted())
