@@ -7,7 +7,6 @@ checkpoints (GLM-4.5, not GLM-4.6) repeat the target's embedding and output head
 from __future__ import annotations
 
 import dataclasses
-import re
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,6 +14,7 @@ from mlx.utils import tree_flatten
 from mlx_lm.models.base import BaseModelArgs, create_attention_mask
 
 from mtplx_engine.models.ends import Ends
+from mtplx_engine.models.families.appended_names import in_head
 from mtplx_engine.models.families.head import MTPHead
 from mtplx_engine.models.wiring import Wiring
 
@@ -23,18 +23,6 @@ if TYPE_CHECKING:
 
     import mlx.core as mx
     from mlx import nn
-
-# Head-only repositories put all below `model.` and say `mtp_block`, `shared_head_norm` and `lm_head`.
-_RENAMED = (
-    (re.compile(r"^model\."), ""),
-    (re.compile(r"^mtp_block\."), ""),
-    (re.compile(r"^enorm\."), "pre_fc_norm_embedding."),
-    (re.compile(r"^hnorm\."), "pre_fc_norm_hidden."),
-    (re.compile(r"^eh_proj\."), "fc."),
-    (re.compile(r"^shared_head[._]norm\."), "norm."),
-    (re.compile(r"^(input_layernorm|post_attention_layernorm|self_attn|mlp)\."), r"layers.0.\1."),
-)
-REPEATED = re.compile(r"^(embed_tokens|shared_head\.head|lm_head)\.")
 
 
 class AppendedHead(MTPHead):
@@ -89,8 +77,7 @@ class AppendedFamily:
 
     def head_weights(self, raw: Mapping[str, mx.array], config: Mapping[str, Any]) -> dict[str, mx.array]:
         """Rename to the head's names, unpack fp8, stack the experts, split `kv_b_proj`."""
-        named = {_renamed(name): array for name, array in raw.items()}
-        renamed = {name: array for name, array in named.items() if not REPEATED.match(name)}
+        renamed = in_head(raw)
         args = dataclasses.replace(self.args.from_dict(config), num_hidden_layers=1)
         only_layer = {f"model.{name}": array for name, array in renamed.items()}
         try:
@@ -106,22 +93,3 @@ class AppendedFamily:
     def new_head(self, config: Mapping[str, Any], wiring: Wiring) -> MTPHead:
         """Make a head for a model with this configuration."""
         return self.head(self.args.from_dict(config), wiring)
-
-
-def without_head(weights: Mapping[str, mx.array], layers: int) -> dict[str, mx.array]:
-    """Return the tensors of a trunk with so many layers, without those of the head behind it.
-
-    Raises:
-        ValueError: There is a second head; it would be dropped without a word.
-    """
-    found = {name: re.match(r"model\.layers\.(\d+)\.", name) for name in weights}
-    numbers = {name: int(match[1]) for name, match in found.items() if match}
-    if max(numbers.values(), default=0) > layers:
-        raise ValueError(f"more than one layer behind the {layers} of the trunk")
-    return {name: array for name, array in weights.items() if numbers.get(name, 0) < layers}
-
-
-def _renamed(name: str) -> str:
-    for pattern, replacement in _RENAMED:
-        name = pattern.sub(replacement, name)
-    return name

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from mlx_lm.models import deepseek_v3
 
-from mtplx_engine.models.families.appended import AppendedFamily, without_head
+from mtplx_engine.models.families.appended import AppendedFamily
+from mtplx_engine.models.families.appended_names import without_head
 from mtplx_engine.models.families.latent_attention import LatentAttention, LatentHead
 
 if TYPE_CHECKING:

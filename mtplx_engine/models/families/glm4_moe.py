@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from mlx_lm.models import glm4_moe
 
-from mtplx_engine.models.families.appended import AppendedFamily, AppendedHead, without_head
+from mtplx_engine.models.families.appended import AppendedFamily, AppendedHead
+from mtplx_engine.models.families.appended_names import without_head
 
 if TYPE_CHECKING:
     import mlx.core as mx

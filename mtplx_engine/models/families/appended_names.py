@@ -1,0 +1,48 @@
+"""The names of tensors in a head that is one more decoder layer, and where such a layer begins."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import mlx.core as mx
+
+# Head-only repositories put all below `model.` and say `mtp_block`, `shared_head_norm` and `lm_head`.
+_RENAMED = (
+    (re.compile(r"^model\."), ""),
+    (re.compile(r"^mtp_block\."), ""),
+    (re.compile(r"^enorm\."), "pre_fc_norm_embedding."),
+    (re.compile(r"^hnorm\."), "pre_fc_norm_hidden."),
+    (re.compile(r"^eh_proj\."), "fc."),
+    (re.compile(r"^shared_head[._]norm\."), "norm."),
+    (re.compile(r"^(input_layernorm|post_attention_layernorm|self_attn|mlp)\."), r"layers.0.\1."),
+)
+_REPEATED = re.compile(r"^(embed_tokens|shared_head\.head|lm_head)\.")
+
+
+def in_head(raw: Mapping[str, mx.array]) -> dict[str, mx.array]:
+    """Return the tensors of a head by its own names, without those that it borrows from its target."""
+    named = {_renamed(name): array for name, array in raw.items()}
+    return {name: array for name, array in named.items() if not _REPEATED.match(name)}
+
+
+def without_head(weights: Mapping[str, mx.array], layers: int) -> dict[str, mx.array]:
+    """Return the tensors of a trunk with so many layers, without those of the head behind it.
+
+    Raises:
+        ValueError: There is a second head; it would be dropped without a word.
+    """
+    found = {name: re.match(r"model\.layers\.(\d+)\.", name) for name in weights}
+    numbers = {name: int(match[1]) for name, match in found.items() if match}
+    if max(numbers.values(), default=0) > layers:
+        raise ValueError(f"more than one layer behind the {layers} of the trunk")
+    return {name: array for name, array in weights.items() if numbers.get(name, 0) < layers}
+
+
+def _renamed(name: str) -> str:
+    for pattern, replacement in _RENAMED:
+        name = pattern.sub(replacement, name)
+    return name
