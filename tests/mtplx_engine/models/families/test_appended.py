@@ -86,6 +86,16 @@ def test_both_layouts_hold_the_same_model(
 
 
 @families
+def test_weights_may_stay_packed(tiny: Tiny, tmp_path: Path) -> None:
+    packed, _ = shards.pack(tiny.converted(), 4, 32)
+    write(tmp_path, tiny, packed, quantization={"bits": 4, "group_size": 32})
+    policy = dataclasses.replace(backend.policy(), keep_quantized=True)
+    kept = loader.load(checkpoint.check(tmp_path), policy, lambda *_: None)
+    for expected, got in zip(numbers(load(tmp_path)), numbers(kept), strict=True):
+        np.testing.assert_allclose(got, expected, atol=1e-3)
+
+
+@families
 def test_the_head_follows_its_published_description(tiny: Tiny, loaded: dict[str, LoadedModel]) -> None:
     family = tiny.config["model_type"]
     hidden, _, laws, drafts = numbers(loaded[family])
