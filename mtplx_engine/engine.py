@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import secrets
 import time
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import mlx.core as mx
@@ -21,6 +20,7 @@ from mtplx_engine.models import checkpoint, installed, loader
 from mtplx_engine.models.probe_memory import ProbeMemory
 from mtplx_engine.prompt import encode_chat
 from mtplx_engine.protocol import ModelInfo
+from mtplx_engine.session import Session
 from mtplx_engine.tally import Tally
 from mtplx_engine.text import TextStream
 
@@ -30,19 +30,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mtplx_engine.config import SamplerConfig
-    from mtplx_engine.draft.mtp_head import MTPDrafter
     from mtplx_engine.protocol import Finished, Generate, PrefillProgress, Tokens
 
 AUTO_MAX_DEPTH = 4  # deeper drafts of one chained head are never worth measuring
-
-
-@dataclass(slots=True)
-class _Session:
-    """What is kept between two answers: the cache, the drafter, and the tokens that the cache holds."""
-
-    cache: TokenCache
-    drafter: MTPDrafter | None
-    tokens: list[int] = field(default_factory=list)
 
 
 class Engine:
@@ -52,7 +42,7 @@ class Engine:
         self._policy = backend.policy()
         backend.apply(self._policy)
         self._model: loader.LoadedModel | None = None
-        self._session: _Session | None = None
+        self._session: Session | None = None
         self._depths = DepthController(0)
 
     def load(
@@ -132,7 +122,8 @@ class Engine:
         """Like `generate`, from token ids; the messages of the request are not looked at."""
         model, config = self.model, request.sampler
         limit = answer_limit(request.max_tokens, len(prompt), model.window)
-        session, reused, branch = self._open_session(model, prompt, drafts=_drafts(model, config))
+        session = self._take_session(model, drafts=_drafts(model, config))
+        reused, branch = session.begin(prompt)
         seed = secrets.randbits(63) if config.seed is None else config.seed
         decoder = Decoder(model.target, session.cache, session.drafter, config, seed, branch=branch)
         text = TextStream(model.decode, request.stop)
@@ -153,52 +144,25 @@ class Engine:
             raise
         self._keep(model, session, decoder, tally.emitted)
 
-    def _keep(self, model: loader.LoadedModel, session: _Session, decoder: Decoder, emitted: int) -> None:
+    def _keep(self, model: loader.LoadedModel, session: Session, decoder: Decoder, emitted: int) -> None:
         """Bring the caches to what was emitted and keep them for the next answer, if it is the same model's."""
         decoder.settle(emitted)
         session.tokens = decoder.forwarded
         if self._model is model:
             self._session = session
 
-    def _open_session(
-        self, model: loader.LoadedModel, prompt: list[int], *, drafts: bool
-    ) -> tuple[_Session, int, int]:
-        """Take the caches, trimmed to what they share with the prompt.
+    def _take_session(self, model: loader.LoadedModel, *, drafts: bool) -> Session:
+        """Take the caches of the last answer, or new ones.
 
-        After an error nothing is put back, so that a doubtful cache is never reused. A drafter's next pair needs the
-        hidden of the last token before it: where no checkpoint knows it, one shared token is forwarded again.
-
-        Returns:
-            The caches, how many tokens of the prompt they hold, and where the prompt left them when that is further.
+        After an error nothing is put back, so that a doubtful cache is never reused.
         """
         session, self._session = self._session, None
         if session is None or (drafts and session.drafter is None):
             drafter = model.new_drafter() if drafts and model.new_drafter else None
-            return _Session(TokenCache(model.target.new_layers()), drafter), 0, 0
+            return Session(TokenCache(model.target.new_layers()), drafter)
         if not drafts:
             session.drafter = None  # it would miss this answer
-        cache, shared = session.cache, _shared(session.tokens, prompt)
-        reused = cache.reachable(min(shared, len(prompt) - 1))
-        hidden = cache.hidden_at(reused)
-        if drafts and hidden is None:
-            reused = cache.reachable(max(0, reused - 1))
-        cache.trim_to(reused)
-        if session.drafter is not None and hidden is not None:
-            session.drafter.trim_to(reused - 1)
-            session.drafter.extend(hidden, mx.array(prompt[reused : reused + 1], mx.int32))
-        elif session.drafter is not None:
-            session.drafter.trim_to(reused)
-        return session, reused, shared if reused + 1 < shared else 0
-
-
-def _shared(a: list[int], b: list[int]) -> int:
-    """Return the length of the common prefix."""
-    length = 0
-    for x, y in zip(a, b, strict=False):
-        if x != y:
-            break
-        length += 1
-    return length
+        return session
 
 
 def _drafts(model: loader.LoadedModel, config: SamplerConfig) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mtplx_engine import engine
+from mtplx_engine import session
 from mtplx_engine.cache import TokenCache
 from mtplx_engine.decoding import Decoder
 from mtplx_engine.draft.mtp_head import MTPDrafter
@@ -188,8 +188,8 @@ def _pairs_shifted_hiddens(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _reuses_one_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take a token for shared that is not."""
-    shared = engine._shared
-    monkeypatch.setattr(engine, "_shared", lambda a, b: min(shared(a, b) + 1, len(a), len(b)))
+    shared = session._shared
+    monkeypatch.setattr(session, "_shared", lambda a, b: min(shared(a, b) + 1, len(a), len(b)))
 
 
 @pytest.mark.parametrize(

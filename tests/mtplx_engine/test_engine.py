@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from mlx_lm.models.cache import RotatingKVCache
+from mlx_lm.models.cache import ChunkedKVCache
 
 from mtplx_engine.cache import TokenCache
 from mtplx_engine.config import ChatMessage, SamplerConfig
@@ -201,7 +201,7 @@ def test_drafting_can_be_off_by_name(engine: Engine) -> None:
 
 
 def test_caches_that_cannot_be_rolled_back_are_refused(engine: Engine) -> None:
-    layers = [*engine.model.target.new_layers(), RotatingKVCache(8)]
+    layers = [*engine.model.target.new_layers(), ChunkedKVCache(8)]
     with pytest.raises(EngineError) as caught:
         TokenCache(layers)
-    check_error(caught, ErrorKind.UNSUPPORTED, "RotatingKVCache")
+    check_error(caught, ErrorKind.UNSUPPORTED, "ChunkedKVCache")

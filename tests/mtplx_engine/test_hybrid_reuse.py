@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.tiny_chat import PROMPT, Chat
+from tests.support.tiny_chat import PROMPT, Chat, SetAtLook
 from tests.support.tiny_hybrid import hybrid_chat_model
 
 if TYPE_CHECKING:
@@ -63,6 +63,14 @@ def test_an_answer_without_drafts_leaves_checkpoints_too(hybrid: LoadedModel) ->
     assert ask(chat, second, depth=3) == 47
 
 
+@pytest.mark.parametrize("depth", [0, 3])
+def test_after_a_cancel_in_prefill_reading_goes_on(hybrid: LoadedModel, depth: int) -> None:
+    chat = Chat(hybrid)
+    chat.answer(depth=depth, cancelled=SetAtLook(1))
+    assert chat.held == PROMPT[:32]
+    assert ask(chat, PROMPT, depth=depth) == 32
+
+
 QUESTIONS = st.lists(st.integers(4, 99), min_size=1, max_size=3)
 TURNS = st.lists(
     st.tuples(
@@ -73,16 +81,20 @@ TURNS = st.lists(
 )
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(TURNS)
-def test_two_chats_from_one_prefix_never_disturb_each_other(hybrid: LoadedModel, turns: list[Any]) -> None:
-    chat = Chat(hybrid, right=[3, 0, 1, 5])
+@pytest.mark.parametrize("layers", ["hybrid", "plain"])
+@settings(max_examples=5, deadline=None)
+@given(turns=TURNS)
+def test_two_chats_from_one_prefix_never_disturb_each_other(
+    hybrid: LoadedModel, tiny_model: LoadedModel, layers: str, turns: list[Any]
+) -> None:
+    model = hybrid if layers == "hybrid" else tiny_model
+    chat = Chat(model, right=[3, 0, 1, 5])
     prompts = [[*PROMPT[:18], 4], [*PROMPT[:18], 5]]
     asked: list[list[list[int]]] = [[], []]
     for which, how, question, depth in turns:
         past = asked[which]
         if how == "append" and past:
-            prompts[which] = [*past[-1], *Chat(hybrid).answer(past[-1], depth=0), *question]
+            prompts[which] = [*past[-1], *Chat(model).answer(past[-1], depth=0), *question]
         elif how == "edit" and past:
             at = question[0] % len(past)
             del past[at + 1 :]

@@ -31,6 +31,7 @@ from mtplx_engine.models.families import llama
 from mtplx_engine.models.target import Target
 from mtplx_engine.protocol import Finished, Generate, PrefillProgress, Tokens
 from mtplx_engine.sampling import draw_exponentials
+from mtplx_engine.session import Session
 from mtplx_engine.tally import Tally
 from mtplx_engine.text import TextStream
 
@@ -88,8 +89,8 @@ def tiny_head_drafter(
     head = llama.LlamaMTPHead(model.args)
     _randomise(head, seed)
     ids = None if draft_ids is None else mx.array(list(draft_ids), mx.int32)
-    rows = target.output_rows(mx.arange(target.vocabulary) if ids is None else ids) * spread
-    return MTPDrafter(head, target.embed, rows, ids, target.vocabulary)
+    project = target.projection(ids)
+    return MTPDrafter(head, target.embed, lambda hidden: project(hidden) * spread, ids, target.vocabulary)
 
 
 def _randomise(module: nn.Module, seed: int) -> None:
@@ -272,7 +273,7 @@ class Answers:
 
     def __iter__(self) -> Iterator[tuple[int, ...]]:
         """Yield the tokens of each answer."""
-        cache, reused = TokenCache(self._target.new_layers()), 0
+        session = Session(TokenCache(self._target.new_layers()), self._drafter)
         for seed in itertools.count(self._first_seed):
             answer = decode(
                 self._target,
@@ -281,12 +282,10 @@ class Answers:
                 self._config,
                 seed=seed,
                 max_tokens=self._length,
-                cache=cache,
-                reused=reused,
+                cache=session.cache,
+                reused=session.begin(self._prompt).reused,
                 depths=self._depths,
             )
             self.cycles.update((event.drafted, event.accepted) for event in answer.events)
             yield answer.tokens
-            reused = len(self._prompt) - 2  # the drafter's next pair needs one hidden state of the prompt
-            cache.trim_to(reused)
-            self._drafter.trim_to(reused)
+            session.tokens = answer.decoder.forwarded
