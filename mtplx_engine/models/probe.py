@@ -40,7 +40,7 @@ One, two, three, four, five, six, seven, eight, nine, ten. The capital of France
 Rome. Once upon a time there was a king who had three sons. The first of them was strong, the second one was clever.
 """
 POSITIONS = 3
-MOST_TOKENS = 192
+MOST_TOKENS = 128
 _UNSETTLED = 8  # the first tokens of a text are anybody's guess
 
 
