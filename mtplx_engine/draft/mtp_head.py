@@ -53,8 +53,8 @@ class MTPDrafter:
     Args:
         head: The head.
         embed: Embeds tokens [m] as [m, H], the target's own.
-        output_rows: [D, H] rows of the output head that the drafter may choose from.
-        ids: [D] their token ids, sorted; None when the rows are the whole vocabulary.
+        project: Turns hiddens [m, H] into logits [m, D] of the tokens that the drafter may choose from.
+        ids: [D] their token ids, sorted; None when they are the whole vocabulary.
         vocabulary: V.
     """
 
@@ -64,13 +64,13 @@ class MTPDrafter:
         self,
         head: Head,
         embed: Callable[[mx.array], mx.array],
-        output_rows: mx.array,
+        project: Callable[[mx.array], mx.array],
         ids: mx.array | None,
         vocabulary: int,
     ) -> None:
         self._head = head
         self._embed = embed
-        self._rows = output_rows
+        self._project = project
         self._ids = ids
         self._vocabulary = vocabulary
         self.cache = TokenCache([KVCache()])
@@ -125,7 +125,7 @@ class MTPDrafter:
         tokens, laws = [], []
         for step in range(depth):
             hidden = self._head(self._head.inputs(self._embed(last), hidden), self.cache.layers[0])[-1:]
-            adjusted = law.adjust(self._head.readout(hidden) @ self._rows.T, history)[0]
+            adjusted = law.adjust(self._project(self._head.readout(hidden)), history)[0]
             if keys is None:
                 choice = mx.argmax(adjusted).astype(mx.int32)
             else:

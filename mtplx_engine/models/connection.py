@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, cast
 
 import mlx.core as mx
 
-from mtplx_engine import backend
 from mtplx_engine.draft.mtp_head import MTPDrafter
 from mtplx_engine.models import head_builder, probe, probe_memory, repeats
 from mtplx_engine.models.families.registry import family_for
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
     from mlx import nn
 
+    from mtplx_engine.backend import Policy
     from mtplx_engine.models.checkpoint import Checkpoint
     from mtplx_engine.models.families.family import Family, Trunk
     from mtplx_engine.models.head_source import HeadSource
@@ -68,7 +68,7 @@ class Connector:
         model: nn.Module,
         *,
         encode: Callable[[str], Sequence[int]],
-        policy: backend.Policy,
+        policy: Policy,
         memory: ProbeMemory | None,
     ) -> None:
         self._checkpoint = checkpoint
@@ -118,10 +118,8 @@ class Connector:
         head = head_builder.build(family, self._config, raw, wiring, self._policy)
         target = Target(family, self._model, self._vocabulary, self._policy.width_multiple, wiring.hidden)
         ids = _draft_vocabulary(source.draft_vocabulary, self._vocabulary)
-        every = mx.arange(self._vocabulary, dtype=mx.int32)
-        rows = target.output_rows(every if ids is None else ids).astype(backend.dtype(self._policy))
-        mx.eval(rows)
-        return Connection(target, lambda: MTPDrafter(head, target.embed, rows, ids, self._vocabulary), "")
+        project = target.projection(ids)
+        return Connection(target, lambda: MTPDrafter(head, target.embed, project, ids, self._vocabulary), "")
 
     def _wiring(self, raw: dict[str, mx.array], family: Family) -> Wiring:
         """Return the installer's wiring, or that which the probe confirms."""

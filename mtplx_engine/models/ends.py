@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import mlx.core as mx
 from mlx import nn
+
+Projection = Callable[[mx.array], mx.array]
+"""From hiddens [m, H] to logits [m, D]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +32,16 @@ class Ends:
         rows: mx.array = self.output.as_linear(hidden) if tied else self.output(hidden)
         return rows
 
-    def output_rows(self, ids: mx.array) -> mx.array:
-        """Return the rows [D, H] of the output head for the token ids [D], unpacked."""
+    def projection(self, ids: mx.array | None) -> Projection:
+        """Return `logits` for the sorted token ids [D] alone, or for all of them; packed rows stay packed."""
         head = self.output
-        if isinstance(head, nn.QuantizedEmbedding | nn.QuantizedLinear):
-            return mx.dequantize(
-                head.weight[ids],
-                head.scales[ids],
-                None if head.biases is None else head.biases[ids],
-                group_size=head.group_size,
-                bits=head.bits,
-                mode=head.mode,
-            )
-        rows: mx.array = head.weight[ids]
-        return rows
+        if ids is None:
+            return self.logits
+        rows = head.weight[ids]
+        if not isinstance(head, nn.QuantizedEmbedding | nn.QuantizedLinear):
+            mx.eval(rows)
+            return lambda hidden: hidden @ rows.T
+        scales, biases = head.scales[ids], None if head.biases is None else head.biases[ids]
+        mx.eval(rows, scales, biases)
+        settings = {"group_size": head.group_size, "bits": head.bits, "mode": head.mode}
+        return lambda hidden: mx.quantized_matmul(hidden, rows, scales, biases, **settings)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from mtplx_engine.cache import TokenCache
-    from mtplx_engine.models.ends import Ends
+    from mtplx_engine.models.ends import Ends, Projection
     from mtplx_engine.models.families.family import Trunk
 
 
@@ -90,9 +90,9 @@ class Target:
         vectors: mx.array = self._ends.embedding(tokens)
         return vectors
 
-    def output_rows(self, ids: mx.array) -> mx.array:
-        """Return the rows [D, H] of the output head for the token ids [D], unpacked."""
-        return self._ends.output_rows(ids)
+    def projection(self, ids: mx.array | None) -> Projection:
+        """Return the output head, without the final norm, for the sorted token ids [D] alone or for all of them."""
+        return self._ends.projection(ids)
 
     def _normed(self, hidden: mx.array) -> mx.array:
         normed: mx.array = self._ends.norm(hidden)

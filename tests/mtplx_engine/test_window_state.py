@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-import mlx.core as mx
 import pytest
 
 from mtplx_engine.cache import window
@@ -28,9 +27,11 @@ def windowed(tiny_model: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> Loaded
     model = tiny_llama(layer_types=types, sliding_window=12, vocab_size=vocabulary)
     target = Target(llama, model, vocabulary)
     head = llama.LlamaMTPHead(model.args)
-    rows = target.output_rows(mx.arange(vocabulary))
+    project = target.projection(None)
     return dataclasses.replace(
-        tiny_model, target=target, new_drafter=lambda: MTPDrafter(head, target.embed, rows, None, vocabulary)
+        tiny_model,
+        target=target,
+        new_drafter=lambda: MTPDrafter(head, target.embed, project, None, vocabulary),
     )
 
 

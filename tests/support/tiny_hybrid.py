@@ -78,9 +78,9 @@ def hybrid_chat_model(model: LoadedModel, kind: str) -> LoadedModel:
     text = target.model.get("language_model", target.model)
     head = _FAMILIES[kind].new_head(dataclasses.asdict(text.args), Wiring())
     _randomise(head, 1)
-    rows = target.output_rows(mx.arange(vocabulary))
+    project = target.projection(None)
     return dataclasses.replace(
-        model, target=target, new_drafter=lambda: MTPDrafter(head, target.embed, rows, None, vocabulary)
+        model, target=target, new_drafter=lambda: MTPDrafter(head, target.embed, project, None, vocabulary)
     )
 
 

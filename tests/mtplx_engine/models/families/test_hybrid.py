@@ -134,6 +134,30 @@ def test_weights_that_stay_packed_compute_the_same(tiny: Tiny, tmp_path: Path) -
     np.testing.assert_allclose(kept.laws, unpacked.laws, atol=1e-3)
 
 
+@pytest.mark.parametrize("bits", [None, 4])
+@pytest.mark.parametrize("tied", [False, True])
+def test_the_output_head_can_be_asked_for_some_tokens_alone(
+    bits: int | None, *, tied: bool, tmp_path: Path
+) -> None:
+    """Bit for bit as in all logits, and packed rows are not unpacked for it."""
+    tiny = hybrid.QWEN3_5
+    tensors, settings = tiny.converted(), {}
+    config = dict(tiny.config) | {"text_config": {**tiny.text, "tie_word_embeddings": tied}}
+    if tied:
+        del tensors["language_model.lm_head.weight"]
+    if bits:
+        tensors, _ = shards.pack(tensors, bits, 32)
+        settings = {"quantization": {"bits": bits, "group_size": 32}}
+    shards.write(tmp_path, config | settings, tensors)
+    policy = dataclasses.replace(backend.policy(), keep_quantized=True)
+    target = loader.load(checkpoint.check(tmp_path), policy, lambda *_: None).target
+    hidden = target.forward(mx.array(PROMPT, mx.int32), TokenCache(target.new_layers()))
+    ids = mx.array([0, 7, 8, 200, 263])
+    some, every = target.projection(ids)(hidden), target.projection(None)(hidden)
+    np.testing.assert_array_equal(np.array(every), np.array(target.logits(hidden)))
+    np.testing.assert_array_equal(np.array(some), np.array(every[:, ids]))
+
+
 @families
 def test_embedding_and_output_head_may_be_one(tiny: Tiny, tmp_path: Path) -> None:
     """Small models have them tied; an untied model with two equal ones is the same model."""
