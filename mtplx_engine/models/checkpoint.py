@@ -15,6 +15,7 @@ from mtplx_engine.models import (
     head_source,
     json_file,
     manifest,
+    memory_need,
     model_config,
     safetensors_header,
     tokenizer_ids,
@@ -84,8 +85,8 @@ def check(folder: Path) -> Checkpoint:
     """Read what a model folder says of itself and check that it is safe and sound.
 
     Raises:
-        EngineError: NOT_FOUND, when no model is there; REFUSED, when it is unsafe, damaged or incomplete;
-            UNSUPPORTED, when its architecture is not on our list.
+        EngineError: NOT_FOUND, when no model is there; REFUSED, when it is unsafe, damaged, incomplete or larger
+            than this machine's memory; UNSUPPORTED, when its architecture is not on our list.
     """
     if not folder.is_dir():
         raise EngineError(ErrorKind.NOT_FOUND, f"There is no folder {folder}; check the path.")
@@ -95,13 +96,15 @@ def check(folder: Path) -> Checkpoint:
             f"{folder} holds no model: it has no config.json. Choose the folder that has one.",
         )
     try:
-        return _check(folder)
+        found = _check(folder)
     except OSError as error:
         raise EngineError(
             ErrorKind.NOT_FOUND,
             f"{folder} cannot be read: {error.strerror}. Make it readable or choose another model.",
             repr(error),
         ) from error
+    memory_need.check_fits(found)
+    return found
 
 
 def missing_weights(folder: Path) -> tuple[str, ...]:
@@ -128,7 +131,8 @@ def tensor_names(folder: Path) -> tuple[str, ...]:
 
 def _check(folder: Path) -> Checkpoint:
     _check_files(folder)
-    for path in sorted((*folder.glob("*.json"), *folder.glob("*/*.json"))):
+    inner = (path for path in folder.glob(f"*/{model_config.NAME}") if head_source.is_head_only(path.parent))
+    for path in sorted((*folder.glob("*.json"), *inner)):
         if path.name not in _TABLES and path.name != manifest.NAME:
             _check_asks_for_no_code(json_file.read(path, model_config.MAX_BYTES), path.name)
     if head_source.is_head_only(folder):

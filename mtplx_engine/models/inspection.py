@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -92,7 +91,7 @@ def inspect(folder: Path, memory: ProbeMemory) -> Inspection:
         reason=reason,
         family=checked.config["model_type"],
         head=checked.head,
-        memory=memory_need.of(checked, packed=sys.platform == "darwin"),
+        memory=memory_need.of(checked),
     )
 
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from mtplx_engine.models.refusal import refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,17 +38,33 @@ class MemoryNeed:
         return self.weights + self.cache
 
 
-def of(checkpoint: Checkpoint, *, packed: bool) -> MemoryNeed:
-    """Return what a checked model takes.
-
-    Args:
-        checkpoint: The model.
-        packed: Whether quantized weights stay so and the others are in 16 bit, as on a Mac; in float32 otherwise.
-    """
+def of(checkpoint: Checkpoint) -> MemoryNeed:
+    """Return what a checked model takes on this machine: as its files on a Mac, unpacked to float32 elsewhere."""
+    packed = sys.platform == "darwin"
     item = _FLOAT16 if packed else _FLOAT32
     weights = checkpoint.total_bytes if packed else item * sum(_parameters(checkpoint))
     window = checkpoint.config.get("max_position_embeddings") or CONTEXT
     return MemoryNeed(weights, item * min(window, CONTEXT) * _numbers_a_token(checkpoint.config))
+
+
+def check_fits(checkpoint: Checkpoint) -> None:
+    """Check that the weights are smaller than this machine's memory.
+
+    Raises:
+        EngineError: REFUSED.
+    """
+    weights, memory = of(checkpoint).weights, installed_memory()
+    if weights > memory:
+        raise refused(
+            checkpoint.name,
+            f"needs {weights / 1e9:.1f} GB for its weights, but this machine has {memory / 1e9:.1f} GB of memory",
+            "choose a smaller model, or one with fewer bits",
+        )
+
+
+def installed_memory() -> int:
+    """Return the bytes of memory that this machine has."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _parameters(checkpoint: Checkpoint) -> Iterator[int]:

@@ -81,7 +81,7 @@ class ProbeMemory:
             return None
 
     def remember(self, key: str, verdict: Verdict) -> None:
-        """Note a verdict; the oldest ones go."""
+        """Note a verdict; the oldest ones go. Where nothing can be written, the next load probes again."""
         wiring = verdict.wiring
         entry = {
             "hidden": wiring.hidden,
@@ -89,7 +89,7 @@ class ProbeMemory:
             "norms": wiring.norms,
             "agreement": verdict.agreement,
         }
-        with self._alone():
+        with contextlib.suppress(OSError), self._alone():
             kept = self._read()
             kept.pop(key, None)
             results = dict([*kept.items(), (key, entry)][-_MOST_KEPT:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -65,21 +66,39 @@ def test_the_starter_is_verified(starter_dir: Path, tmp_path: Path) -> None:
 # ---------------------------------------------------------------- memory
 
 
-def need(folder: Path, *, packed: bool) -> memory_need.MemoryNeed:
-    return memory_need.of(checkpoint.check(folder), packed=packed)
+@pytest.fixture
+def mac(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
 
 
-def test_packed_weights_take_their_files_bytes_and_unpacked_ones_four_each(tmp_path: Path) -> None:
+@pytest.fixture
+def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+
+
+def need(folder: Path) -> memory_need.MemoryNeed:
+    return memory_need.of(checkpoint.check(folder))
+
+
+@pytest.mark.usefixtures("mac")
+def test_on_a_mac_weights_take_what_their_files_do(tmp_path: Path) -> None:
     next(case for case in GOOD if case.name == "quantized").build(tmp_path)
-    assert need(tmp_path, packed=True).weights == 16 * (4 * 4 + 2 + 2)
-    assert need(tmp_path, packed=False).weights == 16 * 32 * 4
+    assert need(tmp_path).weights == 16 * (4 * 4 + 2 + 2)
 
 
+@pytest.mark.usefixtures("elsewhere")
+def test_elsewhere_weights_are_unpacked_to_four_bytes_each(tmp_path: Path) -> None:
+    next(case for case in GOOD if case.name == "quantized").build(tmp_path)
+    assert need(tmp_path).weights == 16 * 32 * 4
+
+
+@pytest.mark.usefixtures("elsewhere")
 def test_the_head_counts(tmp_path: Path) -> None:
     next(case for case in GOOD if case.name == "file").build(tmp_path)
-    assert need(tmp_path, packed=False).weights == 4 * (16 * 4 + 4 + 4 * 8 + 4)
+    assert need(tmp_path).weights == 4 * (16 * 4 + 4 + 4 * 8 + 4)
 
 
+@pytest.mark.usefixtures("elsewhere")
 @pytest.mark.parametrize(
     ("changes", "numbers"),
     [
@@ -91,7 +110,19 @@ def test_the_head_counts(tmp_path: Path) -> None:
 )
 def test_the_cache_holds_what_the_layers_keep(tmp_path: Path, changes: dict[str, int], numbers: int) -> None:
     folder = model_folder.write(tmp_path, config=model_folder.CONFIG | changes)
-    assert need(folder, packed=True).cache == 2 * memory_need.CONTEXT * numbers
+    assert need(folder).cache == 4 * memory_need.CONTEXT * numbers
     config = model_folder.CONFIG | changes | {"max_position_embeddings": 100}
     short = model_folder.write(tmp_path, config=config)
-    assert need(short, packed=False).cache == 4 * 100 * numbers
+    assert need(short).cache == 4 * 100 * numbers
+
+
+@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.parametrize("shortfall", [0, 1])
+def test_what_is_larger_than_the_memory_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shortfall: int
+) -> None:
+    folder = model_folder.write(tmp_path)
+    monkeypatch.setattr(memory_need, "installed_memory", lambda: 4 * (16 * 4 + 4) - shortfall)
+    found = inspection.inspect(folder, ProbeMemory(tmp_path))
+    assert found.tier is (Tier.REFUSED if shortfall else Tier.NO_HEAD)
+    assert ("this machine has 0.0 GB of memory" in found.reason) == bool(shortfall)

@@ -190,6 +190,13 @@ def test_a_damaged_memory_is_an_empty_one(tmp_path: Path, text: str) -> None:
     assert memory.recall("k") == found
 
 
+def test_a_folder_that_cannot_be_written_keeps_nothing(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    memory = ProbeMemory(tmp_path / "file")
+    memory.remember("k", Verdict(Wiring(), (0.3,)))
+    assert memory.recall("k") is None
+
+
 def test_the_oldest_verdicts_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe_memory, "_MOST_KEPT", 2)
     memory = ProbeMemory(tmp_path)
