@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from mtplx_engine.errors import EngineError, ErrorKind
 
 MAX_DEPTH = 8
 
 Depth = int | Literal["auto"]
-DraftCore = Literal["stock", "mtp", "draft_model", "prompt_lookup", "off"]
+DrafterKind = Literal["mtp", "draft_model", "prompt_lookup", "mtp+prompt_lookup"]
+DraftCore = Literal["stock", DrafterKind, "off"]
 VerifyCore = Literal["target", "strict"]
 
-_DRAFT_CORES = ("stock", "mtp", "draft_model", "prompt_lookup", "off")
+_DRAFT_CORES: tuple[DraftCore, ...] = get_args(DraftCore)
 _VERIFY_CORES = ("target", "strict")
 _GREEDY_BELOW = 1e-5  # logits divided by so little would leave the range of float32
 # name -> (smallest, largest); both ends are allowed
@@ -45,7 +46,8 @@ class SamplerConfig:
         logit_bias: Pairs (token id, bias) added to the logits first.
         seed: Same seed, depth, prompt and machine give the same text; None draws one.
         speculative_depth: Draft tokens per verify step, 0..8, or "auto" (measured, 0 included).
-        draft_core: Who drafts; "stock" is the model's default drafter.
+        draft_core: Who drafts; "stock" is the model's default drafter, "mtp+prompt_lookup" copies from the context
+            where it repeats itself and asks the model's own head otherwise.
         verify_core: "target" verifies in one batched forward, "strict" forwards row by row.
 
     Raises:

@@ -44,7 +44,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class _Flight:
-    """A queued cycle: where it started, its hiddens [k+1, H] and packed result [finite, accepted, token, drafts]."""
+    """A queued cycle: k, its start, its hiddens [k+1, H] and packed result [finite, accepted, token, drafts]."""
 
     depth: int
     start: int
@@ -123,7 +123,7 @@ class Decoder:
                 end = self._branch
             hidden = self._target.forward(tokens[start:end], self._cache)
             if self._drafter is not None:
-                self._drafter.extend(hidden, tokens[start + 1 : end + 1])
+                self._drafter.extend(hidden, prompt[start + 1 : end + 1])
             mx.eval(hidden, self._cache.arrays())
             self.forwarded.extend(prompt[start:end])
             self._newest = start, hidden
@@ -144,12 +144,13 @@ class Decoder:
         return len(self._unread) == 1 and self._unread[0].depth == 0
 
     def dispatch(self, depth: int) -> None:
-        """Queue a cycle with `depth` draft tokens; it must not exceed `max_depth`."""
+        """Queue a cycle with at most `depth` draft tokens; it must not exceed `max_depth`."""
         start = self._cache.length
         draft_key, accept_key, self._key = self._split_key()
         inputs, draft = self._pending[None], None
         if depth and self._drafter is not None:
             draft = self._drafter.propose(depth, self._shaper, self._history, draft_key)
+        if draft is not None:
             mx.async_eval(draft.tokens)  # runs while the larger verify graph is being built
             inputs = mx.concatenate([inputs, draft.tokens])
         strict = self._config.verify_core == "strict"
@@ -157,9 +158,9 @@ class Decoder:
         packed, token = self._judge(logits, draft, accept_key)
         mx.async_eval(packed)
         self._pending = token
-        if draft is None:
-            self._learn(hidden, token[None])
-        self._unread.append(_Flight(depth, start, hidden, packed))
+        if draft is None and self._history is not None:
+            self._history = self._history.after(token[None])
+        self._unread.append(_Flight(inputs.size - 1, start, hidden, packed))
 
     def read(self) -> Step:
         """Wait for the oldest queued cycle and commit it; the only host sync of a cycle.
@@ -180,7 +181,10 @@ class Decoder:
         self._newest = flight.start, flight.hidden
         if flight.depth:
             self._cache.trim_to(flight.start + 1 + accepted)
-            self._learn(flight.hidden[: accepted + 1], mx.array(tokens, mx.int32))
+            if self._history is not None:
+                self._history = self._history.after(mx.array(tokens, mx.int32))
+        if self._drafter is not None:
+            self._drafter.extend(flight.hidden[: accepted + 1], tokens)
         return Step(tokens, flight.depth, accepted)
 
     def settle(self, kept: int) -> None:
@@ -222,13 +226,6 @@ class Decoder:
             verdict = accept(p, q, drafts, uniforms, exponentials)
         head = mx.stack([finite(adjusted).astype(mx.int32), verdict.accepted, verdict.token])
         return mx.concatenate([head, drafts]), verdict.token
-
-    def _learn(self, hidden: mx.array, tokens: mx.array) -> None:
-        """Tell drafter and history what was committed: hidden [m, H] and the tokens [m] that follow."""
-        if self._drafter is not None:
-            self._drafter.extend(hidden, tokens)
-        if self._history is not None:
-            self._history = self._history.after(tokens)
 
     def _split_key(self) -> tuple[mx.array | None, mx.array | None, mx.array]:
         """Return keys for drafting and accepting, None when greedy, and the key to go on with."""

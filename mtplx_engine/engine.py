@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import secrets
 import time
@@ -15,8 +16,9 @@ from mtplx_engine.cache import TokenCache
 from mtplx_engine.config import MAX_DEPTH
 from mtplx_engine.decoding import Decoder
 from mtplx_engine.depth import DepthController
+from mtplx_engine.drafters import Drafters
 from mtplx_engine.errors import EngineError, ErrorKind, LoadCancelledError
-from mtplx_engine.models import checkpoint, installed, loader
+from mtplx_engine.models import checkpoint, installed, loader, tokenizer_pair
 from mtplx_engine.models.probe_memory import ProbeMemory
 from mtplx_engine.prompt import encode_chat
 from mtplx_engine.protocol import ModelInfo
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from mtplx_engine.config import SamplerConfig
+    from mtplx_engine.config import DrafterKind
     from mtplx_engine.protocol import Finished, Generate, PrefillProgress, Tokens
 
 AUTO_MAX_DEPTH = 4  # deeper drafts of one chained head are never worth measuring
@@ -42,8 +44,9 @@ class Engine:
         self._policy = backend.policy()
         backend.apply(self._policy)
         self._model: loader.LoadedModel | None = None
+        self._draft_model: loader.LoadedModel | None = None
         self._session: Session | None = None
-        self._depths = DepthController(0)
+        self._depths: dict[DrafterKind | None, DepthController] = {}
 
     def load(
         self,
@@ -51,8 +54,16 @@ class Engine:
         data_dir: Path,
         report: Callable[[float, str], None],
         cancelled: threading.Event,
+        draft_model: str = "",
     ) -> ModelInfo:
         """Load a model by folder or by the name of an installed one; what was loaded goes first.
+
+        Args:
+            model: Folder or name.
+            data_dir: Where installed models are.
+            report: Told how far it is, 0..1 and in words.
+            cancelled: Stops loading when it is set.
+            draft_model: Folder or name of a smaller model with the same tokenizer that can draft; "" for none.
 
         Raises:
             EngineError: NOT_FOUND, REFUSED or UNSUPPORTED, with a sentence for the person.
@@ -68,17 +79,31 @@ class Engine:
 
         step(0.0, "Checking files")
         checked = checkpoint.check(installed.resolve(model, data_dir))
-        loaded = loader.load(checked, self._policy, step, ProbeMemory(data_dir))
-        has_drafter = loaded.new_drafter is not None
+        small = checkpoint.check(installed.resolve(draft_model, data_dir)) if draft_model else None
+        share, memory = 1.0, ProbeMemory(data_dir)
+        if small is not None:
+            tokenizer_pair.check(checked, small)
+            share = checked.total_bytes / (checked.total_bytes + small.total_bytes)
+        loaded = loader.load(
+            checked, self._policy, lambda fraction, phase: step(share * fraction, phase), memory
+        )
+        if small is not None:
+            drafting = loader.load(
+                small,
+                self._policy,
+                lambda fraction, phase: step(share + (1 - share) * fraction, phase),
+                memory,
+            )
+            self._draft_model = dataclasses.replace(drafting, new_drafter=None)
         self._model = loaded
-        self._depths = DepthController(AUTO_MAX_DEPTH if has_drafter else 0)
+        stock = self._drafters(loaded).stock
         return ModelInfo(
             name=loaded.name,
             path=str(loaded.path),
             context_window=loaded.window,
-            drafter="mtp" if has_drafter else "none",
-            drafter_note=loaded.drafter_note,
-            max_depth=MAX_DEPTH if has_drafter else 0,
+            drafter=stock or "none",
+            drafter_note="" if stock else loaded.drafter_note,
+            max_depth=MAX_DEPTH if stock else 0,
             recommended=loaded.recommended,
             backend=self._policy.description,
             load_s=time.perf_counter() - started,
@@ -101,7 +126,8 @@ class Engine:
 
     def unload(self) -> None:
         """Drop the model and return its memory."""
-        self._model = self._session = None
+        self._model = self._draft_model = self._session = None
+        self._depths = {}
         gc.collect()
         mx.clear_cache()
 
@@ -122,7 +148,8 @@ class Engine:
         """Like `generate`, from token ids; the messages of the request are not looked at."""
         model, config = self.model, request.sampler
         limit = answer_limit(request.max_tokens, len(prompt), model.window)
-        session = self._take_session(model, drafts=_drafts(model, config))
+        kind = self._drafters(model).wanted(config)
+        session = self._take_session(model, kind)
         reused, branch = session.begin(prompt)
         seed = secrets.randbits(63) if config.seed is None else config.seed
         decoder = Decoder(model.target, session.cache, session.drafter, config, seed, branch=branch)
@@ -133,7 +160,7 @@ class Engine:
             decoder=decoder,
             text=text,
             tally=tally,
-            depths=self._depths,
+            depths=self._depths.setdefault(kind, DepthController(AUTO_MAX_DEPTH if kind else 0)),
             end_ids=model.end_ids,
             limit=limit,
         )
@@ -151,32 +178,17 @@ class Engine:
         if self._model is model:
             self._session = session
 
-    def _take_session(self, model: loader.LoadedModel, *, drafts: bool) -> Session:
+    def _drafters(self, model: loader.LoadedModel) -> Drafters:
+        return Drafters(model, self._draft_model, self._policy.prefill_chunk)
+
+    def _take_session(self, model: loader.LoadedModel, kind: DrafterKind | None) -> Session:
         """Take the caches of the last answer, or new ones.
 
-        After an error nothing is put back, so that a doubtful cache is never reused.
+        After an error nothing is put back, so that a doubtful cache is never reused. A drafter of another kind starts
+        empty, since it missed what came before.
         """
-        session, self._session = self._session, None
-        if session is None or (drafts and session.drafter is None):
-            drafter = model.new_drafter() if drafts and model.new_drafter else None
-            return Session(TokenCache(model.target.new_layers()), drafter)
-        if not drafts:
-            session.drafter = None  # it would miss this answer
+        session, self._session = self._session or Session(TokenCache(model.target.new_layers()), None), None
+        if session.kind != kind:
+            session.drafter = None if kind is None else self._drafters(model).new(kind)
+            session.kind = kind
         return session
-
-
-def _drafts(model: loader.LoadedModel, config: SamplerConfig) -> bool:
-    """Return whether this answer is drafted.
-
-    Raises:
-        EngineError: UNSUPPORTED, when a drafter is asked for by name that this model does not have.
-    """
-    if config.draft_core in ("draft_model", "prompt_lookup"):
-        raise EngineError(
-            ErrorKind.UNSUPPORTED,
-            f'The drafter "{config.draft_core}" is not part of this version; use "stock".',
-        )
-    if config.draft_core == "mtp" and model.new_drafter is None:
-        raise EngineError(ErrorKind.UNSUPPORTED, model.drafter_note)
-    wanted = config.draft_core != "off" and config.speculative_depth != 0
-    return wanted and model.new_drafter is not None

@@ -58,7 +58,12 @@ class Engine(Protocol):
     """What the host needs of an engine; all calls come from one thread."""
 
     def load(
-        self, model: str, data_dir: Path, report: Callable[[float, str], None], cancelled: threading.Event
+        self,
+        model: str,
+        data_dir: Path,
+        report: Callable[[float, str], None],
+        cancelled: threading.Event,
+        draft_model: str,
     ) -> ModelInfo:
         """Load a model. Raises EngineError, or LoadCancelledError soon after `cancelled` is set."""
 
@@ -181,7 +186,9 @@ class Host:
     def _load(self, engine: Engine, command: Load, cancelled: threading.Event) -> None:
         self._load_error = None
         try:
-            info = engine.load(command.model, Path(command.data_dir), self._report_progress, cancelled)
+            info = engine.load(
+                command.model, Path(command.data_dir), self._report_progress, cancelled, command.draft_model
+            )
         except LoadCancelledError:
             self._channel.send(Unloaded())
             return

@@ -26,10 +26,17 @@ from mtplx_engine.surrogates import replace_surrogates
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Load a model: a folder, or the name of an installed one. Whatever was loaded goes first."""
+    """Load a model: a folder, or the name of an installed one. Whatever was loaded goes first.
+
+    Attributes:
+        model: The folder or the name.
+        data_dir: Where installed models are.
+        draft_model: A smaller model with the same tokenizer that can draft, in the same way; "" for none.
+    """
 
     model: str
     data_dir: str
+    draft_model: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +86,7 @@ class ModelInfo:
         name: Name for people.
         path: Its folder.
         context_window: Tokens that prompt and answer may hold together.
-        drafter: "mtp" when the model drafts for itself, "none" otherwise.
+        drafter: Who drafts by default: "mtp" when the model does for itself, "draft_model", or "none".
         drafter_note: Why there is no drafter, one sentence; empty when there is one.
         max_depth: The largest useful draft depth, 0 without a drafter.
         recommended: The sampler that the model's makers recommend.

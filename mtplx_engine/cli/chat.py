@@ -37,13 +37,15 @@ Ctrl-C  stops an answer; what was written of it stays in the chat"""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of this command."""
     options.add_model(parser)
+    options.add_draft_model(parser)
     options.add_answer(parser)
 
 
 def run(arguments: argparse.Namespace, new_engine: NewEngine) -> int:
     """Chat until the person leaves; returns the exit code."""
     wanted = AnswerOptions.of(arguments)
-    session = open_session(arguments.model, paths.data_dir(arguments.data_dir), new_engine)
+    data = paths.data_dir(arguments.data_dir)
+    session = open_session(arguments.model, arguments.draft_model, data, new_engine)
     console = Console(sys.stdout)
     console.dim(f"{session.info.name} · {session.info.backend}")
     if session.info.drafter_note:

@@ -33,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of this command."""
     parser.add_argument("prompt", metavar="PROMPT", help='what to answer; "-" reads it from stdin')
     options.add_model(parser)
+    options.add_draft_model(parser)
     options.add_json(parser)
     options.add_answer(parser)
 
@@ -41,7 +42,8 @@ def run(arguments: argparse.Namespace, new_engine: NewEngine) -> int:
     """Answer the prompt; returns the exit code."""
     wanted = AnswerOptions.of(arguments)
     prompt = _prompt(arguments.prompt)
-    session = open_session(arguments.model, paths.data_dir(arguments.data_dir), new_engine)
+    data = paths.data_dir(arguments.data_dir)
+    session = open_session(arguments.model, arguments.draft_model, data, new_engine)
     output, notes = Console(sys.stdout), Console(sys.stderr)
     answer = session.answer(
         [*wanted.opening(), ChatMessage("user", prompt)],

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
-from mtplx_engine.config import MAX_DEPTH, ChatMessage, SamplerConfig
+from mtplx_engine.config import MAX_DEPTH, ChatMessage, DraftCore, SamplerConfig
 
 if TYPE_CHECKING:
     from mtplx_engine.config import Depth
@@ -49,8 +49,10 @@ class AnswerOptions:
         Raises:
             EngineError: BAD_REQUEST, when a number is out of its range.
         """
-        names = (*_SAMPLING, "speculative_depth")
+        names = (*_SAMPLING, "speculative_depth", "draft_core")
         given = {name: value for name in names if (value := getattr(arguments, name)) is not None}
+        if arguments.draft_model:
+            given.setdefault("draft_core", "draft_model")
         SamplerConfig(**given)  # complains before a model is loaded
         return cls(given, arguments.max_tokens, tuple(arguments.stop), arguments.system)
 
@@ -78,6 +80,16 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     add_data_dir(parser)
 
 
+def add_draft_model(parser: argparse.ArgumentParser) -> None:
+    """Declare --draft-model."""
+    parser.add_argument(
+        "--draft-model",
+        metavar="NAME|PATH",
+        default="",
+        help="a smaller model with the same tokenizer that drafts instead of the model's own head",
+    )
+
+
 def add_json(parser: argparse.ArgumentParser) -> None:
     """Declare --json."""
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
@@ -92,6 +104,12 @@ def add_answer(parser: argparse.ArgumentParser) -> None:
         metavar="N|auto",
         type=_depth,
         help=f"draft tokens per step, 0 to {MAX_DEPTH}; auto measures what is fastest (default)",
+    )
+    group.add_argument(
+        "--drafter",
+        dest="draft_core",
+        choices=get_args(DraftCore),
+        help="who drafts (default: stock, the model's own head or else the draft model)",
     )
     for name, (kind, metavar, text) in _SAMPLING.items():
         option = _SHORT.get(name, "--" + name.replace("_", "-"))

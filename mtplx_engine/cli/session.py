@@ -30,8 +30,10 @@ _LONG_PROMPT = 256  # tokens from which reading them takes long enough to say so
 class EngineLike(Protocol):
     """What the commands need of `mtplx_engine.engine.Engine`; every call comes from the main thread."""
 
-    def load(self, model: str, data_dir: Path, report: Report, cancelled: threading.Event) -> ModelInfo:
-        """Load a model."""
+    def load(
+        self, model: str, data_dir: Path, report: Report, cancelled: threading.Event, draft_model: str
+    ) -> ModelInfo:
+        """Load a model, and one that drafts for it unless `draft_model` is empty."""
 
     def generate(
         self, request: Generate, cancelled: threading.Event
@@ -121,8 +123,14 @@ class Session:
         return Answer("".join(pieces), tuple(tokens), finished)
 
 
-def open_session(model: str | None, data: Path, new_engine: NewEngine) -> Session:
+def open_session(model: str | None, draft_model: str, data: Path, new_engine: NewEngine) -> Session:
     """Load a model, by default the starter, and show on stderr how far that is.
+
+    Args:
+        model: An installed model or a folder, None for the starter.
+        draft_model: One that drafts for it, "" for none.
+        data: The folder of the person's models.
+        new_engine: Makes the engine.
 
     Raises:
         EngineError: There is no such model, or it cannot be loaded.
@@ -132,7 +140,7 @@ def open_session(model: str | None, data: Path, new_engine: NewEngine) -> Sessio
         engine = new_engine()
         # Over in a second or two: a line that is taken away again helps, lines that stay do not.
         report = line if line.terminal else _unseen
-        return Session(engine, engine.load(str(folder), data, report, threading.Event()))
+        return Session(engine, engine.load(str(folder), data, report, threading.Event(), draft_model))
 
 
 def find_model(model: str | None, data: Path, report: Report) -> Path:

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 import mlx.core as mx
 from mlx_lm.models.cache import KVCache
 
-from mtplx_engine.acceptance import race
 from mtplx_engine.cache import TokenCache
 from mtplx_engine.config import MAX_DEPTH
-from mtplx_engine.draft.drafter import Draft
-from mtplx_engine.sampling import draw_exponentials
+from mtplx_engine.draft.chain import Chain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from mtplx_engine.draft.drafter import Draft
     from mtplx_engine.sampling import History, Shaper
 
 # Pairs wait until the next proposal, where they ride along with the first draft step; more than this are written
@@ -86,10 +85,15 @@ class MTPDrafter:
     def _waiting(self) -> int:
         return sum(tokens.size for tokens in self._tokens)
 
-    def extend(self, hidden: mx.array, tokens: mx.array) -> None:
-        """Append true pairs: hidden [m, H] after the final norm, tokens [m] that follow them."""
+    def begin(self, prompt: Sequence[int], pairs: int) -> int:  # noqa: ARG002 - it cannot do without hiddens
+        """Begin an answer with the pairs that are held. See `Drafter.begin`."""
+        self.trim_to(min(pairs, self.pairs))
+        return self.pairs
+
+    def extend(self, hidden: mx.array, tokens: Sequence[int]) -> None:
+        """Append true pairs: hidden [m, H] as the target returned them, the m tokens that follow them."""
         self._hidden.append(hidden)
-        self._tokens.append(tokens)
+        self._tokens.append(mx.array(list(tokens), mx.int32))
         if self._waiting > _MOST_WAITING:
             rows, ids = self._take_waiting()
             self._hidden, self._tokens = [rows[-1:]], [ids[-1:]]  # a proposal starts from the newest pair
@@ -120,34 +124,14 @@ class MTPDrafter:
             raise ValueError("a proposal starts from a pair that is not yet written")
         hidden, last = self._take_waiting()
         true_pairs = self.cache.length + last.size
-        law = shaper if self._ids is None else shaper.restricted(self._vocabulary, self._ids)
-        keys = None if key is None else mx.random.split(key, depth)
-        tokens, laws = [], []
-        for step in range(depth):
+        chain = Chain(depth, shaper, history, key, vocabulary=self._vocabulary, ids=self._ids)
+        for _ in range(depth):
             hidden = self._head(self._head.inputs(self._embed(last), hidden), self.cache.layers[0])[-1:]
-            adjusted = law.adjust(self._project(self._head.readout(hidden)), history)[0]
-            if keys is None:
-                choice = mx.argmax(adjusted).astype(mx.int32)
-            else:
-                q = law.distribution(adjusted)
-                choice = race(q, draw_exponentials(q.shape, keys[step]))
-                laws.append(self._over_vocabulary(q))
-            last = self._token_ids(choice)[None]
-            history = history and history.after(last)
-            tokens.append(last)
+            last = chain.draw(self._project(self._head.readout(hidden)))
         self.cache.trim_to(true_pairs)
-        return Draft(mx.concatenate(tokens), mx.stack(laws) if laws else None)
+        return chain.draft()
 
     def _take_waiting(self) -> tuple[mx.array, mx.array]:
         rows, ids = mx.concatenate(self._hidden), mx.concatenate(self._tokens)
         self._hidden, self._tokens = [], []
         return rows, ids
-
-    def _token_ids(self, choice: mx.array) -> mx.array:
-        return choice if self._ids is None else self._ids[choice]
-
-    def _over_vocabulary(self, q: mx.array) -> mx.array:
-        """Spread a law over the draft vocabulary [D] to [V], zero elsewhere."""
-        if self._ids is None:
-            return q
-        return mx.zeros((self._vocabulary,), q.dtype).at[self._ids].add(q)

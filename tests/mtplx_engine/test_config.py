@@ -43,7 +43,7 @@ INVALID = [
     ("speculative_depth", 9, 'a whole number from 0 to 8 or "auto"'),
     ("speculative_depth", -1, 'a whole number from 0 to 8 or "auto"'),
     ("speculative_depth", "deep", 'a whole number from 0 to 8 or "auto"'),
-    ("draft_core", "magic", "one of stock, mtp, draft_model, prompt_lookup, off"),
+    ("draft_core", "magic", "one of stock, mtp, draft_model, prompt_lookup, mtp+prompt_lookup, off"),
     ("verify_core", "", "one of target, strict"),
 ]
 

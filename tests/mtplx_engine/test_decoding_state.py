@@ -171,7 +171,7 @@ def _keeps_a_drafted_pair(monkeypatch: pytest.MonkeyPatch) -> None:
     def extending(self: MTPDrafter, hidden: Any, tokens: Any) -> None:
         skipped = int(id(self) in kept)
         kept.discard(id(self))
-        if tokens.size > skipped:
+        if len(tokens) > skipped:
             extend(self, hidden[skipped:], tokens[skipped:])
 
     monkeypatch.setattr(MTPDrafter, "propose", proposing)

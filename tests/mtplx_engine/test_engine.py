@@ -162,8 +162,7 @@ def test_a_prompt_that_fills_the_window_is_refused_with_both_numbers(engine: Eng
         ({"max_tokens": 0}, ErrorKind.BAD_REQUEST, ["max_tokens is 0", "at least 1"]),
         ({"max_tokens": -5}, ErrorKind.BAD_REQUEST, ["max_tokens is -5", "at least 1"]),
         ({"messages": ()}, ErrorKind.BAD_REQUEST, ["empty"]),
-        ({"draft_core": "draft_model"}, ErrorKind.UNSUPPORTED, ["draft_model", "stock"]),
-        ({"draft_core": "prompt_lookup"}, ErrorKind.UNSUPPORTED, ["prompt_lookup", "stock"]),
+        ({"draft_core": "draft_model"}, ErrorKind.UNSUPPORTED, ["No draft model", "--draft-model", "stock"]),
     ],
 )
 def test_requests_that_cannot_work(
@@ -188,9 +187,10 @@ def test_asking_for_a_head_that_is_not_there(tmp_path: Path) -> None:
     info = load(engine, tmp_path)
     assert (info.drafter, info.max_depth) == ("none", 0)
     assert "no drafting head" in info.drafter_note
-    with pytest.raises(EngineError) as caught:
-        run(engine, draft_core="mtp")
-    check_error(caught, ErrorKind.UNSUPPORTED, "no drafting head")
+    for core in ("mtp", "mtp+prompt_lookup"):
+        with pytest.raises(EngineError) as caught:
+            run(engine, draft_core=core)
+        check_error(caught, ErrorKind.UNSUPPORTED, "no drafting head")
     for depth in (3, "auto"):  # without asking by name it decodes plainly
         assert run(engine, speculative_depth=depth)[-1].stats.verify_steps == 0
 

@@ -15,7 +15,7 @@ from mtplx_engine.acceptance import Verdict, accept, race, residual
 from mtplx_engine.cache import TokenCache
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.decoding import Decoder
-from mtplx_engine.draft import mtp_head
+from mtplx_engine.draft import chain
 from mtplx_engine.sampling import History
 from tests.support.loop_case import Case, run
 
@@ -72,7 +72,7 @@ def _rollback_off_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
 def _draft_temperature_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     """Drafts are drawn at temperature 1 while their law is said to be the sampler's."""
     temperature = COLD.config.temperature
-    monkeypatch.setattr(mtp_head, "race", lambda q, exponentials: race(q**temperature, exponentials))
+    monkeypatch.setattr(chain, "race", lambda q, exponentials: race(q**temperature, exponentials))
 
 
 def _forced_accept(monkeypatch: pytest.MonkeyPatch) -> None:

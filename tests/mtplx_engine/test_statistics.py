@@ -33,6 +33,8 @@ EVERYTHING = SamplerConfig(
     logit_bias=((3, 0.8),),
     speculative_depth=3,
 )
+REPEATING = (0, 1, 2, 3) * 3  # so that the newest 8 tokens came before
+BITS = tuple(map(int, f"{0xB2D5_90E3_71C8:048b}"))  # where any 8 tokens often came before
 CASES = {
     "head, depth 2": Case(SamplerConfig(temperature=0.7, speculative_depth=2)),
     "top_p, depth 1": Case(
@@ -40,6 +42,10 @@ CASES = {
     ),
     "all filters and penalties, depth 3": Case(EVERYTHING, "distorted"),
     "draft vocabulary, mixed depths": Case(SamplerConfig(temperature=1.0, speculative_depth="auto"), "short"),
+    "prompt lookup, depth 2": Case(
+        SamplerConfig(temperature=1.0, speculative_depth=2), "lookup", length=4, prompt=REPEATING
+    ),
+    "draft model, depth 2": Case(SamplerConfig(temperature=0.7, speculative_depth=2), "model"),
 }
 LONG_CASES = {
     f"{drafter}, temperature {temperature}, depth {depth}": Case(
@@ -64,6 +70,22 @@ LONG_CASES = {
     ),
     "strict": Case(SamplerConfig(temperature=1.0, speculative_depth=2, verify_core="strict")),
     "vocabulary 8": Case(SamplerConfig(temperature=1.0, speculative_depth=2), vocabulary=8, length=4),
+    "prompt lookup, mixed depths, penalties": Case(
+        SamplerConfig(temperature=1.0, frequency_penalty=0.5, speculative_depth="auto"),
+        "lookup",
+        vocabulary=2,
+        length=8,
+        prompt=BITS,
+    ),
+    "head and lookup": Case(
+        SamplerConfig(temperature=0.7, speculative_depth=2),
+        "head and lookup",
+        vocabulary=2,
+        length=8,
+        prompt=BITS,
+    ),
+    "draft model, all filters and penalties": Case(EVERYTHING, "model"),
+    "draft model, mixed depths": Case(SamplerConfig(temperature=1.0, speculative_depth="auto"), "model"),
     "two layers": Case(SamplerConfig(temperature=1.0, speculative_depth=2), layers=2),
 }
 

@@ -105,7 +105,12 @@ class ScriptedEngine:
         self._loaded = False
 
     def load(
-        self, model: str, data_dir: Path, report: Callable[[float, str], None], cancelled: threading.Event
+        self,
+        model: str,
+        data_dir: Path,
+        report: Callable[[float, str], None],
+        cancelled: threading.Event,
+        draft_model: str,
     ) -> ModelInfo:
         self._loaded = False
         started = time.monotonic()

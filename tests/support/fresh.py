@@ -12,16 +12,19 @@ from mtplx_engine.cache import TokenCache
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from mtplx_engine.draft.draft_model import DraftModelDrafter
     from mtplx_engine.draft.mtp_head import MTPDrafter
     from mtplx_engine.models.target import Target
+
+    CachingDrafter = MTPDrafter | DraftModelDrafter
 
 
 def check_caches(
     target: Target,
     tokens: Sequence[int],
     cache: TokenCache,
-    drafter: MTPDrafter | None,
-    new_drafter: Callable[[], MTPDrafter],
+    drafter: CachingDrafter | None,
+    new_drafter: Callable[[], CachingDrafter],
 ) -> None:
     """Assert that target and drafter hold exactly `tokens`, bit for bit as after a fresh prefill.
 
@@ -30,7 +33,7 @@ def check_caches(
         tokens: What the cache should hold.
         cache: The target's.
         drafter: The drafter, or None when nothing was drafted; what it has not written yet is written.
-        new_drafter: Makes an empty drafter with the same head.
+        new_drafter: Makes an empty drafter of the same kind.
     """
     fresh = TokenCache(target.new_layers())
     hidden = target.forward(mx.array(list(tokens), mx.int32), fresh) if tokens else None
@@ -38,8 +41,9 @@ def check_caches(
     if drafter is None:
         return
     expected = new_drafter()
+    expected.begin(tokens, 0)
     if hidden is not None and len(tokens) > 1:
-        expected.extend(hidden[:-1], mx.array(list(tokens[1:]), mx.int32))
+        expected.extend(hidden[:-1], tokens[1:])
         expected.flush()
     drafter.flush()
     _check_equal(drafter.cache, expected.cache)

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mtplx_engine.depth import DepthController
+from mtplx_engine.draft.combined import CombinedDrafter
+from mtplx_engine.draft.draft_model import DraftModelDrafter
+from mtplx_engine.draft.prompt_lookup import PromptLookupDrafter
 from tests.support.exact_law import joint_law
 from tests.support.goodness import sequential_test
 from tests.support.tiny import Answers, DistortedDrafter, tiny_head_drafter, tiny_target
@@ -32,17 +35,20 @@ class Case:
     Attributes:
         config: The sampler.
         drafter: "head" is a real `MTPDrafter` over a random head, "short" the same over all tokens but one,
-            "distorted" a drafter that is close to the target.
+            "distorted" a drafter that is close to the target, "lookup" copies from the context, "model" is another
+            random model that knows all tokens but the last, "head and lookup" both.
         vocabulary: V.
         layers: Of the target.
+        prompt: Token ids.
         length: Tokens an answer. A full block of depth k is followed by another round when this is k + 2 or more.
     """
 
     config: SamplerConfig
-    drafter: Literal["head", "short", "distorted"] = "head"
+    drafter: Literal["head", "short", "distorted", "lookup", "model", "head and lookup"] = "head"
     vocabulary: int = 4
     layers: int = 1
     length: int = 5
+    prompt: tuple[int, ...] = PROMPT
 
     @property
     def depth(self) -> int:
@@ -53,7 +59,15 @@ class Case:
     def new_drafter(self, target: Target) -> Drafter:
         """Put the case's drafter on its target."""
         if self.drafter == "distorted":
-            return DistortedDrafter(target, PROMPT[0])
+            return DistortedDrafter(target, self.prompt[0])
+        if self.drafter == "lookup":
+            return PromptLookupDrafter(self.vocabulary)
+        if self.drafter == "model":
+            return DraftModelDrafter(
+                tiny_target(self.vocabulary - 1, seed=9, spread=0.4), self.vocabulary, chunk=4
+            )
+        if self.drafter == "head and lookup":
+            return CombinedDrafter(PromptLookupDrafter(self.vocabulary), tiny_head_drafter(target))
         short = self.drafter == "short"
         return tiny_head_drafter(target, draft_ids=range(1, self.vocabulary) if short else None)
 
@@ -90,13 +104,13 @@ def run(case: Case, stages: tuple[int, ...], least: int, first_seed: int = 0) ->
     answers = Answers(
         target,
         case.new_drafter(target),
-        PROMPT,
+        case.prompt,
         case.config,
         length=case.length,
         first_seed=first_seed,
         depths=_RestlessDepths() if case.config.speculative_depth == "auto" else None,
     )
-    law = joint_law(target, PROMPT, case.config, case.length)
+    law = joint_law(target, case.prompt, case.config, case.length)
     return Result(sequential_test(answers, law, stages=stages, least=least), answers.cycles)
 
 

@@ -12,7 +12,7 @@ from mtplx_engine.sampling import Shaper
 from tests.support.tiny import DistortedDrafter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from mtplx_engine.draft.mtp_head import MTPDrafter
     from mtplx_engine.models.target import Target
@@ -45,7 +45,11 @@ class OracleDrafter:
     def pairs(self) -> int:
         return self.inner.pairs
 
-    def extend(self, hidden: mx.array, tokens: mx.array) -> None:
+    def begin(self, prompt: Sequence[int], reused: int) -> int:
+        self._guide.begin(prompt, reused)
+        return self.inner.begin(prompt, reused)
+
+    def extend(self, hidden: mx.array, tokens: Sequence[int]) -> None:
         self.inner.extend(hidden, tokens)
         self._guide.extend(hidden, tokens)
 

@@ -129,8 +129,12 @@ class DistortedDrafter:
     def pairs(self) -> int:
         return sum(tokens.size for tokens in self._tokens) - 1
 
-    def extend(self, hidden: mx.array, tokens: mx.array) -> None:
-        self._tokens.append(tokens)
+    def begin(self, prompt: Sequence[int], reused: int) -> int:
+        self.trim_to(min(reused, self.pairs))
+        return self.pairs
+
+    def extend(self, hidden: mx.array, tokens: Sequence[int]) -> None:
+        self._tokens.append(mx.array(list(tokens), mx.int32))
 
     def trim_to(self, pairs: int) -> None:
         self._tokens = [mx.concatenate(self._tokens)[: pairs + 1]]
@@ -214,6 +218,8 @@ def decode(
         stop: Strings that end it, in `letters`.
     """
     cache = cache or TokenCache(target.new_layers())
+    if drafter is not None:
+        assert drafter.begin(prompt, reused) == reused
     decoder = Decoder(target, cache, drafter, config, seed)
     tally = Tally(len(prompt), reused, seed, str(config.speculative_depth))
     answer = Answer(

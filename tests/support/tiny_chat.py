@@ -76,7 +76,7 @@ class Chat:
         self.engine = Engine()
         self.loaded = dataclasses.replace(loaded, new_drafter=self._oracle(loaded, list(right)))
         self.engine._model = self.loaded
-        self.engine._depths = Scripted(depths)
+        self.engine._depths = dict.fromkeys(("mtp", None), Scripted(depths))
         self.tokens: list[int] = []
         self.cycles: list[Tokens] = []
         self.finished: Finished | None = None

@@ -75,7 +75,7 @@ def numbers(model: LoadedModel) -> Numbers:
     hidden = target.forward(mx.array(PROMPT, mx.int32), TokenCache(target.new_layers()))
     assert model.new_drafter, model.drafter_note
     drafter = model.new_drafter()
-    drafter.extend(hidden[:-1], mx.array(PROMPT[1:], mx.int32))
+    drafter.extend(hidden[:-1], PROMPT[1:])
     shaper = Shaper(SamplerConfig(temperature=1.0, top_p=1.0), target.vocabulary)
     draft = drafter.propose(DRAFTS, shaper, None, mx.random.key(3))
     assert draft.laws is not None

@@ -1,0 +1,117 @@
+"""A drafter that copies: what followed the last time that the newest tokens stood in the context.
+
+Its draft is certain once the context is known, so its law q is a point mass.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import mlx.core as mx
+
+from mtplx_engine.config import MAX_DEPTH
+from mtplx_engine.draft.drafter import Draft
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mtplx_engine.sampling import History, Shaper
+
+MATCH = 8  # tokens that must agree; shorter matches are mostly chance
+
+
+class SuffixIndex:
+    """A text of tokens that knows where its last `MATCH` tokens stood before; O(1) a token."""
+
+    def __init__(self) -> None:
+        self.tokens: list[int] = []
+        self._newest: dict[int, int] = {}  # hash of `MATCH` tokens -> length of the text that ended with them
+        self._earlier: list[
+            int
+        ] = []  # for each length of the text, the entry that it took the place of, or 0
+
+    def append(self, tokens: Sequence[int]) -> None:
+        """Add tokens at the end."""
+        for token in tokens:
+            self.tokens.append(token)
+            length = len(self.tokens)
+            if length < MATCH:
+                self._earlier.append(0)
+                continue
+            key = self._key(length)
+            self._earlier.append(self._newest.get(key, 0))
+            self._newest[key] = length
+
+    def trim_to(self, length: int) -> None:
+        """Forget all but the first `length` tokens."""
+        while len(self.tokens) > length:
+            earlier = self._earlier.pop()
+            if len(self.tokens) >= MATCH:
+                key = self._key(len(self.tokens))
+                if earlier:
+                    self._newest[key] = earlier
+                else:
+                    del self._newest[key]
+            self.tokens.pop()
+
+    def match(self) -> int:
+        """Return the length of the longest shorter text that ends with the same `MATCH` tokens, 0 without one."""
+        at = self._earlier[-1] if self._earlier else 0
+        return at if at and self.tokens[at - MATCH : at] == self.tokens[-MATCH:] else 0
+
+    def _key(self, length: int) -> int:
+        return hash(tuple(self.tokens[length - MATCH : length]))
+
+
+class PromptLookupDrafter:
+    """Drafts the continuation of the newest earlier match, on and on through what it copies itself.
+
+    Args:
+        vocabulary: V.
+    """
+
+    def __init__(self, vocabulary: int) -> None:
+        self._vocabulary = vocabulary
+        self._index = SuffixIndex()
+
+    @property
+    def max_depth(self) -> int:
+        """`MAX_DEPTH` while there is a match, else 0."""
+        return MAX_DEPTH if self._index.match() else 0
+
+    @property
+    def pairs(self) -> int:
+        """How many true pairs are held."""
+        return max(0, len(self._index.tokens) - 1)
+
+    def begin(self, prompt: Sequence[int], pairs: int) -> int:
+        """Begin an answer; the text before it is all that is needed. See `Drafter.begin`."""
+        self._index.trim_to(pairs)
+        self._index.append(prompt[len(self._index.tokens) : pairs + 1])
+        return pairs
+
+    def extend(self, hidden: mx.array, tokens: Sequence[int]) -> None:  # noqa: ARG002 - copies need no hiddens
+        """Append true pairs."""
+        self._index.append(tokens)
+
+    def trim_to(self, pairs: int) -> None:
+        """Forget all but the oldest `pairs` pairs."""
+        self._index.trim_to(pairs + 1)
+
+    def propose(
+        self,
+        depth: int,
+        shaper: Shaper,  # noqa: ARG002 - a copy is drawn from no law
+        history: History | None,  # noqa: ARG002
+        key: mx.array | None,
+    ) -> Draft | None:
+        """Copy `depth` tokens, or return None without a match. See `Drafter.propose`."""
+        at = self._index.match()
+        if not at:
+            return None
+        known = self._index.tokens
+        period = len(known) - at
+        tokens = mx.array([known[at + step % period] for step in range(depth)], mx.int32)
+        if key is None:
+            return Draft(tokens, None)
+        return Draft(tokens, (tokens[:, None] == mx.arange(self._vocabulary)).astype(mx.float32))
