@@ -32,7 +32,7 @@ def markdown() -> MarkdownIt:
     md.block.ruler.before("table", "too_deep", _too_deep)
     md.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
     md.block.ruler.at("fence", _fence, {"alt": ["paragraph", "reference", "blockquote", "list"]})
-    md.inline.ruler2.after("balance_pairs", "_remember_unclosed", _remember_unclosed)
+    md.inline.ruler2.after("balance_pairs", "remember_unclosed", _remember_unclosed)
     return md
 
 
