@@ -17,7 +17,7 @@ test: $(STAMPS)/dev $(STAMPS)/starter
 	$(BIN)/python -m pytest
 
 test-long: $(STAMPS)/dev $(STAMPS)/starter
-	$(BIN)/python -m pytest -m long
+	$(BIN)/python -m pytest -m long -rP
 	$(BIN)/python -m pytest --hypothesis-profile=searching
 
 check: $(STAMPS)/dev

@@ -34,12 +34,14 @@ EVERYTHING = SamplerConfig(
     speculative_depth=3,
 )
 CASES = {
-    "head, depth 2": Case(SamplerConfig(temperature=0.7, speculative_depth=2)),
+    "head, temperature 0.7, depth 2": Case(SamplerConfig(temperature=0.7, speculative_depth=2)),
     "top_p, depth 1": Case(
         SamplerConfig(temperature=0.7, top_p=0.9, speculative_depth=1), "distorted", vocabulary=5, length=4
     ),
     "all filters and penalties, depth 3": Case(EVERYTHING, "distorted"),
-    "draft vocabulary, mixed depths": Case(SamplerConfig(temperature=1.0, speculative_depth="auto"), "short"),
+    "draft vocabulary, mixed depths": Case(
+        SamplerConfig(temperature=1.0, speculative_depth="auto"), "short", width_multiple=4
+    ),
 }
 LONG_CASES = {
     f"{drafter}, temperature {temperature}, depth {depth}": Case(
@@ -50,7 +52,7 @@ LONG_CASES = {
     for depth in (1, 2, 3)
 } | {
     "top_p": Case(SamplerConfig(temperature=0.7, top_p=0.8, speculative_depth=2)),
-    "top_k": Case(SamplerConfig(temperature=1.0, top_k=2, speculative_depth=3)),
+    "top_k": Case(SamplerConfig(temperature=1.0, top_k=2, speculative_depth=3), "distorted"),
     "min_p": Case(SamplerConfig(temperature=0.7, min_p=0.2, speculative_depth=2), "distorted"),
     "repetition penalty": Case(SamplerConfig(temperature=0.7, repetition_penalty=1.5, speculative_depth=2)),
     "presence penalty": Case(SamplerConfig(temperature=1.0, presence_penalty=1.0, speculative_depth=2)),
@@ -62,6 +64,7 @@ LONG_CASES = {
     "mixed depths, penalties": Case(
         SamplerConfig(temperature=0.7, repetition_penalty=1.3, speculative_depth="auto")
     ),
+    "filled up verify steps": Case(SamplerConfig(temperature=1.0, speculative_depth=2), width_multiple=4),
     "strict": Case(SamplerConfig(temperature=1.0, speculative_depth=2, verify_core="strict")),
     "vocabulary 8": Case(SamplerConfig(temperature=1.0, speculative_depth=2), vocabulary=8, length=4),
     "two layers": Case(SamplerConfig(temperature=1.0, speculative_depth=2), layers=2),
