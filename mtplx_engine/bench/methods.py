@@ -13,6 +13,7 @@ from mlx_lm.generate import stream_generate
 from mlx_lm.sample_utils import make_logits_processors, make_sampler
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 
+from mtplx_engine.bench.compare import BASELINE
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.protocol import Finished, Generate, Tokens
 from mtplx_engine.stats import DecodeStats
@@ -59,7 +60,7 @@ class Method(Protocol):
 class MlxLm:
     """`mlx_lm.stream_generate` on the engine's weights."""
 
-    name = "mlx-lm"
+    name = BASELINE
 
     def __init__(self, engine: Engine) -> None:
         self._model = engine.model
