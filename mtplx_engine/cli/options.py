@@ -21,7 +21,7 @@ _SAMPLING: dict[str, tuple[type[int | float], str, str]] = {
     "repetition_penalty": (float, "X", "above 1: avoid tokens that came before"),
     "presence_penalty": (float, "X", "subtracted once from tokens that the answer holds"),
     "frequency_penalty": (float, "X", "subtracted for each time the answer holds a token"),
-    "seed": (int, "S", "same seed and depth, same text"),
+    "seed": (int, "S", "repeat an answer: same seed, same text; fixes what --depth auto means"),
 }
 _SHORT = {"temperature": "--temp"}
 

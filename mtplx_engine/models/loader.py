@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 HEAD_FILE = "mtp.safetensors"
 DRAFT_VOCAB_FILE = "draft_vocab.safetensors"
 
+# The window is enforced before prefill, with both numbers; the tokenizer's own warning would only come first.
+_NO_LIMIT = 1 << 62
 _SAMPLER_KEYS = frozenset({"temperature", "top_p", "top_k", "min_p", "repetition_penalty"})
 
 
@@ -88,7 +90,9 @@ def load(checkpoint: Checkpoint, policy: backend.Policy, report: Callable[[float
     _place(model, policy, lambda fraction: report(0.1 + 0.7 * fraction, "Preparing weights"))
     report(0.85, "Reading the tokenizer")
     try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+        tokenizer = AutoTokenizer.from_pretrained(
+            folder, trust_remote_code=False, local_files_only=True, model_max_length=_NO_LIMIT
+        )
     except Exception as error:  # the tokenizers library raises nothing more special
         raise refused(folder.name, "has a tokenizer that cannot be read", details=repr(error)) from error
     config = checkpoint.config

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 def check_next_answer(chat: Chat, prompt: Sequence[int], cached: int, **settings: Any) -> None:
     """Answer once more; the tokens are those of an engine that never saw anything else."""
     chat.answer(prompt, **settings)
-    assert chat.tokens == Chat(chat.loaded).answer(
-        prompt, depth=0, max_tokens=settings.get("max_tokens", 7)
-    )
+    assert chat.tokens == Chat(chat.loaded).answer(prompt, depth=0, max_tokens=settings.get("max_tokens", 7))
     assert chat.cached == cached
     chat.check()
 
