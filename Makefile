@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := .stamps
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# What pip has to say goes into a log: of a lost connection it speaks at length, and blames a package.
+INSTALL_FAILED = { echo "set-up: the packages could not be installed; connect to the network and run make again."; \
+	echo "set-up: details are in $(STAMPS)/pip.log"; exit 1; }
 
 .PHONY: setup run test test-long check bench bench-ui screenshots lock clean
 .DEFAULT_GOAL := run
@@ -17,7 +20,7 @@ test: $(STAMPS)/dev $(STAMPS)/starter
 	$(BIN)/python -m pytest
 
 test-long: $(STAMPS)/dev $(STAMPS)/starter
-	$(BIN)/python -m pytest -m long
+	$(BIN)/python -m pytest -m long -rP
 	$(BIN)/python -m pytest --hypothesis-profile=searching
 
 check: $(STAMPS)/dev
@@ -48,14 +51,16 @@ $(STAMPS)/venv:
 # Byte-compiled here because PYTHONDONTWRITEBYTECODE may be set, and then every start would compile again.
 $(STAMPS)/run: $(STAMPS)/venv requirements/run.txt pyproject.toml
 	@echo "set-up: installing the locked requirements (780 MB, once)"
-	@$(PIP) install --require-hashes --only-binary :all: -r requirements/run.txt
-	@$(PIP) install --no-deps --no-build-isolation -e .
-	@$(BIN)/python -m compileall -q -j 2 $(VENV)/lib app mtplx_engine || true
+	@$(PIP) install --require-hashes --only-binary :all: -r requirements/run.txt >$(STAMPS)/pip.log 2>&1 \
+		|| $(INSTALL_FAILED)
+	@$(PIP) install --no-deps --no-build-isolation -e . >>$(STAMPS)/pip.log 2>&1 || $(INSTALL_FAILED)
+	@$(BIN)/python -m compileall -qq -j 2 $(VENV)/lib app mtplx_engine || true
 	@touch $@
 
 $(STAMPS)/dev: $(STAMPS)/run requirements/dev.txt
 	@echo "set-up: installing the tools for tests and checks"
-	@$(PIP) install --require-hashes --only-binary :all: -r requirements/dev.txt
+	@$(PIP) install --require-hashes --only-binary :all: -r requirements/dev.txt >$(STAMPS)/pip.log 2>&1 \
+		|| $(INSTALL_FAILED)
 	@touch $@
 
 # Fast when the model is in place; repairs it when a former set-up was interrupted.

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from mtplx_engine import paths
+from mtplx_engine.errors import EngineError
 
 
 def main() -> int:
@@ -18,11 +19,15 @@ def main() -> int:
     )
     parser.add_argument("--data-dir", type=Path, metavar="DIR", help="keep chats and models in DIR")
     options = parser.parse_args()
+    try:
+        data_dir, log_dir = paths.data_dir(options.data_dir), paths.log_dir(options.data_dir)
+    except EngineError as error:
+        parser.error(str(error))
     if not _has_screen():
-        _become_terminal_chat(options.data_dir)
+        _become_terminal_chat(options.data_dir and data_dir)
     from app.application import run
 
-    return run(paths.data_dir(options.data_dir), paths.log_dir(options.data_dir))
+    return run(data_dir, log_dir)
 
 
 def _has_screen() -> bool:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import mlx.core as mx
 
+from mtplx_engine.depth import REPEATABLE_DEPTH
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.protocol import Finished, PrefillProgress, Tokens
 from mtplx_engine.stats import FinishReason
@@ -140,8 +141,13 @@ class Answer:
 
     def _next_depth(self, in_flight: int) -> int:
         """Return the depth of the next cycle; a block never reaches past the answer's limit."""
-        asked = self._request.sampler.speculative_depth
-        wanted = self._depths.choose() if asked == "auto" else asked
+        sampler = self._request.sampler
+        if sampler.speculative_depth != "auto":
+            wanted = sampler.speculative_depth
+        elif sampler.seed is not None and not sampler.greedy:
+            wanted = REPEATABLE_DEPTH
+        else:
+            wanted = self._depths.choose()
         return max(0, min(wanted, self._decoder.max_depth, self._room(in_flight) - 1))
 
     def _progress(self, held: int, prompt: list[int], reused: int) -> PrefillProgress:

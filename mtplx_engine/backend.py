@@ -77,7 +77,7 @@ def policy() -> Policy:
     import mlx.core as mx
 
     if sys.platform == "darwin" and mx.metal.is_available():
-        return _metal_policy(str(mx.device_info()["architecture"]))
+        return metal_policy(str(mx.device_info()["architecture"]))
     blas = "accelerate" if sys.platform == "darwin" else _blas
     return Policy(
         device="cpu",
@@ -90,7 +90,7 @@ def policy() -> Policy:
     )
 
 
-def _metal_policy(architecture: str) -> Policy:
+def metal_policy(architecture: str) -> Policy:
     """Return the policy for a GPU, named as in "applegpu_g13s".
 
     M1 and M2 (generations 13 and 14) emulate bfloat16, so they run in float16.

@@ -45,7 +45,8 @@ class SamplerConfig:
         frequency_penalty: Subtracted once per occurrence in the answer.
         logit_bias: Pairs (token id, bias) added to the logits first.
         seed: Same seed, depth, prompt and machine give the same text; None draws one.
-        speculative_depth: Draft tokens per verify step, 0..8, or "auto" (measured, 0 included).
+        speculative_depth: Draft tokens per verify step, 0..8, or "auto": measured, 0 included; but 1 with a seed,
+            since a text that follows the clock would not repeat.
         draft_core: Who drafts; "stock" is the model's default drafter, "mtp+prompt_lookup" copies from the context
             where it repeats itself and asks the model's own head otherwise.
         verify_core: "target" verifies in one batched forward, "strict" forwards row by row.

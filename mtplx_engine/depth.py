@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+# "auto" with a seed: what is fastest follows the clock, and a text that shall repeat must not.
+REPEATABLE_DEPTH = 1
+
 _DECAY = 0.05  # weight of the newest observation in a running mean
 _SAMPLES = 4  # cycles per depth before its cost counts as measured
 _PRIOR = (0.5, 2)  # acceptance before anything was drafted, and the observations that it counts for

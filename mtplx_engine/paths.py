@@ -6,12 +6,32 @@ from pathlib import Path
 
 from platformdirs import user_data_path, user_log_path
 
+from mtplx_engine.errors import EngineError, ErrorKind
+
 APP_NAME = "MTPLX"
 
 
 def data_dir(override: str | Path | None = None) -> Path:
-    """Return the folder that holds models, chats and settings; it may not exist yet."""
-    return Path(override).expanduser().absolute() if override else user_data_path(APP_NAME, appauthor=False)
+    """Return the folder that holds models, chats and settings; it may not exist yet.
+
+    Raises:
+        EngineError: BAD_REQUEST, when the override cannot be a path.
+    """
+    return folder(override) if override else user_data_path(APP_NAME, appauthor=False)
+
+
+def folder(given: str | Path) -> Path:
+    """Return the absolute path of a folder as a person writes it, `~` included.
+
+    Raises:
+        EngineError: BAD_REQUEST, when it begins with `~` and a name that nobody here has.
+    """
+    try:
+        return Path(given).expanduser().absolute()
+    except RuntimeError as error:
+        raise EngineError(
+            ErrorKind.BAD_REQUEST, f"There is no home folder as in {given}; give the whole path."
+        ) from error
 
 
 def models_dir(data: Path) -> Path:

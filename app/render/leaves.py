@@ -37,7 +37,6 @@ class _Open:
     """A quote or list item that is being read; `marker` until a leaf has taken it."""
 
     kind: Kind
-    line: int
     marker: str = ""
 
 
@@ -51,43 +50,38 @@ class Leaves:
     """Reads a row of block tokens."""
 
     def __init__(self) -> None:
-        self._found: list[tuple[int, Leaf]] = []
+        self._found: list[Leaf] = []
         self._open: list[_Open] = []
         self._lists: list[_List] = []
-        self._table_line = 0
         self._rows: list[list[tuple[Run, ...]]] = []
         self._aligns: list[Align] = []
 
-    def of(self, tokens: list[Token]) -> list[tuple[int, Leaf]]:
-        """Return the leaves of `tokens`, each with the line it begins on."""
+    def of(self, tokens: list[Token]) -> tuple[Leaf, ...]:
+        """Return the leaves of `tokens`."""
         for index, token in enumerate(tokens):
-            line = token.map[0] if token.map else 0
             match token.type:
                 case "paragraph_open":
-                    self._add_paragraph(line, read_runs(tokens[index + 1].children or []))
+                    self._add_paragraph(read_runs(tokens[index + 1].children or []))
                 case "heading_open":
                     runs = read_runs(tokens[index + 1].children or [])
-                    self._add(line, Heading(self._place(), int(token.tag[1:]), runs))
+                    self._found.append(Heading(self._place(), int(token.tag[1:]), runs))
                 case "hr":
-                    self._add(line, Rule(self._place()))
+                    self._found.append(Rule(self._place()))
                 case "fence" | "code_block":
                     language = token.info.split(maxsplit=1)[0] if token.info.strip() else ""
-                    self._add(line, Code(self._place(), language, token.content))
+                    self._found.append(Code(self._place(), language, token.content))
                 case _ if token.type.startswith(("bullet", "ordered", "list", "blockquote")):
-                    self._nest(token, line)
+                    self._nest(token)
                 case _:
-                    self._read_table(token, tokens[index + 1] if index + 1 < len(tokens) else token, line)
-        return self._found
+                    self._read_table(token, tokens[index + 1 : index + 2])
+        return tuple(self._found)
 
-    def _add(self, line: int, leaf: Leaf) -> None:
-        self._found.append((line, leaf))
-
-    def _add_paragraph(self, line: int, runs: tuple[Run, ...]) -> None:
+    def _add_paragraph(self, runs: tuple[Run, ...]) -> None:
         if self._open and self._open[-1].marker:
             runs = self._read_task(runs)
         place = self._place()
         for index, part in enumerate(parts(runs)):
-            self._add(line, Paragraph(place if index == 0 else unmarked(place), part, index > 0))
+            self._found.append(Paragraph(place if index == 0 else unmarked(place), part, index > 0))
 
     def _read_task(self, runs: tuple[Run, ...]) -> tuple[Run, ...]:
         first = runs[0] if runs else Run("")
@@ -104,7 +98,7 @@ class Leaves:
             each.marker = ""
         return place
 
-    def _nest(self, token: Token, line: int) -> None:
+    def _nest(self, token: Token) -> None:
         match token.type:
             case "bullet_list_open":
                 self._lists.append(_List(ordered=False, next_number=0))
@@ -114,28 +108,28 @@ class Leaves:
                 parent = self._lists[-1]
                 marker = f"{parent.next_number}{token.markup}" if parent.ordered else BULLET
                 parent.next_number += 1
-                self._open.append(_Open(Kind.LIST, line, marker))
+                self._open.append(_Open(Kind.LIST, marker))
             case "list_item_close":
                 if self._open[-1].marker:
-                    self._add(self._open[-1].line, Paragraph(self._place(), ()))
+                    self._found.append(Paragraph(self._place(), ()))
                 self._open.pop()
             case "blockquote_open":
-                self._open.append(_Open(Kind.QUOTE, line))
+                self._open.append(_Open(Kind.QUOTE))
             case "blockquote_close":
                 self._open.pop()
             case "bullet_list_close" | "ordered_list_close":
                 self._lists.pop()
 
-    def _read_table(self, token: Token, following: Token, line: int) -> None:
+    def _read_table(self, token: Token, following: list[Token]) -> None:
         match token.type:
             case "table_open":
-                self._table_line, self._rows, self._aligns = line, [], []
+                self._rows, self._aligns = [], []
             case "tr_open":
                 self._rows.append([])
             case "th_open" | "td_open":
                 if token.type == "th_open":
                     self._aligns.append(_ALIGNS.get(str(token.attrs.get("style")), Align.LEADING))
-                self._rows[-1].append(read_runs(following.children or []))
+                self._rows[-1].append(read_runs(following[0].children or []))
             case "table_close":
                 rows = tuple(tuple(row) for row in self._rows)
-                self._add(self._table_line, Table(self._place(), tuple(self._aligns), rows))
+                self._found.append(Table(self._place(), tuple(self._aligns), rows))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from app.render.blocks import Code
 from app.render.fence import FenceReader
 from app.render.intake import Intake
-from app.render.parser import parse, whole
+from app.render.parser import Parsed, whole
 from app.render.preview import visible
 
 if TYPE_CHECKING:
@@ -86,21 +86,22 @@ class StreamingMarkdown:
     def _freeze(self) -> tuple[Leaf, ...]:
         """Cut the tail where its last block begins, and return the leaves before the cut."""
         complete = self._tail[: self._tail.rfind("\n") + 1]
-        parsed = parse(complete, self._references, ordinal=self._ordinal)
+        parsed = Parsed(complete, self._references, self._ordinal)
         cut = parsed.cut
         if not cut.line:
             return ()
+        leaves = parsed.leaves_before_cut()
         self._tail = _from_line(self._tail, cut.line)
         self._ordinal = cut.ordinal
         for label, target in parsed.references.items():
             if target["map"][1] <= cut.line:
                 self._references[label] = target
-        return tuple(leaf for line, leaf in parsed.leaves if line < cut.line)
+        return leaves
 
     def _parse_tail(self) -> tuple[Leaf, ...]:
         self._parsed_length = len(self._tail)
-        parsed = parse(visible(self._tail), self._references, ordinal=self._ordinal, live=True)
-        leaves = tuple(leaf for _, leaf in parsed.leaves)
+        parsed = Parsed(visible(self._tail), self._references, self._ordinal)
+        leaves = parsed.live_leaves()
         if parsed.fence is None or parsed.fence.quoted:
             return leaves
         reader = FenceReader(parsed.fence)

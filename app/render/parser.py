@@ -1,22 +1,14 @@
-"""Markdown text to leaves: CommonMark with GitHub's tables, strikethrough, task items and bare links.
-
-Raw HTML is text like any other, images are links to their source, and nothing is fetched.
-"""
+"""Markdown text to leaves, and where it may be cut in two. Images are links to their source."""
 
 from __future__ import annotations
 
-import re
 from collections import ChainMap
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from markdown_it import MarkdownIt
-from markdown_it.rules_block import StateBlock, fence, paragraph, table
-from mdit_py_plugins.gfm_autolink import gfm_autolink_plugin
-
+from app.render.dialect import markdown
+from app.render.inline import parse_inline
 from app.render.leaves import Leaves
-from app.render.preview import parse_open, remember_unclosed
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
@@ -24,12 +16,6 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
     from app.render.blocks import Leaf
-
-# Deeper, markdown-it drops the text; from here on it is kept as a paragraph.
-_MAX_LEVEL = 60
-_CODE = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)")
-_BAR = re.compile(r"(?<!\\)\|")
-_MASK = "\ufdd0"  # never in text that came through `intake`
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,105 +51,58 @@ class Cut:
     ordinal: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class Parsed:
-    """A parsed text.
-
-    Attributes:
-        leaves: The leaves, each with the line it begins on.
-        cut: The last line at which the text can be cut in two, if all its lines are complete.
-        fence: The code fence that was still open at the end.
-        references: Link definitions made in this text: label to target, title and lines.
-    """
-
-    leaves: list[tuple[int, Leaf]]
-    cut: Cut
-    fence: OpenFence | None
-    references: dict[str, Any] = field(default_factory=dict)
-
-
-def parse(
-    text: str,
-    known: MutableMapping[str, Any] | None = None,
-    *,
-    ordinal: int | None = None,
-    live: bool = False,
-) -> Parsed:
-    """Parse clean text.
+    """A text parsed into blocks; what stands in the blocks is parsed when their leaves are asked for.
 
     Args:
         text: Markdown that came through `intake`.
         known: Link definitions made earlier.
         ordinal: Number of the first item when the text begins inside an ordered list.
-        live: More will follow; what is open at the very end is shown as if it were closed.
+
+    Attributes:
+        cut: The last line at which the text can be cut in two, if all its lines are complete.
+        fence: The code fence that was still open at the end.
+        references: Link definitions made in this text: label to target, title and lines.
     """
-    md = _markdown()
-    references: dict[str, Any] = {}
-    env: dict[str, Any] = {"references": ChainMap(references, known or {})}
-    tokens: list[Token] = []
-    if text and not text.endswith("\n"):
-        text += "\n"
-    md.block.parse(text, md, env, tokens)
-    if ordinal is not None and tokens and tokens[0].type == "ordered_list_open":
-        tokens[0].attrSet("start", ordinal)
-    growing = _growing(tokens, text.count("\n")) if live else None
-    for token in tokens:
-        if token is growing:
-            token.children = parse_open(md, token.content, env)
-        elif token.type == "inline":
-            token.children = []
-            md.inline.parse(token.content, md, env, token.children)
-    return Parsed(Leaves().of(tokens), _last_cut(tokens), _open_fence(tokens), references)
+
+    def __init__(
+        self, text: str, known: MutableMapping[str, Any] | None = None, ordinal: int | None = None
+    ) -> None:
+        if text and not text.endswith("\n"):
+            text += "\n"
+        self.references: dict[str, Any] = {}
+        self._env: dict[str, Any] = {"references": ChainMap(self.references, known or {})}
+        self._lines = text.count("\n")
+        self._tokens: list[Token] = []
+        markdown().block.parse(text, markdown(), self._env, self._tokens)
+        if ordinal is not None and self._tokens and self._tokens[0].type == "ordered_list_open":
+            self._tokens[0].attrSet("start", ordinal)
+        self.cut = _last_cut(self._tokens)
+        self.fence = _open_fence(self._tokens)
+
+    def leaves(self) -> tuple[Leaf, ...]:
+        """Return all leaves."""
+        return self._read(self._tokens, None)
+
+    def live_leaves(self) -> tuple[Leaf, ...]:
+        """Return all leaves; more will follow, and what is open at the very end is shown as if it were closed."""
+        return self._read(self._tokens, _growing(self._tokens, self._lines))
+
+    def leaves_before_cut(self) -> tuple[Leaf, ...]:
+        """Return the leaves that will not change any more."""
+        behind = (at for at, token in enumerate(self._tokens) if token.map and token.map[0] >= self.cut.line)
+        return self._read(self._tokens[: next(behind, len(self._tokens))], None)
+
+    def _read(self, tokens: list[Token], growing: Token | None) -> tuple[Leaf, ...]:
+        for token in tokens:
+            if token.type == "inline":
+                token.children = parse_inline(token.content, self._env, is_open=token is growing)
+        return Leaves().of(tokens)
 
 
 def whole(text: str) -> tuple[Leaf, ...]:
     """Return the leaves of a finished message."""
-    return tuple(leaf for _, leaf in parse(text).leaves)
-
-
-@cache
-def _markdown() -> MarkdownIt:
-    md = MarkdownIt("commonmark", {"html": False, "maxNesting": 100, "inline_definitions": True})
-    md.enable(["table", "strikethrough"])
-    md.use(gfm_autolink_plugin)
-    md.block.ruler.before("table", "too_deep", _too_deep)
-    md.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
-    md.block.ruler.at("fence", _fence, {"alt": ["paragraph", "reference", "blockquote", "list"]})
-    md.inline.ruler2.after("balance_pairs", "remember_unclosed", remember_unclosed)
-    return md
-
-
-def _too_deep(state: StateBlock, start: int, end: int, silent: bool) -> bool:  # noqa: FBT001
-    return state.level >= _MAX_LEVEL and paragraph(state, start, end, silent)
-
-
-def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:  # noqa: FBT001
-    """Parse a table in which a bar inside of code separates nothing."""
-    source, before = state.src, len(state.tokens)
-    if "masked" not in state.env:
-        state.env["masked"] = _CODE.sub(lambda code: _BAR.sub(_MASK, code.group()), source)
-    state.src = state.env["masked"]
-    is_table = table(state, start, end, silent)
-    state.src = source
-    for token in state.tokens[before:]:
-        token.content = token.content.replace(_MASK, "|")
-    return is_table
-
-
-def _fence(state: StateBlock, start: int, end: int, silent: bool) -> bool:  # noqa: FBT001
-    """Parse a fence as markdown-it does, and note what its later lines must look like."""
-    strip = state.sCount[start]
-    if not fence(state, start, end, silent):
-        return False
-    if not silent:
-        token = state.tokens[-1]
-        lines = state.line - start - 1
-        token.meta = {
-            "closed": token.content.count("\n") < lines,
-            "indent": state.blkIndent,
-            "strip": strip,
-        }
-    return True
+    return Parsed(text).leaves()
 
 
 def _growing(tokens: list[Token], end: int) -> Token | None:

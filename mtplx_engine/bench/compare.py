@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from mtplx_engine.bench.methods import Method, Run
 
 
+BASELINE = "mlx-lm"
+
+
 @dataclass(frozen=True, slots=True)
 class Ratio:
     """A speed ratio over prompts: above 1 is faster than the baseline."""
@@ -78,12 +81,12 @@ def alternate(
     return runs
 
 
-def summarise(runs: Sequence[Run], baseline: str, *, greedy: bool) -> list[Summary]:
-    """Reduce runs to one summary a method, against the baseline method."""
+def summarise(runs: Sequence[Run], *, greedy: bool) -> list[Summary]:
+    """Reduce runs to one summary a method, against the baseline."""
     by_method: dict[str, dict[int, Run]] = {}
     for run in runs:
         by_method.setdefault(run.method, {})[run.prompt] = run
-    base = by_method[baseline]
+    base = by_method[BASELINE]
     return [_summary(name, mine, base, greedy=greedy) for name, mine in sorted(by_method.items(), key=_order)]
 
 

@@ -61,7 +61,7 @@ def measure(plan: Plan, report: Callable[[Run], None]) -> dict[str, Any]:
     for temperature in plan.temperatures:
         runs = alternate(methods, prompts, temperature, plan.tokens, report)
         tables[f"{temperature:g}"] = {
-            "summary": [dataclasses.asdict(s) for s in summarise(runs, MlxLm.name, greedy=temperature == 0)],
+            "summary": [dataclasses.asdict(s) for s in summarise(runs, greedy=temperature == 0)],
             "runs": [dataclasses.asdict(r) for r in runs],
         }
     return {

@@ -2,27 +2,46 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from typing import TYPE_CHECKING
 
 from mtplx_engine import backend, paths
 from mtplx_engine.bench.prompts import PROMPTS
+from mtplx_engine.cli.options import positive
+from mtplx_engine.config import MAX_DEPTH
 
 if TYPE_CHECKING:
-    import argparse
-
     from mtplx_engine.bench.methods import Run
+
+_LEAST_TOKENS = 16
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options that no other command has."""
-    parser.add_argument("--prompts", type=int, default=len(PROMPTS), help="how many prompts (default: all)")
-    parser.add_argument("--tokens", type=int, default=64, help="tokens of each answer (default: 64)")
     parser.add_argument(
-        "--depths", type=int, nargs="+", default=[0, 1, 2, 3, 4], help="draft depths to compare"
+        "--prompts",
+        metavar="N",
+        type=_prompts,
+        default=len(PROMPTS),
+        help=f"how many prompts, at most {len(PROMPTS)} (default)",
     )
-    parser.add_argument("--temps", type=float, nargs="+", default=[0.0, 0.7], help="temperatures")
+    parser.add_argument(
+        "--tokens", metavar="N", type=_tokens, default=64, help="tokens of each answer (default: 64)"
+    )
+    parser.add_argument(
+        "--depths",
+        metavar="N",
+        type=int,
+        choices=range(MAX_DEPTH + 1),
+        nargs="+",
+        default=[0, 1, 2, 3, 4],
+        help=f"draft depths to compare, 0 to {MAX_DEPTH}",
+    )
+    parser.add_argument(
+        "--temps", metavar="T", type=float, nargs="+", default=[0.0, 0.7], help="temperatures"
+    )
     parser.add_argument("--stock-only", action="store_true", help="only the BLAS that the mlx wheel carries")
 
 
@@ -35,8 +54,8 @@ def run(args: argparse.Namespace, model: str) -> int:
     plan = Plan(
         model=model,
         data_dir=paths.data_dir(args.data_dir),
-        prompts=max(1, min(args.prompts, len(PROMPTS))),
-        tokens=max(8, args.tokens),
+        prompts=args.prompts,
+        tokens=args.tokens,
         temperatures=tuple(args.temps),
         depths=tuple(args.depths),
     )
@@ -47,6 +66,20 @@ def run(args: argparse.Namespace, model: str) -> int:
         report["stock"] = measure_stock(plan)
     print(json.dumps(report, indent=1) if args.json else render(report))
     return 0
+
+
+def _prompts(text: str) -> int:
+    if (number := positive(text)) <= len(PROMPTS):
+        return number
+    raise argparse.ArgumentTypeError(f"there are {len(PROMPTS)} prompts, not {number}")
+
+
+def _tokens(text: str) -> int:
+    if (number := positive(text)) >= _LEAST_TOKENS:
+        return number
+    raise argparse.ArgumentTypeError(
+        f"{number} tokens are too few to measure a speed; take {_LEAST_TOKENS} or more"
+    )
 
 
 def _silent(_run: Run) -> None:

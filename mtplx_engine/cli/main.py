@@ -11,9 +11,11 @@ import importlib.metadata
 import os
 import sys
 import traceback
+from pathlib import Path
 
 from mtplx_engine import paths
 from mtplx_engine.cli import bench, chat, generate, inspect, models, options
+from mtplx_engine.cli.console import Console
 from mtplx_engine.cli.session import NewEngine, find_model, new_engine
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.progress import ProgressLine
@@ -30,6 +32,7 @@ def main(arguments: list[str] | None = None, new_engine: NewEngine = new_engine)
         arguments: The command line, by default the process's.
         new_engine: Makes the engine.
     """
+    _open_missing_streams()
     parser = build_parser()
     parsed = parser.parse_args(arguments)
     if parsed.command is None:
@@ -40,15 +43,20 @@ def main(arguments: list[str] | None = None, new_engine: NewEngine = new_engine)
         with contextlib.suppress(AttributeError):
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
-        return _run(parsed, new_engine)
+        code = _run(parsed, new_engine)
+        sys.stdout.flush()  # here, where a full disk can still be told
+        return code
     except EngineError as error:
         return _say(str(error), WRONG_USE if error.kind is ErrorKind.BAD_REQUEST else FAILED)
     except KeyboardInterrupt:
         return _say("", INTERRUPTED)
     except BrokenPipeError:
-        # Who reads has enough. What is still buffered must not fail again when Python exits.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()  # who reads has enough
         return FAILED
+    except OSError as error:
+        # What is still buffered must not fail again when Python exits.
+        _drop_output()
+        return _say(f"Reading or writing failed: {error.strerror or error}.", FAILED)
     except BaseException as error:  # noqa: BLE001 - tokenizers and mlx raise what is no Exception
         return _say(_fault(error, parsed.data_dir), FAILED)
 
@@ -90,9 +98,21 @@ def _run(parsed: argparse.Namespace, new_engine: NewEngine) -> int:
     return bench.run(parsed, str(folder))
 
 
+def _open_missing_streams() -> None:
+    """Put the null device where a shell has closed a standard stream, which Python makes None."""
+    null = Path(os.devnull)
+    sys.stdin = sys.stdin or null.open(encoding="utf-8")
+    sys.stdout = sys.stdout or null.open("w", encoding="utf-8")
+    sys.stderr = sys.stderr or null.open("w", encoding="utf-8")
+
+
+def _drop_output() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _say(message: str, code: int) -> int:
     if message:
-        sys.stderr.write(message + "\n")
+        Console(sys.stderr).write(message + "\n")
     return code
 
 

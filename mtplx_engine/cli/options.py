@@ -21,7 +21,7 @@ _SAMPLING: dict[str, tuple[type[int | float], str, str]] = {
     "repetition_penalty": (float, "X", "above 1: avoid tokens that came before"),
     "presence_penalty": (float, "X", "subtracted once from tokens that the answer holds"),
     "frequency_penalty": (float, "X", "subtracted for each time the answer holds a token"),
-    "seed": (int, "S", "same seed and depth, same text"),
+    "seed": (int, "S", "repeat an answer: same seed, same text; fixes what --depth auto means"),
 }
 _SHORT = {"temperature": "--temp"}
 
@@ -67,7 +67,9 @@ class AnswerOptions:
 
 def add_data_dir(parser: argparse.ArgumentParser) -> None:
     """Declare --data-dir."""
-    parser.add_argument("--data-dir", metavar="DIR", help="use this folder for models and settings")
+    parser.add_argument(
+        "--data-dir", metavar="DIR", type=_not_empty, help="use this folder for models and settings"
+    )
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
@@ -114,12 +116,13 @@ def add_answer(parser: argparse.ArgumentParser) -> None:
     for name, (kind, metavar, text) in _SAMPLING.items():
         option = _SHORT.get(name, "--" + name.replace("_", "-"))
         group.add_argument(option, dest=name, metavar=metavar, type=kind, help=text)
-    group.add_argument("--max-tokens", metavar="N", type=_positive, help="end the answer after N tokens")
+    group.add_argument("--max-tokens", metavar="N", type=positive, help="end the answer after N tokens")
     group.add_argument(
         "--stop",
         metavar="TEXT",
         action="append",
         default=[],
+        type=_not_empty,
         help="end the answer before this text; repeatable",
     )
     group.add_argument("--system", metavar="TEXT", help="the system message")
@@ -133,7 +136,19 @@ def _depth(text: str) -> Depth:
     raise argparse.ArgumentTypeError(f"{text!r} is neither auto nor a whole number from 0 to {MAX_DEPTH}")
 
 
-def _positive(text: str) -> int:
+def positive(text: str) -> int:
+    """Take a whole number above 0.
+
+    Raises:
+        ArgumentTypeError: It is something else.
+    """
     if text.isdecimal() and int(text) > 0:
         return int(text)
     raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+
+
+def _not_empty(text: str) -> str:
+    """Take an option's text; an empty one is most likely a variable that is not set."""
+    if text:
+        return text
+    raise argparse.ArgumentTypeError("it is empty")

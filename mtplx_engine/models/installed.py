@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mtplx_engine import paths
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.models import checkpoint, head_source, manifest, model_config
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +54,9 @@ def resolve(model: str, data: Path) -> Path:
     for item in found:
         if model.casefold() in (item.name.casefold(), item.title.casefold()):
             return item.path
-    folder = Path(model).expanduser()
+    folder = paths.folder(model)
     if model and folder.is_dir():
-        return folder.absolute()
+        return folder
     if os.sep in model:
         raise EngineError(ErrorKind.NOT_FOUND, f"There is no model folder {folder}; check the path.")
     names = ", ".join(item.name for item in found if item.complete)

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from mtplx_engine.models.probe_memory import ProbeMemory
     from mtplx_engine.models.target import Target
 
+# The window is enforced before prefill, with both numbers; the tokenizer's own warning would only come first.
+_NO_LIMIT = 1 << 62
 _SAMPLER_KEYS = frozenset({"temperature", "top_p", "top_k", "min_p", "repetition_penalty"})
 
 
@@ -101,7 +103,9 @@ def load(
     placement.place(model, policy, lambda fraction: report(0.1 + 0.7 * fraction, "Preparing weights"))
     report(0.85, "Reading the tokenizer")
     try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+        tokenizer = AutoTokenizer.from_pretrained(
+            folder, trust_remote_code=False, local_files_only=True, model_max_length=_NO_LIMIT
+        )
     except Exception as error:  # the tokenizers library raises nothing more special
         raise refused(folder.name, "has a tokenizer that cannot be read", details=repr(error)) from error
     report(0.95, "Connecting the drafting head")

@@ -93,6 +93,15 @@ def test_the_same_seed_gives_the_same_text(engine: Engine, depth: int) -> None:
     assert len(answers) == 3
 
 
+def test_a_seed_alone_repeats_the_text_whatever_is_fastest_now(engine: Engine) -> None:
+    first = run(engine, temperature=0.9, speculative_depth="auto", max_tokens=30)
+    for _ in range(3):  # the controller learns meanwhile
+        run(engine, temperature=0.0, speculative_depth="auto", max_tokens=60)
+        again = run(engine, temperature=0.9, speculative_depth="auto", max_tokens=30)
+        assert tokens_of(again) == tokens_of(first)
+    assert {event.drafted for event in first if isinstance(event, Tokens)} <= {0, 1}
+
+
 def test_without_a_seed_answers_differ_and_name_theirs(engine: Engine) -> None:
     first, second = (run(engine, temperature=1, seed=None, speculative_depth=1) for _ in range(2))
     assert tokens_of(first) != tokens_of(second)

@@ -36,12 +36,14 @@ EVERYTHING = SamplerConfig(
 REPEATING = (0, 1, 2, 3) * 3  # so that the newest 8 tokens came before
 BITS = tuple(map(int, f"{0xB2D5_90E3_71C8:048b}"))  # where any 8 tokens often came before
 CASES = {
-    "head, depth 2": Case(SamplerConfig(temperature=0.7, speculative_depth=2)),
+    "head, temperature 0.7, depth 2": Case(SamplerConfig(temperature=0.7, speculative_depth=2)),
     "top_p, depth 1": Case(
         SamplerConfig(temperature=0.7, top_p=0.9, speculative_depth=1), "distorted", vocabulary=5, length=4
     ),
     "all filters and penalties, depth 3": Case(EVERYTHING, "distorted"),
-    "draft vocabulary, mixed depths": Case(SamplerConfig(temperature=1.0, speculative_depth="auto"), "short"),
+    "draft vocabulary, mixed depths": Case(
+        SamplerConfig(temperature=1.0, speculative_depth="auto"), "short", width_multiple=4
+    ),
     "prompt lookup, depth 2": Case(
         SamplerConfig(temperature=1.0, speculative_depth=2), "lookup", length=4, prompt=REPEATING
     ),
@@ -56,7 +58,7 @@ LONG_CASES = {
     for depth in (1, 2, 3)
 } | {
     "top_p": Case(SamplerConfig(temperature=0.7, top_p=0.8, speculative_depth=2)),
-    "top_k": Case(SamplerConfig(temperature=1.0, top_k=2, speculative_depth=3)),
+    "top_k": Case(SamplerConfig(temperature=1.0, top_k=2, speculative_depth=3), "distorted"),
     "min_p": Case(SamplerConfig(temperature=0.7, min_p=0.2, speculative_depth=2), "distorted"),
     "repetition penalty": Case(SamplerConfig(temperature=0.7, repetition_penalty=1.5, speculative_depth=2)),
     "presence penalty": Case(SamplerConfig(temperature=1.0, presence_penalty=1.0, speculative_depth=2)),
@@ -68,6 +70,7 @@ LONG_CASES = {
     "mixed depths, penalties": Case(
         SamplerConfig(temperature=0.7, repetition_penalty=1.3, speculative_depth="auto")
     ),
+    "filled up verify steps": Case(SamplerConfig(temperature=1.0, speculative_depth=2), width_multiple=4),
     "strict": Case(SamplerConfig(temperature=1.0, speculative_depth=2, verify_core="strict")),
     "vocabulary 8": Case(SamplerConfig(temperature=1.0, speculative_depth=2), vocabulary=8, length=4),
     "prompt lookup, mixed depths, penalties": Case(

@@ -40,6 +40,7 @@ class Case:
         vocabulary: V.
         layers: Of the target.
         prompt: Token ids.
+        width_multiple: Of its verify steps.
         length: Tokens an answer. A full block of depth k is followed by another round when this is k + 2 or more.
     """
 
@@ -47,6 +48,7 @@ class Case:
     drafter: Literal["head", "short", "distorted", "lookup", "model", "head and lookup"] = "head"
     vocabulary: int = 4
     layers: int = 1
+    width_multiple: int = 1
     length: int = 5
     prompt: tuple[int, ...] = PROMPT
 
@@ -100,7 +102,7 @@ def run(case: Case, stages: tuple[int, ...], least: int, first_seed: int = 0) ->
         least: The smallest number that may be called fine.
         first_seed: Of the first answer.
     """
-    target = tiny_target(case.vocabulary, layers=case.layers)
+    target = tiny_target(case.vocabulary, layers=case.layers, width_multiple=case.width_multiple)
     answers = Answers(
         target,
         case.new_drafter(target),

@@ -44,7 +44,13 @@ if TYPE_CHECKING:
 
 
 def tiny_target(
-    vocabulary: int, *, seed: int = 0, layers: int = 1, hidden: int = 16, spread: float = 1.0
+    vocabulary: int,
+    *,
+    seed: int = 0,
+    layers: int = 1,
+    hidden: int = 16,
+    spread: float = 1.0,
+    width_multiple: int = 1,
 ) -> Target:
     """Make a random Llama in float32, the same on every machine.
 
@@ -54,6 +60,7 @@ def tiny_target(
         layers: Transformer blocks.
         hidden: H, a multiple of 8; heads are 8 wide, two share one pair of keys and values when there are two.
         spread: About the standard deviation of the logits; 1 puts about half of the mass on one token.
+        width_multiple: Verify steps are filled up to a multiple of this many rows.
     """
     heads = hidden // 8
     args = ModelArgs(
@@ -71,7 +78,7 @@ def tiny_target(
     model = Model(args)
     _randomise(model, seed)
     model.lm_head.weight = model.lm_head.weight * spread
-    return Target(llama, model, vocabulary)
+    return Target(llama, model, vocabulary, width_multiple)
 
 
 def tiny_head_drafter(

@@ -128,12 +128,12 @@ def test_a_split_line_end_is_one_line_end():
 def test_the_last_thousand_feeds_cost_at_most_three_times_the_first(message, monkeypatch):
     parsed = [0]
 
-    def counting(text, *args, **options):
-        parsed[0] += len(text)
-        return parse(text, *args, **options)
+    class Counting(markdown_stream.Parsed):
+        def __init__(self, text, *args):
+            parsed[0] += len(text)
+            super().__init__(text, *args)
 
-    parse = markdown_stream.parse
-    monkeypatch.setattr(markdown_stream, "parse", counting)
+    monkeypatch.setattr(markdown_stream, "Parsed", Counting)
     reader = StreamingMarkdown()
     costs = []
     for piece in pieces(message, [4]):

@@ -177,12 +177,22 @@ def test_deep_nesting_loses_nothing():
     assert "end" in "".join(text_of(leaf.runs) for leaf in whole("- " * 200 + "end"))
 
 
-def test_a_long_paragraph_is_cut_between_words_and_keeps_its_looks():
-    text = "**" + "word " * 2000 + "end**"
+def test_a_long_text_keeps_its_looks_where_it_is_parsed_in_pieces():
+    text = "A **bold** and `code` sentence, which goes on. " * 400
     leaves = whole(text)
+    assert sum(run.marks == Mark.STRONG for leaf in leaves for run in leaf.runs) == 400
+    assert "*" not in "".join(text_of(leaf.runs) for leaf in leaves)
+
+
+def test_lines_are_kept_where_a_text_is_parsed_in_pieces():
+    text = "\n".join(f"line {number}" for number in range(900))
+    assert "".join(text_of(leaf.runs) for leaf in whole(text)) == text
+
+
+def test_a_long_paragraph_is_cut_between_words():
+    leaves = whole("**word** " * 2000 + "end")
     assert [leaf.continues for leaf in leaves] == [False, True, True]
     assert "".join(text_of(leaf.runs) for leaf in leaves) == "word " * 2000 + "end"
-    assert all(run.marks == Mark.STRONG for leaf in leaves for run in leaf.runs)
     assert all(text_of(leaf.runs).endswith(" ") for leaf in leaves[:-1])
 
 

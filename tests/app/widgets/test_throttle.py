@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from app.widgets import throttle as throttle_module
 from app.widgets.throttle import Throttle
 
 
@@ -44,3 +45,22 @@ def test_a_cancelled_request_is_forgotten(throttle, qtbot):
     assert len(throttle.sent) == 2
     qtbot.waitUntil(lambda: not throttle._timer.isActive())
     assert len(throttle.sent) == 2
+
+
+def test_what_costs_much_is_asked_for_rarely(throttle, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(throttle_module.time, "monotonic", lambda: now[0])
+
+    def work():
+        now[0] += 0.1
+
+    throttle.due.connect(work)
+    throttle.request()
+    assert throttle._timer.interval() == 400
+
+
+def test_a_request_made_while_one_is_served_waits(throttle):
+    throttle.due.connect(throttle.request)
+    throttle.request()
+    assert len(throttle.sent) == 1
+    throttle.cancel()

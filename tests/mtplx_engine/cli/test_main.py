@@ -18,6 +18,30 @@ from tests.support.fake_host import Script
 Capture = pytest.CaptureFixture[str]
 
 
+@pytest.mark.parametrize("redirection", ["> /dev/full", ">&-", "<&- -"])
+def test_a_full_disk_or_a_closed_stream_is_no_fault_of_the_program(tmp_path: Path, redirection: str) -> None:
+    command = f"{sys.executable} -m mtplx_engine.cli.main models --data-dir {tmp_path} {redirection}"
+    if redirection.endswith(" -"):
+        command = f"{sys.executable} -m mtplx_engine.cli.main generate --data-dir {tmp_path} {redirection}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert "fault" not in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+    expected = {
+        "> /dev/full": (1, "No space left on device"),
+        ">&-": (0, ""),
+        "<&- -": (2, "The prompt is empty"),
+    }
+    code, words = expected[redirection]
+    assert done.returncode == code
+    assert words in done.stderr
+
+
+def test_a_home_that_nobody_has_is_one_sentence(capsys: Capture) -> None:
+    assert main(["models", "--data-dir", "~nosuch/x"]) == 2
+    assert capsys.readouterr().err == "There is no home folder as in ~nosuch/x; give the whole path.\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [

@@ -1,0 +1,99 @@
+"""Runs become ratios by the definitions of DESIGN section 6; the figures here are worked out by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from mtplx_engine.bench.compare import Ratio, alternate, summarise
+from mtplx_engine.bench.methods import Run
+from mtplx_engine.bench.table import render
+from mtplx_engine.stats import DecodeStats
+
+
+class Scripted:
+    """A method that takes `seconds` for a prompt, one value a prompt."""
+
+    def __init__(self, name: str, seconds: tuple[float, ...], stats: DecodeStats | None = None) -> None:
+        self.name = name
+        self.calls: list[tuple[int, int]] = []
+        self._seconds = seconds
+        self._stats = stats
+
+    def run(self, prompt: int, ids: list[int], temperature: float, tokens: int) -> Run:
+        self.calls.append((prompt, tokens))
+        seconds = self._seconds[prompt]
+        return Run(self.name, prompt, tuple(ids), seconds, seconds / 2, tokens, self._stats)
+
+
+PROMPTS = [[1], [2], [3]]
+
+
+def test_each_round_begins_with_another_method_and_a_short_warm_up_is_dropped() -> None:
+    methods = [Scripted(name, (1.0, 1.0, 1.0)) for name in ("a", "b", "c")]
+    heard: list[tuple[int, str]] = []
+    runs = alternate(methods, PROMPTS, 0.0, 64, lambda run: heard.append((run.prompt, run.method)))
+    assert heard == [(run.prompt, run.method) for run in runs]
+    assert "".join(method for _, method in heard) == "abcbcacab"
+    assert [prompt for prompt, _ in heard] == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+    for method in methods:
+        assert method.calls == [(0, 16), (0, 64), (1, 64), (2, 64)]
+
+
+def test_a_summary_is_the_median_of_ratios_prompt_by_prompt() -> None:
+    stats = DecodeStats(verify_steps=10, drafted=20, accepted=7, accepted_at=(5, 2))
+    methods = [Scripted("mlx-lm", (2.0, 3.0, 4.0)), Scripted("depth 2", (1.0, 1.0, 8.0), stats)]
+    runs = alternate(methods, PROMPTS, 0.0, 10, lambda _run: None)
+    base, ours = summarise(runs, greedy=True)
+    assert (base.method, ours.method) == ("mlx-lm", "depth 2")
+    assert base.wall == Ratio(1.0, 1.0, 1.0)
+    assert base.tokens_per_verify is None
+    assert ours.wall == Ratio(2.0, 0.5, 3.0)
+    assert ours.decode == Ratio(2.0, 0.5, 3.0)
+    assert ours.decode_tps == pytest.approx(20.0)
+    assert ours.verify_steps == 30
+    assert ours.tokens_per_verify == pytest.approx(1.7)
+    assert ours.accepted_at == pytest.approx((0.5, 0.2))
+    assert ours.identical == (3, 3)
+
+
+def test_different_tokens_are_counted_and_sampling_is_not_compared() -> None:
+    methods = [Scripted("mlx-lm", (1.0, 1.0, 1.0)), Scripted("depth 0", (1.0, 1.0, 1.0))]
+    runs = alternate(methods, PROMPTS, 0.0, 10, lambda _run: None)
+    odd = [run if run.prompt else Run(run.method, 0, (9, len(run.method)), 1, 1, 1, None) for run in runs]
+    assert summarise(odd, greedy=True)[1].identical == (2, 3)
+    assert summarise(odd, greedy=False)[1].identical is None
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (1.01, 2.0, "faster"),
+        (0.5, 0.99, "slower"),
+        (0.9, 1.1, "no clear difference"),
+        (1.0, 1.0, "no clear difference"),
+    ],
+)
+def test_a_range_that_holds_one_says_nothing_either_way(low: float, high: float, verdict: str) -> None:
+    assert Ratio((low + high) / 2, low, high).verdict == verdict
+
+
+def test_the_table_shows_every_method_with_its_range() -> None:
+    summary = {
+        "method": "depth 1",
+        "decode_tps": 20.04,
+        "wall": {"median": 1.249, "low": 0.9, "high": 1.5},
+        "decode": {"median": 1.3, "low": 1.0, "high": 1.6},
+        "tokens_per_verify": 1.42,
+        "accepted_at": (0.42,),
+        "identical": (2, 2),
+    }
+    plain = {**summary, "method": "mlx-lm", "tokens_per_verify": None, "accepted_at": (), "identical": None}
+    table = {"0": {"summary": [plain, summary]}}
+    report = {"model": "M", "machine": "Linux", "backend": "CPU", "prompts": 2, "tokens": 64, "tables": table}
+    text = render({**report, "stock": {**report, "tables": table}})
+    assert "1.25x (0.90..1.50)" in text
+    assert "1.420" in text
+    assert "2/2" in text
+    assert text.count("no clear difference") == 2
+    assert text.count("depth 1") == 2
+    assert "1.00x (two processes)" in text

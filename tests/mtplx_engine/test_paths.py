@@ -1,0 +1,35 @@
+"""Folders as people write them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mtplx_engine import paths
+from mtplx_engine.errors import EngineError, ErrorKind
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_an_override_is_made_absolute_and_takes_the_logs_along(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert paths.data_dir("some/where") == tmp_path / "some/where"
+    assert paths.data_dir("~/mine") == tmp_path / "mine"
+    assert paths.log_dir("~/mine") == tmp_path / "mine/logs"
+    assert paths.models_dir(tmp_path) == tmp_path / "models"
+
+
+def test_a_home_that_nobody_has_is_a_sentence() -> None:
+    for find in (paths.data_dir, paths.log_dir, paths.folder):
+        with pytest.raises(EngineError, match="no home folder as in ~nosuch/x") as caught:
+            find("~nosuch/x")
+        assert caught.value.kind is ErrorKind.BAD_REQUEST
+
+
+def test_the_resources_are_beside_the_packages() -> None:
+    assert (paths.resources() / "starter" / "recipe.json").is_file()
