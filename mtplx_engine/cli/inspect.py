@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mtplx_engine import paths
 from mtplx_engine.cli import options
 from mtplx_engine.cli.console import Console
-from mtplx_engine.models import inspection, installed, memory_need
+from mtplx_engine.models import inspection, installed
 from mtplx_engine.models.probe_memory import ProbeMemory
 
 if TYPE_CHECKING:
@@ -56,7 +56,9 @@ def _lines(found: Inspection) -> list[str]:
     if found.head:
         rows.append(("head", f"{found.head.place}, {_megabytes(found.head.size)}"))
     if need := found.memory:
-        parts = f"weights {_megabytes(need.weights)}, {memory_need.CONTEXT} tokens of context {_megabytes(need.cache)}"
+        parts = (
+            f"weights {_megabytes(need.weights)}, {need.context} tokens of context {_megabytes(need.cache)}"
+        )
         rows.append(("memory", f"{_megabytes(need.total)}: {parts}"))
     return [f"{name:<8}{value}" for name, value in rows]
 
@@ -75,5 +77,11 @@ def _as_json(found: Inspection) -> dict[str, Any]:
         "family": found.family,
         "loads": found.loads,
         "head": head and {"source": head.place, "size": head.size},
-        "memory": memory and {"weights": memory.weights, "cache": memory.cache, "total": memory.total},
+        "memory": memory
+        and {
+            "weights": memory.weights,
+            "context": memory.context,
+            "cache": memory.cache,
+            "total": memory.total,
+        },
     }

@@ -22,19 +22,21 @@ _FLOAT32, _FLOAT16 = 4, 2
 
 @dataclass(frozen=True, slots=True)
 class MemoryNeed:
-    """Bytes.
+    """What a model takes.
 
     Attributes:
-        weights: Of the model and its head.
-        cache: Keys and values of `CONTEXT` tokens, or of the model's whole window where that is shorter.
+        weights: Bytes of the model and its head.
+        context: `CONTEXT` tokens, or the model's whole window where that is shorter.
+        cache: Bytes of what the layers keep of `context` tokens.
     """
 
     weights: int
+    context: int
     cache: int
 
     @property
     def total(self) -> int:
-        """Both."""
+        """Bytes of weights and cache."""
         return self.weights + self.cache
 
 
@@ -43,8 +45,8 @@ def of(checkpoint: Checkpoint) -> MemoryNeed:
     packed = sys.platform == "darwin"
     item = _FLOAT16 if packed else _FLOAT32
     weights = checkpoint.total_bytes if packed else item * sum(_parameters(checkpoint))
-    window = checkpoint.config.get("max_position_embeddings") or CONTEXT
-    return MemoryNeed(weights, item * min(window, CONTEXT) * _numbers_a_token(checkpoint.config))
+    context = min(checkpoint.config.get("max_position_embeddings") or CONTEXT, CONTEXT)
+    return MemoryNeed(weights, context, item * context * _numbers_a_token(checkpoint.config))
 
 
 def check_fits(checkpoint: Checkpoint) -> None:
