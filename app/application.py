@@ -16,7 +16,7 @@ from app.chat.model_status import ModelPresenter, ModelStatus
 from app.chat.session import ChatSession
 from app.main_window import MainWindow, quits_with_its_window
 from app.services.engine_link import EngineLink, EngineState
-from app.services.log import start_logging
+from app.services.log import log_qt, start_logging
 from app.services.settings import SettingsFile
 from app.services.single_instance import SingleInstance
 from app.services.starter_setup import StarterSetup
@@ -147,6 +147,7 @@ def run(data_dir: Path, log_dir: Path) -> int:
     """Run the program with a window; return the exit code."""
     start_logging(log_dir)
     qt = QApplication(sys.argv[:1])
+    log_qt()
     qt.setApplicationName(paths.APP_NAME)
     qt.setQuitOnLastWindowClosed(quits_with_its_window())
     instance = SingleInstance(data_dir)

@@ -24,7 +24,7 @@ _qt_log = logging.getLogger("qt")
 
 
 def start_logging(folder: Path) -> None:
-    """Write what the program and Qt have to say to `folder`; on a disk that is full, to nowhere."""
+    """Write what the program has to say to `folder`; on a disk that is full, to nowhere."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         handler: logging.Handler = RotatingFileHandler(
@@ -38,6 +38,14 @@ def start_logging(folder: Path) -> None:
     root.setLevel(logging.INFO)
     # A failed write must not print a traceback over the person's terminal.
     logging.raiseExceptions = False
+
+
+def log_qt() -> None:
+    """Write what Qt has to say there too.
+
+    Not before there is a QApplication: what Qt says while it makes one is why it ends the process, and belongs on the
+    terminal.
+    """
     qInstallMessageHandler(_log_qt)
 
 
