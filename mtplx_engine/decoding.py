@@ -173,7 +173,8 @@ class Decoder:
         if not is_finite:
             raise EngineError(
                 ErrorKind.NON_FINITE,
-                f"The model produced numbers that are not finite at token {flight.start + 1}; the answer stops here.",
+                f"The model produced numbers that are not finite at token {flight.start + 1}; the answer stops here. "
+                "Ask again; if it happens again, the model's files may be damaged: get the model again.",
             )
         tokens = (*drafts[:accepted], token)
         self.forwarded.extend((self._last_known, *drafts[:accepted]))

@@ -45,6 +45,8 @@ def run(arguments: argparse.Namespace, new_engine: NewEngine) -> int:
     data = paths.data_dir(arguments.data_dir)
     session = open_session(arguments.model, arguments.draft_model, data, new_engine)
     output, notes = Console(sys.stdout), Console(sys.stderr)
+    if wanted.drafts and session.info.drafter_note:
+        notes.dim(session.info.drafter_note)
     answer = session.answer(
         [*wanted.opening(), ChatMessage("user", prompt)],
         wanted.sampler(session.info.recommended),

@@ -56,6 +56,11 @@ class AnswerOptions:
         SamplerConfig(**given)  # complains before a model is loaded
         return cls(given, arguments.max_tokens, tuple(arguments.stop), arguments.system)
 
+    @property
+    def drafts(self) -> bool:
+        """Whether drafting was asked for, and not only left to the engine."""
+        return self.sampling.get("speculative_depth", "auto") not in ("auto", 0)
+
     def sampler(self, recommended: SamplerConfig) -> SamplerConfig:
         """Return the model's recommendation, changed where the person asked for something else."""
         return dataclasses.replace(recommended, **self.sampling)

@@ -147,7 +147,7 @@ def _check(folder: Path) -> Checkpoint:
     missing = manifest.missing(folder, noted) if noted else missing_weights(folder)
     if missing:
         count = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        raise refused(folder.name, f"is incomplete: {missing[0]}{count} is missing or has another size")
+        raise refused(folder.name, f"is incomplete: {missing[0]}{count} is missing or not what was installed")
     every = _tensors(folder)
     head = head_source.find(folder, config, every, noted.binding if noted else None)
     in_head = {(item.path, item.name) for item in head.tensors.values()} if head else set()

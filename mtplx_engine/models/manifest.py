@@ -119,13 +119,17 @@ def write(folder: Path, manifest: Manifest) -> None:
 
 
 def is_complete(folder: Path, manifest: Manifest) -> bool:
-    """Whether every file of the manifest is in `folder` with its size; contents are not read."""
+    """Whether every file of the manifest is in `folder` as it was installed."""
     return not missing(folder, manifest)
 
 
 def missing(folder: Path, manifest: Manifest) -> tuple[str, ...]:
-    """Return the names of the files that are not in `folder`, or not with their size."""
-    return tuple(record.name for record in manifest.files if _size(folder / record.name) != record.size)
+    """Return the names of the files that are not in `folder` as they were installed.
+
+    The content of a file is read only when it was written to after the manifest, which comes last at an install.
+    """
+    installed_ns = _modified_ns(folder / NAME)
+    return tuple(item.name for item in manifest.files if not _is_as_noted(folder, item, installed_ns))
 
 
 def record(folder: Path, names: Iterable[str]) -> tuple[FileRecord, ...]:
@@ -173,6 +177,20 @@ def _parse(body: dict[str, Any]) -> Manifest | None:
 def is_inside(name: str) -> bool:
     """Whether the relative path `name` stays in the folder that it is relative to."""
     return not Path(name).is_absolute() and ".." not in Path(name).parts
+
+
+def _is_as_noted(folder: Path, noted: FileRecord, installed_ns: int) -> bool:
+    path = folder / noted.name
+    if _size(path) != noted.size:
+        return False
+    return _modified_ns(path) <= installed_ns or file_sha256(path) == noted.sha256
+
+
+def _modified_ns(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _size(path: Path) -> int:

@@ -86,7 +86,9 @@ def _check_whole(value: Any, name: str, largest: int) -> None:
     if value is None:
         return
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= largest:
-        raise refused(NAME, f"says {name} is {_short(value)}, but it must be a whole number up to {largest}")
+        raise refused(
+            NAME, f"says {name} is {_short(value)}, but it must be a whole number from 1 to {largest}"
+        )
 
 
 def _check_positive(value: Any, name: str, largest: float) -> None:

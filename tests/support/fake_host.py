@@ -71,6 +71,7 @@ class Script:
         deaf_after: Work for a minute without looking at Cancel, after so many cycles.
         stray: Each answer begins with an event of the generation before, which is over.
         window: The context window in tokens.
+        note: Why the model does not draft for itself; empty when it does.
     """
 
     answer: str = ANSWER
@@ -86,6 +87,7 @@ class Script:
     deaf_after: int | None = None
     stray: bool = False
     window: int = 8192
+    note: str = ""
 
 
 def fake_host_command(script: Script = Script()) -> list[str]:
@@ -125,9 +127,9 @@ class ScriptedEngine:
             name=Path(model).name,
             path=str(data_dir / "models" / model),
             context_window=self._script.window,
-            drafter="mtp",
-            drafter_note="",
-            max_depth=3,
+            drafter="none" if self._script.note else "mtp",
+            drafter_note=self._script.note,
+            max_depth=0 if self._script.note else 3,
             recommended=SamplerConfig(),
             backend="scripted",
             load_s=time.monotonic() - started,

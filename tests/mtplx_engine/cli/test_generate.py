@@ -56,6 +56,17 @@ def test_json_is_one_object_with_text_tokens_and_figures(capsys: Capture) -> Non
     assert stats.keys() >= {"prompt_tokens", "cached_tokens", "ttft_s", "prefill_tps", "seed"}
 
 
+@pytest.mark.parametrize(
+    ("options", "told"), [(["--depth", "3"], True), (["--depth", "0"], False), ([], False)]
+)
+def test_drafting_that_cannot_be_is_told_to_who_asked_for_it(
+    capsys: Capture, options: list[str], *, told: bool
+) -> None:
+    command = Command(Script(answer="plain", cycle_s=0, note="This model has no drafting head."))
+    assert command.run("generate", "Hi", *options) == 0
+    assert capsys.readouterr() == ("plain\n", "This model has no drafting head.\n" if told else "")
+
+
 def test_the_prompt_can_come_from_stdin(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO("from\na pipe"))
     assert Command().run("generate", "-") == 0

@@ -61,7 +61,7 @@ def test_the_manifest_names_the_model_and_its_promises_are_checked(tmp_path: Pat
     found = checkpoint.check(tmp_path)
     assert (found.name, found.manifest) == ("Tiny One", noted)
     (tmp_path / "model.safetensors").write_bytes(b"")
-    assert "is incomplete: model.safetensors is missing or has another size" in refusal(tmp_path)
+    assert "is incomplete: model.safetensors is missing or not what was installed" in refusal(tmp_path)
 
 
 def test_places_without_a_model_are_said(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_another_architecture_is_named(tmp_path: Path) -> None:
         ({"model_type": ["llama"]}, "which architecture"),
         (
             {"num_hidden_layers": 1_000_000},
-            "num_hidden_layers is 1000000, but it must be a whole number up to 512",
+            "num_hidden_layers is 1000000, but it must be a whole number from 1 to 512",
         ),
         ({"hidden_size": 2**33}, "hidden_size is 8589934592"),
         ({"hidden_size": 10**400}, "hidden_size is a huge number"),

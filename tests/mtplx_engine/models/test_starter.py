@@ -145,7 +145,7 @@ def test_killed_right_after_it_is_in_place_it_is_installed_and_swept_later(
     assert not leftovers(tmp_path)
 
 
-@pytest.mark.parametrize("damage", ["truncate", "remove", "no manifest"])
+@pytest.mark.parametrize("damage", ["truncate", "remove", "overwrite", "no manifest"])
 def test_a_damaged_model_is_set_up_again(
     source: Recipe, tmp_path: Path, clean: dict[str, str], damage: str
 ) -> None:
@@ -155,6 +155,8 @@ def test_a_damaged_model_is_set_up_again(
         weights.write_bytes(weights.read_bytes()[:-1])
     elif damage == "remove":
         weights.unlink()
+    elif damage == "overwrite":
+        weights.write_bytes(weights.read_bytes()[:-4] + b"rust")
     else:
         (folder / manifest.NAME).unlink()
     assert not starter.is_installed(folder, source)
