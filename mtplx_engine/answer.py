@@ -9,6 +9,7 @@ import mlx.core as mx
 from mtplx_engine.depth import REPEATABLE_DEPTH
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.protocol import Finished, PrefillProgress, Tokens
+from mtplx_engine.segments import Kind
 from mtplx_engine.stats import FinishReason
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from mtplx_engine.decoding import Decoder, Step
     from mtplx_engine.depth import DepthController
     from mtplx_engine.protocol import Generate
+    from mtplx_engine.segments import Segment, Segmenter
     from mtplx_engine.tally import Tally
     from mtplx_engine.text import TextStream
 
@@ -49,6 +51,7 @@ class Answer:
         request: What is answered.
         decoder: Fresh, over the session's caches.
         text: Turns tokens into text and watches for stop strings.
+        segments: Tells thinking from answer.
         tally: Counts.
         depths: Chooses the depth when the request says "auto"; told of every cycle.
         end_ids: Tokens that end an answer.
@@ -61,6 +64,7 @@ class Answer:
         request: Generate,
         decoder: Decoder,
         text: TextStream,
+        segments: Segmenter,
         tally: Tally,
         depths: DepthController,
         end_ids: frozenset[int],
@@ -69,6 +73,7 @@ class Answer:
         self._request = request
         self._decoder = decoder
         self._text = text
+        self._segments = segments
         self._tally = tally
         self._depths = depths
         self._end_ids = end_ids
@@ -111,11 +116,12 @@ class Answer:
                 reason = FinishReason.CANCELLED
             if reason is None and not queued:
                 decoder.dispatch(self._next_depth(in_flight=0))
-            if text:
+            said, thought = _by_kind(self._segments.push(text))
+            if said or thought:
                 tally.text_shown()
             if tokens:
                 accepted = min(step.accepted, len(tokens))
-                yield Tokens(self._request.generation, tokens, text, step.drafted, accepted, now)
+                yield Tokens(self._request.generation, tokens, said, step.drafted, accepted, now, thought)
             if cycles % _CLEAR_EVERY == 0:
                 mx.clear_cache()
         yield self._finished(reason)
@@ -154,7 +160,14 @@ class Answer:
         return PrefillProgress(self._request.generation, held, len(prompt), reused)
 
     def _finished(self, reason: FinishReason) -> Finished:
-        rest = self._text.finish()
-        if rest:
+        rest = self._segments.push(self._text.finish()) + self._segments.finish()
+        said, thought = _by_kind(rest)
+        if said or thought:
             self._tally.text_shown()
-        return Finished(self._request.generation, reason, self._tally.stats(), rest)
+        return Finished(self._request.generation, reason, self._tally.stats(), said, thought)
+
+
+def _by_kind(segments: list[Segment]) -> tuple[str, str]:
+    """Return what is said and what is thought."""
+    said = "".join(segment.text for segment in segments if segment.kind is Kind.ANSWER)
+    return said, "".join(segment.text for segment in segments if segment.kind is Kind.THINKING)

@@ -18,10 +18,11 @@ from mtplx_engine.decoding import Decoder
 from mtplx_engine.depth import DepthController
 from mtplx_engine.drafters import Drafters
 from mtplx_engine.errors import EngineError, ErrorKind, LoadCancelledError
-from mtplx_engine.models import checkpoint, installed, loader, tokenizer_pair
+from mtplx_engine.models import checkpoint, installed, loader, markup, tokenizer_pair
 from mtplx_engine.models.probe_memory import ProbeMemory
 from mtplx_engine.prompt import encode_chat
 from mtplx_engine.protocol import ModelInfo
+from mtplx_engine.segments import Segmenter
 from mtplx_engine.session import Session
 from mtplx_engine.tally import Tally
 from mtplx_engine.text import TextStream
@@ -154,11 +155,13 @@ class Engine:
         seed = secrets.randbits(63) if config.seed is None else config.seed
         decoder = Decoder(model.target, session.cache, session.drafter, config, seed, branch=branch)
         text = TextStream(model.decode, request.stop)
+        thinking = markup.opens_thinking(model.tokenizer, model.markup, prompt)
         tally = Tally(len(prompt), reused, seed, str(config.speculative_depth))
         answer = Answer(
             request=request,
             decoder=decoder,
             text=text,
+            segments=Segmenter(model.markup.without_tools(), thinking=thinking),
             tally=tally,
             depths=self._depths.setdefault(kind, DepthController(AUTO_MAX_DEPTH if kind else 0)),
             end_ids=model.end_ids,

@@ -155,10 +155,11 @@ class Tokens:
     Attributes:
         generation: Which answer it belongs to.
         token_ids: The tokens emitted by this cycle, at least one.
-        text: The text that became certain; may be empty while a character or a stop string is incomplete.
+        text: The answer's text that became certain; may be empty while a character or a stop string is incomplete.
         drafted: Draft tokens that this cycle verified, 0 at depth 0.
         accepted: How many of them were accepted and emitted.
         at_s: Seconds since the request reached the engine.
+        thinking: The text of the model's thinking that became certain.
     """
 
     generation: int
@@ -167,16 +168,18 @@ class Tokens:
     drafted: int
     accepted: int
     at_s: float
+    thinking: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """An answer ended. `text` is the rest that was held back, usually empty."""
+    """An answer ended. `text` and `thinking` are the rest that was held back, usually empty."""
 
     generation: int
     reason: FinishReason
     stats: DecodeStats
     text: str = ""
+    thinking: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from transformers import AutoTokenizer
 
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.errors import EngineError
-from mtplx_engine.models import placement
+from mtplx_engine.models import markup, placement
 from mtplx_engine.models.connection import Connector
 from mtplx_engine.models.families.registry import trunk_for
 from mtplx_engine.models.refusal import refused
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from mtplx_engine.models.head_source import Location
     from mtplx_engine.models.probe_memory import ProbeMemory
     from mtplx_engine.models.target import Target
+    from mtplx_engine.segments import Markup
 
 # The window is enforced before prefill, with both numbers; the tokenizer's own warning would only come first.
 _NO_LIMIT = 1 << 62
@@ -46,6 +47,8 @@ class LoadedModel:
         path: Its folder.
         target: The model that decides.
         tokenizer: A transformers tokenizer.
+        markup: The marks around thinking and tool calls.
+        hidden_ids: Control tokens that are not part of a mark.
         end_ids: Tokens that end an answer.
         window: Context window in tokens.
         recommended: The sampler that its makers recommend.
@@ -57,6 +60,8 @@ class LoadedModel:
     path: Path
     target: Target
     tokenizer: Any
+    markup: Markup
+    hidden_ids: frozenset[int]
     end_ids: frozenset[int]
     window: int
     recommended: SamplerConfig
@@ -64,8 +69,11 @@ class LoadedModel:
     drafter_note: str
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Return the text of token ids, without control tokens."""
-        text: str = self.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        """Return the text of token ids, without control tokens but with the marks of `markup`."""
+        shown = [token for token in ids if token not in self.hidden_ids]
+        text: str = self.tokenizer.decode(
+            shown, skip_special_tokens=False, clean_up_tokenization_spaces=False
+        )
         return text
 
 
@@ -119,11 +127,14 @@ def load(
     )
     connection = connector.connect()
     generation = _read_json(folder / "generation_config.json")
+    marks = markup.read(tokenizer)
     return LoadedModel(
         name=checkpoint.name,
         path=folder,
         target=connection.target,
         tokenizer=tokenizer,
+        markup=marks,
+        hidden_ids=markup.hidden_ids(tokenizer, marks),
         end_ids=_end_ids(tokenizer, config, generation),
         window=int(config.get("max_position_embeddings") or 2048),
         recommended=_recommended(generation),
@@ -158,7 +169,10 @@ def _is_read(location: Location, folder: Path) -> bool:
 def _end_ids(tokenizer: Any, config: dict[str, Any], generation: dict[str, Any]) -> frozenset[int]:
     """Return the union of the end tokens that tokenizer, config and generation config name."""
     ids: set[int] = set()
-    for value in (tokenizer.eos_token_id, config.get("eos_token_id"), generation.get("eos_token_id")):
+    named = [
+        settings.get("eos_token_id") for settings in (config, config.get("text_config") or {}, generation)
+    ]
+    for value in (tokenizer.eos_token_id, *named):
         ids.update(
             token for token in (value if isinstance(value, list) else [value]) if isinstance(token, int)
         )

@@ -31,6 +31,7 @@ from mtplx_engine.models.families import llama
 from mtplx_engine.models.target import Target
 from mtplx_engine.protocol import Finished, Generate, PrefillProgress, Tokens
 from mtplx_engine.sampling import draw_exponentials
+from mtplx_engine.segments import Markup, Segmenter
 from mtplx_engine.session import Session
 from mtplx_engine.tally import Tally
 from mtplx_engine.text import TextStream
@@ -207,6 +208,7 @@ def decode(
     depths: DepthController | None = None,
     end_ids: frozenset[int] = frozenset(),
     stop: tuple[str, ...] = (),
+    markup: Markup = Markup(),  # noqa: B008 - frozen
 ) -> Decoded:
     """Answer a prompt through `Answer` and `Decoder`; the depth is the configuration's.
 
@@ -223,6 +225,7 @@ def decode(
         depths: Chooses the depth when the configuration says "auto".
         end_ids: Tokens that end the answer.
         stop: Strings that end it, in `letters`.
+        markup: The marks of thinking, in `letters` too.
     """
     cache = cache or TokenCache(target.new_layers())
     if drafter is not None:
@@ -233,6 +236,7 @@ def decode(
         request=Generate(generation=1, messages=(), sampler=config, max_tokens=max_tokens, stop=stop),
         decoder=decoder,
         text=TextStream(letters, stop),
+        segments=Segmenter(markup),
         tally=tally,
         depths=depths or DepthController(MAX_DEPTH),
         end_ids=end_ids,

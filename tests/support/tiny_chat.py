@@ -32,7 +32,7 @@ def load(folder: Path) -> LoadedModel:
     """Write the tiny model into `folder` and load it; nothing ends its answers but their limit."""
     tiny_folder.write(folder)
     model = loader.load(checkpoint.check(folder), backend.policy(), lambda *_: None)
-    return dataclasses.replace(model, tokenizer=Spelling(), end_ids=frozenset())
+    return dataclasses.replace(model, tokenizer=Spelling(), hidden_ids=frozenset(), end_ids=frozenset())
 
 
 class Spelling:

@@ -1,0 +1,148 @@
+"""Marks divide an answer wherever they are meant, in whatever pieces the text comes."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mtplx_engine.segments import Kind, Markup, Segment, Segmenter
+
+MARKUP = Markup("<think>", "</think>", "<tool_call>", "</tool_call>", "json_tools")
+A, T, C = Kind.ANSWER, Kind.THINKING, Kind.TOOL_CALL
+PIECES = [
+    "<think>",
+    "</think>",
+    "<tool_call>",
+    "</tool_call>",
+    "`",
+    "``",
+    "```",
+    "\n",
+    "\n```\n",
+    "\n```py\n",
+]
+PIECES += ["~~~", "<", "</", "th", "a", " ", "   ", "b\n"]
+TEXTS = st.lists(st.sampled_from(PIECES), max_size=25).map("".join)
+
+
+def joined(segments: list[Segment]) -> list[tuple[Kind, str]]:
+    """Neighbours of one kind as one, but for tool calls."""
+    out: list[tuple[Kind, str]] = []
+    for kind, group in groupby(segments, lambda segment: segment.kind):
+        texts = [segment.text for segment in group]
+        out += [(kind, text) for text in (texts if kind is C else ["".join(texts)])]
+    return out
+
+
+def cut(*pieces: str, markup: Markup = MARKUP, thinking: bool = False) -> list[tuple[Kind, str]]:
+    segmenter = Segmenter(markup, thinking=thinking)
+    out = [segment for piece in pieces for segment in segmenter.push(piece)]
+    return joined(out + segmenter.finish())
+
+
+@given(TEXTS, st.lists(st.integers(0, 120), max_size=12), st.booleans())
+def test_any_pieces_give_the_same_segments(text: str, cuts: list[int], thinking: bool) -> None:  # noqa: FBT001
+    ends = sorted(min(at, len(text)) for at in cuts)
+    pieces = [text[a:b] for a, b in zip([0, *ends], [*ends, len(text)], strict=True)]
+    whole = cut(text, thinking=thinking)
+    assert cut(*pieces, thinking=thinking) == whole
+    assert cut(*text, thinking=thinking) == whole
+
+
+@given(st.text(alphabet="ab`~\n <>/think", max_size=60))
+def test_without_marks_nothing_is_lost(text: str) -> None:
+    assert cut(text, markup=Markup()) == ([(A, text)] if text else [])
+
+
+@given(TEXTS)
+def test_only_marks_and_the_line_breaks_after_them_are_left_out(text: str) -> None:
+    kept = "".join(piece for _, piece in cut(text))
+    rest = iter(text)
+    assert all(character in rest for character in kept)  # in order
+    for mark in (MARKUP.think_start, MARKUP.think_end, MARKUP.tool_start, MARKUP.tool_end):
+        text, kept = text.replace(mark, ""), kept.replace(mark, "")
+    assert text.replace("\n", "") == kept.replace("\n", "")
+
+
+def test_thinking_comes_before_the_answer() -> None:
+    assert cut("<think>\nhm\n</think>\n\nYes.") == [(T, "hm\n"), (A, "Yes.")]
+    assert cut("<think></think>Yes.") == [(A, "Yes.")]
+    assert cut("One <think>two</think> three") == [(A, "One "), (T, "two"), (A, " three")]
+
+
+def test_the_prompt_may_have_opened_the_thinking() -> None:
+    assert cut("\nhm</think>\nYes.", thinking=True) == [(T, "hm"), (A, "Yes.")]
+
+
+def test_thinking_that_is_never_closed() -> None:
+    assert cut("<think>hm `x` and so on </thi") == [(T, "hm `x` and so on </thi")]
+    assert cut("hm", thinking=True) == [(T, "hm")]
+
+
+def test_a_closing_mark_that_nothing_opened_is_not_shown() -> None:
+    assert cut("hm</think>\n\nYes.") == [(A, "hmYes.")]
+
+
+def test_text_is_given_as_soon_as_it_is_certain() -> None:
+    segmenter = Segmenter(MARKUP)
+    assert segmenter.push("a <") == [Segment(A, "a ")]
+    assert segmenter.push("b `c` </") == [Segment(A, "<b `c` ")]
+    assert segmenter.push("think> d") == [Segment(A, " d")]
+
+
+@pytest.mark.parametrize(
+    "quoted",
+    [
+        "write `</think>` there",
+        "write ``a ` </think>`` there",
+        "so:\n```\n<think>\nx\n</think>\n```\nthere",
+        "so:\n~~~ xml\n</think>\n~~~~\nthere",
+        "so:\n  ```\n</think>\n```\nthere",
+    ],
+)
+def test_a_mark_in_code_is_quoted(quoted: str) -> None:
+    assert cut(f"<think>{quoted}</think>Yes.") == [(T, quoted), (A, "Yes.")]
+    assert cut(quoted) == [(A, quoted)]
+
+
+@pytest.mark.parametrize(
+    "unclosed",
+    [
+        "a lone ` here ",
+        "a lone ` here\n",
+        "ends in a block:\n```py\nx = 1\n",
+        "``` in a line ",
+        "a `` and ` ",
+    ],
+)
+def test_code_that_is_never_closed_hides_no_answer(unclosed: str) -> None:
+    assert cut(f"<think>{unclosed}</think>\n\nYes.\n") == [(T, unclosed), (A, "Yes.\n")]
+
+
+def test_a_block_in_the_answer_does_not_close_one_in_the_thinking() -> None:
+    answer = "Yes:\n```py\nx\n```\n"
+    assert cut(f"<think>so\n```\nx\n</think>{answer}") == [(T, "so\n```\nx\n"), (A, answer)]
+
+
+def test_tool_calls_come_whole() -> None:
+    segmenter = Segmenter(MARKUP)
+    assert segmenter.push('I look.\n<tool_call>{"name": "`') == [Segment(A, "I look.\n")]
+    assert segmenter.push('<b"}</tool') == []
+    assert segmenter.push("_call>") == [Segment(C, '{"name": "`<b"}')]
+    assert cut("<tool_call>1</tool_call>\n<tool_call>2</tool_call>") == [(C, "1"), (C, "2")]
+
+
+def test_a_tool_call_that_is_cut_off_is_text() -> None:
+    assert cut("so <tool_call>{} </tool") == [(A, "so <tool_call>{} </tool")]
+
+
+def test_a_format_without_an_end_mark_goes_on_to_the_end() -> None:
+    assert cut("[TOOL_CALLS]f{}", markup=Markup(tool_start="[TOOL_CALLS]")) == [(C, "f{}")]
+
+
+def test_without_tools_what_looks_like_a_call_is_text() -> None:
+    text = "<tool_call>{}</tool_call>"
+    assert cut(text, markup=Markup("<think>", "</think>")) == [(A, text)]
