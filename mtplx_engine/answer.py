@@ -164,7 +164,8 @@ class Answer:
         said, thought = _by_kind(rest)
         if said or thought:
             self._tally.text_shown()
-        return Finished(self._request.generation, reason, self._tally.stats(), said, thought)
+        cut = self._text.cut
+        return Finished(self._request.generation, reason, self._tally.stats(cut), said, thought, cut)
 
 
 def _by_kind(segments: list[Segment]) -> tuple[str, str]:

@@ -173,13 +173,23 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """An answer ended. `text` and `thinking` are the rest that was held back, usually empty."""
+    """An answer ended.
+
+    Attributes:
+        generation: Which one.
+        reason: Why.
+        stats: Its figures.
+        text: The rest of what is said that was held back, usually empty.
+        thinking: The rest of what is thought that was held back, usually empty.
+        cut: How many of the newest tokens that were told of belong to the stop string, and so not to the answer.
+    """
 
     generation: int
     reason: FinishReason
     stats: DecodeStats
     text: str = ""
     thinking: str = ""
+    cut: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ class Tally:
         clock: Seconds, monotonic.
 
     Attributes:
-        emitted: Tokens of the answer so far.
+        emitted: Tokens told of so far.
     """
 
     def __init__(
@@ -47,6 +47,7 @@ class Tally:
         self._first_text: float | None = None
         self._verify_steps = self._plain_steps = self._drafted = 0
         self._accepted_at: list[int] = []
+        self._positions: list[int | None] = []  # of each token, where it was drafted; None when it was not
 
     def now(self) -> float:
         """Return seconds since the request."""
@@ -68,6 +69,7 @@ class Tally:
                 self._accepted_at[position] += 1
         else:
             self._plain_steps += 1
+        self._positions += [*range(credited), *[None] * (kept - credited)]
         self.emitted += kept
         if self._first_cycle is None:
             self._first_cycle = now
@@ -81,23 +83,27 @@ class Tally:
         if self._first_text is None:
             self._first_text = self._clock()
 
-    def stats(self) -> DecodeStats:
-        """Return the figures so far."""
+    def stats(self, cut: int = 0) -> DecodeStats:
+        """Return the figures so far, without the newest `cut` tokens: those of a stop string."""
+        accepted_at = list(self._accepted_at)
+        for position in self._positions[len(self._positions) - cut :]:
+            if position is not None:
+                accepted_at[position] -= 1
         prompt_tokens, cached_tokens, seed, depth = self._fixed
         prefilled, first, last = self._first_cycle, self._first_event, self._last_event
         return DecodeStats(
             prompt_tokens=prompt_tokens,
             cached_tokens=cached_tokens,
-            emitted=self.emitted,
+            emitted=self.emitted - cut,
             verify_steps=self._verify_steps,
             plain_steps=self._plain_steps,
             drafted=self._drafted,
-            accepted=sum(self._accepted_at),
-            accepted_at=tuple(self._accepted_at),
+            accepted=sum(accepted_at),
+            accepted_at=tuple(accepted_at),
             ttft_s=None if self._first_text is None else self._first_text - self._start,
             prefill_s=None if prefilled is None else prefilled - self._prefill_start,
             decode_s=None if first is None or last is None or last == first else last - first,
-            decode_tokens=self.emitted - self._first_emitted,
+            decode_tokens=max(0, self.emitted - cut - self._first_emitted),
             seed=seed,
             depth=depth,
         )

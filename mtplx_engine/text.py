@@ -94,6 +94,13 @@ class TextStream:
     def __init__(self, decode: Callable[[Sequence[int]], str], stops: Sequence[str]) -> None:
         self._detokenizer = Detokenizer(decode)
         self._stops = StopStrings(stops)
+        self._starts: list[int] = []  # where in the text each token begins
+        self._length = self._released = 0
+
+    @property
+    def cut(self) -> int:
+        """How many of the newest tokens lie wholly at or past the stop string, so that nothing of them is shown."""
+        return sum(start >= self._released for start in self._starts) if self.stopped else 0
 
     @property
     def stopped(self) -> bool:
@@ -102,7 +109,12 @@ class TextStream:
 
     def push(self, token: int) -> str:
         """Add a token of the answer; return the text that became certain."""
-        return self._stops.push(self._detokenizer.push(token))
+        piece = self._detokenizer.push(token)
+        self._starts.append(self._length)
+        self._length += len(piece)
+        text = self._stops.push(piece)
+        self._released += len(text)
+        return text
 
     def finish(self) -> str:
         """Return the text that was held back; the bytes of a character that never became whole are dropped."""

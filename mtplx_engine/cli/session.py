@@ -116,6 +116,7 @@ class Session:
                 write(event.text)
                 if isinstance(event, Finished):
                     finished = event
+                    del tokens[len(tokens) - event.cut :]
                 else:
                     tokens += event.token_ids
         if finished is None:

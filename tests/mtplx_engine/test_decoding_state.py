@@ -90,6 +90,10 @@ def test_after_a_stop_string_across_tokens_and_blocks(
         end = spell(whole).index(stop) + 2
         assert (chat.reason, chat.tokens) == (FinishReason.STOP, whole[:end])
         assert "".join(event.text for event in chat.cycles) + chat.finished.text == spell(whole[: end - 2])
+        stats, kept = chat.finished.stats, end - chat.finished.cut
+        assert (chat.finished.cut, stats.emitted) == (2, end - 2)  # a token is a character here
+        drafted = [spot < event.accepted for event in chat.cycles for spot in range(len(event.token_ids))]
+        assert stats.accepted == sum(stats.accepted_at) == sum(drafted[:kept])
         assert chat.held[:40] == PROMPT
         assert chat.held[40:] in (whole[: end - 1], whole[:end])
         chat.check()

@@ -188,3 +188,23 @@ def test_a_stop_string_may_share_a_token_with_text_and_cross_half_characters() -
     assert [text.push(token) for token in range(3)] == ["한 ", "", ""]
     assert text.stopped
     assert text.finish() == ""
+
+
+@pytest.mark.parametrize(
+    ("pieces", "stop", "cut"),
+    [
+        (["a", " b", "END", "x"], "END", 1),
+        (["a", " E", "N", "D"], "END", 2),  # " E" begins before the stop string
+        (["a", "E", "N", "D."], "END", 3),
+        (["a", "xENDy"], "END", 0),
+        (["END"], "END", 1),
+        (["a", "b"], "END", 0),
+    ],
+)
+def test_tokens_wholly_inside_a_stop_string_are_cut(pieces: list[str], stop: str, cut: int) -> None:
+    stream = TextStream(lambda ids: "".join(pieces[token] for token in ids), (stop,))
+    for token in range(len(pieces)):
+        stream.push(token)
+        if stream.stopped:
+            break
+    assert stream.cut == cut
