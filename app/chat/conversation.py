@@ -123,12 +123,16 @@ class Conversation:
     def prompt(self) -> tuple[ChatMessage, ...]:
         """Return the turns that the model is given.
 
-        Empty messages and failed answers are left out, partial answers stay. Neighbours of one role become
-        one turn, since many chat templates refuse roles that do not alternate.
+        Empty messages and failed answers are left out, partial answers stay. So is a question that was refused or
+        failed before any answer came, once another one is asked: what was too long for the model must not spoil
+        the rest of the chat. Neighbours of one role become one turn, since many chat templates refuse roles that do
+        not alternate.
         """
         turns: list[ChatMessage] = []
-        for message in self.path():
-            if message.status is MessageStatus.ERROR or not message.text.strip():
+        path = self.path()
+        for message, answer in zip(path, (*path[1:], None), strict=True):
+            refused = answer is not None and answer.status is MessageStatus.ERROR and not answer.text.strip()
+            if message.status is MessageStatus.ERROR or refused or not message.text.strip():
                 continue
             if turns and turns[-1].role == message.role:
                 turns[-1] = ChatMessage(message.role.value, f"{turns[-1].content}\n\n{message.text}")

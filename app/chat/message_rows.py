@@ -72,7 +72,8 @@ class AnswerRow(QWidget):
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._layout.setSpacing(SPACE_S)
         self._layout.addWidget(self.waiting)
-        self._layout.addWidget(self._footer())
+        self._foot = self._footer()
+        self._layout.addWidget(self._foot)
         theme.changed.connect(self._restyle)
         if self.streaming:
             self.append(message.text)
@@ -109,6 +110,7 @@ class AnswerRow(QWidget):
         self.copy_button.setEnabled(not empty)
         self.copy_button.setVisible(not empty)
         self._show_card(message.error or (f"{note}." if action else ""), action)
+        self._foot.setVisible(not (empty and self.card))
 
     def set_action(self, action: str) -> None:
         """Name the error card's button anew, or take it away with ""."""

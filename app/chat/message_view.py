@@ -211,7 +211,7 @@ class UserBubble(QWidget):
         shown = text if self._all else _beginning(text)
         write_plain(self._view.document(), shown, self._style)
         self._view.take_colors(self._style)
-        self._more.setText(f"Show all {text.count(chr(10)) + 1:,} lines")
+        self._more.setText(f"Show all {_length_of(text)}")
         self._more.setVisible(len(shown) < len(text))
         self._arrange()
 
@@ -234,6 +234,12 @@ class UserBubble(QWidget):
         self._more.move(self._view.x() - 8, self._view.geometry().bottom() + 4)
         self.setFixedHeight(round(self.bubble().height()))
         self.update()
+
+
+def _length_of(text: str) -> str:
+    """Say how long a text is: in lines, unless it is few and long ones."""
+    lines = text.count("\n") + 1
+    return f"{lines:,} lines" if lines > _SHOWN_LINES else f"{len(text):,} characters"
 
 
 def _beginning(text: str) -> str:

@@ -179,7 +179,7 @@ class EngineWorker(QObject):
                 ErrorInfo(
                     reason.kind,
                     f"The engine stopped {self._budget.limit + 1} times within {self._budget.window_s / 60:.0f} "
-                    "minutes, so MTPLX no longer starts it by itself. Press Restart, or choose another model.",
+                    "minutes, so MTPLX no longer starts it by itself. Press Restart to try again.",
                     reason.message,
                 )
             )

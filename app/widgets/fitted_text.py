@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMimeData, QRectF, Qt, QUrl, Signal
@@ -26,7 +27,7 @@ from app.render.links import is_allowed
 from app.render.plain import text_between
 
 if TYPE_CHECKING:
-    from PySide6.QtWidgets import QWidget
+    from PySide6.QtWidgets import QScrollBar, QWidget
 
     from app.render.style import RenderStyle
 
@@ -85,6 +86,9 @@ class FittedText(QTextBrowser):
         self.viewport().setAutoFillBackground(False)
         self.document().setDocumentMargin(0)
         self.anchorClicked.connect(self._activate)
+        # QTextEdit widens these ranges when it lays out before the width is final, and the text would stay shifted.
+        for bar in (self.horizontalScrollBar(), self.verticalScrollBar()):
+            bar.rangeChanged.connect(partial(_pin, bar))
 
     def scroll_area(self) -> QScrollArea | None:
         """Return the nearest area around in which the text is scrolled."""
@@ -98,7 +102,6 @@ class FittedText(QTextBrowser):
         height = max(1, math.ceil(self.content_height()))
         if height != self.minimumHeight():
             self.setFixedHeight(height)
-            self.verticalScrollBar().setRange(0, 0)
             self.height_changed.emit(height)
 
     def content_height(self) -> float:
@@ -190,3 +193,9 @@ class FittedText(QTextBrowser):
     def _activate(self, url: QUrl) -> None:
         if is_allowed(url.toString()):
             self.link_activated.emit(url)
+
+
+def _pin(bar: QScrollBar, *_range: int) -> None:
+    """Leave a scroll bar nothing to scroll."""
+    if bar.maximum() > 0:
+        bar.setRange(0, 0)

@@ -129,6 +129,22 @@ def test_the_prompt_keeps_partial_answers(status: MessageStatus) -> None:
     )
 
 
+def test_a_refused_question_does_not_spoil_the_next_one() -> None:
+    refused = message("a2", "q2", Role.ASSISTANT, text="", status=MessageStatus.ERROR)
+    conversation = grown(
+        (
+            message("q1", None),
+            message("a1", "q1", Role.ASSISTANT),
+            message("q2", "a1"),
+            refused,
+            message("q3", "a2"),
+        )
+    )
+    assert [turn.content for turn in conversation.prompt()] == ["q1", "a1", "q3"]
+    asked_again = dataclasses.replace(conversation, leaf_id="q2")
+    assert [turn.content for turn in asked_again.prompt()] == ["q1", "a1", "q2"]
+
+
 def test_the_prompt_leaves_out_empty_and_failed_answers_and_alternates() -> None:
     conversation = grown(
         (

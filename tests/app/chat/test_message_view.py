@@ -373,6 +373,21 @@ class TestUserBubble:
         assert bubble._view.toPlainText() == text
         assert not more.isVisible()
 
+    def test_one_long_paragraph_is_measured_in_characters(self, make):
+        bubble = make("word " * 3_000)
+        assert bubble.findChild(QPushButton).text() == "Show all 15,000 characters"
+
+    @pytest.mark.parametrize(
+        "text", ["What is 1+1?", "Hi", "Hello world, this is it", "x" * 90, "a\n  b", "שלום"]
+    )
+    def test_nothing_of_it_is_scrolled_out_of_sight(self, make, text):
+        bubble = make(text)
+        for width in (700, 320, 1000):
+            bubble.resize(width, bubble.height())
+            settle()
+            for bar in (bubble._view.horizontalScrollBar(), bubble._view.verticalScrollBar()):
+                assert (bar.minimum(), bar.value(), bar.maximum()) == (0, 0, 0)
+
     def test_a_lone_half_of_a_character_shows_as_one_mark(self, make):
         assert make("a\ud800b")._view.toPlainText() == "a\ufffdb"
 
