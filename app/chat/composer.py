@@ -21,6 +21,7 @@ _MAX_LINES = 8
 _SEND_SIDE = 32
 # Qt lays out a run of 300,000 characters without a space in seconds, unless it may break it anywhere.
 _LONG_RUN = 4096
+_PLACEHOLDER = "Message"
 
 
 class MessageEdit(QPlainTextEdit):
@@ -37,7 +38,7 @@ class MessageEdit(QPlainTextEdit):
         self._composing = False
         self._just_composed = False
         self.setObjectName("message")
-        self.setPlaceholderText("Message")
+        self.setPlaceholderText(_PLACEHOLDER)
         self.setAccessibleName("Message")
         self.setTabChangesFocus(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -69,6 +70,8 @@ class MessageEdit(QPlainTextEdit):
         if was_composing and not self._composing:
             self._just_composed = True
             QTimer.singleShot(0, self, self._composition_over)
+        # Qt would paint it under what is being composed.
+        self.setPlaceholderText("" if self._composing else _PLACEHOLDER)
         super().inputMethodEvent(event)
 
     def insertFromMimeData(self, source: QMimeData) -> None:

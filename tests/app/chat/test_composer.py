@@ -50,6 +50,14 @@ def test_shift_return_is_a_new_line(composer):
     assert composer.text() == "one\ntwo"
 
 
+def test_nothing_is_painted_under_what_is_composed(composer):
+    assert composer.edit.placeholderText() == "Message"
+    compose(composer, "にほん")
+    assert composer.edit.placeholderText() == ""
+    compose(composer, "", "日本")
+    assert composer.edit.placeholderText() == "Message"
+
+
 @pytest.mark.parametrize("blank", ["", "  ", "\n \n"])
 def test_blank_text_is_not_sent(composer, blank):
     composer.set_text(blank)
