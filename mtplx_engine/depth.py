@@ -1,148 +1,173 @@
 """Chooses the draft depth from what was measured: the cost of a cycle at each depth, and acceptance by position.
 
 With E(k) = 1 + sum over i <= k of the product of the first i conditional acceptances, and C(k) the time of a cycle at
-depth k, the depth with the largest E(k) / C(k) decodes fastest; depth 0 is one of them. The choice looks only at
-cycles that are over, so it never changes the law of the output.
+depth k, the depth with the largest E(k) / C(k) decodes fastest; depth 0 is one of them. Other depths are looked at
+now and then, when they could be better by what is known and the time lost so far by looking allows it. The choice
+looks only at cycles that are over, so it never changes the law of the output.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from mtplx_engine.depth_figures import SAMPLES, Acceptance, Cost, Figures, expected_tokens
 
 # "auto" with a seed: what is fastest follows the clock, and a text that shall repeat must not.
 REPEATABLE_DEPTH = 1
 
-_DECAY = 0.05  # weight of the newest observation in a running mean
-_SAMPLES = 4  # cycles per depth before its cost counts as measured
-_PRIOR = (0.5, 2)  # acceptance before anything was drafted, and the observations that it counts for
-_MARGIN = 1.03  # a change must promise this much, or noise would make the depth flutter
-_OUTLIER = 4  # a cycle that took longer than so many usual ones waited for something else
-_PROBE = 6  # cycles of a look at another depth
-_FIRST_PROBE, _LAST_PROBE = 16, 512  # cycles between two looks
-_FADE = 0.5  # what is left of the confidence in a depth from one look to the next
+_PLAIN_BONUS = 1.02  # drafting must beat plain decoding by this much
+_PAUSE = 16  # cycles after a look that changed nothing
+_MARGIN = 1.02  # a change must promise this much, or noise would make the depth flutter
+_ADVANCE = 4.0  # plain steps that looks at a new model may lose at once,
+_SHARE = 0.008  # and the share of all time that they may lose after that
+_LONGEST_LOOK = 12  # cycles; a look that has not decided by then goes on later
+_OLD = 400  # cycles without a look after which the most promising depth's figures are forgotten
+_PLAIN_FIRST = 5  # plain cycles timed before the first look
 
 
-@dataclass(slots=True)
-class _Mean:
-    """A running mean that is plain at first and forgets slowly later."""
-
-    value: float = 0.0
-    count: int = 0
-
-    def add(self, sample: float) -> None:
-        self.count += 1
-        self.value += (sample - self.value) * max(_DECAY, 1 / self.count)
-
-    def fade(self) -> None:
-        """Count what was seen for less, so that the next samples weigh more; it stays a measured mean."""
-        self.count = min(self.count, max(_SAMPLES, int(_FADE * self.count)))
-
-    def add_time(self, seconds: float) -> None:
-        """Add a sample to a mean of times, where single ones can be far too long, the first one too."""
-        if self.count and self.value > _OUTLIER * seconds:
-            self.value, self.count = seconds, 1
-        else:
-            self.add(min(seconds, _OUTLIER * self.value) if self.count else seconds)
-
-
-@dataclass(slots=True)
 class DepthController:
     """Keeps the figures of one model on this machine and chooses the next depth.
 
-    Attributes:
+    Args:
         max_depth: The deepest draft it may choose.
+        known: What was measured before, if anything.
+
+    Attributes:
+        max_depth: As above.
         best: The depth that decodes fastest by what is known so far.
     """
 
-    max_depth: int
-    best: int = 0
-    _cost: list[_Mean] = field(init=False)
-    _accepted: list[_Mean] = field(init=False)
-    _confidence: list[float] = field(init=False)  # cycles measured at each depth, older ones fading
-    _cycles: int = 0
-    _last: int | None = None
-    _interval: int = _FIRST_PROBE
-    _next_probe: int = _FIRST_PROBE
-    _probed: int | None = None
-    _probe_end: int = 0
-
-    def __post_init__(self) -> None:
-        self._cost = [_Mean() for _ in range(self.max_depth + 1)]
-        self._accepted = [_Mean(*_PRIOR) for _ in range(self.max_depth)]
-        self._confidence = [0.0] * (self.max_depth + 1)
+    def __init__(self, max_depth: int, known: Figures | None = None) -> None:
+        self.max_depth = max_depth
+        self.best = 0
+        self._costs = [Cost() for _ in range(max_depth + 1)]
+        self._accepted = [Acceptance() for _ in range(max_depth)]
+        self._look: int | None = None
+        self._look_cycles = self._pause = 0
+        self._last: int | None = None
+        self._elapsed = self._lost = 0.0
+        self._advance = _ADVANCE
+        if known is not None:
+            self._begin_with(known)
 
     def choose(self) -> int:
-        """Return the depth of the next cycle: one not measured yet, one to look at again, or the best."""
-        frontier = self._frontier()
-        if frontier is not None:
-            return frontier
-        return self.best if self._probed is None else self._probed
+        """Return the depth of the next cycle: the best, or one that is being looked at."""
+        return self.best if self._look is None else self._look
 
     def record(self, depth: int, accepted: int, seconds: float) -> None:
-        """Add a cycle: its depth, how many drafts were accepted, and the time since the cycle before it.
+        """Add a cycle: how many drafts were verified and accepted, and the time since the cycle before it.
 
-        The time of the first cycle after a change of depth is left out: part of it belongs to the other depth. A
-        request may ask for a depth beyond `max_depth`; that cycle tells about acceptance only.
+        A drafter may draft less than was chosen, and a request may ask for more than `max_depth`: acceptance counts
+        as far as drafts went. Times count where two cycles in a row had the same depth, since part of the first one
+        belongs to the depth before it; where a drafter was asked and had nothing they are no times of plain decoding.
         """
-        for position in range(min(depth, accepted + 1, self.max_depth)):
-            self._accepted[position].add(float(accepted > position))
-        if depth == self._last and depth <= self.max_depth:
-            self._cost[depth].add_time(seconds)
-            self._confidence[depth] += 1
+        chosen = self.choose()
+        for position, acceptance in enumerate(self._accepted):
+            if position < min(depth, accepted + 1):
+                acceptance.add(accepted > position)
+            else:
+                acceptance.fade()
+        if depth == self._last and depth <= self.max_depth and (depth or not chosen):
+            self._costs[depth].add(seconds)
+        for other, cost in enumerate(self._costs):
+            if other != depth:
+                cost.fade()
         self._last = depth
-        self._cycles += 1
-        if self._frontier() is None:
-            self._settle()
+        self._elapsed += seconds
+        self._decide(depth, accepted + 1, seconds)
 
     def rate(self, depth: int) -> float:
         """Return expected tokens per second at a depth, 0 while its cost is not measured."""
-        mean = self._cost[depth]
-        return self.expected_tokens(depth) / mean.value if mean.count and mean.value else 0.0
+        cost = self._costs[depth]
+        return self.expected_tokens(depth) / cost.mean if cost.measured and cost.mean else 0.0
 
     def expected_tokens(self, depth: int) -> float:
         """Return E(k), the expected tokens of a cycle."""
-        total = reach = 1.0
-        for mean in self._accepted[:depth]:
-            reach *= mean.value
-            total += reach
-        return total
+        return expected_tokens([acceptance.mean for acceptance in self._accepted[:depth]])
 
-    def _frontier(self) -> int | None:
-        """Return the shallowest unmeasured depth, or None when going deeper cannot pay."""
-        for depth, mean in enumerate(self._cost):
-            if mean.count < _SAMPLES:
-                return depth if depth < 2 or self._may_pay(depth) else None
-        return None
-
-    def _may_pay(self, depth: int) -> bool:
-        """Return whether a depth could be the best if it cost no more than the one before and was always accepted."""
-        expected = self.expected_tokens(depth - 1)
-        reach = expected - self.expected_tokens(depth - 2)
-        return expected + reach > self._cost[depth - 1].value * max(map(self.rate, range(depth)))
-
-    def _settle(self) -> None:
-        """Move to a clearly better depth; from time to time look at another one."""
-        winner = max(range(self.max_depth + 1), key=self.rate)
-        if self.rate(winner) > _MARGIN * self.rate(self.best):
-            self.best, self._interval = winner, _FIRST_PROBE
-            self._next_probe = self._cycles + self._interval
-        if self._cycles >= self._next_probe:
-            self._interval = min(2 * self._interval, _LAST_PROBE)
-            self._next_probe = self._cycles + self._interval
-            self._probed, self._probe_end = self._most_promising(), self._cycles + _PROBE
-            self._fade()
-        elif self._cycles >= self._probe_end:
-            self._probed = None
-
-    def _fade(self) -> None:
-        """Trust less in what the best depth tells nothing about."""
-        self._confidence = [_FADE * cycles for cycles in self._confidence]
-        for mean in (*self._cost[: self.best], *self._cost[self.best + 1 :], *self._accepted[self.best :]):
-            mean.fade()
-
-    def _most_promising(self) -> int | None:
-        """Return the measured depth that may beat the best one, fast or not looked at for long."""
-        others = [depth for depth, mean in enumerate(self._cost) if mean.count and depth != self.best]
-        return max(
-            others, key=lambda depth: self.rate(depth) * (1 + self._confidence[depth] ** -0.5), default=None
+    def figures(self) -> Figures:
+        """Return what was measured."""
+        return Figures(
+            best=self.best,
+            costs=tuple(cost.mean if cost.measured else None for cost in self._costs),
+            accepted=tuple(acceptance.accepted for acceptance in self._accepted),
+            offered=tuple(acceptance.offered for acceptance in self._accepted),
         )
+
+    def _begin_with(self, known: Figures) -> None:
+        """Take over figures, the costs as if just measured a few times, so that new ones soon outweigh them."""
+        for cost, seconds in zip(self._costs, known.costs, strict=False):
+            for _ in range(SAMPLES if seconds else 0):
+                cost.add(seconds or 0.0)
+        for acceptance, accepted, offered in zip(self._accepted, known.accepted, known.offered, strict=False):
+            acceptance.accepted, acceptance.offered = accepted, offered
+        if known.best <= self.max_depth and self.rate(known.best):
+            self.best, self._advance = known.best, 0.0
+
+    def _decide(self, depth: int, tokens: int, seconds: float) -> None:
+        """Account for a cycle, then begin or end a look, and move to a depth that is clearly better."""
+        pace = self.rate(self.best)
+        if not pace or len(self._costs[0].times) < _PLAIN_FIRST:
+            return
+        if self._look is not None and depth <= self._look:
+            self._look_cycles += 1
+            self._lost += min(seconds, (depth + 1) * self._costs[0].mean) - tokens / pace
+        winner = max(range(self.max_depth + 1), key=self._worth)
+        if self._worth(winner) > (_MARGIN if winner > self.best else 1) * self._worth(self.best):
+            self.best, self._look, self._pause = winner, None, 0
+        elif self._look is not None and self._look_is_over(self._look):
+            self._look, self._pause = None, _PAUSE
+        self._pause -= 1
+        if self._look is None and self._pause < 0:
+            self._look, self._look_cycles = self._worth_a_look(), 0
+
+    def _look_is_over(self, depth: int) -> bool:
+        if self._look_cycles <= SAMPLES:
+            return False
+        too_dear = self._lost > self._allowance
+        return too_dear or self._look_cycles >= _LONGEST_LOOK or not self._promising(depth)
+
+    def _worth_a_look(self) -> int | None:
+        """Return the depth that could be better by most, if looking at it is not too dear now."""
+        others = [depth for depth, cost in enumerate(self._costs) if cost.measured and depth != self.best]
+        others += [depth for depth, cost in enumerate(self._costs) if not cost.measured][:1]
+        if not others:
+            return None
+        depth = max(others, key=self._highest_rate)
+        if -self._pause > _OLD:
+            self._forget(depth)
+        if not self._promising(depth):
+            return None
+        loss = self._least_cost(depth) - self.expected_tokens(depth) / self.rate(self.best)
+        return depth if self._lost + (SAMPLES + 1) * max(0.0, loss) <= self._allowance else None
+
+    def _forget(self, depth: int) -> None:
+        """Measure a depth anew, since the machine or the text may have changed."""
+        self._pause = 0
+        self._costs[depth].forget()
+        for acceptance in self._accepted[:depth]:
+            acceptance.forget()
+
+    def _promising(self, depth: int) -> bool:
+        """Return whether a depth may well be better than the best."""
+        highest = self._highest_rate(depth) * (_PLAIN_BONUS if depth == 0 else 1)
+        return highest > _MARGIN * self._worth(self.best)
+
+    @property
+    def _allowance(self) -> float:
+        """Seconds that looks may have lost by now."""
+        return self._advance * self._costs[0].mean + _SHARE * self._elapsed
+
+    def _least_cost(self, depth: int) -> float:
+        """Return what a cycle may well cost: a depth never tried costs no less than the one before it."""
+        cost = self._costs[depth]
+        if not cost.times:
+            return self._least_cost(depth - 1)
+        return min(cost.lowest, (depth + 1) * self._costs[0].mean)  # a longer one waited for something else
+
+    def _worth(self, depth: int) -> float:
+        """Return the rate, plain decoding having the benefit of the doubt."""
+        return self.rate(depth) * (_PLAIN_BONUS if depth == 0 else 1)
+
+    def _highest_rate(self, depth: int) -> float:
+        """Return the tokens per second that a depth may well give."""
+        tokens = expected_tokens([acceptance.highest for acceptance in self._accepted[:depth]])
+        return tokens / self._least_cost(depth)

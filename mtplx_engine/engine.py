@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import mlx.core as mx
 
-from mtplx_engine import backend
+from mtplx_engine import backend, template
 from mtplx_engine.answer import Answer, answer_limit
 from mtplx_engine.cache import TokenCache
 from mtplx_engine.config import MAX_DEPTH
@@ -78,6 +78,7 @@ class Engine:
                 raise LoadCancelledError
             report(fraction, phase)
 
+        template.shared().start()  # is ready by the time that the weights are
         step(0.0, "Checking files")
         checked = checkpoint.check(installed.resolve(model, data_dir))
         small = checkpoint.check(installed.resolve(draft_model, data_dir)) if draft_model else None
@@ -140,7 +141,7 @@ class Engine:
         Raises:
             EngineError: NO_MODEL, BAD_REQUEST, CONTEXT_OVERFLOW (before any forward), NON_FINITE.
         """
-        prompt = encode_chat(self.model.tokenizer, request.messages)
+        prompt = encode_chat(self.model.tokenizer, request.messages, self.model.window)
         yield from self.generate_ids(request, prompt, cancelled)
 
     def generate_ids(

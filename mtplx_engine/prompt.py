@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from mtplx_engine import template
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.surrogates import replace_surrogates
 
@@ -19,15 +20,17 @@ _OPEN, _CLOSE = "\U000f4d54", "\U000f4d58"
 _HIDDEN = re.compile(f"{_OPEN}(\\d+){_CLOSE}")
 
 
-def encode_chat(tokenizer: Any, messages: Sequence[ChatMessage]) -> list[int]:
+def encode_chat(tokenizer: Any, messages: Sequence[ChatMessage], window: int) -> list[int]:
     """Render a chat with the model's template, ready for the answer, and encode it.
 
     Args:
         tokenizer: A transformers tokenizer with a chat template.
         messages: The turns; text in them that spells a control token is encoded as plain text.
+        window: The model's context in tokens.
 
     Raises:
-        EngineError: BAD_REQUEST for an empty chat or one that the template refuses, UNSUPPORTED without a template.
+        EngineError: BAD_REQUEST for an empty chat or one that the template refuses, UNSUPPORTED without a usable
+            template, CONTEXT_OVERFLOW for a chat that is far too long.
     """
     if not messages:
         raise EngineError(ErrorKind.BAD_REQUEST, "There is nothing to answer: the chat is empty.")
@@ -50,12 +53,8 @@ def encode_chat(tokenizer: Any, messages: Sequence[ChatMessage]) -> list[int]:
         return typed.sub(hide, replace_surrogates(text))
 
     turns = [{"role": harmless(m.role), "content": harmless(m.content)} for m in messages]
-    try:
-        rendered = tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
-    except Exception as error:  # the template is a program of the model's maker and may raise anything
-        raise EngineError(
-            ErrorKind.BAD_REQUEST, "The model's chat template does not accept this chat.", repr(error)
-        ) from error
+    chosen = tokenizer.get_chat_template()
+    rendered = template.shared().render(chosen, turns, tokenizer.special_tokens_map, window)
     ids = _encode(tokenizer, rendered, literals)
     if not ids:
         raise EngineError(ErrorKind.BAD_REQUEST, "The model's chat template makes nothing of this chat.")

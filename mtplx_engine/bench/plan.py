@@ -54,7 +54,8 @@ def measure(plan: Plan, report: Callable[[Run], None]) -> dict[str, Any]:
     engine = Engine()
     info = engine.load(plan.model, plan.data_dir, lambda _fraction, _phase: None, threading.Event())
     prompts = [
-        encode_chat(engine.model.tokenizer, (ChatMessage("user", text),)) for text in PROMPTS[: plan.prompts]
+        encode_chat(engine.model.tokenizer, (ChatMessage("user", text),), engine.model.window)
+        for text in PROMPTS[: plan.prompts]
     ]
     methods: list[Method] = [MlxLm(engine), *(Ours(engine, depth) for depth in plan.depths)]
     tables = {}

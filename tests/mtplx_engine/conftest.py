@@ -6,10 +6,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mtplx_engine import template
 from tests.support import tiny_chat
 
 if TYPE_CHECKING:
     from mtplx_engine.models.loader import LoadedModel
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _template_process() -> None:
+    """Start what all tests share, so that no test seems to leave it behind."""
+    template.shared().start()
 
 
 @pytest.fixture(scope="session")

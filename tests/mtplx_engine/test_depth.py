@@ -63,8 +63,12 @@ class Run:
 
     def decode(self, world: World, cycles: int) -> float:
         """Decode so many cycles; returns tokens per second as a share of what the best fixed depth gives."""
+        return self.tokens_per_second([world], cycles) / world.rate(world.best)
+
+    def tokens_per_second(self, worlds: list[World], cycles: int) -> float:
+        """Decode so many cycles in each world; counts what its depths give on average, so that luck cancels out."""
         tokens = seconds = 0.0
-        for _ in range(cycles):
+        for world in (world for world in worlds for _ in range(cycles)):
             depth = self.controller.choose()
             accepted = 0
             while accepted < depth and self._random.random() < world.accepted[accepted]:
@@ -72,16 +76,131 @@ class Run:
             spike = 20 if self._random.random() < self._spikes else 1
             measured = world.cost[depth] * self._random.lognormvariate(0, 0.1)
             self.controller.record(depth, accepted, measured * spike)
-            tokens += accepted + 1
+            tokens += world.rate(depth) * world.cost[depth]
             seconds += world.cost[depth]
-        return tokens / seconds / world.rate(world.best)
+        return tokens / seconds
 
 
-@pytest.mark.parametrize("name", WORLDS)
-def test_it_is_never_far_below_the_best_fixed_depth(name: str) -> None:
-    shares = [Run(seed).decode(WORLDS[name], 2000) for seed in range(30)]
-    assert min(shares) > 0.85
-    assert statistics.median(shares) > 0.94
+# Cost of verifying 1..5 rows, in plain steps, where the reference measured it.
+M4_PRO = (1, 1.0, 1.13, 1.43, 1.75)
+M5_MAX = (1, 1.05, 1.12, 1.29, 1.45)
+M1_ULTRA = (1, 1.5, 2.2, 3.0, 3.7)
+REFERENCE_BLAS = (1, 1.85, 2.75, 3.66, 4.5)
+OPENBLAS = (1, 0.98, 0.98, 0.98, 1.2)  # 2 and 3 rows are filled up to 4
+EXPERTS = (1, 1.4, 1.7, 2.0, 2.3)
+CODE, MIXED, PROSE = (0.9, 0.87, 0.85, 0.82), (0.75, 0.68, 0.62, 0.58), (0.55, 0.45, 0.4, 0.35)
+STARTER, NOTHING = (0.398, 0.42, 0.4, 0.39), (0.0, 0.0, 0.0, 0.0)
+CYCLES = 2000
+
+
+def _world(verify: tuple[float, ...], draft: float, accepted: tuple[float, ...]) -> World:
+    return World(tuple(cost + k * draft for k, cost in enumerate(verify)), accepted)
+
+
+def _switching(verify: tuple[float, ...], draft: float, every: int) -> list[World]:
+    texts = [PROSE, CODE] * (CYCLES // every // 2)
+    return [_world(verify, draft, text) for text in texts]
+
+
+def _drifting(verify: tuple[float, ...], slower: float, loss: float) -> list[World]:
+    """100 worlds on the way to a machine that is `slower` times slower and a head that accepts `loss` less."""
+    return [
+        _world(
+            tuple(cost * (1 + slower * i / 100) for cost in verify),
+            0.05 * (1 + slower * i / 100),
+            tuple(chance * (1 - loss * i / 100) for chance in MIXED),
+        )
+        for i in range(100)
+    ]
+
+
+# Worlds that follow each other, each for the same share of the cycles.
+TRACES = {
+    "M4 Pro, code": [_world(M4_PRO, 0.03, CODE)],
+    "M4 Pro, prose": [_world(M4_PRO, 0.1, PROSE)],
+    "M5 Max, mixed": [_world(M5_MAX, 0.03, MIXED)],
+    "M1 Ultra, mixed": [_world(M1_ULTRA, 0.1, MIXED)],
+    "experts, prose": [_world(EXPERTS, 0.05, PROSE)],
+    "OpenBLAS, starter": [_world(OPENBLAS, 0.08, STARTER)],
+    "reference BLAS, starter": [_world(REFERENCE_BLAS, 0.05, STARTER)],
+    "reference BLAS, code": [_world(REFERENCE_BLAS, 0.05, CODE)],
+    "M4 Pro, nothing accepted": [_world(M4_PRO, 0.03, NOTHING)],
+    "M1 Ultra, nothing accepted": [_world(M1_ULTRA, 0.03, NOTHING)],
+    "OpenBLAS, nothing accepted": [_world(OPENBLAS, 0.2, NOTHING)],
+    "reference BLAS, nothing accepted": [_world(REFERENCE_BLAS, 0.05, NOTHING)],
+    "M4 Pro, text changes every 50": _switching(M4_PRO, 0.05, 50),
+    "experts, text changes every 125": _switching(EXPERTS, 0.1, 125),
+    "M1 Ultra, text changes every 250": _switching(M1_ULTRA, 0.05, 250),
+    "reference BLAS, text changes every 125": _switching(REFERENCE_BLAS, 0.05, 125),
+    "M5 Max, slower and slower": _drifting(M5_MAX, 1.0, 0.0),
+    "M1 Ultra, accepting less and less": _drifting(M1_ULTRA, 0.0, 0.6),
+    **{name: [world] for name, world in WORLDS.items()},
+}
+
+
+def _fixed(worlds: list[World], depth: int) -> float:
+    """Tokens per second of a fixed depth over a trace."""
+    tokens = sum(world.rate(depth) * world.cost[depth] for world in worlds)
+    return tokens / sum(world.cost[depth] for world in worlds)
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_it_is_near_the_best_fixed_depth_and_never_below_plain_decoding(name: str) -> None:
+    """Over 2,000 cycles, the measuring included: 5 % of the best fixed depth, and 2 % of plain decoding.
+
+    The 5 % are the mean of the runs. A single one can be 10 % below where the best depth gains little over the next
+    one: within 2,000 noisy cycles no choice tells two such depths apart every time. Plain decoding holds in each run.
+    """
+    worlds = TRACES[name]
+    speeds = [Run(seed).tokens_per_second(worlds, CYCLES // len(worlds)) for seed in range(5)]
+    best = max(_fixed(worlds, depth) for depth in range(5))
+    assert statistics.mean(speeds) > 0.95 * best
+    assert min(speeds) > 0.89 * best
+    assert min(speeds) > 0.98 * _fixed(worlds, 0)
+
+
+@pytest.mark.parametrize("head", [NOTHING, STARTER, CODE])
+def test_finding_out_that_drafting_does_not_pay_costs_a_first_answer_a_dozen_steps_at_most(
+    head: tuple[float, ...],
+) -> None:
+    for seed in range(10):
+        assert Run(seed).tokens_per_second([_world(REFERENCE_BLAS, 0.05, head)], 200) > 0.94
+
+
+def test_the_next_start_begins_where_the_last_one_ended() -> None:
+    world = WORLDS["verifying costs almost nothing"]
+    first = Run(0)
+    first.decode(world, 600)
+    known = first.controller.figures()
+    second = DepthController(4, known)
+    assert second.best == first.controller.best > 0
+    assert second.choose() == second.best
+    assert second.rate(second.best) == pytest.approx(first.controller.rate(second.best))
+    narrow = DepthController(1, known)
+    assert narrow.choose() == 0
+
+
+def test_known_figures_spare_the_next_answer_the_measuring() -> None:
+    world = _world(REFERENCE_BLAS, 0.05, NOTHING)
+    first = Run(0)
+    first.decode(world, 1000)
+    run = Run(1)
+    run.controller = DepthController(4, first.controller.figures())
+    assert run.tokens_per_second([world], 100) > 0.98
+
+
+def test_a_drafter_that_often_has_nothing_is_still_measured() -> None:
+    """Prompt lookup drafts only where the text repeats itself; the plain cycles between cost nothing extra."""
+    controller = DepthController(4)
+    draw = random.Random(0)
+    drafted = []
+    for cycle in range(2000):
+        depth = controller.choose() if cycle // 20 % 2 else 0
+        accepted = depth if draw.random() < 0.8 else 0
+        controller.record(depth, accepted, (1.0 + 0.1 * depth) * draw.lognormvariate(0, 0.1))
+        if cycle // 20 % 2 and cycle > 1000:
+            drafted.append(depth)
+    assert statistics.median(drafted) == 4
 
 
 @pytest.mark.parametrize("name", ["every row costs as much as a step", "the head is useless"])
@@ -111,13 +230,14 @@ def test_the_measuring_at_the_start_is_short() -> None:
     ],
 )
 def test_it_notices_when_things_change(before: str, after: str) -> None:
+    """A depth that lost clearly is looked at again some 400 cycles later: the 2 % leave room for no more."""
     shares = []
     for seed in range(15):
         run = Run(seed)
         run.decode(WORLDS[before], 1000)
         run.decode(WORLDS[after], 1000)
         shares.append(run.decode(WORLDS[after], 1000))
-    assert min(shares) > 0.85
+    assert min(shares) > 0.75
     assert statistics.median(shares) > 0.94
 
 

@@ -1,0 +1,123 @@
+"""Chat templates, rendered where they can neither hang the engine nor take its memory."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import json
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+from mtplx_engine.errors import EngineError, ErrorKind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+MAX_TEMPLATE = 64 << 10  # characters
+CHARACTERS_PER_TOKEN = 8  # of the context window; what is longer than that does not fit it
+
+_PATIENCE_S = 30.0  # by the clock, the start of the process included; it ends itself after 2 s of work
+
+
+class TemplateProcess:
+    """Renders in a child process, which lives until a template makes it end."""
+
+    def __init__(self) -> None:
+        self._child: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Have the process ready; returns at once."""
+        if self._child is not None and self._child.poll() is None:
+            return
+        self.close()
+        self._child = subprocess.Popen(
+            [sys.executable, "-I", "-m", "mtplx_engine.template_child"],
+            stdin=subprocess.PIPE,  # its end ends the process
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def close(self) -> None:
+        """End the process."""
+        if self._child is not None:
+            self._child.kill()
+            self._child.communicate()
+            self._child = None
+
+    def render(
+        self, template: str, turns: Sequence[Mapping[str, str]], tokens: Mapping[str, Any], window: int
+    ) -> str:
+        """Render a chat, ready for the answer.
+
+        Args:
+            template: The Jinja template.
+            turns: Roles and contents.
+            tokens: The names of control tokens that templates use, as in "bos_token".
+            window: The model's context in tokens.
+
+        Raises:
+            EngineError: UNSUPPORTED for a template that is too large, takes too long or too much memory;
+                CONTEXT_OVERFLOW for a text that cannot fit the window; BAD_REQUEST for a chat that it refuses.
+        """
+        if len(template) > MAX_TEMPLATE:
+            raise EngineError(
+                ErrorKind.UNSUPPORTED,
+                f"This model's chat template is {len(template):,} characters long, and at most {MAX_TEMPLATE:,} "
+                "are read; choose another model.",
+            )
+        limit = CHARACTERS_PER_TOKEN * window
+        request = {"template": template, "turns": list(turns), "tokens": dict(tokens), "limit": limit}
+        reply = self._ask(json.dumps(request, default=str).encode() + b"\n")
+        if "text" in reply:
+            text: str = reply["text"]
+            return text
+        if "length" in reply:
+            raise EngineError(
+                ErrorKind.CONTEXT_OVERFLOW,
+                f"This chat is {reply['length']:,} characters long, and the model reads at most {limit:,}. "
+                "Shorten the message or start a new chat.",
+            )
+        if reply["error"].startswith("MemoryError"):
+            raise _hostile("takes more than 1 GB of memory")
+        raise EngineError(
+            ErrorKind.BAD_REQUEST, "The model's chat template does not accept this chat.", reply["error"]
+        )
+
+    def _ask(self, line: bytes) -> dict[str, Any]:
+        self.start()
+        child = self._child
+        if child is None or child.stdin is None or child.stdout is None:
+            raise RuntimeError("the process was started with pipes")
+        watchdog = threading.Timer(_PATIENCE_S, child.kill)
+        watchdog.daemon = True
+        watchdog.start()
+        try:
+            child.stdin.write(line)
+            child.stdin.flush()
+            answer = child.stdout.readline()
+        except BrokenPipeError:
+            answer = b""
+        finally:
+            watchdog.cancel()
+            watchdog.join()
+        if not answer.endswith(b"\n"):
+            self.close()
+            raise _hostile("takes longer than 2 seconds")
+        reply: dict[str, Any] = json.loads(answer)
+        return reply
+
+
+def _hostile(how: str) -> EngineError:
+    return EngineError(
+        ErrorKind.UNSUPPORTED, f"This model's chat template {how}, so it was stopped; choose another model."
+    )
+
+
+@functools.cache
+def shared() -> TemplateProcess:
+    """Return the one of this process, which ends with it."""
+    process = TemplateProcess()
+    atexit.register(process.close)
+    return process
