@@ -177,6 +177,8 @@ class Engine:
             self._keep(model, session, decoder, tally.emitted)
             raise
         self._keep(model, session, decoder, tally.emitted)
+        if kind is not None and config.speculative_depth == "auto" and self._depth_memory is not None:
+            self._depth_memory.remember(kind, self._depths_of(kind).figures())
 
     def _keep(self, model: loader.LoadedModel, session: Session, decoder: Decoder, emitted: int) -> None:
         """Bring the caches to what was emitted and keep them for the next answer, if it is the same model's."""
@@ -184,8 +186,6 @@ class Engine:
         session.tokens = decoder.forwarded
         if self._model is model:
             self._session = session
-            if session.kind is not None and self._depth_memory is not None:
-                self._depth_memory.remember(session.kind, self._depths_of(session.kind).figures())
 
     def _depths_of(self, kind: DrafterKind | None) -> DepthController:
         """Return the depth controller of a drafter, which goes on where the last start's ended."""

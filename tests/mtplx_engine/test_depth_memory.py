@@ -73,10 +73,11 @@ def test_the_engine_keeps_what_an_answer_showed(tmp_path: Path) -> None:
     tiny_folder.write(folder)
     engine = Engine()
     engine_runs.load(engine, folder)
-    engine_runs.run(engine, max_tokens=40, speculative_depth=2, draft_core="prompt_lookup")
+    engine_runs.run(engine, max_tokens=40, temperature=0.0, draft_core="prompt_lookup")
     entries = json.loads((folder / NAME).read_text())["results"]
     assert len(entries) == 1
     (figures,) = entries.values()
     assert figures["costs"][0] > 0
     engine_runs.run(engine, draft_core="off")
+    engine_runs.run(engine, speculative_depth=3)
     assert json.loads((folder / NAME).read_text())["results"] == entries
