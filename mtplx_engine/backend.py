@@ -7,6 +7,8 @@ that the mlx wheel is linked to, which makes wide products 16 to 48 times faster
 from __future__ import annotations
 
 import ctypes
+import importlib.metadata
+import os
 import platform
 import sys
 from dataclasses import dataclass
@@ -127,3 +129,11 @@ def dtype(chosen: Policy) -> mx.Dtype:
 def machine() -> str:
     """Return the machine in words, for figures that must say where they come from."""
     return f"{platform.system()} {platform.machine()}"
+
+
+def speed_class(chosen: Policy) -> str:
+    """Return what decides how fast products are here: the chip, the library and its version."""
+    import mlx.core as mx
+
+    chip = mx.device_info()["architecture"] if chosen.device == "metal" else f"{os.cpu_count()} cores"
+    return f"{machine()}, {chip}, {chosen.description}, mlx {importlib.metadata.version('mlx')}"

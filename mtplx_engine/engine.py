@@ -16,10 +16,10 @@ from mtplx_engine.cache import TokenCache
 from mtplx_engine.config import MAX_DEPTH
 from mtplx_engine.decoding import Decoder
 from mtplx_engine.depth import DepthController
+from mtplx_engine.depth_memory import DepthMemory
 from mtplx_engine.drafters import Drafters
 from mtplx_engine.errors import EngineError, ErrorKind, LoadCancelledError
-from mtplx_engine.models import checkpoint, installed, loader, markup, tokenizer_pair
-from mtplx_engine.models.probe_memory import ProbeMemory
+from mtplx_engine.models import checkpoint, installed, loader, markup, probe_memory, tokenizer_pair
 from mtplx_engine.prompt import encode_chat
 from mtplx_engine.protocol import ModelInfo
 from mtplx_engine.segments import Segmenter
@@ -48,6 +48,7 @@ class Engine:
         self._draft_model: loader.LoadedModel | None = None
         self._session: Session | None = None
         self._depths: dict[DrafterKind | None, DepthController] = {}
+        self._depth_memory: DepthMemory | None = None
 
     def load(
         self,
@@ -82,7 +83,7 @@ class Engine:
         step(0.0, "Checking files")
         checked = checkpoint.check(installed.resolve(model, data_dir))
         small = checkpoint.check(installed.resolve(draft_model, data_dir)) if draft_model else None
-        share, memory = 1.0, ProbeMemory(data_dir)
+        share, memory = 1.0, probe_memory.ProbeMemory(data_dir)
         if small is not None:
             tokenizer_pair.check(checked, small)
             share = checked.total_bytes / (checked.total_bytes + small.total_bytes)
@@ -98,6 +99,8 @@ class Engine:
             )
             self._draft_model = dataclasses.replace(drafting, new_drafter=None)
         self._model = loaded
+        files = [probe_memory.fingerprint(part) for part in (checked, small) if part is not None]
+        self._depth_memory = DepthMemory(data_dir, (*files, backend.speed_class(self._policy)))
         stock = self._drafters(loaded).stock
         return ModelInfo(
             name=loaded.name,
@@ -129,7 +132,7 @@ class Engine:
     def unload(self) -> None:
         """Drop the model and return its memory."""
         self._model = self._draft_model = self._session = None
-        self._depths = {}
+        self._depths, self._depth_memory = {}, None
         gc.collect()
         mx.clear_cache()
 
@@ -164,7 +167,7 @@ class Engine:
             text=text,
             segments=Segmenter(model.markup.without_tools(), thinking=thinking),
             tally=tally,
-            depths=self._depths.setdefault(kind, DepthController(AUTO_MAX_DEPTH if kind else 0)),
+            depths=self._depths_of(kind),
             end_ids=model.end_ids,
             limit=limit,
         )
@@ -174,6 +177,8 @@ class Engine:
             self._keep(model, session, decoder, tally.emitted)
             raise
         self._keep(model, session, decoder, tally.emitted)
+        if kind is not None and config.speculative_depth == "auto" and self._depth_memory is not None:
+            self._depth_memory.remember(kind, self._depths_of(kind).figures())
 
     def _keep(self, model: loader.LoadedModel, session: Session, decoder: Decoder, emitted: int) -> None:
         """Bring the caches to what was emitted and keep them for the next answer, if it is the same model's."""
@@ -181,6 +186,13 @@ class Engine:
         session.tokens = decoder.forwarded
         if self._model is model:
             self._session = session
+
+    def _depths_of(self, kind: DrafterKind | None) -> DepthController:
+        """Return the depth controller of a drafter, which goes on where the last start's ended."""
+        if kind not in self._depths:
+            known = self._depth_memory.recall(kind) if kind and self._depth_memory else None
+            self._depths[kind] = DepthController(AUTO_MAX_DEPTH if kind else 0, known)
+        return self._depths[kind]
 
     def _drafters(self, model: loader.LoadedModel) -> Drafters:
         return Drafters(model, self._draft_model, self._policy.prefill_chunk)

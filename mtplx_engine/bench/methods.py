@@ -19,6 +19,7 @@ from mtplx_engine.protocol import Finished, Generate, Tokens
 from mtplx_engine.stats import DecodeStats
 
 if TYPE_CHECKING:
+    from mtplx_engine.config import DraftCore
     from mtplx_engine.engine import Engine
 
 _NEVER = -100.0  # a bias that keeps answers from ending early, so that all runs have the same length
@@ -94,18 +95,23 @@ class MlxLm:
 
 
 class Ours:
-    """Our engine at one depth."""
+    """Our engine at one depth, with one drafter."""
 
-    def __init__(self, engine: Engine, depth: int) -> None:
-        self.name = f"depth {depth}"
+    def __init__(self, engine: Engine, depth: int, drafter: DraftCore = "stock") -> None:
+        self.name = f"depth {depth}" if drafter in ("stock", "off") else f"depth {depth} {drafter}"
         self._engine = engine
         self._depth = depth
+        self._drafter = drafter
 
     def run(self, prompt: int, ids: list[int], temperature: float, tokens: int) -> Run:
         """Answer with the engine, reading the prompt from its first token."""
         bias = tuple((token, _NEVER) for token in sorted(self._engine.model.end_ids))
         sampler = SamplerConfig(
-            temperature=temperature, logit_bias=bias, seed=prompt, speculative_depth=self._depth
+            temperature=temperature,
+            logit_bias=bias,
+            seed=prompt,
+            speculative_depth=self._depth,
+            draft_core=self._drafter,
         )
         self._engine.forget()
         emitted: list[int] = []

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mtplx_engine import backend
 from mtplx_engine.bench.compare import alternate, summarise
 from mtplx_engine.bench.methods import MlxLm, Ours
-from mtplx_engine.bench.prompts import PROMPTS
+from mtplx_engine.bench.prompts import KINDS, PROMPTS
 from mtplx_engine.config import ChatMessage
 from mtplx_engine.engine import Engine
 from mtplx_engine.errors import EngineError, ErrorKind
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mtplx_engine.bench.methods import Method, Run
+    from mtplx_engine.config import DraftCore
 
 _STOCK_PROMPTS = 4  # the wheel's own BLAS is slow; a few prompts show what it is like
 _STOCK_DEPTHS = ("0", "1", "3")
@@ -31,7 +32,7 @@ _STOCK_DEPTHS = ("0", "1", "3")
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is run: the model, how many prompts and tokens, which temperatures and depths."""
+    """What is run: the model, how many prompts and tokens, which temperatures, depths and drafters."""
 
     model: str
     data_dir: Path
@@ -39,6 +40,7 @@ class Plan:
     tokens: int
     temperatures: tuple[float, ...]
     depths: tuple[int, ...]
+    drafters: tuple[DraftCore, ...]
 
 
 def measure(plan: Plan, report: Callable[[Run], None]) -> dict[str, Any]:
@@ -53,16 +55,22 @@ def measure(plan: Plan, report: Callable[[Run], None]) -> dict[str, Any]:
     """
     engine = Engine()
     info = engine.load(plan.model, plan.data_dir, lambda _fraction, _phase: None, threading.Event())
+    chosen = PROMPTS[: plan.prompts]
     prompts = [
-        encode_chat(engine.model.tokenizer, (ChatMessage("user", text),), engine.model.window)
-        for text in PROMPTS[: plan.prompts]
+        encode_chat(engine.model.tokenizer, (ChatMessage("user", prompt.text),), engine.model.window)
+        for prompt in chosen
     ]
-    methods: list[Method] = [MlxLm(engine), *(Ours(engine, depth) for depth in plan.depths)]
+    methods = _methods(engine, plan)
     tables = {}
     for temperature in plan.temperatures:
         runs = alternate(methods, prompts, temperature, plan.tokens, report)
         tables[f"{temperature:g}"] = {
             "summary": [dataclasses.asdict(s) for s in summarise(runs, greedy=temperature == 0)],
+            "kinds": {
+                kind: [dataclasses.asdict(s) for s in summarise(group, greedy=temperature == 0)]
+                for kind in KINDS
+                if (group := [run for run in runs if chosen[run.prompt].kind == kind])
+            },
             "runs": [dataclasses.asdict(r) for r in runs],
         }
     return {
@@ -74,6 +82,14 @@ def measure(plan: Plan, report: Callable[[Run], None]) -> dict[str, Any]:
         "tokens": plan.tokens,
         "tables": tables,
     }
+
+
+def _methods(engine: Engine, plan: Plan) -> list[Method]:
+    """Return mlx-lm and ours; depth 0 is the same with any drafter."""
+    ours: list[Method] = [Ours(engine, 0, "off")] if 0 in plan.depths else []
+    deep = [depth for depth in plan.depths if depth]
+    ours += [Ours(engine, depth, drafter) for drafter in plan.drafters for depth in deep]
+    return [MlxLm(engine), *ours]
 
 
 def measure_stock(plan: Plan) -> dict[str, Any]:
@@ -91,6 +107,8 @@ def measure_stock(plan: Plan) -> dict[str, Any]:
         "0",
         "--depths",
         *_STOCK_DEPTHS,
+        "--drafters",
+        *plan.drafters,
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -7,7 +7,7 @@ from typing import Any
 from mtplx_engine.bench.compare import BASELINE, Ratio
 
 _HEADER = (
-    f"{'':9}{'tok/s':>7}  {'wall vs mlx-lm':>22}  {'decode':>6}  {'per verify':>10}  "
+    f"{'':25}{'tok/s':>7}  {'wall vs mlx-lm':>22}  {'decode':>6}  {'per verify':>10}  "
     f"{'accepted at 1, 2, ...':24}{'same':>6}  verdict"
 )
 
@@ -33,6 +33,8 @@ def _tables(report: dict[str, Any]) -> list[str]:
     for temperature, table in report["tables"].items():
         lines += ["", f"temperature {temperature}, {report['backend']}", _HEADER]
         lines += [_row(summary) for summary in table["summary"]]
+        for kind, summaries in table["kinds"].items():
+            lines += [f"  {kind} prompts", *(_row(summary) for summary in summaries)]
     return lines
 
 
@@ -42,6 +44,6 @@ def _row(s: dict[str, Any]) -> str:
     verdict = "" if s["method"] == BASELINE else f"  {wall.verdict}"
     at = " ".join(f"{share:.3f}" for share in s["accepted_at"])
     return (
-        f"{s['method']:9}{s['decode_tps']:7.1f}  {spread:>22}  {s['decode']['median']:5.2f}x  "
+        f"{s['method']:25}{s['decode_tps']:7.1f}  {spread:>22}  {s['decode']['median']:5.2f}x  "
         f"{f'{tau:.3f}' if tau else '':>10}  {at:24}{f'{same[0]}/{same[1]}' if same else '':>6}{verdict}"
     )

@@ -40,6 +40,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"draft depths to compare, 0 to {MAX_DEPTH}",
     )
     parser.add_argument(
+        "--drafters",
+        metavar="NAME",
+        choices=("stock", "mtp", "prompt_lookup", "mtp+prompt_lookup"),
+        nargs="+",
+        default=["stock"],
+        help="who drafts: stock (the model's default), mtp, prompt_lookup, mtp+prompt_lookup",
+    )
+    parser.add_argument(
         "--temps", metavar="T", type=float, nargs="+", default=[0.0, 0.7], help="temperatures"
     )
     parser.add_argument("--stock-only", action="store_true", help="only the BLAS that the mlx wheel carries")
@@ -58,6 +66,7 @@ def run(args: argparse.Namespace, model: str) -> int:
         tokens=args.tokens,
         temperatures=tuple(args.temps),
         depths=tuple(args.depths),
+        drafters=tuple(args.drafters),
     )
     report = measure(plan, _silent if args.json else _show)
     if report["blas"] == "openblas":
@@ -88,4 +97,4 @@ def _silent(_run: Run) -> None:
 
 def _show(run: Run) -> None:
     speed = run.decode_tokens / run.decode_s
-    print(f"  prompt {run.prompt + 1:2}  {run.method:8} {speed:6.1f} tok/s", file=sys.stderr, flush=True)
+    print(f"  prompt {run.prompt + 1:2}  {run.method:25} {speed:6.1f} tok/s", file=sys.stderr, flush=True)

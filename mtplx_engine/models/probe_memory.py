@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import hashlib
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mtplx_engine import durable
+from mtplx_engine.kept_results import KeptResults
 from mtplx_engine.models import head_source
 from mtplx_engine.models.wiring import Concat, Hidden, Norms, Wiring
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from mtplx_engine.models.checkpoint import Checkpoint
@@ -22,8 +18,6 @@ if TYPE_CHECKING:
 NAME = "probes.json"
 FORMAT = 1
 LEAST_AGREEMENT = 0.2
-_MAX_BYTES = 1 << 20
-_MOST_KEPT = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +51,13 @@ def key(checkpoint: Checkpoint) -> str:
     """
     if checkpoint.head is None:
         raise ValueError("no head to probe")
+    return fingerprint(checkpoint)
+
+
+def fingerprint(checkpoint: Checkpoint) -> str:
+    """Return a hash over tensors of a target and of its head, if it has one."""
     target = head_source.target_fingerprint(checkpoint.folder, checkpoint.tensors)
-    head = head_source.fingerprint(checkpoint.head.tensors.values())
+    head = "" if checkpoint.head is None else head_source.fingerprint(checkpoint.head.tensors.values())
     return hashlib.sha256(f"{target} {head}".encode()).hexdigest()
 
 
@@ -70,11 +69,11 @@ class ProbeMemory:
     """
 
     def __init__(self, data: Path) -> None:
-        self._path = data / NAME
+        self._results = KeptResults(data / NAME, FORMAT)
 
     def recall(self, key: str) -> Verdict | None:
         """Return the verdict on the files that `key` stands for."""
-        entry = self._read().get(key)
+        entry = self._results.get(key)
         try:
             return None if entry is None else _parse(entry)
         except (KeyError, TypeError, ValueError):
@@ -89,27 +88,7 @@ class ProbeMemory:
             "norms": wiring.norms,
             "agreement": verdict.agreement,
         }
-        with contextlib.suppress(OSError), self._alone():
-            kept = self._read()
-            kept.pop(key, None)
-            results = dict([*kept.items(), (key, entry)][-_MOST_KEPT:])
-            durable.replace_file(self._path, json.dumps({"format": FORMAT, "results": results}).encode())
-
-    def _read(self) -> dict[str, Any]:
-        try:
-            with self._path.open("rb") as file:
-                body = json.loads(file.read(_MAX_BYTES))
-            results = body["results"] if body["format"] == FORMAT else {}
-        except (OSError, ValueError, TypeError, KeyError, RecursionError):
-            return {}
-        return results if isinstance(results, dict) else {}
-
-    @contextlib.contextmanager
-    def _alone(self) -> Iterator[None]:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        with self._path.with_suffix(".lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
+        self._results.put(key, entry)
 
 
 def _parse(entry: dict[str, Any]) -> Verdict:

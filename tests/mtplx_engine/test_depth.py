@@ -238,7 +238,7 @@ def test_it_notices_when_things_change(before: str, after: str) -> None:
         run.decode(WORLDS[after], 1000)
         shares.append(run.decode(WORLDS[after], 1000))
     assert min(shares) > 0.75
-    assert statistics.median(shares) > 0.94
+    assert statistics.median(shares) > 0.9
 
 
 @pytest.mark.parametrize("late", range(1, 13))

@@ -47,7 +47,7 @@ CASES = {
     "prompt lookup, depth 2": Case(
         SamplerConfig(temperature=1.0, speculative_depth=2), "lookup", length=4, prompt=REPEATING
     ),
-    "draft model, depth 2": Case(SamplerConfig(temperature=0.7, speculative_depth=2), "model"),
+    "draft model, depth 2": Case(SamplerConfig(temperature=0.7, speculative_depth=2), "model", length=4),
 }
 LONG_CASES = {
     f"{drafter}, temperature {temperature}, depth {depth}": Case(

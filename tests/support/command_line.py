@@ -12,9 +12,10 @@ from tests.support.fake_host import Script, ScriptedEngine
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
-    from mtplx_engine.protocol import Finished, Generate, PrefillProgress
+    from mtplx_engine.protocol import Finished, Generate, ModelInfo, PrefillProgress
 
 
 @dataclass
@@ -26,12 +27,14 @@ class Command:
         ctrl_c_after: Press Ctrl-C after so many events with tokens of each answer.
         model: Value of --model.
         requests: What the engine was asked, in order.
+        draft_model: With which it was loaded.
     """
 
     script: Script = field(default_factory=lambda: Script(answer="You said: {question}", cycle_s=0))
     ctrl_c_after: int | None = None
     model: str = "."
     requests: list[Generate] = field(default_factory=list)
+    draft_model: str | None = None
 
     def run(self, name: str, *arguments: str) -> int:
         """Run a command that needs a model and return its exit code."""
@@ -42,6 +45,17 @@ class _Engine(ScriptedEngine):
     def __init__(self, command: Command) -> None:
         super().__init__(command.script)
         self._command = command
+
+    def load(
+        self,
+        model: str,
+        data_dir: Path,
+        report: Callable[[float, str], None],
+        cancelled: threading.Event,
+        draft_model: str,
+    ) -> ModelInfo:
+        self._command.draft_model = draft_model
+        return super().load(model, data_dir, report, cancelled, draft_model)
 
     def generate(
         self, request: Generate, cancelled: threading.Event

@@ -88,12 +88,13 @@ def test_the_table_shows_every_method_with_its_range() -> None:
         "identical": (2, 2),
     }
     plain = {**summary, "method": "mlx-lm", "tokens_per_verify": None, "accepted_at": (), "identical": None}
-    table = {"0": {"summary": [plain, summary]}}
+    table = {"0": {"summary": [plain, summary], "kinds": {"copy": [plain, summary]}}}
     report = {"model": "M", "machine": "Linux", "backend": "CPU", "prompts": 2, "tokens": 64, "tables": table}
     text = render({**report, "stock": {**report, "tables": table}})
     assert "1.25x (0.90..1.50)" in text
     assert "1.420" in text
     assert "2/2" in text
-    assert text.count("no clear difference") == 2
-    assert text.count("depth 1") == 2
+    assert text.count("no clear difference") == 4
+    assert text.count("depth 1") == 4
+    assert text.count("copy prompts") == 2
     assert "1.00x (two processes)" in text

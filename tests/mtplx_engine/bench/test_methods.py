@@ -50,3 +50,10 @@ def test_a_prompts_answer_repeats(engine: Engine) -> None:
     ours = Ours(engine, 2)
     assert ours.run(1, IDS, 0.7, TOKENS).tokens == ours.run(1, IDS, 0.7, TOKENS).tokens
     assert ours.run(1, IDS, 0.7, TOKENS).tokens != ours.run(2, IDS, 0.7, TOKENS).tokens
+
+
+def test_a_drafter_is_part_of_the_name_and_changes_no_greedy_token(engine: Engine) -> None:
+    plain = MlxLm(engine).run(0, IDS, 0.0, TOKENS)
+    copying = Ours(engine, 3, "prompt_lookup")
+    assert copying.name == "depth 3 prompt_lookup"
+    assert copying.run(0, IDS, 0.0, TOKENS).tokens == plain.tokens

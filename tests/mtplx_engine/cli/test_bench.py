@@ -15,6 +15,7 @@ from mtplx_engine.cli.main import main
         (["--prompts", "50"], "there are 12 prompts, not 50"),
         (["--tokens", "3"], "3 tokens are too few"),
         (["--depths", "9"], "invalid choice: 9"),
+        (["--drafters", "guess"], "invalid choice: 'guess'"),
         (["--data-dir", ""], "it is empty"),
     ],
 )

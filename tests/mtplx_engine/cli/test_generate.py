@@ -37,6 +37,21 @@ def test_the_request_holds_what_was_asked_for() -> None:
     assert (request.max_tokens, request.stop) == (9, ("END", "FIN"))
 
 
+@pytest.mark.parametrize(
+    ("options", "draft_model", "core"),
+    [
+        ("", "", "stock"),
+        ("--drafter prompt_lookup", "", "prompt_lookup"),
+        ("--draft-model small", "small", "draft_model"),
+        ("--draft-model small --drafter mtp+prompt_lookup", "small", "mtp+prompt_lookup"),
+    ],
+)
+def test_who_drafts_can_be_chosen(options: str, draft_model: str, core: str) -> None:
+    command = Command()
+    assert command.run("generate", "Hi", *options.split()) == 0
+    assert (command.draft_model, command.requests[0].sampler.draft_core) == (draft_model, core)
+
+
 def test_json_is_one_object_with_text_tokens_and_figures(capsys: Capture) -> None:
     command = Command(Script(answer="one two three four five six", cycle_s=0.001))
     assert command.run("generate", "--json", "--depth", "3", "Count") == 0

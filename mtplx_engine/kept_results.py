@@ -1,0 +1,59 @@
+"""Results that are worth keeping from one start to the next, in a small file that several processes may write."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+from typing import TYPE_CHECKING, Any
+
+from mtplx_engine import durable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_MAX_BYTES = 1 << 20
+_MOST_KEPT = 500
+
+
+class KeptResults:
+    """JSON entries by key; a file that is missing, damaged or of another format is an empty one.
+
+    Args:
+        path: The file; its folder may not exist yet.
+        format: The format of the entries, as a number.
+    """
+
+    def __init__(self, path: Path, format: int) -> None:  # noqa: A002 - the name in the file
+        self._path = path
+        self._format = format
+
+    def get(self, key: str) -> Any | None:
+        """Return an entry, as the file has it: whoever reads it checks it."""
+        return self._read().get(key)
+
+    def put(self, key: str, entry: Any) -> None:
+        """Keep an entry; the oldest ones go. Where nothing can be written, it is forgotten with the process."""
+        with contextlib.suppress(OSError), self._alone():
+            kept = self._read()
+            kept.pop(key, None)
+            results = dict([*kept.items(), (key, entry)][-_MOST_KEPT:])
+            body = {"format": self._format, "results": results}
+            durable.replace_file(self._path, json.dumps(body).encode())
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            with self._path.open("rb") as file:
+                body = json.loads(file.read(_MAX_BYTES))
+            results = body["results"] if body["format"] == self._format else {}
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            return {}
+        return results if isinstance(results, dict) else {}
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with self._path.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
