@@ -122,7 +122,7 @@ class Application(QObject):
 
     def _show_model(self, status: ModelStatus) -> None:
         self.window.show_model(status)
-        self.line.set_progress(status.title)
+        self.line.set_progress("Waiting for the model" if status.missing else status.title)
 
     def _model_action(self) -> None:
         """Do what helps: fetch the model, or start the engine again."""

@@ -77,7 +77,7 @@ class MainWindow(QMainWindow):
     def show_model(self, status: ModelStatus) -> None:
         """Show what there is to say about the model."""
         self.pane.header.set_model(status.title, status.fraction)
-        self.pane.empty.set_content(status.name, status.sentence, status.action)
+        self.pane.show_model(status)
 
     def show_notice(self, sentence: str) -> None:
         """Say something that belongs to no message."""
@@ -118,7 +118,7 @@ class MainWindow(QMainWindow):
         menus.about.triggered.connect(lambda: QMessageBox.about(self, "About MTPLX", _ABOUT))
         self.pane.header.sidebar_button.clicked.connect(menus.sidebar.toggle)
         self.pane.transcript.link_activated.connect(lambda url: LinkSheet(url, self).open())
-        self.pane.empty.action_pressed.connect(self.model_action_pressed)
+        self.pane.model_action_pressed.connect(self.model_action_pressed)
 
     def _opened(self, conversation: Conversation) -> None:
         self.sidebar.show_chosen(conversation.chat.id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.chat.composer import Composer
@@ -14,9 +14,11 @@ from app.chat.header import Header
 from app.chat.transcript import Transcript
 from app.theme import COLUMN_WIDTH, SCROLL_BAR_WIDTH, SPACE_L, SPACE_M, SPACE_XL
 from app.widgets.announce import announce
+from app.widgets.error_card import ErrorCard
 
 if TYPE_CHECKING:
     from app.chat.conversation import Conversation, Message
+    from app.chat.model_status import ModelStatus
     from app.chat.session import ChatSession
     from app.theme import Theme
 
@@ -35,11 +37,19 @@ class ChatPane(QWidget):
         transcript: The messages.
         pages: Holds the two.
         composer: Where the next one is typed.
+        missing: Over the composer of a chat with messages while there is no model; None otherwise.
+
+    Signals:
+        model_action_pressed: The one thing to do about the model was chosen.
     """
+
+    model_action_pressed = Signal()
 
     def __init__(self, theme: Theme, session: ChatSession, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session = session
+        self._theme = theme
+        self.missing: ErrorCard | None = None
         self._chat_id = ""
         self._drafts: dict[str, str] = {}
         self.setObjectName("chatPane")
@@ -57,6 +67,8 @@ class ChatPane(QWidget):
         layout.setSpacing(0)
         layout.addWidget(self.header)
         layout.addWidget(self.pages, 1)
+        self._missing_row = self._column_row()
+        layout.addLayout(self._missing_row)
         layout.addLayout(self._composer_row())
         self._connect()
         self._show(session.shown)
@@ -65,12 +77,37 @@ class ChatPane(QWidget):
         """Put the last answer on the clipboard."""
         self.transcript.copy_last_answer()
 
+    def show_model(self, status: ModelStatus) -> None:
+        """Say in an empty chat what there is of the model, and in any chat that there is none."""
+        self.empty.set_content(status.name, status.sentence, status.action)
+        if self.missing is not None:
+            self._missing_row.removeWidget(self.missing)
+            self.missing.deleteLater()
+            self.missing = None
+        if status.missing:
+            self.missing = ErrorCard(self._theme, status.sentence, status.action, self)
+            self.missing.setMaximumWidth(COLUMN_WIDTH)
+            self.missing.pressed.connect(self.model_action_pressed)
+            self._missing_row.insertWidget(1, self.missing, 1000)
+        self._show_missing()
+
+    def _show_missing(self) -> None:
+        """An empty chat has a button of its own."""
+        if self.missing is not None:
+            self.missing.setVisible(self.pages.currentWidget() is self.transcript)
+
     def _composer_row(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setContentsMargins(_SIDE, SPACE_M, _SIDE, SPACE_L)
         self.composer.setMaximumWidth(COLUMN_WIDTH)
+        row = self._column_row()
+        row.setContentsMargins(_SIDE, SPACE_M, _SIDE, SPACE_L)
+        row.insertWidget(1, self.composer, 1000)
+        return row
+
+    def _column_row(self) -> QHBoxLayout:
+        """Return a row whose middle keeps to the column of messages."""
+        row = QHBoxLayout()
+        row.setContentsMargins(_SIDE, 0, _SIDE, 0)
         row.addStretch(1)
-        row.addWidget(self.composer, 1000)
         row.addStretch(1)
         return row
 
@@ -87,6 +124,8 @@ class ChatPane(QWidget):
         session.listed.connect(self._show_title)
         transcript.action_pressed.connect(session.retry)
         composer.submitted.connect(self._send)
+        self.empty.action_pressed.connect(self.model_action_pressed)
+        self.pages.currentChanged.connect(self._show_missing)
         composer.stop_requested.connect(session.stop)
         self.empty.sample_chosen.connect(session.send)
 

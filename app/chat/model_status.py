@@ -26,6 +26,7 @@ class ModelStatus:
         sentence: For an empty chat.
         fraction: How much is loaded, 0..1; None when nothing is being loaded.
         action: The one thing to do, "" when there is nothing to do.
+        missing: Whether there is no model that could be loaded, so that every question would wait for ever.
     """
 
     name: str
@@ -33,6 +34,7 @@ class ModelStatus:
     sentence: str
     fraction: float | None = None
     action: str = ""
+    missing: bool = False
 
 
 class ModelPresenter(QObject):
@@ -58,8 +60,8 @@ class ModelPresenter(QObject):
 
     def show_missing(self, size_mb: int) -> None:
         """Say that the starter model has not been fetched."""
-        sentence = f"Not on this computer yet: a download of {size_mb} MB, once."
-        self._show("No model", sentence, action="Get the model")
+        sentence = f"{self.status.name} is not on this computer yet: a download of {size_mb} MB, once."
+        self._show("No model", sentence, action="Get the model", missing=True)
 
     def show_setup(self, fraction: float, phase: str) -> None:
         """Say how far the set-up of the model is."""
@@ -68,7 +70,7 @@ class ModelPresenter(QObject):
 
     def show_setup_failed(self, sentence: str) -> None:
         """Say why the set-up failed."""
-        self._show("No model", sentence, action="Try again")
+        self._show("No model", sentence, action="Try again", missing=True)
 
     def _state_changed(self, state: EngineState) -> None:
         if state is EngineState.STARTING:
@@ -97,9 +99,17 @@ class ModelPresenter(QObject):
     def _lost(self, error: ErrorInfo) -> None:
         self._why = error.message
 
-    def _show(self, title: str, sentence: str, fraction: float | None = None, action: str = "") -> None:
+    def _show(
+        self,
+        title: str,
+        sentence: str,
+        fraction: float | None = None,
+        action: str = "",
+        *,
+        missing: bool = False,
+    ) -> None:
         name = self._model.name if self._model is not None else self.status.name
-        self.status = ModelStatus(name, title, sentence, fraction, action)
+        self.status = ModelStatus(name, title, sentence, fraction, action, missing)
         self.changed.emit(self.status)
 
 

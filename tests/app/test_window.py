@@ -211,6 +211,34 @@ def test_missing_model_is_one_button_away(start, monkeypatch):
     assert empty.action.isHidden()
 
 
+def test_a_question_without_a_model_has_the_button_in_sight(start, monkeypatch, tmp_path):
+    installed = []
+    monkeypatch.setattr("app.application.StarterSetup", PlayedSetup)
+    driver = start()
+    monkeypatch.setattr(starter, "is_installed", lambda *_: bool(installed))
+    pane, setup = driver.pane, driver.program.setup
+    driver.until(pane.empty.action.isVisible)
+    assert pane.missing is not None
+    assert not pane.missing.isVisible()
+    driver.ask("Why?")
+    driver.until(pane.missing.isVisible)
+    assert "a download of" in pane.missing.label.text()
+    assert pane.missing.button.text() == "Get the model"
+
+    pane.missing.button.click()
+    assert setup.starts == 1
+    assert pane.missing is None
+    setup.failed.emit("There is no network. Connect and try again.")
+    assert pane.missing.isVisible()
+    pane.missing.button.click()
+    assert setup.starts == 2
+    installed.append(True)
+    setup.finished.emit()
+    driver.until(lambda: driver.program.line.turns == ())
+    assert pane.missing is None
+    assert driver.answer.message.text
+
+
 def run_setup(qtbot, tmp_path, code):
     setup = StarterSetup(tmp_path)
     setup._process.setArguments(["-c", code])
