@@ -107,7 +107,8 @@ class Application(QObject):
         self.setup.finished.connect(self._start_engine)
         self.setup.failed.connect(self.presenter.show_setup_failed)
         window.model_action_pressed.connect(self._model_action)
-        menus.restart_engine.triggered.connect(self._model_action)
+        menus.restart_engine.setEnabled(False)  # there is none yet
+        menus.restart_engine.triggered.connect(self.line.restart)
         menus.drafting_chosen.connect(self._choose_drafting)
         menus.drafting_action(self.line.drafting).setChecked(True)
 
@@ -138,6 +139,7 @@ class Application(QObject):
 
     def _note_state(self, state: EngineState) -> None:
         _log.info("engine %s", state.name)
+        self.window.menus.restart_engine.setEnabled(state is not EngineState.CLOSED)
 
     def _engine_lost(self, error: ErrorInfo) -> None:
         _log.warning("engine lost: %s %s", error.message, error.details)

@@ -220,6 +220,7 @@ def test_a_question_without_a_model_has_the_button_in_sight(start, monkeypatch, 
     driver.until(pane.empty.action.isVisible)
     assert pane.missing is not None
     assert not pane.missing.isVisible()
+    assert not driver.program.window.menus.restart_engine.isEnabled()
     driver.ask("Why?")
     driver.until(pane.missing.isVisible)
     assert "a download of" in pane.missing.label.text()
@@ -237,6 +238,7 @@ def test_a_question_without_a_model_has_the_button_in_sight(start, monkeypatch, 
     driver.until(lambda: driver.program.line.turns == ())
     assert pane.missing is None
     assert driver.answer.message.text
+    assert driver.program.window.menus.restart_engine.isEnabled()
 
 
 def run_setup(qtbot, tmp_path, code):
