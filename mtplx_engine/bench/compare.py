@@ -6,13 +6,12 @@ import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mtplx_engine.bench.run import BASELINE
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from mtplx_engine.bench.methods import Method, Run
-
-
-BASELINE = "mlx-lm"
+    from mtplx_engine.bench.run import Method, Run
 
 
 @dataclass(frozen=True, slots=True)

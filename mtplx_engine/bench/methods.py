@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 import threading
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import mlx.core as mx
 from mlx_lm.generate import stream_generate
 from mlx_lm.sample_utils import make_logits_processors, make_sampler
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 
-from mtplx_engine.bench.compare import BASELINE
+from mtplx_engine.bench.run import BASELINE, Run
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.protocol import Finished, Generate, Tokens
 from mtplx_engine.stats import DecodeStats
@@ -23,39 +22,6 @@ if TYPE_CHECKING:
     from mtplx_engine.engine import Engine
 
 _NEVER = -100.0  # a bias that keeps answers from ending early, so that all runs have the same length
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One answer of one method.
-
-    Attributes:
-        method: Its name.
-        prompt: Index of the prompt.
-        tokens: The ids.
-        wall_s: From the call to the last token.
-        decode_s: From the first event with tokens to the last.
-        decode_tokens: Tokens after the first event.
-        stats: The engine's counts; None for mlx-lm.
-    """
-
-    method: str
-    prompt: int
-    tokens: tuple[int, ...]
-    wall_s: float
-    decode_s: float
-    decode_tokens: int
-    stats: DecodeStats | None
-
-
-class Method(Protocol):
-    """A way of decoding."""
-
-    name: str
-
-    def run(self, prompt: int, ids: list[int], temperature: float, tokens: int) -> Run:
-        """Answer prompt number `prompt` (`ids`) with exactly `tokens` tokens."""
-        ...
 
 
 class MlxLm:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from mtplx_engine.bench.methods import Method, Run
+    from mtplx_engine.bench.run import Method, Run
     from mtplx_engine.config import DraftCore
 
 _STOCK_PROMPTS = 4  # the wheel's own BLAS is slow; a few prompts show what it is like

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mtplx_engine.bench.compare import BASELINE, Ratio
+from mtplx_engine.bench.compare import Ratio
+from mtplx_engine.bench.run import BASELINE
 
 _HEADER = (
     f"{'':25}{'tok/s':>7}  {'wall vs mlx-lm':>22}  {'decode':>6}  {'per verify':>10}  "

@@ -13,7 +13,7 @@ from mtplx_engine.cli.options import positive
 from mtplx_engine.config import MAX_DEPTH
 
 if TYPE_CHECKING:
-    from mtplx_engine.bench.methods import Run
+    from mtplx_engine.bench.run import Run
 
 _LEAST_TOKENS = 16
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mtplx_engine.bench.compare import Ratio, alternate, summarise
-from mtplx_engine.bench.methods import Run
+from mtplx_engine.bench.run import Run
 from mtplx_engine.bench.table import render
 from mtplx_engine.stats import DecodeStats
 
