@@ -71,17 +71,24 @@ def tiny_hybrid(kind: str, *, taped: bool = True, vocabulary: int = VOCABULARY) 
     return model
 
 
-def hybrid_chat_model(model: LoadedModel, kind: str) -> LoadedModel:
-    """Return a loaded model with a tiny hybrid and a random head of its kind in the place of its own."""
-    vocabulary = model.target.vocabulary
-    target = Target(_FAMILIES[kind], tiny_hybrid(kind, vocabulary=vocabulary), vocabulary)
+def hybrid_target(kind: str, vocabulary: int) -> Target:
+    """Make a random model and the target over it."""
+    return Target(_FAMILIES[kind], tiny_hybrid(kind, vocabulary=vocabulary), vocabulary)
+
+
+def hybrid_head_drafter(kind: str, target: Target, *, spread: float = 1.0) -> MTPDrafter:
+    """Put a random head on a target of `hybrid_target`; `spread` scales its logits."""
     text = target.model.get("language_model", target.model)
     head = _FAMILIES[kind].new_head(dataclasses.asdict(text.args), Wiring())
     _randomise(head, 1)
     project = target.projection(None)
-    return dataclasses.replace(
-        model, target=target, new_drafter=lambda: MTPDrafter(head, target.embed, project, None, vocabulary)
-    )
+    return MTPDrafter(head, target.embed, lambda hidden: project(hidden) * spread, None, target.vocabulary)
+
+
+def hybrid_chat_model(model: LoadedModel, kind: str) -> LoadedModel:
+    """Return a loaded model with a tiny hybrid and a random head of its kind in the place of its own."""
+    target = hybrid_target(kind, model.target.vocabulary)
+    return dataclasses.replace(model, target=target, new_drafter=lambda: hybrid_head_drafter(kind, target))
 
 
 def _randomise(module: nn.Module, seed: int) -> None:
