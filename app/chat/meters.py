@@ -97,7 +97,7 @@ def final_text(stats: DecodeStats) -> str:
     """Return the line under a finished answer, as in "41 tok/s · 2.6 per step · 71 % · 212 tokens"."""
     parts = _rates(stats.decode_tps, stats.mean_acceptance_length, stats.acceptance_rate)
     if stats.emitted:
-        parts.append("1 token" if stats.emitted == 1 else f"{stats.emitted:,} tokens")
+        parts.append(_tokens(stats.emitted))
     return " · ".join(parts)
 
 
@@ -118,9 +118,13 @@ def final_tooltip(stats: DecodeStats) -> str:
     if stats.ttft_s is not None:
         reused = f", {stats.cached_tokens:,} of them reused" if stats.cached_tokens else ""
         lines.append(
-            f"First word after {stats.ttft_s:.1f} s; question of {stats.prompt_tokens:,} tokens{reused}."
+            f"First word after {stats.ttft_s:.1f} s; question of {_tokens(stats.prompt_tokens)}{reused}."
         )
     return "\n".join(lines)
+
+
+def _tokens(count: int) -> str:
+    return "1 token" if count == 1 else f"{count:,} tokens"
 
 
 def _draft_lines(per_step: float | None) -> list[str]:

@@ -81,16 +81,21 @@ def find(
     """
     if binding is not None:
         return _bound(folder, config, tensors, binding)
-    for name in (*_named_in(config), *FILES):
+    named = _named_in(config)
+    if named and not (folder / named[0]).is_file():
+        problem = f"Its config.json names the drafting head {named[0]}, which is not there, so it is off."
+        return HeadSource(named[0], {}, None, problem)
+    for name in (*named, *FILES):
         if (folder / name).is_file():
             specs = safetensors_header.read(folder / name)
             return HeadSource(name, _without_prefix(folder / name, specs), _draft_vocabulary(folder))
     if inside := _inside(folder, config, tensors):
         return HeadSource("inside the model's own files", inside, _draft_vocabulary(folder))
-    for found in sorted(path.parent for path in folder.glob(f"*/{model_config.NAME}")):
-        if is_head_only(found):
-            return _in_folder(found, config)
-    return None
+    folders = sorted(
+        path.parent for path in folder.glob(f"*/{model_config.NAME}") if is_head_only(path.parent)
+    )
+    heads = [_in_folder(found, config) for found in folders]
+    return next((head for head in heads if not head.problem), heads[0] if heads else None)
 
 
 def is_there(folder: Path, names: Iterable[str]) -> bool:
@@ -163,14 +168,15 @@ def _inside(
 ) -> dict[str, Location]:
     """Return the head among the model's tensors: below a prefix, or the layer behind the last one.
 
-    A tensor that is below two prefixes keeps one of them, so that it is unknown to the head and not dropped.
+    A tensor that is below two prefixes keeps one of them, so that it is unknown to the head and not dropped. What is
+    below a prefix is a head even when its main tensor lacks or is misnamed: whoever builds it will say so.
     """
     below: dict[str, Location] = {}
     for name, spec in tensors.items():
         if name.startswith(PREFIXES):
             raw = _raw(name)
             below[name if raw in below else raw] = Location(folder / spec.file, name, spec)
-    if any(joint in below for joint in _JOINTS):
+    if below:
         return below
     for prefix in (f"{layers}{config['num_hidden_layers']}." for layers in _LAYERS):
         found = {

@@ -97,9 +97,30 @@ def test_tensors_among_the_models_own(tmp_path: Path, prefix: str, tensors: dict
 
 
 def test_a_flag_or_a_trunk_layer_is_no_head(tmp_path: Path) -> None:
-    block = {"model.layers.0.self_attn.q_proj.weight": ("BF16", (4, 4)), "mtp.norm.weight": ("BF16", (4,))}
+    block = {"model.layers.0.self_attn.q_proj.weight": ("BF16", (4, 4))}
     weights = {"model.safetensors": model_folder.safetensors(TENSORS | block)}
     assert checkpoint.check(write(tmp_path, weights, mtp_num_hidden_layers=1)).head is None
+
+
+def test_a_head_whose_main_tensor_is_misnamed_is_still_there_to_be_told_of(tmp_path: Path) -> None:
+    rest = {"mtp.fcc.weight": HEAD["fc.weight"], "mtp.norm.weight": HEAD["norm.weight"]}
+    weights = {"model.safetensors": model_folder.safetensors(TENSORS | rest)}
+    assert found_in(write(tmp_path, weights)).tensors.keys() == {"fcc.weight", "norm.weight"}
+
+
+def test_a_named_file_that_is_not_there_is_told_of(tmp_path: Path) -> None:
+    checked = checkpoint.check(write(tmp_path, {}, mlx_lm_extra_tensors={"mtp_file": "gone.safetensors"}))
+    assert checked.head
+    assert checked.head.problem == (
+        "Its config.json names the drafting head gone.safetensors, which is not there, so it is off."
+    )
+
+
+def test_of_two_head_only_folders_the_one_that_fits_is_taken(tmp_path: Path) -> None:
+    folder = write(tmp_path / "model", {})
+    write_head_only(folder / "a-large", {**HEAD_CONFIG, "text_config": {"hidden_size": 8}})
+    write_head_only(folder / "b-fits")
+    assert (found_in(folder).place, found_in(folder).problem) == ("the folder b-fits", "")
 
 
 def test_an_index_may_promise_a_head_in_its_own_file(tmp_path: Path) -> None:
