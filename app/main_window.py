@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QRect, QUrl, Signal
 from PySide6.QtGui import QCloseEvent, QDesktopServices, QGuiApplication
-from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QMessageBox, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QWidget
 
 from app.chat.chat_pane import ChatPane
 from app.chat.sidebar import Sidebar
 from app.menus import Menus
 from app.services.settings import Place
+from app.widgets.about_box import AboutBox
 from app.widgets.link_sheet import LinkSheet
 from app.widgets.undo_toast import UndoToast
 from app.window_place import MINIMUM_SIZE, fitted
@@ -26,11 +27,6 @@ if TYPE_CHECKING:
     from app.chat.session import ChatSession
     from app.services.settings import SettingsFile
     from app.theme import Theme
-
-_ABOUT = (
-    "MTPLX\n\nChat with language models on your own computer, made fast by their own multi-token-prediction "
-    "heads.\n\nNo account, no telemetry."
-)
 
 
 class MainWindow(QMainWindow):
@@ -115,7 +111,7 @@ class MainWindow(QMainWindow):
         menus.copy_answer.triggered.connect(self.pane.copy_last_answer)
         menus.delete_chat.triggered.connect(lambda: self._delete(session.shown.chat.id))
         menus.show_logs.triggered.connect(self._open_logs)
-        menus.about.triggered.connect(lambda: QMessageBox.about(self, "About MTPLX", _ABOUT))
+        menus.about.triggered.connect(lambda: AboutBox(self).open())
         self.pane.header.sidebar_button.clicked.connect(menus.sidebar.toggle)
         self.pane.transcript.link_activated.connect(lambda url: LinkSheet(url, self).open())
         self.pane.model_action_pressed.connect(self.model_action_pressed)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import socket
 import subprocess
 import sys
 import time
 import typing
+from pathlib import Path
 from typing import IO, Self
 
 from mtplx_engine.channel import Channel
@@ -17,7 +19,6 @@ from mtplx_engine.protocol import Command, Event, Heartbeat, Shutdown
 
 if typing.TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
     from types import TracebackType
 
 _END_S = 2.0  # for the process to end by itself
@@ -186,8 +187,14 @@ class RestartBudget:
 
 
 def _open_output(log_dir: Path) -> IO[bytes]:
-    """Open what the process prints into: crash reports of native code. Starts over when it has grown."""
-    log_dir.mkdir(parents=True, exist_ok=True)
+    """Open what the process prints into: crash reports of native code. Starts over when it has grown.
+
+    Where there can be no log, what is printed goes nowhere: that is no reason to have no engine.
+    """
     path = log_dir / "engine-output.log"
-    grown = path.exists() and path.stat().st_size > _OUTPUT_LIMIT
-    return path.open("wb" if grown else "ab")
+    try:
+        log_dir.mkdir(parents=True, exist_ok=True)
+        grown = path.exists() and path.stat().st_size > _OUTPUT_LIMIT
+        return path.open("wb" if grown else "ab")
+    except OSError:
+        return Path(os.devnull).open("wb")

@@ -37,7 +37,7 @@ class SamplerConfig:
 
     Attributes:
         temperature: 0, or so little that it makes no difference, is greedy; else the kept logits are divided by it.
-        top_p: Keep the smallest set of tokens whose probability reaches it; 0 or 1 is off.
+        top_p: Keep the smallest set of tokens whose probability reaches it, at least one; 1 is off.
         top_k: Keep the k most probable tokens; 0 is off.
         min_p: Drop tokens below this share of the most probable one; 0 is off.
         repetition_penalty: Divides positive (multiplies negative) logits of tokens seen in prompt or answer.

@@ -220,10 +220,13 @@ def _unexpected(error: BaseException) -> ErrorInfo:
 
 
 def _start_log(folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    handler = logging.handlers.RotatingFileHandler(
-        folder / "engine.log", maxBytes=1_000_000, backupCount=3, encoding="utf-8"
-    )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handler: logging.Handler = logging.handlers.RotatingFileHandler(
+            folder / "engine.log", maxBytes=1_000_000, backupCount=3, encoding="utf-8"
+        )
+    except OSError:
+        handler = logging.NullHandler()  # an engine without a log is better than none
     logging.basicConfig(handlers=[handler], format="%(asctime)s %(process)d %(levelname)s %(message)s")
     log.setLevel(logging.INFO)
     faulthandler.enable()

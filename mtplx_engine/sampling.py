@@ -100,9 +100,9 @@ class Shaper:
         """Return the law [..., V], float32, of logits that `adjust` has seen; temperature above 0 only."""
         config = self._config
         logprobs = adjusted
-        if 0 < config.top_p < 1 or config.min_p > 0 or config.top_k > 0:
+        if config.top_p < 1 or config.min_p > 0 or config.top_k > 0:
             logprobs = adjusted - mx.logsumexp(adjusted, axis=-1, keepdims=True)
-        if 0 < config.top_p < 1:
+        if config.top_p < 1:
             logprobs = _keep_top_p(logprobs, config.top_p)
         if config.min_p > 0:
             floor = mx.max(logprobs, axis=-1, keepdims=True) + math.log(config.min_p)

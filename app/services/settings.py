@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path  # noqa: TC003 - annotations are read at run time
 
 from mtplx_engine import durable, protocol
-from mtplx_engine.config import Depth  # noqa: TC001 - annotations are read at run time
+from mtplx_engine.config import MAX_DEPTH, Depth
 from mtplx_engine.errors import EngineError
 
 _NAME = "window.json"
+_FARTHEST = 1_000_000
 _log = logging.getLogger(__name__)
 
 
@@ -26,6 +27,11 @@ class Place:
     width: int
     height: int
     maximized: bool = False
+
+    def __post_init__(self) -> None:
+        # Far more than any desktop has, and within what Qt's rectangles hold.
+        if not all(abs(value) <= _FARTHEST for value in (self.x, self.y, self.width, self.height)):
+            raise ValueError(f"{self} is on no desktop")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +49,10 @@ class Settings:
     sidebar: bool = True
     drafting: Depth = "auto"
     last_chat: str = ""
+
+    def __post_init__(self) -> None:
+        if self.drafting != "auto" and not 0 <= self.drafting <= MAX_DEPTH:
+            raise ValueError(f"{self.drafting} is no draft depth")
 
 
 class SettingsFile:
@@ -82,11 +92,11 @@ def _read(path: Path) -> Settings:
     except (OSError, ValueError, RecursionError) as error:
         _log.warning("settings not read: %r", error)
         return Settings()
-    fields: dict[str, typing.Any] = {}
+    settings = Settings()
     for name, hint in typing.get_type_hints(Settings).items():
         if isinstance(body, dict) and name in body:
             try:
-                fields[name] = protocol.build(hint, body[name])
+                settings = dataclasses.replace(settings, **{name: protocol.build(hint, body[name])})
             except (ValueError, TypeError, EngineError) as error:
                 _log.warning("setting %s not understood: %r", name, error)
-    return Settings(**fields)
+    return settings

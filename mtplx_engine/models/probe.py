@@ -14,6 +14,7 @@ from mlx_lm.models.cache import KVCache
 
 from mtplx_engine.models import head_builder
 from mtplx_engine.models.probe_memory import Verdict
+from mtplx_engine.models.target import Target
 from mtplx_engine.models.wiring import Concat, Hidden, Norms, Wiring
 
 if TYPE_CHECKING:
@@ -69,7 +70,8 @@ def probe(
         HeadMismatchError: The tensors do not fit the model.
     """
     ends = family.ends(model)
-    before = family.hidden_states(model, tokens, model.make_cache())
+    caches = Target(family, model, int(config["vocab_size"])).new_layers()
+    before = family.hidden_states(model, tokens, caches)
     after = ends.norm(before)
     choices = ends.logits(after).argmax(axis=-1)
     mx.eval(before, after, choices)

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QMenu, QWidget
 from app.palette import DARK, LIGHT
 from app.services.engine_link import EngineState
 from app.services.starter_setup import StarterSetup
+from app.widgets.about_box import AboutBox
 from app.widgets.fault_sheet import FaultSheet
 from app.widgets.link_sheet import LinkSheet
 from app.widgets.undo_toast import UndoToast
@@ -108,6 +109,17 @@ def test_menu_bar_has_every_command_and_its_key(start):
     assert {"Automatic", "Off", "Depth 1", "Depth 8", "Restart Engine", "Show Logs"} <= keys.keys()
     taken = [key for keys_of_one in keys.values() for key in keys_of_one]
     assert len(taken) == len(set(taken))
+
+
+def test_about_is_wide_enough_to_be_read(start, qtbot):
+    driver = start()
+    driver.program.window.menus.about.trigger()
+    (box,) = driver.program.window.findChildren(AboutBox)
+    qtbot.waitUntil(box.isVisible)
+    assert box.text().startswith("MTPLX 0.")
+    assert "Apache-2.0" in box.informativeText()
+    assert box.width() > box.height()
+    box.close()
 
 
 def test_about_and_quit_go_where_a_mac_looks_for_them(start):

@@ -66,12 +66,12 @@ def expected_law(adjusted: Sequence[float], config: SamplerConfig) -> np.ndarray
     x = np.array(adjusted, np.float64)
     p = np.exp(x - x.max()) / np.exp(x - x.max()).sum()
     kept = np.ones(len(x), bool)
-    if 0 < config.top_p < 1:
+    if config.top_p < 1:
         for token in range(len(x)):
             mass_above = p[p > p[token]].sum()
             if abs(mass_above - config.top_p) < 1e-5 and mass_above:
                 raise BorderlineError
-            kept[token] = mass_above < config.top_p
+            kept[token] = mass_above < config.top_p or not mass_above  # the most probable one always
     if config.min_p > 0:
         above_floor = x - x.max() - math.log(config.min_p)
         if (np.abs(above_floor) < 1e-5).any() and config.min_p < 1:
@@ -118,6 +118,7 @@ def test_the_law_is_what_the_settings_say(
         (SamplerConfig(temperature=1, min_p=1), [2, 2, 1], [0.5, 0.5, 0]),
         # The most probable token always stays.
         (SamplerConfig(temperature=1, top_p=1e-300), [3, 0, 0], [1, 0, 0]),
+        (SamplerConfig(temperature=1, top_p=0), [3, 0, 0], [1, 0, 0]),
         # Filters look at the law before the temperature: 0.6 is reached by the first token at temperature 1 only.
         (SamplerConfig(temperature=5, top_p=0.6), np.log([0.7, 0.2, 0.1]), [1, 0, 0]),
         # top_p comes before top_k.

@@ -71,14 +71,14 @@ class Window:
 
     def wait(self, name: str, count: int = 1, generation: int | None = None) -> Any:
         """Wait for the `count`th signal of that name, and return what it carried."""
-        self._qtbot.waitUntil(lambda: len(self.all(name, generation)) >= count, timeout=20_000)
+        self._qtbot.waitUntil(lambda: len(self.all(name, generation)) >= count, timeout=60_000)
         return self.all(name, generation)[count - 1]
 
     def wait_for_state(self, state: EngineState) -> None:
-        self._qtbot.waitUntil(lambda: self.link.state is state, timeout=20_000)
+        self._qtbot.waitUntil(lambda: self.link.state is state, timeout=60_000)
 
     def wait_for_process(self, number: int) -> None:
-        self._qtbot.waitUntil(lambda: len(self.clients) >= number, timeout=20_000)
+        self._qtbot.waitUntil(lambda: len(self.clients) >= number, timeout=60_000)
 
     def states(self) -> list[EngineState]:
         return self.all("state")

@@ -39,6 +39,20 @@ def test_each_field_stands_for_itself(tmp_path):
     assert SettingsFile(tmp_path).value == Settings(sidebar=False, last_chat="abc")
 
 
+@pytest.mark.parametrize(
+    "field",
+    [
+        {"drafting": 99},
+        {"drafting": -1},
+        {"place": {"x": 10**20, "y": 0, "width": 800, "height": 600}},
+        {"place": {"x": 0, "y": 0, "width": -(10**9), "height": 600}},
+    ],
+)
+def test_a_number_out_of_range_counts_for_nothing(tmp_path, field):
+    (tmp_path / "window.json").write_text(json.dumps({"sidebar": False, **field}))
+    assert SettingsFile(tmp_path).value == Settings(sidebar=False)
+
+
 def test_folder_that_cannot_be_written_keeps_the_choice_for_now(tmp_path):
     (tmp_path / "file").write_text("in the way")
     settings = SettingsFile(tmp_path / "file")

@@ -15,7 +15,7 @@ from mtplx_engine import backend
 from mtplx_engine.cache import TokenCache
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.models import checkpoint, head_builder, loader
+from mtplx_engine.models import checkpoint, connection, head_builder, loader, probe
 from mtplx_engine.models.families.registry import family_for
 from mtplx_engine.models.wiring import Wiring
 from mtplx_engine.sampling import Shaper
@@ -118,6 +118,28 @@ def test_the_trunk_is_that_of_mlx_lm(tiny: Tiny, loaded: dict[str, LoadedModel],
     stock, _ = load_model(write(tmp_path, tiny, trunk))
     _, logits, _, _ = numbers(loaded[tiny.config["model_type"]])
     np.testing.assert_allclose(logits, np.array(stock(mx.array([PROMPT]))[0]), atol=1e-4)
+
+
+@families
+def test_its_head_can_be_tried(tiny: Tiny, loaded: dict[str, LoadedModel]) -> None:
+    model = loaded[tiny.config["model_type"]]
+    checked = checkpoint.check(model.path)
+    assert checked.head
+    family = family_for(checked.config)
+    tokens = mx.array(
+        [(7 * place * place + place) % model.target.vocabulary for place in range(40)], mx.int32
+    )
+    verdict = probe.probe(
+        family,
+        checked.config,
+        model.target.model,
+        connection._read(checked.head),
+        published=family.wiring({}),
+        tokens=tokens,
+        policy=backend.policy(),
+    )
+    assert len(verdict.agreement) == 3
+    assert 0 <= verdict.score <= 1
 
 
 @families
