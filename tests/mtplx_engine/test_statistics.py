@@ -13,13 +13,20 @@ import mlx.core as mx
 import numpy as np
 import pytest
 
+from mtplx_engine import backend
 from mtplx_engine.acceptance import accept, race
 from mtplx_engine.config import SamplerConfig
+from mtplx_engine.models import checkpoint, loader
 from mtplx_engine.sampling import draw_exponentials
-from tests.support.goodness import g_test
+from tests.support.exact_law import likely_answers
+from tests.support.goodness import g_test, sequential_test
 from tests.support.loop_case import Case, run
+from tests.support.tiny import Answers
+from tests.support.toy import TOY
 
 STAGES, LEAST = (400, 1000, 2000, 4000), 1000
+HYBRID_STAGES, HYBRID_LEAST = (300, 600), 300  # gated-delta layers are slow on a CPU
+LONG_HYBRID_STAGES, LONG_HYBRID_LEAST = (500, 1000, 2000), 2000
 LONG_STAGES, LONG_LEAST = (1000, 4000, 8000, 16000), 4000
 
 EVERYTHING = SamplerConfig(
@@ -49,6 +56,7 @@ CASES = {
     ),
     "draft model, depth 2": Case(SamplerConfig(temperature=0.7, speculative_depth=2), "model", length=4),
 }
+HYBRID = Case(SamplerConfig(temperature=1.0, speculative_depth=2), model="qwen3_5", vocabulary=3, length=4)
 LONG_CASES = {
     f"{drafter}, temperature {temperature}, depth {depth}": Case(
         SamplerConfig(temperature=temperature, speculative_depth=depth), drafter
@@ -91,6 +99,24 @@ LONG_CASES = {
     "draft model, mixed depths": Case(SamplerConfig(temperature=1.0, speculative_depth="auto"), "model"),
     "two layers": Case(SamplerConfig(temperature=1.0, speculative_depth=2), layers=2),
 }
+LONG_HYBRID_CASES = {
+    "Qwen3.5, depth 2": HYBRID,
+    "Qwen3.5, all filters and penalties, depth 3": Case(EVERYTHING, "distorted", model="qwen3_5"),
+    "Qwen3-Next, mixed depths": Case(
+        SamplerConfig(temperature=0.7, speculative_depth="auto"), model="qwen3_next", vocabulary=3
+    ),
+    "Qwen3.5, head and lookup": Case(
+        SamplerConfig(temperature=0.7, speculative_depth=2),
+        "head and lookup",
+        vocabulary=2,
+        length=8,
+        prompt=BITS,
+        model="qwen3_5",
+    ),
+    "Qwen3.5, draft model, depth 2": Case(
+        SamplerConfig(temperature=0.7, speculative_depth=2), "model", length=4, model="qwen3_5"
+    ),
+}
 
 
 def _check(case: Case, stages: tuple[int, ...], least: int, first_seed: int = 0) -> None:
@@ -106,6 +132,40 @@ def _check(case: Case, stages: tuple[int, ...], least: int, first_seed: int = 0)
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_answers_follow_the_targets_law(case: Case) -> None:
     _check(case, STAGES, LEAST)
+
+
+def test_a_hybrids_answers_follow_its_law() -> None:
+    _check(HYBRID, HYBRID_STAGES, HYBRID_LEAST)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("case", LONG_HYBRID_CASES.values(), ids=LONG_HYBRID_CASES)
+def test_many_answers_of_hybrids_follow_their_law(case: Case) -> None:
+    _check(case, LONG_HYBRID_STAGES, LONG_HYBRID_LEAST, first_seed=1_000_000)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("text", ["Return a list of", "The name of the file", "If the argument is"])
+def test_the_toys_answers_follow_its_law(text: str) -> None:
+    """The likeliest answers of four tokens and, together, all others; its head drafts two."""
+    backend.apply(policy := backend.policy())
+    toy = loader.load(checkpoint.check(TOY), policy, lambda *_: None)
+    prompt, config = toy.tokenizer.encode(text), SamplerConfig(temperature=0.5, speculative_depth=2)
+    likely = likely_answers(toy.target, prompt, config, length=4, width=15)
+    law = np.array([*likely.values(), 1 - sum(likely.values())])
+    assert toy.new_drafter
+    answers = Answers(toy.target, toy.new_drafter(), prompt, config, length=4)
+    cells = {answer: cell for cell, answer in enumerate(likely)}
+    outcome = sequential_test(
+        ((cells.get(tokens, len(likely)),) for tokens in answers),
+        law,
+        stages=LONG_HYBRID_STAGES,
+        least=LONG_HYBRID_LEAST,
+    )
+    print(f"{outcome}; likely answers {1 - law[-1]:.0%}; cycles {dict(answers.cycles)}")
+    assert not outcome.wrong, outcome
+    assert law[-1] < 0.9
+    assert {(2, 0), (2, 1), (2, 2)} <= set(answers.cycles)
 
 
 @pytest.mark.long

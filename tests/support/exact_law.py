@@ -66,3 +66,19 @@ def joint_law(target: Target, prompt: Sequence[int], config: SamplerConfig, leng
             rows[prefix] = next_token_law(logits[prefix], config, prompt, prefix)
         law = law[..., None] * rows
     return law
+
+
+def likely_answers(
+    target: Target, prompt: Sequence[int], config: SamplerConfig, length: int, width: int
+) -> dict[tuple[int, ...], float]:
+    """Return the probabilities of `width` answers of `length` tokens that a beam search finds, for large V."""
+    beam: dict[tuple[int, ...], float] = {(): 1.0}
+    for _ in range(length):
+        rows = target.model(mx.array([[*prompt, *answer] for answer in beam], mx.int32))[:, -1]
+        grown = {}
+        for (answer, probability), logits in zip(beam.items(), np.array(rows, np.float64), strict=True):
+            law = next_token_law(logits, config, prompt, answer)
+            for token in np.argsort(-law)[:width].tolist():
+                grown[*answer, token] = probability * float(law[token])
+        beam = dict(sorted(grown.items(), key=lambda item: -item[1])[:width])
+    return beam

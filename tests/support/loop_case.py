@@ -14,6 +14,7 @@ from mtplx_engine.draft.prompt_lookup import PromptLookupDrafter
 from tests.support.exact_law import joint_law
 from tests.support.goodness import sequential_test
 from tests.support.tiny import Answers, DistortedDrafter, tiny_head_drafter, tiny_target
+from tests.support.tiny_hybrid import hybrid_head_drafter, hybrid_target
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -37,10 +38,11 @@ class Case:
         drafter: "head" is a real `MTPDrafter` over a random head, "short" the same over all tokens but one,
             "distorted" a drafter that is close to the target, "lookup" copies from the context, "model" is another
             random model that knows all tokens but the last, "head and lookup" both.
+        model: The kind of target, which the head shares; the hybrids have gated-delta layers.
         vocabulary: V.
-        layers: Of the target.
+        layers: Of a Llama.
         prompt: Token ids.
-        width_multiple: Of its verify steps.
+        width_multiple: Of a Llama's verify steps.
         length: Tokens an answer. A full block of depth k is followed by another round when this is k + 2 or more.
     """
 
@@ -51,12 +53,24 @@ class Case:
     width_multiple: int = 1
     length: int = 5
     prompt: tuple[int, ...] = PROMPT
+    model: Literal["llama", "qwen3_5", "qwen3_next"] = "llama"
 
     @property
     def depth(self) -> int:
         """The deepest draft."""
         depth = self.config.speculative_depth
         return MIXED_DEPTH if depth == "auto" else depth
+
+    def new_target(self) -> Target:
+        """Make the case's target."""
+        if self.model == "llama":
+            return tiny_target(self.vocabulary, layers=self.layers, width_multiple=self.width_multiple)
+        return hybrid_target(self.model, self.vocabulary)
+
+    def _new_head(self, target: Target) -> Drafter:
+        if self.model == "llama":
+            return tiny_head_drafter(target)
+        return hybrid_head_drafter(self.model, target, spread=0.5)
 
     def new_drafter(self, target: Target) -> Drafter:
         """Put the case's drafter on its target."""
@@ -69,9 +83,10 @@ class Case:
                 tiny_target(self.vocabulary - 1, seed=9, spread=0.4), self.vocabulary, chunk=4
             )
         if self.drafter == "head and lookup":
-            return CombinedDrafter(PromptLookupDrafter(self.vocabulary), tiny_head_drafter(target))
-        short = self.drafter == "short"
-        return tiny_head_drafter(target, draft_ids=range(1, self.vocabulary) if short else None)
+            return CombinedDrafter(PromptLookupDrafter(self.vocabulary), self._new_head(target))
+        if self.drafter == "short":
+            return tiny_head_drafter(target, draft_ids=range(1, self.vocabulary))
+        return self._new_head(target)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +117,7 @@ def run(case: Case, stages: tuple[int, ...], least: int, first_seed: int = 0) ->
         least: The smallest number that may be called fine.
         first_seed: Of the first answer.
     """
-    target = tiny_target(case.vocabulary, layers=case.layers, width_multiple=case.width_multiple)
+    target = case.new_target()
     answers = Answers(
         target,
         case.new_drafter(target),
