@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 MAX_TEMPLATE = 64 << 10  # characters
-CHARACTERS_PER_TOKEN = 8  # of the context window; what is longer than that does not fit it
+CHARACTERS_PER_TOKEN = 8  # of the context window; what a template may add to what people wrote
 
 _PATIENCE_S = 30.0  # by the clock, the start of the process included; it ends itself after 2 s of work
 
@@ -58,8 +58,8 @@ class TemplateProcess:
             window: The model's context in tokens.
 
         Raises:
-            EngineError: UNSUPPORTED for a template that is too large, takes too long or too much memory;
-                CONTEXT_OVERFLOW for a text that cannot fit the window; BAD_REQUEST for a chat that it refuses.
+            EngineError: UNSUPPORTED for a template that is too large, makes too much of the chat, or takes too long
+                or too much memory; BAD_REQUEST for a chat that it refuses.
         """
         if len(template) > MAX_TEMPLATE:
             raise EngineError(
@@ -67,18 +67,16 @@ class TemplateProcess:
                 f"This model's chat template is {len(template):,} characters long, and at most {MAX_TEMPLATE:,} "
                 "are read; choose another model.",
             )
-        limit = CHARACTERS_PER_TOKEN * window
+        # What people wrote is not limited here: how many tokens it is, only the tokenizer knows.
+        written = sum(len(text) for turn in turns for text in turn.values())
+        limit = CHARACTERS_PER_TOKEN * window + 2 * written
         request = {"template": template, "turns": list(turns), "tokens": dict(tokens), "limit": limit}
         reply = self._ask(json.dumps(request, default=str).encode() + b"\n")
         if "text" in reply:
             text: str = reply["text"]
             return text
         if "length" in reply:
-            raise EngineError(
-                ErrorKind.CONTEXT_OVERFLOW,
-                f"This chat is {reply['length']:,} characters long, and the model reads at most {limit:,}. "
-                "Shorten the message or start a new chat.",
-            )
+            raise _hostile(f"makes {reply['length']:,} characters of this chat")
         if reply["error"].startswith("MemoryError"):
             raise _hostile("takes more than 1 GB of memory")
         raise EngineError(

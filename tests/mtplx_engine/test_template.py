@@ -70,8 +70,15 @@ def test_what_takes_too_much_memory_is_ended(process: TemplateProcess, text: str
 
 
 @pytest.mark.parametrize("text", ["{{ 'a' * 5000 }}", "{{ messages[0].content.center(90000000) }}"])
-def test_what_cannot_fit_the_window_is_refused(process: TemplateProcess, text: str) -> None:
-    check_refused(process, text, ErrorKind.CONTEXT_OVERFLOW, "at most 4,096.*new chat")
+def test_what_makes_too_much_of_a_chat_is_refused(process: TemplateProcess, text: str) -> None:
+    check_refused(process, text, ErrorKind.UNSUPPORTED, "characters of this chat.*choose another model")
+
+
+def test_what_people_wrote_is_counted_in_tokens_only(process: TemplateProcess) -> None:
+    content = "=" * 500_000  # few tokens for its length
+    turns = [{"role": "user", "content": content}]
+    rendered = process.render("<{{ messages[0].content }}>", turns, {}, 512)
+    assert rendered == f"<{content}>"
 
 
 def test_a_template_that_is_too_large_is_not_read(own: TemplateProcess) -> None:
