@@ -1,0 +1,90 @@
+"""How a hub is reached: its address, the token, the proxy, the certificates of the system."""
+
+from __future__ import annotations
+
+import ssl
+import urllib.request
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+import httpx2
+import truststore
+
+HUB = "https://huggingface.co"
+
+_TIMEOUT = httpx2.Timeout(connect=10, read=20, write=20, pool=20)
+_CONNECTIONS = httpx2.Limits(max_connections=16, max_keepalive_connections=8)
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """Where the hub is and how to get there.
+
+    Attributes:
+        endpoint: Address of the hub or of a mirror, without a slash at the end.
+        token: Access token, None for none. Only ever sent to the endpoint itself, never where it redirects to.
+        proxy: Address of a proxy; "" for what the system is set to.
+
+    Raises:
+        ValueError: The endpoint is no https address (http is allowed on this machine itself), or a proxy is none.
+    """
+
+    endpoint: str = HUB
+    token: str | None = field(default=None, repr=False)
+    proxy: str = ""
+
+    def __post_init__(self) -> None:
+        if not is_safe(self.endpoint) or self.endpoint.endswith("/"):
+            raise ValueError(f"{self.endpoint!r} is no https address of a hub")
+        if self.proxy and urlsplit(self.proxy).scheme not in ("http", "https"):
+            raise ValueError(f"{self.proxy!r} is no http address of a proxy")
+
+    @property
+    def host(self) -> str:
+        """The hub's host, for people."""
+        return urlsplit(self.endpoint).hostname or ""
+
+    @property
+    def via_proxy(self) -> bool:
+        """Whether a proxy stands between us and the hub."""
+        return self._proxy() is not None
+
+    def client(self) -> httpx2.Client:
+        """Return a new HTTP client; whoever asked for it closes it."""
+        context = truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        return httpx2.Client(
+            timeout=_TIMEOUT,
+            limits=_CONNECTIONS,
+            follow_redirects=False,
+            verify=context,
+            # The environment's netrc file would add passwords; of proxies we ask the system ourselves.
+            trust_env=False,
+            proxy=self._proxy(),
+            headers={"Accept-Encoding": "identity"},
+        )
+
+    def headers(self, url: str) -> dict[str, str]:
+        """Return what a request to `url` carries to say who asks: nothing, unless it goes to the hub itself."""
+        if self.token and _origin(url) == _origin(self.endpoint):
+            return {"Authorization": f"Bearer {self.token}"}
+        return {}
+
+    def _proxy(self) -> str | None:
+        if self.proxy:
+            return self.proxy
+        if urllib.request.proxy_bypass(self.host):
+            return None
+        return urllib.request.getproxies().get(urlsplit(self.endpoint).scheme)
+
+
+def is_safe(url: str) -> bool:
+    """Whether what comes from `url` cannot be changed on the way: https, or this machine itself."""
+    parts = urlsplit(url)
+    return bool(parts.hostname) and (
+        parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in ("127.0.0.1", "localhost"))
+    )
+
+
+def _origin(url: str) -> tuple[str, str | None, int | None]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname, parts.port or {"https": 443, "http": 80}.get(parts.scheme)

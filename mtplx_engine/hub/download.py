@@ -1,0 +1,180 @@
+"""A model from a hub to the models folder: room, files, checks, and at the end the manifest that says it is there."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from mtplx_engine import durable, paths
+from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.hub import answers, names, plan as plans
+from mtplx_engine.hub.interrupt import Interrupt
+from mtplx_engine.hub.plan import Plan
+from mtplx_engine.hub.problem import HubError, Problem
+from mtplx_engine.hub.requests import Requests
+from mtplx_engine.hub.retry import Retries
+from mtplx_engine.hub.transfer import Transfer
+from mtplx_engine.models import checkpoint, manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from mtplx_engine.hub.connection import Connection
+
+THREADS = 4
+
+
+class Download:
+    """Installs one model. `run` belongs to a thread of its own, everything else may be called from any.
+
+    Attributes:
+        plan: What is installed.
+        total: Bytes of all its files.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        data: Path,
+        connection: Connection,
+        retries: Retries | None = None,
+        threads: int = THREADS,
+    ) -> None:
+        self.plan = plan
+        self.total = plan.size
+        self._data = data
+        self._connection = connection
+        self._retries = retries or Retries()
+        self._threads = threads
+        self._interrupt = Interrupt()
+        self._lock = threading.Lock()
+        self._done = 0
+
+    @property
+    def done(self) -> int:
+        """Bytes that are on the disk and of use."""
+        return self._done
+
+    def stop(self) -> None:
+        """End `run` at once; what has arrived stays for the next one."""
+        self._interrupt.set()
+
+    def run(self) -> Path:
+        """Fetch what is missing, check it and install the model.
+
+        Returns:
+            The model's folder.
+
+        Raises:
+            HubError: It cannot be had, or there is no room for it, or it must not be loaded.
+            CancelledError: `stop` was called.
+        """
+        folder = plans.staging(self._data, self.plan.id)
+        try:
+            with _only_one(folder, self.plan.title):
+                plans.write(folder, self.plan)
+                records = self._fetch(folder)
+                self._interrupt.check()
+                self._check(folder)
+                return self._install(folder, records)
+        except OSError as error:
+            raise answers.disk_failure(error, self.plan.title) from error
+
+    def _fetch(self, folder: Path) -> tuple[manifest.FileRecord, ...]:
+        requests = Requests(self._connection, self._interrupt)
+        records = []
+        weighed = False
+        try:
+            for repo, file, name in self.plan.files():
+                if not weighed and names.is_weights(file.name):
+                    weighed = True
+                    plans.check_room(folder, self.plan, present=_present(folder))
+                path = folder / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                source = repo.source(self._connection, file)
+                if path.is_file() and path.stat().st_size == file.size:
+                    # It got its name when its hash had been found right.
+                    self._received(file.size)
+                    sha256 = manifest.file_sha256(path)
+                else:
+                    transfer = Transfer(source, requests, self._interrupt, self._retries, self._received)
+                    sha256 = transfer.run(path, self._threads)
+                records.append(manifest.FileRecord(name, file.size, sha256))
+        finally:
+            requests.close()
+        return tuple(records)
+
+    def _check(self, folder: Path) -> None:
+        """Refuse what would be refused when it is loaded."""
+        try:
+            checkpoint.check(folder)
+        except EngineError as error:
+            if error.kind is ErrorKind.REFUSED:
+                shutil.rmtree(folder)
+                sentence = f"{self.plan.title} was deleted, since it must not be loaded: {error}"
+                raise HubError(Problem.UNSAFE, sentence) from error
+            raise
+
+    def _install(self, folder: Path, records: tuple[manifest.FileRecord, ...]) -> Path:
+        target = self.plan.target
+        noted = manifest.Manifest(
+            id=self.plan.id,
+            name=self.plan.title,
+            licence=target.licence,
+            source=f"{self._connection.endpoint}/{target.id}@{target.revision}",
+            revision=1,
+            files=records,
+        )
+        manifest.write(folder, noted)
+        final = paths.models_dir(self._data) / self.plan.id
+        if final.exists():
+            shutil.rmtree(final)
+        folder.rename(final)
+        durable.sync(final.parent)
+        return final
+
+    def _received(self, count: int) -> None:
+        with self._lock:
+            self._done += count
+
+
+def discard(data: Path, plan: Plan) -> None:
+    """Delete what has arrived of a model that is not wanted any more.
+
+    Raises:
+        HubError: BUSY, while it is downloaded.
+    """
+    folder = plans.staging(data, plan.id)
+    with _only_one(folder, plan.title):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _only_one(folder: Path, title: str) -> Iterator[None]:
+    """Hold the lock of a download.
+
+    Raises:
+        HubError: BUSY, when another thread or program holds it.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    lock = os.open(folder.with_name(f".{folder.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise HubError(
+                Problem.BUSY, f"{title} is being downloaded already. Wait for that one."
+            ) from error
+        yield
+    finally:
+        os.close(lock)
+
+
+def _present(folder: Path) -> int:
+    """Return the bytes that a download takes on the disk; a growing file takes what has arrived."""
+    return sum(path.stat().st_blocks * 512 for path in folder.rglob("*") if path.is_file())

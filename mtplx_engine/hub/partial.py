@@ -1,0 +1,197 @@
+"""A file that arrives in pieces: its bytes beside a note of which ones are there, good for going on after a kill."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import struct
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from mtplx_engine import durable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SEGMENT = 16 << 20
+
+_HEAD = 1024  # bytes at the start of the note for what the file is, in JSON
+_COUNT = struct.Struct("<q")
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a partial file will be. Another one than that is no use.
+
+    Attributes:
+        size: Bytes of the whole file.
+        digest: What its content must hash to, see `digest.Expected`.
+        etag: The server's name for its content, "" as long as it is not known.
+    """
+
+    size: int
+    digest: str
+    etag: str = ""
+
+
+class Partial:
+    """The bytes of `path` so far, in segments that are filled from their starts, several at a time.
+
+    A byte counts as there once its count is written, which follows the byte; so a kill costs no more than what one
+    write of each thread holds. Thread-safe as long as one thread at a time writes into a segment.
+
+    Attributes:
+        identity: What the file will be.
+        segments: How many segments it has.
+    """
+
+    def __init__(self, path: Path, identity: Identity) -> None:
+        """Open what there is of `path`, or begin anew when that is of another file.
+
+        Raises:
+            OSError: The disk cannot be read or written.
+        """
+        self._path = path
+        self._data_path = path.with_name(f"{path.name}.partial")
+        self._note_path = path.with_name(f"{path.name}.progress")
+        self.segments = max(1, -(-identity.size // SEGMENT))
+        self._lock = threading.Lock()
+        known, counts = self._read(identity)
+        self.identity = known
+        self._counts = counts
+        self._data = os.open(self._data_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._note = os.open(self._note_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        os.ftruncate(self._data, identity.size)
+        self._write_note()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close both files; what there is stays."""
+        for descriptor in (self._data, self._note):
+            if descriptor >= 0:
+                os.close(descriptor)
+        self._data = self._note = -1
+
+    @property
+    def done(self) -> int:
+        """Bytes that are there."""
+        return sum(self._counts)
+
+    def length(self, segment: int) -> int:
+        """Return the bytes that a segment will have."""
+        return min(SEGMENT, self.identity.size - segment * SEGMENT)
+
+    def missing(self, segment: int) -> tuple[int, int]:
+        """Return the first byte of a segment that is not there, and the one after its last byte."""
+        start = segment * SEGMENT
+        return start + self._counts[segment], start + self.length(segment)
+
+    def is_full(self, segment: int) -> bool:
+        """Whether all bytes of a segment are there."""
+        return self._counts[segment] == self.length(segment)
+
+    def first_missing(self) -> int:
+        """Return the first byte of the file that is not there; its size when all are."""
+        for segment in range(self.segments):
+            if not self.is_full(segment):
+                return self.missing(segment)[0]
+        return self.identity.size
+
+    def write(self, offset: int, data: memoryview) -> int:
+        """Add bytes at `offset`; those that are there already are passed over.
+
+        Returns:
+            How many were new.
+
+        Raises:
+            ValueError: Bytes before them are missing, or they go beyond the end.
+            OSError: The disk is full, or cannot be written.
+        """
+        new = 0
+        while data:
+            segment = offset // SEGMENT
+            here = data[: (segment + 1) * SEGMENT - offset]
+            new += self._append(segment, offset, here)
+            offset, data = offset + len(here), data[len(here) :]
+        return new
+
+    def _append(self, segment: int, offset: int, data: memoryview) -> int:
+        start, end = self.missing(segment)
+        if offset > start or offset + len(data) > end:
+            raise ValueError(f"bytes {offset} to {offset + len(data)} do not follow what is there")
+        data = data[start - offset :]
+        new = len(data)
+        while data:
+            written = os.pwrite(self._data, data, start)
+            start, data = start + written, data[written:]
+        if new:
+            self._counts[segment] += new
+            os.pwrite(self._note, _COUNT.pack(self._counts[segment]), _HEAD + segment * _COUNT.size)
+        return new
+
+    def read(self, segment: int) -> bytes:
+        """Return the bytes of a segment."""
+        return os.pread(self._data, self.length(segment), segment * SEGMENT)
+
+    def set_etag(self, etag: str) -> None:
+        """Remember the server's name for the content."""
+        with self._lock:
+            self.identity = dataclasses.replace(self.identity, etag=etag)
+            self._write_note()
+
+    def restart(self) -> None:
+        """Forget all bytes."""
+        with self._lock:
+            self.identity = dataclasses.replace(self.identity, etag="")
+            self._counts = [0] * self.segments
+            self._write_note()
+
+    def keep(self) -> None:
+        """Let the complete file take its name, for good.
+
+        Raises:
+            OSError: The disk did not take it.
+        """
+        self.close()
+        durable.sync(self._data_path)
+        self._data_path.rename(self._path)
+        durable.sync(self._path.parent)
+        self._note_path.unlink()
+
+    def discard(self) -> None:
+        """Delete what there is."""
+        self.close()
+        self._data_path.unlink(missing_ok=True)
+        self._note_path.unlink(missing_ok=True)
+
+    def _read(self, wanted: Identity) -> tuple[Identity, list[int]]:
+        """Return what the files on the disk are, as far as they are of use for `wanted`."""
+        fresh = (wanted, [0] * self.segments)
+        try:
+            note = self._note_path.read_bytes()
+            known = Identity(**json.loads(note[:_HEAD]))
+            counts = [count for (count,) in _COUNT.iter_unpack(note[_HEAD:])]
+            size = self._data_path.stat().st_size
+        except (OSError, ValueError, TypeError, struct.error, RecursionError):
+            return fresh
+        sound = (
+            dataclasses.replace(known, etag="") == wanted
+            and size == wanted.size
+            and len(counts) == self.segments
+            and all(0 <= count <= min(SEGMENT, wanted.size - i * SEGMENT) for i, count in enumerate(counts))
+        )
+        return (known, counts) if sound else fresh
+
+    def _write_note(self) -> None:
+        head = json.dumps(dataclasses.asdict(self.identity)).encode().ljust(_HEAD)
+        counts = b"".join(_COUNT.pack(count) for count in self._counts)
+        # One write and never an empty note in between, since a kill may come at any point.
+        os.pwrite(self._note, head + counts, 0)
+        os.ftruncate(self._note, len(head) + len(counts))

@@ -1,0 +1,141 @@
+"""What is to be installed from a hub, kept on the disk so that a later start goes on with it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from mtplx_engine import durable, paths
+from mtplx_engine.hub import names
+from mtplx_engine.hub.digest import Expected
+from mtplx_engine.hub.problem import HubError, Problem
+from mtplx_engine.hub.repo import RemoteFile, Repo
+from mtplx_engine.protocol import build
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+HEAD_FOLDER: Final = "head"
+
+_NAME = "download.json"
+_INCOMING = ".incoming"
+_KEEP_S = 14 * 24 * 3600
+_SPARE = 2_000_000_000  # bytes that stay free, for chats and for the system
+_SLACK = 1.05
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A model that is to be installed.
+
+    Attributes:
+        id: Name of its folder under the models folder, and what `--model` takes.
+        title: Name for people.
+        target: The repository of the model.
+        head: The repository of its drafting head, None when it has none or carries it itself.
+    """
+
+    id: str
+    title: str
+    target: Repo
+    head: Repo | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return self.target.size + (self.head.size if self.head else 0)
+
+    def files(self) -> Iterator[tuple[Repo, RemoteFile, str]]:
+        """Yield all files with their repository and their name in the folder, small ones first.
+
+        So a model that will be refused for what its settings say is refused before its weights are fetched.
+        """
+        found = [(self.target, file, file.name) for file in self.target.files]
+        if self.head is not None:
+            found += [(self.head, file, f"{HEAD_FOLDER}/{file.name}") for file in self.head.files]
+        yield from sorted(found, key=lambda item: (names.is_weights(item[1].name), item[2]))
+
+
+def folder_name(repo_id: str) -> str:
+    """Return the folder under which a repository's model is installed."""
+    return repo_id.replace("/", "--")
+
+
+def staging(data: Path, plan_id: str) -> Path:
+    """Return the folder in which a model grows; it is on the volume where it will be."""
+    return paths.models_dir(data) / _INCOMING / plan_id
+
+
+def write(folder: Path, plan: Plan) -> None:
+    """Remember in its staging folder what is to be installed.
+
+    Raises:
+        OSError: The disk does not take it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    durable.replace_file(folder / _NAME, json.dumps(dataclasses.asdict(plan)).encode())
+
+
+def read(folder: Path) -> Plan | None:
+    """Return what is to be installed in a staging folder; None when it cannot be understood."""
+    try:
+        plan = build(Plan, json.loads((folder / _NAME).read_bytes()))
+    except (OSError, ValueError, TypeError, RecursionError):
+        return None
+    return plan if isinstance(plan, Plan) and _is_sound(plan) and plan.id == folder.name else None
+
+
+def unfinished(data: Path) -> tuple[Plan, ...]:
+    """Return what was begun and is not installed yet, by name."""
+    root = paths.models_dir(data) / _INCOMING
+    found = [read(folder) for folder in sorted(root.iterdir())] if root.is_dir() else []
+    return tuple(plan for plan in found if plan is not None)
+
+
+def sweep(data: Path, now_s: float | None = None) -> tuple[str, ...]:
+    """Delete what was begun and not touched for 14 days; return the names."""
+    root = paths.models_dir(data) / _INCOMING
+    oldest = (time.time() if now_s is None else now_s) - _KEEP_S
+    swept = []
+    for folder in sorted(root.iterdir()) if root.is_dir() else ():
+        times = [path.stat().st_mtime for path in (folder, *folder.rglob("*")) if path.exists()]
+        if folder.is_dir() and not folder.is_symlink() and max(times) < oldest:
+            shutil.rmtree(folder)
+            swept.append(folder.name)
+    return tuple(swept)
+
+
+def check_room(folder: Path, plan: Plan, present: int) -> None:
+    """Look whether the volume of `folder` has room for what is still to come.
+
+    Args:
+        folder: Where the model grows.
+        plan: What is to be installed.
+        present: Bytes of it that are there.
+
+    Raises:
+        HubError: DISK_FULL, with both numbers.
+    """
+    needed = round((plan.size - present) * _SLACK) + _SPARE
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise HubError(
+            Problem.DISK_FULL,
+            f"{plan.title} needs {needed / 1e9:.1f} GB, with 2 GB to spare, and {free / 1e9:.1f} GB are free. "
+            "Make room and try again.",
+        )
+
+
+def _is_sound(plan: Plan) -> bool:
+    repos = [repo for repo in (plan.target, plan.head) if repo is not None]
+    return all(
+        names.is_repo(repo.id)
+        and names.is_commit(repo.revision)
+        and all(names.is_wanted(file.name) and file.size >= 0 for file in repo.files)
+        for repo in repos
+    )

@@ -1,0 +1,160 @@
+"""What a hub says about a repository: its commit, its licence, and the files that a model needs."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import httpx2
+from huggingface_hub import HfApi, constants, set_client_factory
+from huggingface_hub.errors import HfHubHTTPError
+from huggingface_hub.hf_api import RepoFile
+
+from mtplx_engine.hub import answers, names
+from mtplx_engine.hub.digest import Expected
+from mtplx_engine.hub.problem import HubError, Problem
+from mtplx_engine.hub.requests import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    from mtplx_engine.hub.connection import Connection
+
+    _T = TypeVar("_T")
+
+_MOST_FILES = 2000
+_LARGEST = 2 << 40
+_TIMEOUT_S = 20.0
+_lock = threading.Lock()
+
+# Nobody is told what runs here, and what program runs it.
+constants.HF_HUB_DISABLE_TELEMETRY = True
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteFile:
+    """A file of a repository: its name, bytes, and what its content hashes to."""
+
+    name: str
+    size: int
+    digest: Expected
+
+
+@dataclass(frozen=True, slots=True)
+class Repo:
+    """A repository at one commit.
+
+    Attributes:
+        id: owner/name.
+        revision: The commit.
+        licence: As its makers say, mostly an SPDX identifier; "" when they do not.
+        gated: Whether an account must accept the licence first.
+        files: Those that a model needs, by name.
+        left_out: Names of all others, which are never fetched.
+    """
+
+    id: str
+    revision: str
+    licence: str
+    gated: bool
+    files: tuple[RemoteFile, ...]
+    left_out: tuple[str, ...]
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files that a model needs."""
+        return sum(file.size for file in self.files)
+
+    def source(self, connection: Connection, file: RemoteFile) -> Source:
+        """Return where a file is fetched from."""
+        url = f"{connection.endpoint}/{self.id}/resolve/{self.revision}/{quote(file.name)}"
+        return Source(url, file.name, file.size, file.digest)
+
+
+def read(connection: Connection, repo_id: str, revision: str = "main") -> Repo:
+    """Ask a hub about a repository.
+
+    Args:
+        connection: How the hub is reached.
+        repo_id: owner/name.
+        revision: A branch, tag or commit.
+
+    Raises:
+        HubError: There is none, or it cannot be had, or what the hub says makes no sense.
+    """
+    if not names.is_repo(repo_id):
+        raise HubError(Problem.NOT_FOUND, f'"{repo_id}" is no name of a model; it looks like owner/name.')
+
+    def ask(api: HfApi) -> Repo:
+        info = api.model_info(repo_id, revision=revision, timeout=_TIMEOUT_S)
+        commit = info.sha or ""
+        if not names.is_commit(commit):
+            raise ValueError(f"{commit!r} is no commit")
+        entries = [
+            item
+            for item in api.list_repo_tree(repo_id, recursive=True, revision=commit)
+            if isinstance(item, RepoFile)
+        ]
+        card = info.card_data.to_dict() if info.card_data else {}
+        licence = card.get("license")
+        wanted = [item for item in entries if names.is_wanted(item.path)]
+        return Repo(
+            id=repo_id,
+            revision=commit,
+            licence=licence if isinstance(licence, str) else "",
+            gated=bool(info.gated),
+            files=tuple(_file(item) for item in sorted(wanted, key=lambda item: item.path)),
+            left_out=tuple(item.path for item in entries if not names.is_wanted(item.path)),
+        )
+
+    return asked(connection, repo_id, ask)
+
+
+def asked(connection: Connection, what: str, ask: Callable[[HfApi], _T]) -> _T:
+    """Call the hub's API, and put what goes wrong into words.
+
+    Args:
+        connection: How the hub is reached.
+        what: What is asked about, for people.
+        ask: Makes the calls; what it cannot understand it raises as a ValueError, TypeError or KeyError.
+
+    Raises:
+        HubError: As it says.
+    """
+    api = HfApi(endpoint=connection.endpoint, token=connection.token or False)
+    with _lock:
+        set_client_factory(lambda: _client(connection))
+        try:
+            return ask(api)
+        except HfHubHTTPError as error:
+            response = error.response
+            refused = answers.refusal(
+                response.status_code,
+                response.headers,
+                what=what,
+                host=connection.host,
+                has_token=connection.token is not None,
+            )
+            raise refused or answers.portal(connection.host, repr(error)) from error
+        except httpx2.HTTPError as error:
+            raise answers.failure(error, host=connection.host, via_proxy=connection.via_proxy) from error
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            # No JSON, or JSON of another form: not the hub.
+            raise answers.portal(connection.host, repr(error)) from error
+
+
+def _client(connection: Connection) -> httpx2.Client:
+    client = connection.client()
+    client.follow_redirects = True  # renamed repositories
+    return client
+
+
+def _file(item: RepoFile) -> RemoteFile:
+    if not 0 <= item.size <= _LARGEST:
+        raise ValueError(f"{item.path} has {item.size} bytes")
+    if item.lfs is not None:
+        return RemoteFile(item.path, item.lfs.size, Expected("sha256", item.lfs.sha256))
+    return RemoteFile(item.path, item.size, Expected("git", item.blob_id))

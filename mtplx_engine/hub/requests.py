@@ -1,0 +1,196 @@
+"""Requests for files: redirections followed with care, and everything that goes wrong put into words."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin, urlsplit
+
+import httpx2
+
+from mtplx_engine.hub import answers
+from mtplx_engine.hub.connection import is_safe
+from mtplx_engine.hub.problem import HubError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mtplx_engine.hub.connection import Connection
+    from mtplx_engine.hub.digest import Expected
+    from mtplx_engine.hub.interrupt import Interrupt
+
+_HOPS = 5
+_RANGE = re.compile(r"bytes (\d{1,19})-(\d{1,19})/(\d{1,19})")
+_OK, _PARTIAL = 200, 206
+_EXPIRED = (401, 403, 404, 410)  # what a storage says of a signed address that has become too old
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file on a hub.
+
+    Attributes:
+        url: Its address at the endpoint, of one commit.
+        name: For people.
+        size: Its bytes.
+        digest: What it must hash to.
+    """
+
+    url: str
+    name: str
+    size: int
+    digest: Expected
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """The content of an answer.
+
+    Attributes:
+        response: To be read.
+        start: Which byte of the file comes first.
+        etag: The server's name for the content; "" without one that can be relied on.
+    """
+
+    response: httpx2.Response
+    start: int
+    etag: str
+
+    @property
+    def is_range(self) -> bool:
+        """Whether the server gave what it was asked for, and not the whole file."""
+        return self.response.status_code == _PARTIAL
+
+
+class Requests:
+    """Asks a hub for parts of files, each file from the storage that the hub sent us to the first time.
+
+    Callable from several threads.
+    """
+
+    def __init__(self, connection: Connection, interrupt: Interrupt) -> None:
+        self._connection = connection
+        self._interrupt = interrupt
+        self._client = connection.client()
+        self._moved: dict[str, str] = {}
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._client.close()
+
+    @contextmanager
+    def get(self, source: Source, start: int, end: int, etag: str = "") -> Iterator[Body]:
+        """Ask for bytes `start` to `end` (not included) of a file; the answer may begin earlier and go on longer.
+
+        Args:
+            source: The file.
+            start: The first byte that is wanted.
+            end: The one after the last.
+            etag: Of the content that the range must be of; "" for any.
+
+        Raises:
+            HubError: The file cannot be had, or is not the one that was listed, or the connection broke off, in the
+                block of the `with` too.
+            CancelledError: The interrupt was set.
+        """
+        headers = {}
+        if (start, end) != (0, source.size):
+            headers["Range"] = f"bytes={start}-{end - 1}"
+        if etag and headers:
+            headers["If-Range"] = etag
+        response: httpx2.Response | None = None
+        try:
+            response = self._send(source, headers)
+            self._refuse(response, source)
+            yield _body(response, source, start)
+        except httpx2.HTTPError as error:
+            self._interrupt.check()
+            host = urlsplit(self._moved.get(source.url, source.url)).hostname or ""
+            raise answers.failure(error, host=host, via_proxy=self._connection.via_proxy) from error
+        finally:
+            if response is not None:
+                response.close()
+
+    def _send(self, source: Source, headers: dict[str, str]) -> httpx2.Response:
+        moved = self._moved.get(source.url)
+        if moved is not None:
+            response = self._once(moved, headers)
+            if response.status_code not in _EXPIRED:
+                return response
+            response.close()
+            self._moved.pop(source.url, None)
+        return self._follow(source, headers)
+
+    def _follow(self, source: Source, headers: dict[str, str]) -> httpx2.Response:
+        url = source.url
+        for _ in range(_HOPS):
+            response = self._once(url, headers)
+            if not response.has_redirect_location:
+                if url != source.url and response.is_success:
+                    self._moved[source.url] = url
+                return response
+            response.close()
+            url = urljoin(url, response.headers["Location"])
+            if not is_safe(url):
+                raise answers.portal(self._connection.host, f"sent to {urlsplit(url).hostname}")
+        host = self._connection.host
+        raise HubError(Problem.UNREACHABLE, f"{host} sends requests in a circle. Try again in a few minutes.")
+
+    def _once(self, url: str, headers: dict[str, str]) -> httpx2.Response:
+        self._interrupt.check()
+        request = self._client.build_request(
+            "GET",
+            url,
+            headers={**headers, **self._connection.headers(url)},
+            extensions=self._interrupt.extensions,
+        )
+        return self._client.send(request, stream=True)
+
+    def _refuse(self, response: httpx2.Response, source: Source) -> None:
+        error = answers.refusal(
+            response.status_code,
+            response.headers,
+            what=source.name,
+            host=response.url.host,
+            has_token=self._connection.token is not None,
+        )
+        if error is not None:
+            raise error
+
+
+def _body(response: httpx2.Response, source: Source, wanted: int) -> Body:
+    """Return what an answer holds, after a look at whether it can be the file.
+
+    Raises:
+        HubError: It is a page of somebody else's, or a file of another size.
+    """
+    etag = response.headers.get("ETag", "")
+    etag = "" if etag.startswith("W/") else etag
+    found = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
+    if response.status_code == _PARTIAL and found:
+        start, _, total = (int(group) for group in found.groups())
+        if total == source.size and start <= wanted:
+            return Body(response, start, etag)
+        raise _another_file(source, f"range {found.group()}")
+    if response.status_code != _OK or _is_page(response, source):
+        details = f"HTTP {response.status_code}, {response.headers.get('Content-Type', '')}"
+        raise answers.portal(response.url.host, details)
+    length = response.headers.get("Content-Length", "")
+    if length and length != str(source.size):
+        raise _another_file(source, f"{length} bytes instead of {source.size}")
+    return Body(response, 0, etag)
+
+
+def _is_page(response: httpx2.Response, source: Source) -> bool:
+    is_html = response.headers.get("Content-Type", "").startswith("text/html")
+    return is_html and response.headers.get("Content-Length", "") != str(source.size)
+
+
+def _another_file(source: Source, details: str) -> HubError:
+    return HubError(
+        Problem.CHANGED,
+        f"{source.name} is not the file that the hub listed any more. Start the download over.",
+        details,
+    )

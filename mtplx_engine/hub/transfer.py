@@ -1,0 +1,187 @@
+"""One file from a hub to the disk: ranges in parallel, gone on with after any interruption, its hash checked."""
+
+from __future__ import annotations
+
+from collections import deque
+from functools import partial as bind
+from typing import TYPE_CHECKING
+
+from mtplx_engine.hub import answers
+from mtplx_engine.hub.crew import Crew
+from mtplx_engine.hub.partial import Identity, Partial
+from mtplx_engine.hub.problem import HubError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from mtplx_engine.hub.digest import Hasher
+    from mtplx_engine.hub.interrupt import Interrupt
+    from mtplx_engine.hub.requests import Body, Requests, Source
+    from mtplx_engine.hub.retry import Retries
+
+PIECE = 256 << 10  # bytes between two notes of what is there, which is what a kill can cost each thread
+
+
+class Transfer:
+    """Brings one file in.
+
+    Args:
+        source: The file.
+        requests: Asks for parts of it.
+        interrupt: Stops it.
+        retries: How patient it is.
+        received: Told how many bytes have become of use, those of a former try among them; a negative number when
+            some turned out to be of none. Called from several threads.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        requests: Requests,
+        interrupt: Interrupt,
+        retries: Retries,
+        received: Callable[[int], None],
+    ) -> None:
+        self._source = source
+        self._requests = requests
+        self._interrupt = interrupt
+        self._retries = retries
+        self._received = received
+
+    def run(self, path: Path, threads: int) -> str:
+        """Fetch the file to `path`, going on with what is there of it.
+
+        Args:
+            path: Its place; while it grows it has other names there.
+            threads: Ranges that are fetched at a time.
+
+        Returns:
+            The sha256 of the file, in hex.
+
+        Raises:
+            HubError: It cannot be had, or its bytes are the wrong ones; these are deleted then.
+            CancelledError: The interrupt was set; what has arrived stays.
+        """
+        source = self._source
+        try:
+            with Partial(path, Identity(source.size, str(source.digest))) as partial:
+                self._received(partial.done)
+                hasher = self._fill(partial, threads)
+                if not hasher.is_right():
+                    self._received(-partial.done)
+                    partial.discard()
+                    raise _wrong_bytes(source)
+                partial.keep()
+                return hasher.sha256
+        except OSError as error:
+            raise answers.disk_failure(error, source.name) from error
+
+    def _fill(self, partial: Partial, threads: int) -> Hasher:
+        """Fetch what is missing, and meanwhile hash what is there from the start."""
+        jobs: deque[Callable[[], None]] = deque()
+        if partial.done < self._source.size:
+            if partial.segments > 1 and self._gives_ranges(partial):
+                open_ones = (i for i in range(partial.segments) if not partial.is_full(i))
+                jobs.extend(
+                    bind(self._patiently, bind(self._fetch_segment, partial, i), partial) for i in open_ones
+                )
+            else:
+                jobs.append(bind(self._patiently, bind(self._fetch_rest, partial), partial))
+        hasher = self._source.digest.hasher(self._source.size)
+        with Crew(jobs, threads) as crew:
+            for segment in range(partial.segments):
+                crew.wait_until(bind(partial.is_full, segment))
+                self._interrupt.check()
+                hasher.update(partial.read(segment))
+        return hasher
+
+    def _gives_ranges(self, partial: Partial) -> bool:
+        """Return whether the server can begin in the middle; forget what is here of another content."""
+        answer: list[bool] = []
+
+        def ask() -> None:
+            with self._requests.get(self._source, 0, 1) as body:
+                self._note_etag(partial, body.etag)
+                answer.append(body.is_range)
+
+        self._patiently(ask, partial)
+        return answer[-1]
+
+    def _note_etag(self, partial: Partial, etag: str) -> None:
+        known = partial.identity.etag
+        if known and known != etag:
+            self._received(-partial.done)
+            partial.restart()
+        if etag != partial.identity.etag:
+            partial.set_etag(etag)
+
+    def _fetch_segment(self, partial: Partial, segment: int) -> None:
+        start, end = partial.missing(segment)
+        with self._requests.get(self._source, start, end, partial.identity.etag) as body:
+            if body.start != start:
+                raise _changed(self._source)
+            self._pour(body, partial, start, end)
+
+    def _fetch_rest(self, partial: Partial) -> None:
+        """Fetch from the first missing byte to the end, or all of it where the server begins at the start."""
+        start = partial.first_missing()
+        with self._requests.get(self._source, start, self._source.size, partial.identity.etag) as body:
+            self._note_etag(partial, body.etag)
+            self._pour(body, partial, partial.first_missing(), self._source.size)
+
+    def _pour(self, body: Body, partial: Partial, offset: int, end: int) -> None:
+        """Write what comes from byte `offset` up to `end`.
+
+        Raises:
+            HubError: The answer begins later, or ended before.
+        """
+        if body.start > offset:
+            raise _changed(self._source)
+        skip = offset - body.start
+        for piece in body.response.iter_raw(PIECE):
+            self._interrupt.check()
+            data = memoryview(piece)[skip:][: end - offset]
+            skip = max(skip - len(piece), 0)
+            self._received(partial.write(offset, data))
+            offset += len(data)
+            if offset == end:
+                return
+        raise _cut_off(self._source)
+
+    def _patiently(self, step: Callable[[], None], partial: Partial) -> None:
+        """Do a step, again as long as its failures may pass and bytes come in between."""
+        failures = 0
+        while True:
+            before = partial.done
+            try:
+                step()
+            except HubError as error:
+                failures = failures + 1 if partial.done == before else 1
+                if not error.passes or failures >= self._retries.limit:
+                    raise
+                self._interrupt.wait(self._retries.wait_s(failures, error))
+            else:
+                return
+
+
+def _wrong_bytes(source: Source) -> HubError:
+    return HubError(
+        Problem.WRONG_HASH,
+        f"What arrived as {source.name} is not what its publisher put there (its checksum differs), so it was "
+        "thrown away. Download it again; if it happens twice, the network or the mirror changes files.",
+    )
+
+
+def _changed(source: Source) -> HubError:
+    return HubError(
+        Problem.CHANGED,
+        f"{source.name} was changed at the hub while it was fetched. Start the download over.",
+    )
+
+
+def _cut_off(source: Source) -> HubError:
+    return HubError(
+        Problem.UNREACHABLE,
+        f"The connection broke off in the middle of {source.name}. Check the connection and try again.",
+    )

@@ -1,0 +1,278 @@
+"""A model hub on this machine, with the faults that real ones and the ways to them have."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import socket
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, ClassVar
+from urllib.parse import parse_qs, urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_RANGE = re.compile(r"bytes=(\d+)-(\d*)")
+_LARGE = 10_000  # bytes from which on a file has a sha256, as with git-lfs
+_BLOCK = 64 << 10
+
+
+@dataclass
+class FakeRepo:
+    """A repository: its files, and what the hub says of it."""
+
+    files: dict[str, bytes]
+    commit: str = "c" * 40
+    licence: str = "apache-2.0"
+    gated: bool = False
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request for a file: its name, and the first and last byte that were asked for."""
+
+    name: str
+    first: int
+    last: int | None
+    authorized: bool
+
+
+@dataclass
+class Fault:
+    """Something that goes wrong with requests for a file.
+
+    Attributes:
+        act: Answers in place of the hub; returns whether it did.
+        name: For which file; "" for every one.
+        times: How often, before all is well.
+    """
+
+    act: Callable[[Handler, bytes, Asked], None]
+    name: str = ""
+    times: int = 1_000_000
+    after: int = 0
+
+
+@dataclass
+class FakeHub:
+    """What the hub has, what it was asked, and what it sent."""
+
+    repos: dict[str, FakeRepo] = field(default_factory=dict)
+    faults: list[Fault] = field(default_factory=list)
+    api_fault: Callable[[Handler], None] | None = None
+    asked: list[Asked] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
+    sent: int = 0
+    cdn: str = ""  # another origin that files come from
+    endpoint: str = ""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def fault_for(self, name: str) -> Fault | None:
+        """Return the fault that a request for `name` meets now."""
+        with self.lock:
+            for fault in self.faults:
+                if fault.name in ("", name):
+                    if fault.after:
+                        fault.after -= 1
+                    elif fault.times:
+                        fault.times -= 1
+                        return fault
+        return None
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers one request."""
+
+    protocol_version = "HTTP/1.1"
+    hub: ClassVar[FakeHub]
+
+    def do_HEAD(self) -> None:
+        """Answer without a body."""
+        self.do_GET()
+
+    def do_GET(self) -> None:
+        """Answer."""
+        parts = urlsplit(self.path)
+        self.hub.paths.append(self.path)
+        if parts.path.startswith("/api/"):
+            if self.hub.api_fault is not None:
+                self.hub.api_fault(self)
+            else:
+                self._api(parts.path, parse_qs(parts.query))
+            return
+        found = re.fullmatch(r"/([^/]+/[^/]+)/resolve/([0-9a-f]{40})/(.+)", parts.path)
+        repo = self.hub.repos.get(found[1]) if found else None
+        if found is None or repo is None or found[3] not in repo.files or found[2] != repo.commit:
+            self.reply(404, headers={"X-Error-Code": "EntryNotFound"})
+            return
+        self._file(found[3], repo.files[found[3]])
+
+    def _api(self, path: str, query: dict[str, list[str]]) -> None:
+        if path == "/api/models":
+            self._search(query)
+            return
+        found = re.fullmatch(r"/api/models/([^/]+/[^/]+)(?:/(revision|tree)/([^/]+))?", path)
+        repo = self.hub.repos.get(found[1]) if found else None
+        if found is None or repo is None:
+            self.reply(401, headers={"X-Error-Code": "RepoNotFound"})
+        elif found[2] == "tree":
+            self._json([entry(name, data) for name, data in sorted(repo.files.items())])
+        else:
+            self._json(
+                {
+                    "id": found[1],
+                    "sha": repo.commit,
+                    "private": False,
+                    "gated": "manual" if repo.gated else False,
+                    "tags": [*repo.tags, f"license:{repo.licence}"],
+                    "cardData": {"license": repo.licence},
+                    "siblings": [{"rfilename": name} for name in sorted(repo.files)],
+                }
+            )
+
+    def _search(self, query: dict[str, list[str]]) -> None:
+        wanted = query.get("search", [""])[0].casefold()
+        found = [
+            {"id": name, "sha": repo.commit, "tags": list(repo.tags), "gated": repo.gated, "downloads": 1}
+            for name, repo in self.hub.repos.items()
+            if wanted in name.casefold()
+        ]
+        self._json(found)
+
+    def _file(self, name: str, data: bytes) -> None:
+        if self.hub.cdn and not self.headers.get("Host", "").endswith(self.hub.cdn.rpartition(":")[2]):
+            self.reply(302, headers={"Location": self.hub.cdn + self.path})
+            return
+        asked = _RANGE.fullmatch(self.headers.get("Range", ""))
+        first = int(asked[1]) if asked else 0
+        last = int(asked[2]) if asked and asked[2] else None
+        request = Asked(name, first, last, "Authorization" in self.headers)
+        with self.hub.lock:
+            self.hub.asked.append(request)
+        fault = self.hub.fault_for(name)
+        if fault is not None:
+            fault.act(self, data, request)
+        else:
+            self.serve(data, request, ranged=asked is not None)
+
+    def serve(self, data: bytes, asked: Asked, *, ranged: bool, etag: str = "") -> None:
+        """Send what was asked for."""
+        etag = etag or f'"{hashlib.sha256(data).hexdigest()}"'
+        if ranged and self.headers.get("If-Range", etag) != etag:
+            ranged = False
+        if not ranged:
+            self.reply(200, data, {"ETag": etag})
+            return
+        if asked.first >= len(data):
+            self.reply(416, headers={"Content-Range": f"bytes */{len(data)}"})
+            return
+        body = data[asked.first : len(data) if asked.last is None else asked.last + 1]
+        span = f"bytes {asked.first}-{asked.first + len(body) - 1}/{len(data)}"
+        self.reply(206, body, {"ETag": etag, "Content-Range": span})
+
+    def reply(
+        self,
+        status: int,
+        body: bytes = b"",
+        headers: dict[str, str] | None = None,
+        *,
+        announced: int | None = None,
+    ) -> None:
+        """Send an answer; `announced` is a length that the body does not have."""
+        self.send_response(status)
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body) if announced is None else announced))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.send_body(body)
+        if announced is not None:
+            self.cut()
+
+    def send_body(self, body: bytes, *, pause_s: float = 0.0) -> None:
+        """Send bytes, and count them."""
+        for start in range(0, len(body), _BLOCK):
+            block = body[start : start + _BLOCK]
+            try:
+                self.wfile.write(block)
+            except OSError:
+                self.close_connection = True
+                return
+            with self.hub.lock:
+                self.hub.sent += len(block)
+            if pause_s:
+                time.sleep(pause_s)
+
+    def cut(self) -> None:
+        """Break the connection off."""
+        self.close_connection = True
+        with self.hub.lock:
+            self.wfile.flush()
+        self.connection.shutdown(socket.SHUT_RDWR)
+
+    def _json(self, body: object) -> None:
+        self.reply(200, json.dumps(body).encode(), {"Content-Type": "application/json"})
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+def entry(name: str, data: bytes) -> dict[str, object]:
+    """Return how a hub lists a file."""
+    found: dict[str, object] = {"type": "file", "path": name, "size": len(data), "oid": git_id(data)}
+    if len(data) >= _LARGE:
+        found["lfs"] = {"oid": hashlib.sha256(data).hexdigest(), "size": len(data), "pointerSize": 130}
+    return found
+
+
+def git_id(data: bytes) -> str:
+    """Return the id of content in git."""
+    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+@contextmanager
+def running(hub: FakeHub) -> Iterator[FakeHub]:
+    """Run the hub; its address is in `hub.endpoint`."""
+    handler = type("HubHandler", (Handler,), {"hub": hub})
+    server = _Server(("127.0.0.1", 0), handler)
+    hub.endpoint = f"http://127.0.0.1:{server.server_address[1]}"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        yield hub
+    finally:
+        server.shutdown()
+        thread.join()
+        server.end_connections()
+        server.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    """Ends the connections that clients left open, so that no thread stays."""
+
+    daemon_threads = False
+    block_on_close = True
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*arguments)  # type: ignore[arg-type]
+        self._open: set[socket.socket] = set()
+
+    def process_request(self, request: socket.socket, client_address: object) -> None:  # type: ignore[override]
+        self._open.add(request)
+        super().process_request(request, client_address)
+
+    def end_connections(self) -> None:
+        for connection in self._open:
+            try:
+                connection.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                continue
+
+    def handle_error(self, *_: object) -> None:
+        """A client that goes away is what the tests are about."""
