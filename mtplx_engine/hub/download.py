@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from mtplx_engine import durable, paths
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.hub import answers, names, plan as plans
+from mtplx_engine.hub import answers, names
+from mtplx_engine.hub import plan as plans
 from mtplx_engine.hub.interrupt import Interrupt
-from mtplx_engine.hub.plan import Plan
 from mtplx_engine.hub.problem import HubError, Problem
 from mtplx_engine.hub.requests import Requests
 from mtplx_engine.hub.retry import Retries
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mtplx_engine.hub.connection import Connection
+    from mtplx_engine.hub.plan import Plan
 
 THREADS = 4
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from mtplx_engine import durable, paths
 from mtplx_engine.hub import names
-from mtplx_engine.hub.digest import Expected
 from mtplx_engine.hub.problem import HubError, Problem
-from mtplx_engine.hub.repo import RemoteFile, Repo
+from mtplx_engine.hub.repo import RemoteFile, Repo  # noqa: TC001 - annotations are read at run time
 from mtplx_engine.protocol import build
 
 if TYPE_CHECKING:

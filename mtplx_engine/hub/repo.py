@@ -98,8 +98,7 @@ def read(connection: Connection, repo_id: str, revision: str = "main") -> Repo:
             for item in api.list_repo_tree(repo_id, recursive=True, revision=commit)
             if isinstance(item, RepoFile)
         ]
-        card = info.card_data.to_dict() if info.card_data else {}
-        licence = card.get("license")
+        licence = info.card_data.get("license") if info.card_data else None
         wanted = [item for item in entries if names.is_wanted(item.path)]
         return Repo(
             id=repo_id,

@@ -29,6 +29,6 @@ class Retries:
 
         Spread at random, so that what was cut off together does not come back together.
         """
-        longest = min(self.first_s * 2 ** (failures - 1), self.longest_s)
+        longest = min(self.first_s * 2.0 ** (failures - 1), self.longest_s)
         spread = longest * random.uniform(0.5, 1.0)  # noqa: S311 - no secret
         return max(spread, error.wait_s or 0.0)

@@ -48,9 +48,10 @@ class Fault:
     """Something that goes wrong with requests for a file.
 
     Attributes:
-        act: Answers in place of the hub; returns whether it did.
+        act: Answers in place of the hub.
         name: For which file; "" for every one.
         times: How often, before all is well.
+        after: Requests that go well before it, whatever other faults there are.
     """
 
     act: Callable[[Handler, bytes, Asked], None]
@@ -80,7 +81,8 @@ class FakeHub:
                 if fault.name in ("", name):
                     if fault.after:
                         fault.after -= 1
-                    elif fault.times:
+                        return None
+                    if fault.times:
                         fault.times -= 1
                         return fault
         return None
