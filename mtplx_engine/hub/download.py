@@ -18,7 +18,8 @@ from mtplx_engine.hub.problem import HubError, Problem
 from mtplx_engine.hub.requests import Requests
 from mtplx_engine.hub.retry import Retries
 from mtplx_engine.hub.transfer import Transfer
-from mtplx_engine.models import checkpoint, manifest
+from mtplx_engine.models import checkpoint, head_source, manifest
+from mtplx_engine.models.manifest import FileRecord, Manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from mtplx_engine.hub.connection import Connection
     from mtplx_engine.hub.plan import Plan
+    from mtplx_engine.models.manifest import HeadBinding
 
 THREADS = 4
 
@@ -81,12 +83,11 @@ class Download:
                 plans.write(folder, self.plan)
                 records = self._fetch(folder)
                 self._interrupt.check()
-                self._check(folder)
-                return self._install(folder, records)
+                return self._install(folder, records, self._check(folder))
         except OSError as error:
             raise answers.disk_failure(error, self.plan.title) from error
 
-    def _fetch(self, folder: Path) -> tuple[manifest.FileRecord, ...]:
+    def _fetch(self, folder: Path) -> tuple[FileRecord, ...]:
         requests = Requests(self._connection, self._interrupt)
         records = []
         weighed = False
@@ -105,32 +106,37 @@ class Download:
                 else:
                     transfer = Transfer(source, requests, self._interrupt, self._retries, self._received)
                     sha256 = transfer.run(path, self._threads)
-                records.append(manifest.FileRecord(name, file.size, sha256))
+                records.append(FileRecord(name, file.size, sha256))
         finally:
             requests.close()
         return tuple(records)
 
-    def _check(self, folder: Path) -> None:
-        """Refuse what would be refused when it is loaded."""
+    def _check(self, folder: Path) -> HeadBinding | None:
+        """Refuse what would be refused when it is loaded; return what ties the head to its model."""
         try:
-            checkpoint.check(folder)
+            checked = checkpoint.check(folder)
         except EngineError as error:
             if error.kind is ErrorKind.REFUSED:
                 shutil.rmtree(folder)
                 sentence = f"{self.plan.title} was deleted, since it must not be loaded: {error}"
                 raise HubError(Problem.UNSAFE, sentence) from error
             raise
+        if self.plan.head is None:
+            return None
+        return head_source.bind(plans.HEAD_FOLDER, checked.config, checked.tensors, folder)
 
-    def _install(self, folder: Path, records: tuple[manifest.FileRecord, ...]) -> Path:
+    def _install(self, folder: Path, records: tuple[FileRecord, ...], binding: HeadBinding | None) -> Path:
         target = self.plan.target
-        noted = manifest.Manifest(
+        noted = Manifest(
             id=self.plan.id,
             name=self.plan.title,
             licence=target.licence,
             source=f"{self._connection.endpoint}/{target.id}@{target.revision}",
             revision=1,
             files=records,
+            binding=binding,
         )
+        (folder / plans.NAME).unlink()
         manifest.write(folder, noted)
         final = paths.models_dir(self._data) / self.plan.id
         if final.exists():

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 HEAD_FOLDER: Final = "head"
 
-_NAME = "download.json"
+NAME: Final = "download.json"
 _INCOMING = ".incoming"
 _KEEP_S = 14 * 24 * 3600
 _SPARE = 2_000_000_000  # bytes that stay free, for chats and for the system
@@ -77,13 +77,13 @@ def write(folder: Path, plan: Plan) -> None:
         OSError: The disk does not take it.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    durable.replace_file(folder / _NAME, json.dumps(dataclasses.asdict(plan)).encode())
+    durable.replace_file(folder / NAME, json.dumps(dataclasses.asdict(plan)).encode())
 
 
 def read(folder: Path) -> Plan | None:
     """Return what is to be installed in a staging folder; None when it cannot be understood."""
     try:
-        plan = build(Plan, json.loads((folder / _NAME).read_bytes()))
+        plan = build(Plan, json.loads((folder / NAME).read_bytes()))
     except (OSError, ValueError, TypeError, RecursionError):
         return None
     return plan if isinstance(plan, Plan) and _is_sound(plan) and plan.id == folder.name else None

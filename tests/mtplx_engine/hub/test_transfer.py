@@ -9,7 +9,6 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.support.fake_hub import Asked, FakeHub, FakeRepo, Fault, Handler, running
 
 from mtplx_engine.hub import partial, repo
 from mtplx_engine.hub.connection import Connection
@@ -18,6 +17,7 @@ from mtplx_engine.hub.problem import CancelledError, HubError, Problem
 from mtplx_engine.hub.requests import Requests
 from mtplx_engine.hub.retry import Retries
 from mtplx_engine.hub.transfer import PIECE, Transfer
+from tests.support.fake_hub import Asked, FakeHub, FakeRepo, Fault, Handler, running
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

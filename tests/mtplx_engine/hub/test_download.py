@@ -1,0 +1,247 @@
+"""A whole model from a hub: installed as it is there, or not at all, whatever happens on the way."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mtplx_engine import paths
+from mtplx_engine.hub import download, partial, plan, repo
+from mtplx_engine.hub.connection import Connection
+from mtplx_engine.hub.download import Download
+from mtplx_engine.hub.plan import Plan
+from mtplx_engine.hub.problem import HubError, Problem
+from mtplx_engine.hub.retry import Retries
+from mtplx_engine.models import checkpoint, installed, manifest
+from tests.support import hub_child, model_folder
+from tests.support.fake_hub import FakeHub, FakeRepo, Fault, running
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+REPO = "makers/model"
+SEGMENT = 1 << 20
+KILLS = 20
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """Return what is in a folder."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> dict[str, bytes]:
+    return files_of(model_folder.write(tmp_path / "original"))
+
+
+@pytest.fixture
+def hub(model: dict[str, bytes]) -> Iterator[FakeHub]:
+    with running(FakeHub({REPO: FakeRepo(dict(model))})) as hub:
+        yield hub
+
+
+def planned(hub: FakeHub, head: str | None = None) -> tuple[Plan, Connection]:
+    """Ask the hub, and return what is to be installed."""
+    connection = Connection(hub.endpoint)
+    heads = repo.read(connection, head) if head else None
+    return Plan(plan.folder_name(REPO), "A model", repo.read(connection, REPO), heads), connection
+
+
+def started(hub: FakeHub, data: Path, head: str | None = None) -> Download:
+    """Return a download that has not begun."""
+    return Download(*_swap(planned(hub, head), data), Retries(limit=3, first_s=0.001))
+
+
+def _swap(found: tuple[Plan, Connection], data: Path) -> tuple[Plan, Path, Connection]:
+    return found[0], data, found[1]
+
+
+def test_an_installed_model_is_what_the_hub_has(
+    hub: FakeHub, tmp_path: Path, model: dict[str, bytes]
+) -> None:
+    hub.repos[REPO].files |= {"evil.py": b"import os", "weights.bin": b"pickle", "sub/dir/x.json": b"{}"}
+    running_download = started(hub, tmp_path)
+    folder = running_download.run()
+    assert running_download.done == running_download.total == sum(map(len, model.values()))
+    found = files_of(folder)
+    noted = manifest.read(folder)
+    assert noted is not None
+    assert found.pop(manifest.NAME)
+    assert found == model
+    assert {record.name: record.sha256 for record in noted.files} == {
+        name: hashlib.sha256(data).hexdigest() for name, data in model.items()
+    }
+    assert noted.source == f"{hub.endpoint}/{REPO}@{'c' * 40}"
+    assert noted.licence == "apache-2.0"
+    assert [item.name for item in installed.models(tmp_path) if item.complete] == ["makers--model"]
+    checkpoint.check(folder)
+    assert plan.unfinished(tmp_path) == ()
+
+
+def test_a_head_of_its_own_is_bound_to_its_model(hub: FakeHub, tmp_path: Path) -> None:
+    head = {
+        "config.json": b'{"model_type": "llama_mtp", "hidden_size": 4, "vocab_size": 16}',
+        "model.safetensors": model_folder.safetensors(
+            {"fc.weight": ("F32", (4, 8)), "norm.weight": ("F32", (4,))}
+        ),
+    }
+    hub.repos["makers/head"] = FakeRepo(head, commit="d" * 40)
+    folder = started(hub, tmp_path, "makers/head").run()
+    noted = manifest.read(folder)
+    assert noted is not None
+    assert noted.binding is not None
+    assert noted.binding.folder == plan.HEAD_FOLDER
+    assert files_of(folder / plan.HEAD_FOLDER) == head
+    assert [item.name for item in installed.models(tmp_path)] == ["makers--model"]
+
+
+def test_what_must_not_be_loaded_is_not_kept(hub: FakeHub, tmp_path: Path) -> None:
+    hub.repos[REPO].files["config.json"] = b'{"model_type": "llama", "auto_map": {"AutoModel": "evil.Model"}}'
+    with pytest.raises(HubError) as raised:
+        started(hub, tmp_path).run()
+    assert raised.value.problem is Problem.UNSAFE
+    assert not any(path.is_file() for path in paths.models_dir(tmp_path).rglob("*") if path.suffix != ".lock")
+
+
+def test_a_later_start_goes_on(hub: FakeHub, tmp_path: Path, model: dict[str, bytes]) -> None:
+    hub.faults.append(Fault(lambda handler, _data, _asked: handler.reply(404), "tokenizer_config.json"))
+    with pytest.raises(HubError):
+        started(hub, tmp_path).run()
+    assert [item.id for item in plan.unfinished(tmp_path)] == ["makers--model"]
+    assert installed.models(tmp_path) == ()
+    hub.faults.clear()
+    hub.asked.clear()
+    (found,) = plan.unfinished(tmp_path)
+    folder = Download(found, tmp_path, Connection(hub.endpoint)).run()
+    assert {name: data for name, data in files_of(folder).items() if name != manifest.NAME} == model
+    # The order is by name, with weights last: two were there.
+    assert [asked.name for asked in hub.asked] == ["tokenizer_config.json", "model.safetensors"]
+
+
+def test_no_room_is_said_before_the_weights(
+    hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = shutil.disk_usage(tmp_path)._replace(free=1_900_000_000)
+    monkeypatch.setattr(plan.shutil, "disk_usage", lambda _path: usage)
+    with pytest.raises(HubError, match=r"needs 2\.0 GB, with 2 GB to spare, and 1\.9 GB are free") as raised:
+        started(hub, tmp_path).run()
+    assert raised.value.problem is Problem.DISK_FULL
+    assert "model.safetensors" not in [asked.name for asked in hub.asked]
+
+
+@pytest.mark.parametrize(
+    ("number", "problem"),
+    [(errno.ENOSPC, Problem.DISK_FULL), (errno.EROFS, Problem.READ_ONLY), (errno.EIO, Problem.READ_ONLY)],
+)
+def test_a_disk_that_fails_is_said(
+    hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, problem: Problem
+) -> None:
+    def fail(*_: object) -> int:
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(partial.os, "pwrite", fail)
+        with pytest.raises(HubError) as raised:
+            started(hub, tmp_path).run()
+    assert raised.value.problem is problem
+    assert started(hub, tmp_path).run().is_dir()
+
+
+def test_one_download_of_a_model_at_a_time(hub: FakeHub, tmp_path: Path) -> None:
+    folder = plan.staging(tmp_path, "makers--model")
+    with download._only_one(folder, "A model"):
+        with pytest.raises(HubError) as raised:
+            started(hub, tmp_path).run()
+        with pytest.raises(HubError):
+            download.discard(tmp_path, planned(hub)[0])
+    assert raised.value.problem is Problem.BUSY
+    started(hub, tmp_path).run()
+
+
+def test_discarding_leaves_nothing(hub: FakeHub, tmp_path: Path) -> None:
+    hub.faults.append(Fault(lambda handler, _data, _asked: handler.reply(404), "tokenizer_config.json"))
+    with pytest.raises(HubError):
+        started(hub, tmp_path).run()
+    download.discard(tmp_path, plan.unfinished(tmp_path)[0])
+    assert plan.unfinished(tmp_path) == ()
+    assert files_of(paths.models_dir(tmp_path) / ".incoming").keys() <= {".makers--model.lock"}
+
+
+def test_old_remains_are_swept_and_new_ones_stay(hub: FakeHub, tmp_path: Path) -> None:
+    made = []
+    for name in ("old", "new"):
+        found = planned(hub)[0]
+        folder = plan.staging(tmp_path, name)
+        plan.write(folder, Plan(name, name, found.target))
+        made.append(folder)
+    for path in (made[0], *made[0].rglob("*")):
+        os.utime(path, (1, 1))
+    assert plan.sweep(tmp_path) == ("old",)
+    assert [item.id for item in plan.unfinished(tmp_path)] == ["new"]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [b"", b"{", b"[]", b'{"id": 1}', b"\xff", b'{"id": "makers--model"}'],
+)
+def test_a_plan_that_cannot_be_read_is_none(hub: FakeHub, tmp_path: Path, damage: bytes) -> None:
+    folder = plan.staging(tmp_path, "makers--model")
+    plan.write(folder, planned(hub)[0])
+    (folder / plan.NAME).write_bytes(damage)
+    assert plan.read(folder) is None
+
+
+def test_a_plan_cannot_name_files_elsewhere(hub: FakeHub, tmp_path: Path) -> None:
+    folder = plan.staging(tmp_path, "makers--model")
+    plan.write(folder, planned(hub)[0])
+    text = (folder / plan.NAME).read_text()
+    assert plan.read(folder) is not None
+    (folder / plan.NAME).write_text(text.replace('"model.safetensors"', '"../../../model.safetensors"'))
+    assert plan.read(folder) is None
+
+
+def test_a_kill_at_any_point_costs_little(tmp_path: Path, model: dict[str, bytes]) -> None:
+    rng = random.Random(3)
+    # Large, of no matter to any check, and by its name the first.
+    files = {**model, "LICENSE": rng.randbytes(12 * SEGMENT)}
+    runs = []
+    with running(FakeHub({REPO: FakeRepo(files)})) as hub:
+        while not (paths.models_dir(tmp_path) / "makers--model").is_dir():
+            told = _run_until(hub, tmp_path, None if len(runs) >= KILLS else rng.randint(1, 2 * SEGMENT // 3))
+            if told:
+                runs.append(told)
+    worst = max(killed[-1] - following[0] for killed, following in pairwise(runs))
+    print(f"{len(runs) - 1} kills of a download of 12 MiB: at most {worst:,} bytes were fetched again")
+    assert len(runs) > KILLS
+    assert worst <= 2 << 20
+    found = files_of(paths.models_dir(tmp_path) / "makers--model")
+    del found[manifest.NAME]
+    assert found == files
+
+
+def _run_until(hub: FakeHub, data: Path, count: int | None) -> list[int]:
+    """Run a download, kill it once it has brought `count` bytes more; return the sums of bytes that it told of."""
+    command = [sys.executable, hub_child.__file__ or "", hub.endpoint, REPO, str(data), str(SEGMENT)]
+    environment = {**os.environ, "PYTHONPATH": str(Path.cwd())}
+    told: list[int] = []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as child:
+        assert child.stdout is not None
+        for line in child.stdout:
+            told.append(int(line))
+            if count is not None and told[-1] - told[0] >= count:
+                child.kill()
+                break
+        told += [int(line) for line in child.stdout if line.endswith(b"\n")]
+    assert child.returncode in (0, -signal.SIGKILL)
+    return told
