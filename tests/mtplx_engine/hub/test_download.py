@@ -214,15 +214,15 @@ def test_a_plan_cannot_name_files_elsewhere(hub: FakeHub, tmp_path: Path) -> Non
 def test_a_kill_at_any_point_costs_little(tmp_path: Path, model: dict[str, bytes]) -> None:
     rng = random.Random(3)
     # Large, of no matter to any check, and by its name the first.
-    files = {**model, "LICENSE": rng.randbytes(12 * SEGMENT)}
+    files = {**model, "LICENSE": rng.randbytes(16 * SEGMENT)}
     runs = []
     with running(FakeHub({REPO: FakeRepo(files)})) as hub:
         while not (paths.models_dir(tmp_path) / "makers--model").is_dir():
-            told = _run_until(hub, tmp_path, None if len(runs) >= KILLS else rng.randint(1, 2 * SEGMENT // 3))
+            told = _run_until(hub, tmp_path, None if len(runs) >= KILLS else rng.randint(1, SEGMENT // 4))
             if told:
                 runs.append(told)
     worst = max(killed[-1] - following[0] for killed, following in pairwise(runs))
-    print(f"{len(runs) - 1} kills of a download of 12 MiB: at most {worst:,} bytes were fetched again")
+    print(f"{len(runs) - 1} kills of a download of 16 MiB: at most {worst:,} bytes were fetched again")
     assert len(runs) > KILLS
     assert worst <= 2 << 20
     found = files_of(paths.models_dir(tmp_path) / "makers--model")
