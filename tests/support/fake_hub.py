@@ -72,6 +72,7 @@ class FakeHub:
     sent: int = 0
     cdn: str = ""  # another origin that files come from
     endpoint: str = ""
+    pause_s: float = 0.0  # after each block that is sent
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def fault_for(self, name: str) -> Fault | None:
@@ -199,6 +200,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def send_body(self, body: bytes, *, pause_s: float = 0.0) -> None:
         """Send bytes, and count them."""
+        pause_s = pause_s or self.hub.pause_s
         for start in range(0, len(body), _BLOCK):
             block = body[start : start + _BLOCK]
             try:

@@ -214,17 +214,18 @@ def test_a_plan_cannot_name_files_elsewhere(hub: FakeHub, tmp_path: Path) -> Non
 def test_a_kill_at_any_point_costs_little(tmp_path: Path, model: dict[str, bytes]) -> None:
     rng = random.Random(3)
     # Large, of no matter to any check, and by its name the first.
-    files = {**model, "LICENSE": rng.randbytes(16 * SEGMENT)}
-    runs = []
-    with running(FakeHub({REPO: FakeRepo(files)})) as hub:
+    files = {**model, "LICENSE": rng.randbytes(24 * SEGMENT)}
+    there, sent = [], []
+    with running(FakeHub({REPO: FakeRepo(files)}, pause_s=0.004)) as hub:
         while not (paths.models_dir(tmp_path) / "makers--model").is_dir():
-            told = _run_until(hub, tmp_path, None if len(runs) >= KILLS else rng.randint(1, SEGMENT // 4))
-            if told:
-                runs.append(told)
-    worst = max(killed[-1] - following[0] for killed, following in pairwise(runs))
-    print(f"{len(runs) - 1} kills of a download of 16 MiB: at most {worst:,} bytes were fetched again")
-    assert len(runs) > KILLS
-    assert worst <= 2 << 20
+            before = hub.sent
+            told = _run_until(hub, tmp_path, None if len(sent) >= KILLS else rng.randint(1, SEGMENT // 4))
+            there.append(told[0])
+            sent.append(hub.sent - before)
+    again = [count - (after - before) for count, (before, after) in zip(sent, pairwise(there), strict=False)]
+    print(f"{len(again)} kills of a download of 24 MiB: at most {max(again):,} bytes were sent again")
+    assert len(again) == KILLS
+    assert 0 < max(again) <= 2 << 20
     found = files_of(paths.models_dir(tmp_path) / "makers--model")
     del found[manifest.NAME]
     assert found == files
