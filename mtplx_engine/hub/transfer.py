@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mtplx_engine.hub.requests import Body, Requests, Source
     from mtplx_engine.hub.retry import Retries
 
-PIECE = 256 << 10  # bytes between two notes of what is there, which is what a kill can cost each thread
+PIECE = 128 << 10  # bytes between two notes of what is there, which is what a kill can cost each thread
 
 
 class Transfer:

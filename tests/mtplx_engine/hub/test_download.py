@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 REPO = "makers/model"
 SEGMENT = 1 << 20
-KILLS = 20
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -211,20 +210,21 @@ def test_a_plan_cannot_name_files_elsewhere(hub: FakeHub, tmp_path: Path) -> Non
     assert plan.read(folder) is None
 
 
-def test_a_kill_at_any_point_costs_little(tmp_path: Path, model: dict[str, bytes]) -> None:
-    rng = random.Random(3)
+@pytest.mark.parametrize("kills", [6, pytest.param(20, marks=pytest.mark.long)])
+def test_a_kill_at_any_point_costs_little(tmp_path: Path, model: dict[str, bytes], kills: int) -> None:
+    rng = random.Random(kills)
     # Large, of no matter to any check, and by its name the first.
-    files = {**model, "LICENSE": rng.randbytes(24 * SEGMENT)}
+    files = {**model, "LICENSE": rng.randbytes((kills + 4) * SEGMENT)}
     there, sent = [], []
     with running(FakeHub({REPO: FakeRepo(files)}, pause_s=0.004)) as hub:
         while not (paths.models_dir(tmp_path) / "makers--model").is_dir():
             before = hub.sent
-            told = _run_until(hub, tmp_path, None if len(sent) >= KILLS else rng.randint(1, SEGMENT // 4))
+            told = _run_until(hub, tmp_path, None if len(sent) >= kills else rng.randint(1, SEGMENT // 4))
             there.append(told[0])
             sent.append(hub.sent - before)
     again = [count - (after - before) for count, (before, after) in zip(sent, pairwise(there), strict=False)]
-    print(f"{len(again)} kills of a download of 24 MiB: at most {max(again):,} bytes were sent again")
-    assert len(again) == KILLS
+    print(f"{len(again)} kills of a download: at most {max(again):,} bytes were sent again")
+    assert len(again) == kills
     assert 0 < max(again) <= 2 << 20
     found = files_of(paths.models_dir(tmp_path) / "makers--model")
     del found[manifest.NAME]
