@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from mtplx_engine.hub.requests import Body, Requests, Source
     from mtplx_engine.hub.retry import Retries
 
-PIECE = 128 << 10  # bytes between two notes of what is there, which is what a kill can cost each thread
-
 
 class Transfer:
     """Brings one file in.
@@ -139,7 +137,7 @@ class Transfer:
         if body.start > offset:
             raise _changed(self._source)
         skip = offset - body.start
-        for piece in body.response.iter_raw(PIECE):
+        for piece in body.response.iter_raw():
             self._interrupt.check()
             data = memoryview(piece)[skip:][: end - offset]
             skip = max(skip - len(piece), 0)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _RANGE = re.compile(r"bytes=(\d+)-(\d*)")
 _LARGE = 10_000  # bytes from which on a file has a sha256, as with git-lfs
-_BLOCK = 64 << 10
+BLOCK = 64 << 10
 
 
 @dataclass
@@ -201,8 +201,8 @@ class Handler(BaseHTTPRequestHandler):
     def send_body(self, body: bytes, *, pause_s: float = 0.0) -> None:
         """Send bytes, and count them."""
         pause_s = pause_s or self.hub.pause_s
-        for start in range(0, len(body), _BLOCK):
-            block = body[start : start + _BLOCK]
+        for start in range(0, len(body), BLOCK):
+            block = body[start : start + BLOCK]
             try:
                 self.wfile.write(block)
             except OSError:

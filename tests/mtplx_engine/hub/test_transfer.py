@@ -16,8 +16,8 @@ from mtplx_engine.hub.interrupt import Interrupt
 from mtplx_engine.hub.problem import CancelledError, HubError, Problem
 from mtplx_engine.hub.requests import Requests
 from mtplx_engine.hub.retry import Retries
-from mtplx_engine.hub.transfer import PIECE, Transfer
-from tests.support.fake_hub import Asked, FakeHub, FakeRepo, Fault, Handler, running
+from mtplx_engine.hub.transfer import Transfer
+from tests.support.fake_hub import BLOCK, Asked, FakeHub, FakeRepo, Fault, Handler, running
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,7 +27,6 @@ SEGMENT = 1 << 20
 DATA = random.Random(5).randbytes(5 * SEGMENT + 12_345)
 NAME = "model.safetensors"
 THREADS = 3
-ALLOWED = 2 << 20  # bytes that may be fetched again after an interruption
 
 
 @pytest.fixture(autouse=True)
@@ -165,8 +164,8 @@ def test_what_passes_costs_little(hub: FakeHub, tmp_path: Path, name: str) -> No
     assert sum(fetch.received) == len(DATA)
     again = hub.sent - len(DATA)
     print(f"{name}: {again:,} bytes sent more than once")
-    # Each break loses at most what had not been noted of that one range.
-    assert again <= times * PIECE + 10_000
+    # Each break loses at most what was on its way in that one range.
+    assert again <= times * BLOCK + 10_000
 
 
 LASTING: dict[str, tuple[Callable[[Handler, bytes, Asked], None], Problem]] = {
