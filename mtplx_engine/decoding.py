@@ -218,7 +218,7 @@ class Decoder:
                 self._cache.checkpoint(hidden[row : row + 1])
 
     def _chances(self, drafted: int, key: mx.array | None) -> _Chances | None:
-        """Queue the random numbers of a cycle ahead of its forward; None when greedy.
+        """Draw the random numbers of a cycle, the many ahead of its forward; None when greedy.
 
         mlx lets about a hundred operations wait on a CPU. The fewer come after the forward, the more of the forward
         still runs while the next cycle is built.
@@ -226,12 +226,9 @@ class Decoder:
         if key is None:
             return None
         uniform_key, exponential_key = mx.random.split(key)
-        chances = _Chances(
-            mx.random.uniform(shape=(drafted,), key=uniform_key),
-            draw_exponentials((self._target.vocabulary,), exponential_key),
-        )
-        mx.async_eval(chances)
-        return chances
+        exponentials = draw_exponentials((self._target.vocabulary,), exponential_key)
+        mx.async_eval(exponentials)
+        return _Chances(mx.random.uniform(shape=(drafted,), key=uniform_key), exponentials)
 
     def _judge(
         self, logits: mx.array, draft: Draft | None, chances: _Chances | None

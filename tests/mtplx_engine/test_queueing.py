@@ -34,10 +34,10 @@ def behind_the_forward(config: SamplerConfig, file: Path, monkeypatch: pytest.Mo
         mx.eval(*rows)
         return rows
 
-    def counted(arrays: mx.array | tuple[mx.array, ...]) -> None:
-        mx.export_to_dot(str(file), arrays)
+    def counted(array: mx.array) -> None:
+        mx.export_to_dot(str(file), array)
         counts.append(file.read_text().count("label ="))
-        queue(arrays)
+        queue(array)
 
     monkeypatch.setattr(target, "verify", computed)
     monkeypatch.setattr(mx, "async_eval", counted)
