@@ -70,10 +70,14 @@ class AnswerOptions:
         return [] if self.system is None else [ChatMessage("system", self.system)]
 
 
-def add_data_dir(parser: argparse.ArgumentParser) -> None:
-    """Declare --data-dir."""
+def add_data_dir(parser: argparse.ArgumentParser, *, again: bool = False) -> None:
+    """Declare --data-dir; `again` for a part of a command that has it, so that it may come before or after."""
     parser.add_argument(
-        "--data-dir", metavar="DIR", type=_not_empty, help="use this folder for models and settings"
+        "--data-dir",
+        metavar="DIR",
+        type=_not_empty,
+        default=argparse.SUPPRESS if again else None,
+        help="use this folder for models and settings",
     )
 
 

@@ -23,11 +23,11 @@ from mtplx_engine.models import (
 from mtplx_engine.models.refusal import refused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from collections.abc import Set as AbstractSet
 
     from mtplx_engine.models.head_source import HeadSource
-    from mtplx_engine.models.manifest import Manifest
+    from mtplx_engine.models.manifest import HeadBinding, Manifest
     from mtplx_engine.models.safetensors_header import TensorSpec
 
 INDEX = "model.safetensors.index.json"
@@ -63,13 +63,13 @@ class Checkpoint:
     """A model folder that was found sound.
 
     Attributes:
-        folder: Where it is.
+        folder: Where its weights are.
         name: Name for people.
         config: The parsed config.json, a nested text_config laid flat.
         tensors: The model's own tensors, by name; those of its head are not among them.
         head: Its drafting head, None without one.
         total_bytes: Bytes of all tensors, the head's included.
-        manifest: What an installer of ours noted, None in other folders.
+        manifest: What an installer of ours noted of it, or of the pair that it is in; None in other folders.
     """
 
     folder: Path
@@ -88,6 +88,9 @@ def check(folder: Path) -> Checkpoint:
         EngineError: NOT_FOUND, when no model is there; REFUSED, when it is unsafe, damaged, incomplete or larger
             than this machine's memory; UNSUPPORTED, when its architecture is not on our list.
     """
+    pair = manifest.read_pair(folder)
+    if pair is not None:
+        folder = _target_of(*pair)
     if not folder.is_dir():
         raise EngineError(ErrorKind.NOT_FOUND, f"There is no folder {folder}; check the path.")
     if not (folder / model_config.NAME).exists():
@@ -96,7 +99,7 @@ def check(folder: Path) -> Checkpoint:
             f"{folder} holds no model: it has no config.json. Choose the folder that has one.",
         )
     try:
-        found = _check(folder)
+        found = _check(folder, pair)
     except OSError as error:
         raise EngineError(
             ErrorKind.NOT_FOUND,
@@ -129,17 +132,31 @@ def tensor_names(folder: Path) -> tuple[str, ...]:
     return tuple(name for path in _weight_files(folder) for name in safetensors_header.read(path))
 
 
-def _check(folder: Path) -> Checkpoint:
+def _target_of(pair: Manifest, binding: HeadBinding) -> Path:
+    """Return where the model of a pair is; its head must be in its place too."""
+    for part in (Path(binding.target), Path(binding.folder)):
+        if not part.is_dir():
+            raise EngineError(
+                ErrorKind.NOT_FOUND,
+                f'"{pair.name}" is joined from two folders, and {part} is not there. Put it back, or join them '
+                "where they are now (mtplx models join).",
+            )
+    return Path(binding.target)
+
+
+def _check(folder: Path, pair: tuple[Manifest, HeadBinding] | None) -> Checkpoint:
     _check_files(folder)
     inner = (path for path in folder.glob(f"*/{model_config.NAME}") if head_source.is_head_only(path.parent))
-    for path in sorted((*folder.glob("*.json"), *inner)):
-        if path.name not in _TABLES and path.name != manifest.NAME:
-            _check_asks_for_no_code(json_file.read(path, model_config.MAX_BYTES), path.name)
+    _check_json((*folder.glob("*.json"), *inner))
+    if pair is not None:
+        apart = Path(pair[1].folder)
+        _check_files(apart)
+        _check_json(apart.glob("*.json"))
     if head_source.is_head_only(folder):
         raise EngineError(
             ErrorKind.UNSUPPORTED,
-            f"{folder.name} holds a drafting head and no model of its own. Put it as a folder into the folder of "
-            "the model that it was made for, and load that one.",
+            f"{folder.name} holds a drafting head and no model of its own. Join it with the model that it was made "
+            f"for (mtplx models join MODEL {folder.name}), and load the pair.",
         )
     config = model_config.flat(json_file.read(folder / model_config.NAME, model_config.MAX_BYTES))
     model_config.check(config)
@@ -149,6 +166,7 @@ def _check(folder: Path) -> Checkpoint:
         count = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise refused(folder.name, f"is incomplete: {missing[0]}{count} is missing or not what was installed")
     every = _tensors(folder)
+    noted = pair[0] if pair else noted
     head = head_source.find(folder, config, every, noted.binding if noted else None)
     in_head = {(item.path, item.name) for item in head.tensors.values()} if head else set()
     _check_promised(folder, every.keys() | {name for _, name in in_head})
@@ -192,6 +210,13 @@ def _stays(link: Path, folder: Path) -> bool:
     root = folder.resolve()
     target = link.resolve()
     return target.is_relative_to(root) or target.is_relative_to(root.parent.parent / "blobs")
+
+
+def _check_json(paths: Iterable[Path]) -> None:
+    """Look into every small JSON file for a key that asks for code."""
+    for path in sorted(paths):
+        if path.name not in _TABLES and path.name != manifest.NAME:
+            _check_asks_for_no_code(json_file.read(path, model_config.MAX_BYTES), path.name)
 
 
 def _check_asks_for_no_code(value: Any, file: str) -> None:

@@ -10,7 +10,7 @@ import mlx.core as mx
 from mtplx_engine.draft.mtp_head import MTPDrafter
 from mtplx_engine.models import head_builder, probe, probe_memory, repeats
 from mtplx_engine.models.families.registry import family_for
-from mtplx_engine.models.families.supported import PLAIN_ONLY, has_head
+from mtplx_engine.models.families.supported import PLAIN_ONLY, has_head, takes_drafts
 from mtplx_engine.models.refusal import refused
 from mtplx_engine.models.target import Target
 
@@ -88,6 +88,10 @@ class Connector:
         """
         source = self._checkpoint.head
         later = PLAIN_ONLY.get(self._config["model_type"])
+        if not takes_drafts(self._config):
+            return self._plain(
+                f"Nothing can draft for {later} models in this version; this model decodes plainly."
+            )
         if later and (source or has_head(self._config, self._checkpoint.tensors)):
             return self._plain(
                 f"Drafting heads of {later} models come in a later version; this model decodes plainly."

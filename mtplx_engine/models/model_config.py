@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.models import json_file
-from mtplx_engine.models.families.supported import LATER, PLAIN_ONLY, SUPPORTED
+from mtplx_engine.models.families.supported import PLAIN_ONLY, SUPPORTED
 from mtplx_engine.models.refusal import refused
 
 if TYPE_CHECKING:
@@ -61,11 +61,6 @@ def check(config: dict[str, Any]) -> None:
     architecture = config.get("model_type")
     if not isinstance(architecture, str):
         raise refused(NAME, "does not say which architecture the model has (model_type)")
-    if architecture in LATER:
-        raise EngineError(
-            ErrorKind.UNSUPPORTED,
-            f"{LATER[architecture]} models come in a later version; choose another model until then.",
-        )
     if architecture not in SUPPORTED | PLAIN_ONLY.keys():
         raise EngineError(
             ErrorKind.UNSUPPORTED,

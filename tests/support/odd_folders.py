@@ -229,7 +229,7 @@ WRONG = (
     Case("other size", _with_head_folder(hidden_size=8), Tier.NO_HEAD, "model with hidden_size 8"),
     Case("other weights", _pair_with_other_weights, Tier.NO_HEAD, "installed for other weights"),
     Case("later head", _weights({"mtp.fc.weight": _FUSED}, model_type="mimo"), Tier.NO_HEAD, "come later"),
-    Case("later", _with({}, model_type="nemotron_h"), Tier.UNSUPPORTED, "later version"),
+    Case("no way back", _with({}, model_type="nemotron_h"), Tier.NO_HEAD, "Nemotron-H"),
     Case("unknown", _with({}, model_type="rwkv9"), Tier.UNSUPPORTED, '"rwkv9"'),
     Case("no kind", _with({}, model_type=7), Tier.REFUSED, "which architecture"),
     Case("only a head", _head_folder, Tier.UNSUPPORTED, "no model of its own"),

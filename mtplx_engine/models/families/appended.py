@@ -14,7 +14,7 @@ from mlx.utils import tree_flatten
 from mlx_lm.models.base import BaseModelArgs, create_attention_mask
 
 from mtplx_engine.models.ends import Ends
-from mtplx_engine.models.families.appended_names import in_head
+from mtplx_engine.models.families.appended_names import in_head, without_head
 from mtplx_engine.models.families.head import MTPHead
 from mtplx_engine.models.wiring import Wiring
 
@@ -23,6 +23,16 @@ if TYPE_CHECKING:
 
     import mlx.core as mx
     from mlx import nn
+
+
+class AppendedModel:
+    """Goes in front of one of mlx-lm's model classes."""
+
+    def sanitize(self: Any, weights: dict[str, mx.array]) -> dict[str, mx.array]:
+        """Leave out the head, whose number some of mlx-lm's classes take to be fixed, and convert the rest."""
+        trunk = without_head(weights, self.args.num_hidden_layers)
+        converted: dict[str, mx.array] = super().sanitize(trunk)  # type: ignore[misc]
+        return converted
 
 
 class AppendedHead(MTPHead):

@@ -9,28 +9,42 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 SUPPORTED: frozenset[str] = frozenset(
-    {"deepseek_v3", "glm4_moe", "glm4_moe_lite", "llama", "qwen3_5", "qwen3_5_moe", "qwen3_next"}
+    {
+        "deepseek_v3",
+        "glm4_moe",
+        "glm4_moe_lite",
+        "kimi_k2",
+        "llama",
+        "qwen3_5",
+        "qwen3_5_moe",
+        "qwen3_next",
+    }
 )
 """Values of config.json's `model_type` whose drafting heads load; `registry` has a family for each."""
 
 PLAIN_ONLY: Mapping[str, str] = {
+    "deepseek_v32": "DeepSeek-V3.2",
     "gemma4": "Gemma 4",
     "gemma4_text": "Gemma 4",
+    "glm_moe_dsa": "GLM-5",
     "mimo": "MiMo",
     "mimo_v2_flash": "MiMo-V2",
+    "nemotron_h": "Nemotron-H",
     "step3p5": "Step-3.5",
 }
 """Those that decode plainly until their drafting heads are supported, with their names for people."""
 
-LATER: Mapping[str, str] = {
-    "deepseek_v32": "DeepSeek-V3.2",
-    "glm_moe_dsa": "GLM-5",
-    "nemotron_h": "Nemotron-H",
-}
-"""Those that mlx-lm runs with caches that cannot be rolled back yet."""
+_UNDRAFTED: frozenset[str] = frozenset({"deepseek_v32", "glm_moe_dsa", "nemotron_h"})
+"""Those of `PLAIN_ONLY` that nothing can draft for: mlx-lm computes the rows of a wide forward in another way than
+single ones, and the state of Nemotron-H's layers cannot be taken back."""
 
 _HEAD = re.compile(r"(^|\.)mtp(_\w+)?\.")
 _LAYER = re.compile(r"(^|\.)layers\.(\d+)\.")
+
+
+def takes_drafts(config: Mapping[str, Any]) -> bool:
+    """Whether a model's drafts, whoever makes them, can be verified and taken back, and whether it can make some."""
+    return config["model_type"] not in _UNDRAFTED
 
 
 def has_head(config: Mapping[str, Any], names: Iterable[str]) -> bool:

@@ -220,6 +220,13 @@ def test_a_repository_of_its_own_holds_the_same_head(tmp_path: Path) -> None:
     np.testing.assert_array_equal(got[2], expected[2])
 
 
+def test_kimi_k2_is_deepseek_v3_by_another_name(loaded: dict[str, LoadedModel], tmp_path: Path) -> None:
+    tiny = TINIES["deepseek_v3"]
+    write(tmp_path, tiny, tiny.original(tiny.converted(), repeats=True), model_type="kimi_k2")
+    for expected, got in zip(numbers(loaded["deepseek_v3"]), numbers(load(tmp_path)), strict=True):
+        np.testing.assert_array_equal(got, expected)
+
+
 def test_fp8_weights_are_unpacked_in_trunk_and_head(tmp_path: Path) -> None:
     tiny = TINIES["deepseek_v3"]
     packed, unpacked = shards.pack_fp8(tiny.original(tiny.converted(), repeats=True))
