@@ -1,0 +1,40 @@
+"""The models that we recommend, and which head goes with which model."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+
+from mtplx_engine import paths
+
+_FILE = "models.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A recommended model.
+
+    Attributes:
+        title: For people.
+        target: Repository of the model.
+        head: Repository of its drafting head; "" when the model carries it itself.
+        good_for: What for, in a few words.
+    """
+
+    title: str
+    target: str
+    head: str
+    good_for: str
+
+
+@cache
+def entries() -> tuple[Entry, ...]:
+    """Return the recommended models, the smallest first."""
+    body = tomllib.loads((paths.resources() / _FILE).read_text(encoding="utf-8"))
+    return tuple(Entry(**item) for item in body["model"])
+
+
+def entry_of(repo_id: str) -> Entry | None:
+    """Return the recommendation of a repository; hubs take names in any case."""
+    return next((entry for entry in entries() if entry.target.casefold() == repo_id.casefold()), None)
