@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from mtplx_engine import paths
-from mtplx_engine.cli import options
+from mtplx_engine.cli import options, table
 from mtplx_engine.cli.console import Console
 from mtplx_engine.cli.session import open_session
 from mtplx_engine.errors import EngineError, ErrorKind
@@ -86,7 +86,7 @@ def _list(console: Console, data: Path, *, as_json: bool) -> None:
     if as_json:
         console.line(json.dumps({"models": [_as_json(model) for model in found]}, indent=1))
     elif found:
-        for line in _table([_HEADINGS, *map(_row, found)]):
+        for line in table.lines([_HEADINGS, *map(_row, found)]):
             console.line(line)
     else:
         console.line("No model is installed; `mtplx chat` sets up the starter model.")
@@ -100,11 +100,6 @@ def _row(model: InstalledModel) -> tuple[str, ...]:
         "ready" if model.complete else "incomplete",
         str(model.path),
     )
-
-
-def _table(rows: list[tuple[str, ...]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
 def _as_json(model: InstalledModel) -> dict[str, Any]:

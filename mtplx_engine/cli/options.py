@@ -70,6 +70,16 @@ class AnswerOptions:
         return [] if self.system is None else [ChatMessage("system", self.system)]
 
 
+def add_hub(parser: argparse.ArgumentParser) -> None:
+    """Declare how the hub is reached."""
+    parser.add_argument(
+        "--endpoint", default="", metavar="URL", help="a mirror, in place of the hub that is set"
+    )
+    parser.add_argument(
+        "--ask-token", action="store_true", help="ask for an access token; the keychain keeps it on a Mac"
+    )
+
+
 def add_data_dir(parser: argparse.ArgumentParser, *, again: bool = False) -> None:
     """Declare --data-dir; `again` for a part of a command that has it, so that it may come before or after."""
     parser.add_argument(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -67,6 +68,40 @@ def resolve(model: str, data: Path) -> Path:
         + (f"Installed: {names}. " if names else "None is installed. ")
         + "Give one of these names or the path of a model folder.",
     )
+
+
+def remove(name: str, data: Path) -> int:
+    """Delete an installed model; of a pair only that it is one, since both folders are the person's own.
+
+    Args:
+        name: Of the model or its folder; never a path.
+        data: The data folder.
+
+    Returns:
+        Bytes that are free again.
+
+    Raises:
+        EngineError: NOT_FOUND, when it is not installed; STORAGE, when it cannot be deleted.
+    """
+    found = next(
+        (item for item in models(data) if name.casefold() in (item.name.casefold(), item.title.casefold())),
+        None,
+    )
+    if found is None:
+        raise EngineError(
+            ErrorKind.NOT_FOUND, f'No installed model is called "{name}"; `mtplx models` lists them.'
+        )
+    freed = _size(found.path)
+    try:
+        # A link under the models folder leads to somebody else's files.
+        found.path.unlink() if found.path.is_symlink() else shutil.rmtree(found.path)
+    except OSError as error:
+        raise EngineError(
+            ErrorKind.STORAGE,
+            f"{found.title} could not be deleted ({error.strerror}). Close what uses it and try again.",
+            repr(error),
+        ) from error
+    return freed
 
 
 def head_folder(head: str, data: Path) -> Path:

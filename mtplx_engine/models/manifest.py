@@ -15,6 +15,8 @@ from mtplx_engine.models.wiring import Concat, Hidden, Norms, Wiring
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from mtplx_engine.progress import Report
+
 NAME = "mtplx.json"
 FORMAT = 1
 _MAX_BYTES = 1 << 20
@@ -140,6 +142,19 @@ def missing(folder: Path, manifest: Manifest) -> tuple[str, ...]:
     """
     installed_ns = _modified_ns(folder / NAME)
     return tuple(item.name for item in manifest.files if not _is_as_noted(folder, item, installed_ns))
+
+
+def differing(folder: Path, manifest: Manifest, report: Report) -> tuple[str, ...]:
+    """Read every file of the manifest and return the names of those that are not as they were installed."""
+    total = max(sum(item.size for item in manifest.files), 1)
+    wrong, done = [], 0
+    for item in manifest.files:
+        report(done / total, f"Checking, {item.name}")
+        path = folder / item.name
+        if _size(path) != item.size or file_sha256(path) != item.sha256:
+            wrong.append(item.name)
+        done += item.size
+    return tuple(wrong)
 
 
 def record(folder: Path, names: Iterable[str]) -> tuple[FileRecord, ...]:

@@ -1,0 +1,163 @@
+"""`mtplx pull`: get a model from the hub, or go on with one that was begun."""
+
+from __future__ import annotations
+
+import contextlib
+import getpass
+import json
+import queue
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from mtplx_engine import paths
+from mtplx_engine.cli import options
+from mtplx_engine.cli.console import Console
+from mtplx_engine.hub import catalogue, plan, repo, settings, speed
+from mtplx_engine.hub.download import Download
+from mtplx_engine.hub.plan import Plan
+from mtplx_engine.hub.problem import CancelledError
+from mtplx_engine.hub.token import TokenStore, system_keychain
+from mtplx_engine.models import manifest
+from mtplx_engine.progress import ProgressLine
+
+if TYPE_CHECKING:
+    import argparse
+    from pathlib import Path
+
+    from mtplx_engine.hub.connection import Connection
+
+SUMMARY = "get a model from the hub"
+EXAMPLES = """\
+examples:
+  mtplx pull mlx-community/Qwen3.5-4B-MLX-4bit
+  mtplx pull OWNER/MODEL --head OWNER/HEAD
+  mtplx pull OWNER/MODEL --ask-token          # a gated model
+What is interrupted goes on where it was when the same command is run again.
+"""
+_TICK_S = 0.2
+_INTERRUPTED = 130
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of this command."""
+    parser.add_argument("model", metavar="OWNER/MODEL", help="a repository in MLX form")
+    parser.add_argument(
+        "--head",
+        default="",
+        metavar="OWNER/HEAD",
+        help="the repository of its drafting head (default: the one that we know of)",
+    )
+    parser.add_argument("--revision", default="main", metavar="REV", help="a branch, tag or commit")
+    options.add_hub(parser)
+    options.add_data_dir(parser)
+    options.add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Get the model; returns the exit code.
+
+    Raises:
+        EngineError: It cannot be had.
+    """
+    console, data = Console(sys.stdout), paths.data_dir(arguments.data_dir)
+    connection = connect(arguments, data)
+    wanted = _plan(arguments, data, connection)
+    if folder := _installed(wanted, data):
+        _tell(console, wanted, folder, as_json=arguments.json)
+        return 0
+    Console(sys.stderr).line(f"{wanted.title}: {_what(wanted)}")
+    download = Download(wanted, data, connection)
+    folder_or_error = _watch(download)
+    if isinstance(folder_or_error, CancelledError):
+        Console(sys.stderr).line(
+            f"Paused at {speed.size_in_words(download.done)} of {speed.size_in_words(download.total)}; run the same "
+            "command again to go on."
+        )
+        return _INTERRUPTED
+    if isinstance(folder_or_error, BaseException):
+        raise folder_or_error
+    _tell(console, wanted, folder_or_error, as_json=arguments.json)
+    return 0
+
+
+def connect(arguments: argparse.Namespace, data: Path) -> Connection:
+    """Return the way to the hub that the options and the settings give."""
+    found = settings.read(data)
+    if arguments.endpoint:
+        found = settings.HubSettings(arguments.endpoint, found.proxy)
+    connection = found.connection(None)
+    store = TokenStore(connection.host, system_keychain())
+    if arguments.ask_token:
+        store.set(getpass.getpass(f"Access token of {connection.host}: "))
+    return found.connection(store.get())
+
+
+def _plan(arguments: argparse.Namespace, data: Path, connection: Connection) -> Plan:
+    """Return what is to be installed: what was begun, or what the hub has now."""
+    name = plan.folder_name(arguments.model)
+    begun = plan.read(plan.staging(data, name))
+    if begun is not None:
+        return begun
+    entry = catalogue.entry_of(arguments.model)
+    head = arguments.head or (entry.head if entry else "")
+    target = repo.read(connection, arguments.model, arguments.revision)
+    title = entry.title if entry else arguments.model.partition("/")[2]
+    return Plan(name, title, target, repo.read(connection, head) if head else None)
+
+
+def _installed(wanted: Plan, data: Path) -> Path | None:
+    """Return the folder of the model when this very one is installed and whole."""
+    folder = paths.models_dir(data) / wanted.id
+    noted = manifest.read(folder)
+    is_it = noted is not None and noted.source.endswith(f"@{wanted.target.revision}")
+    return folder if noted and is_it and manifest.is_complete(folder, noted) else None
+
+
+def _watch(download: Download) -> Path | BaseException:
+    """Run a download on a thread of its own and show how far it is; Ctrl-C stops it."""
+    outcome: queue.SimpleQueue[Path | BaseException] = queue.SimpleQueue()
+
+    def work() -> None:
+        try:
+            outcome.put(download.run())
+        except BaseException as error:  # noqa: BLE001 - raised again by who waits
+            outcome.put(error)
+
+    pace = speed.Speed()
+    threading.Thread(target=work, name="pull").start()
+    with contextlib.closing(ProgressLine(sys.stderr)) as line:
+        while True:
+            # Not Thread.join, after which a Ctrl-C leaves no way to wait for the thread.
+            try:
+                return outcome.get(timeout=_TICK_S)
+            except queue.Empty:
+                pace.note(time.monotonic(), download.done)
+                line(download.done / max(download.total, 1), _phase(download, pace))
+            except KeyboardInterrupt:
+                download.stop()
+
+
+def _phase(download: Download, pace: speed.Speed) -> str:
+    parts = [f"{speed.size_in_words(download.done)} of {speed.size_in_words(download.total)}"]
+    if pace.bytes_s:
+        parts.append(f"{speed.size_in_words(round(pace.bytes_s))}/s")
+    left = pace.seconds_left(download.total)
+    if left is not None:
+        parts.append(f"{speed.in_words(left)} left")
+    return f"Downloading, {', '.join(parts)}"
+
+
+def _what(wanted: Plan) -> str:
+    head = f" with its drafting head ({speed.size_in_words(wanted.head.size)})" if wanted.head else ""
+    licence = wanted.target.licence or "not stated"
+    return f"{speed.size_in_words(wanted.size)}{head}, licence {licence}, commit {wanted.target.revision[:7]}"
+
+
+def _tell(console: Console, wanted: Plan, folder: Path, *, as_json: bool) -> None:
+    if as_json:
+        found = {"name": wanted.id, "title": wanted.title, "path": str(folder), "size": wanted.size}
+        console.line(json.dumps({**found, "revision": wanted.target.revision}, indent=1))
+    else:
+        console.line(f"{wanted.id} is ready: mtplx chat --model {wanted.id}")

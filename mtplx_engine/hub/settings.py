@@ -1,0 +1,61 @@
+"""Which hub is asked, and through which proxy: what the window and the command share."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mtplx_engine import durable
+from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.hub.connection import HUB, Connection
+from mtplx_engine.protocol import build
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_NAME = "hub.json"
+
+
+@dataclass(frozen=True, slots=True)
+class HubSettings:
+    """What a person may set.
+
+    Attributes:
+        endpoint: Address of the hub or of a mirror.
+        proxy: Address of a proxy; "" for what the system is set to.
+    """
+
+    endpoint: str = HUB
+    proxy: str = ""
+
+    def connection(self, token: str | None) -> Connection:
+        """Return the way to the hub.
+
+        Raises:
+            EngineError: BAD_REQUEST, when an address is none.
+        """
+        try:
+            return Connection(self.endpoint.rstrip("/"), token, self.proxy)
+        except ValueError as error:
+            raise EngineError(ErrorKind.BAD_REQUEST, f"{error}. Correct it and try again.") from error
+
+
+def read(data: Path) -> HubSettings:
+    """Return the settings in the data folder; what cannot be understood is as if it was never set."""
+    try:
+        found = build(HubSettings, json.loads((data / _NAME).read_bytes()))
+    except (OSError, ValueError, TypeError, RecursionError):
+        return HubSettings()
+    return found if isinstance(found, HubSettings) else HubSettings()
+
+
+def write(data: Path, settings: HubSettings) -> None:
+    """Keep the settings.
+
+    Raises:
+        OSError: The disk does not take them.
+    """
+    data.mkdir(parents=True, exist_ok=True)
+    durable.replace_file(data / _NAME, json.dumps(dataclasses.asdict(settings), indent=1).encode())

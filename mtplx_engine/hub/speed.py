@@ -1,0 +1,53 @@
+"""How fast a download goes, and how long it will take."""
+
+from __future__ import annotations
+
+from collections import deque
+
+_WINDOW_S = 8.0
+_SOON_S = 1.0  # a shorter span says nothing yet
+
+
+class Speed:
+    """Bytes a second over the last seconds."""
+
+    def __init__(self) -> None:
+        self._seen: deque[tuple[float, int]] = deque()
+
+    def note(self, now_s: float, done: int) -> None:
+        """Note how many bytes there are at a time of a clock that never goes back."""
+        if self._seen and done < self._seen[-1][1]:
+            self._seen.clear()  # bytes turned out to be of no use
+        self._seen.append((now_s, done))
+        while len(self._seen) > 2 and now_s - self._seen[1][0] >= _WINDOW_S:
+            self._seen.popleft()
+
+    @property
+    def bytes_s(self) -> float | None:
+        """Bytes a second, None while too little was seen."""
+        if not self._seen:
+            return None
+        (first_s, first), (last_s, last) = self._seen[0], self._seen[-1]
+        return (last - first) / (last_s - first_s) if last_s - first_s >= _SOON_S else None
+
+    def seconds_left(self, total: int) -> float | None:
+        """Return how long the rest takes at this speed, None when it stands still or is not known."""
+        speed = self.bytes_s
+        return (total - self._seen[-1][1]) / speed if speed else None
+
+
+def in_words(seconds: float) -> str:
+    """Return a time as people say it: "45 s", "12 min", "3 h 20 min"."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    hours, rest = divmod(minutes, 60)
+    return f"{hours} h {rest} min" if rest else f"{hours} h"
+
+
+def size_in_words(count: int) -> str:
+    """Return bytes as people say them, in the powers of ten that disks are sold by: "430 MB", "2.9 GB"."""
+    return f"{count / 1e9:,.1f} GB" if count >= 999_500_000 else f"{count / 1e6:,.0f} MB"

@@ -1,0 +1,147 @@
+"""Searching, getting, checking and removing models from the command line."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mtplx_engine import paths
+from mtplx_engine.cli.main import FAILED, INTERRUPTED, main
+from mtplx_engine.hub import catalogue, settings
+from tests.support import model_folder
+from tests.support.fake_hub import FakeHub, FakeRepo, Fault, running
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+REPO = "makers/tiny"
+NAME = "makers--tiny"
+
+
+@pytest.fixture
+def hub(tmp_path: Path) -> Iterator[FakeHub]:
+    files = {path.name: path.read_bytes() for path in model_folder.write(tmp_path / "original").iterdir()}
+    with running(FakeHub({REPO: FakeRepo(files, licence="mit")})) as hub:
+        yield hub
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return tmp_path / "data"
+
+
+def run(hub: FakeHub, data: Path, command: str, *arguments: str) -> int:
+    """Run a command that asks the hub."""
+    return main([command, *arguments, "--endpoint", hub.endpoint, "--data-dir", str(data)])
+
+
+def test_a_model_from_search_to_removal(hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(hub, data, "search", "TINY") == 0
+    assert REPO in capfd.readouterr().out
+    assert run(hub, data, "pull", REPO) == 0
+    out, err = capfd.readouterr()
+    assert f"mtplx chat --model {NAME}" in out
+    assert "licence mit, commit ccccccc" in err
+    assert main(["models", "--data-dir", str(data)]) == 0
+    assert "ready" in capfd.readouterr().out
+    assert main(["verify", NAME, "--data-dir", str(data)]) == 0
+    assert "All 4 files" in capfd.readouterr().out
+    assert main(["remove", NAME, "--data-dir", str(data)]) == 0
+    assert not (paths.models_dir(data) / NAME).exists()
+    assert main(["remove", NAME, "--data-dir", str(data)]) == FAILED
+
+
+def test_what_is_installed_is_not_fetched_again(
+    hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(hub, data, "pull", REPO) == 0
+    hub.asked.clear()
+    capfd.readouterr()
+    assert run(hub, data, "pull", REPO, "--json") == 0
+    assert hub.asked == []
+    assert json.loads(capfd.readouterr().out)["revision"] == "c" * 40
+    hub.repos[REPO].commit = "e" * 40
+    assert run(hub, data, "pull", REPO) == 0
+    assert len(hub.asked) == len(hub.repos[REPO].files)
+
+
+def test_ctrl_c_pauses_and_the_same_command_goes_on(
+    hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    go_on = threading.Event()
+
+    def stall(*_: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+        go_on.wait(30)
+
+    hub.faults.append(Fault(stall, "model.safetensors"))
+    try:
+        assert run(hub, data, "pull", REPO) == INTERRUPTED
+    finally:
+        go_on.set()
+    assert "run the same command again" in capfd.readouterr().err
+    hub.faults.clear()
+    hub.asked.clear()
+    assert run(hub, data, "pull", REPO) == 0
+    assert [asked.name for asked in hub.asked] == ["model.safetensors"]
+
+
+def test_damage_is_found(hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(hub, data, "pull", REPO) == 0
+    path = paths.models_dir(data) / NAME / "model.safetensors"
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    capfd.readouterr()
+    assert main(["verify", NAME, "--data-dir", str(data), "--json"]) == FAILED
+    assert json.loads(capfd.readouterr().out)["wrong"] == ["model.safetensors"]
+
+
+def test_only_installed_models_are_removed(data: Path, tmp_path: Path) -> None:
+    own = model_folder.write(tmp_path / "own")
+    link = paths.models_dir(data) / "linked"
+    link.parent.mkdir(parents=True)
+    link.symlink_to(own)
+    for name in (str(own), "../own", ".", ""):
+        assert main(["remove", name, "--data-dir", str(data)]) == FAILED
+    assert main(["remove", "linked", "--data-dir", str(data)]) == 0
+    assert not link.is_symlink()
+    assert sorted(path.name for path in own.iterdir())
+
+
+def test_a_model_that_we_did_not_install_cannot_be_verified(
+    data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(model_folder.write(tmp_path / "own"), paths.models_dir(data) / "own")
+    assert main(["verify", "own", "--data-dir", str(data)]) == FAILED
+    assert "was not installed by MTPLX" in capfd.readouterr().err
+
+
+def test_without_words_the_recommendations_are_listed(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["search"]) == 0
+    out = capfd.readouterr().out
+    assert all(entry.target in out for entry in catalogue.entries())
+
+
+def test_the_mirror_in_the_settings_is_asked(hub: FakeHub, data: Path) -> None:
+    settings.write(data, settings.HubSettings(endpoint=hub.endpoint))
+    assert main(["pull", REPO, "--data-dir", str(data)]) == 0
+
+
+@pytest.mark.parametrize("endpoint", ["http://hub.example", "ftp://x", "hub", "file:///etc"])
+def test_an_unsafe_mirror_is_refused(data: Path, endpoint: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["pull", REPO, "--endpoint", endpoint, "--data-dir", str(data)]) != 0
+    assert "no https address" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"endpoint": 1}', '{"other": ""}'])
+def test_settings_that_cannot_be_read_are_the_defaults(data: Path, text: str) -> None:
+    data.mkdir()
+    (data / "hub.json").write_text(text)
+    assert settings.read(data) == settings.HubSettings()
