@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import getpass
 import json
-import queue
 import sys
 import threading
 import time
 from typing import TYPE_CHECKING
 
 from mtplx_engine import paths
-from mtplx_engine.cli import options
+from mtplx_engine.cli import ctrl_c, options
 from mtplx_engine.cli.console import Console
 from mtplx_engine.hub import catalogue, plan, repo, settings, speed
 from mtplx_engine.hub.download import Download
@@ -117,26 +116,22 @@ def _installed(wanted: Plan, data: Path) -> Path | None:
 
 def _watch(download: Download) -> Path | BaseException:
     """Run a download on a thread of its own and show how far it is; Ctrl-C stops it."""
-    outcome: queue.SimpleQueue[Path | BaseException] = queue.SimpleQueue()
+    outcome: list[Path | BaseException] = []
 
     def work() -> None:
         try:
-            outcome.put(download.run())
+            outcome.append(download.run())
         except BaseException as error:  # noqa: BLE001 - raised again by who waits
-            outcome.put(error)
+            outcome.append(error)
 
-    pace = speed.Speed()
-    threading.Thread(target=work, name="pull").start()
-    with contextlib.closing(ProgressLine(sys.stderr)) as line:
-        while True:
-            # Not Thread.join, after which a Ctrl-C leaves no way to wait for the thread.
-            try:
-                return outcome.get(timeout=_TICK_S)
-            except queue.Empty:
-                pace.note(time.monotonic(), download.done)
-                line(download.done / max(download.total, 1), _phase(download, pace))
-            except KeyboardInterrupt:
-                download.stop()
+    pace, thread = speed.Speed(), threading.Thread(target=work, name="pull")
+    thread.start()
+    with contextlib.closing(ProgressLine(sys.stderr)) as line, ctrl_c.calls(download.stop):
+        while thread.is_alive():
+            pace.note(time.monotonic(), download.done)
+            line(download.done / max(download.total, 1), _phase(download, pace))
+            thread.join(_TICK_S)
+    return outcome[0]
 
 
 def _phase(download: Download, pace: speed.Speed) -> str:

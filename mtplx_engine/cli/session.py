@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import signal
 import sys
 import threading
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from mtplx_engine import backend
+from mtplx_engine.cli import ctrl_c
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.models import installed, starter
 from mtplx_engine.progress import ProgressLine
@@ -106,7 +106,7 @@ class Session:
         pieces: list[str] = []
         tokens: list[int] = []
         finished: Finished | None = None
-        with _ctrl_c_sets(cancelled), contextlib.closing(line):
+        with ctrl_c.calls(cancelled.set), contextlib.closing(line):
             for event in self._engine.generate(request, cancelled):
                 if isinstance(event, PrefillProgress):
                     _show_reading(event, line)
@@ -161,20 +161,6 @@ def new_engine() -> EngineLike:
     from mtplx_engine.engine import Engine
 
     return Engine()
-
-
-@contextlib.contextmanager
-def _ctrl_c_sets(cancelled: threading.Event) -> Iterator[None]:
-    def stop(_signal: int, _frame: object) -> None:
-        if cancelled.is_set():
-            raise KeyboardInterrupt
-        cancelled.set()
-
-    former = signal.signal(signal.SIGINT, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, former)
 
 
 def _unseen(_fraction: float, _phase: str) -> None:
