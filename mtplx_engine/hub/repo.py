@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import httpx2
-from huggingface_hub import HfApi, constants, set_client_factory
-from huggingface_hub.errors import HfHubHTTPError
-from huggingface_hub.hf_api import RepoFile
 
 from mtplx_engine.hub import answers, names
 from mtplx_engine.hub.digest import Expected
@@ -21,6 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeVar
 
+    from huggingface_hub import HfApi
+    from huggingface_hub.hf_api import RepoFile
+
     from mtplx_engine.hub.connection import Connection
 
     _T = TypeVar("_T")
@@ -29,9 +30,6 @@ _MOST_FILES = 2000
 _LARGEST = 2 << 40
 _TIMEOUT_S = 20.0
 _lock = threading.Lock()
-
-# Nobody is told what runs here, and what program runs it.
-constants.HF_HUB_DISABLE_TELEMETRY = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +91,8 @@ def read(connection: Connection, repo_id: str, revision: str = "main") -> Repo:
         commit = info.sha or ""
         if not names.is_commit(commit):
             raise ValueError(f"{commit!r} is no commit")
-        entries = [
-            item
-            for item in api.list_repo_tree(repo_id, recursive=True, revision=commit)
-            if isinstance(item, RepoFile)
-        ]
+        listed = islice(api.list_repo_tree(repo_id, recursive=True, revision=commit), _MOST_FILES)
+        entries: list[RepoFile] = [item for item in listed if hasattr(item, "size")]  # others are folders
         licence = info.card_data.get("license") if info.card_data else None
         wanted = [item for item in entries if names.is_wanted(item.path)]
         return Repo(
@@ -123,6 +118,12 @@ def asked(connection: Connection, what: str, ask: Callable[[HfApi], _T]) -> _T:
     Raises:
         HubError: As it says.
     """
+    # Here, since it takes a tenth of a second that most starts do not need.
+    from huggingface_hub import HfApi, constants, set_client_factory
+    from huggingface_hub.errors import HfHubHTTPError
+
+    # Nobody is told what runs here, and what program runs it.
+    constants.HF_HUB_DISABLE_TELEMETRY = True
     api = HfApi(endpoint=connection.endpoint, token=connection.token or False)
     with _lock:
         set_client_factory(lambda: _client(connection))
