@@ -87,12 +87,14 @@ def read(connection: Connection, repo_id: str, revision: str = "main") -> Repo:
         raise HubError(Problem.NOT_FOUND, f'"{repo_id}" is no name of a model; it looks like owner/name.')
 
     def ask(api: HfApi) -> Repo:
+        from huggingface_hub.hf_api import RepoFile
+
         info = api.model_info(repo_id, revision=revision, timeout=_TIMEOUT_S)
         commit = info.sha or ""
         if not names.is_commit(commit):
             raise ValueError(f"{commit!r} is no commit")
         listed = islice(api.list_repo_tree(repo_id, recursive=True, revision=commit), _MOST_FILES)
-        entries: list[RepoFile] = [item for item in listed if hasattr(item, "size")]  # others are folders
+        entries = [item for item in listed if isinstance(item, RepoFile)]
         licence = info.card_data.get("license") if info.card_data else None
         wanted = [item for item in entries if names.is_wanted(item.path)]
         return Repo(
