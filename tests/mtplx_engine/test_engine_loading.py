@@ -21,6 +21,8 @@ from tests.support.tiny_folder import WINDOW
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from mtplx_engine.progress import Report
+
 
 def test_what_is_said_of_a_loaded_model(tiny_path: Path) -> None:
     engine = Engine()
@@ -44,17 +46,18 @@ def test_an_installed_model_is_found_by_its_name(tmp_path: Path) -> None:
 
 
 def test_loading_can_be_cancelled_at_every_step(tiny_path: Path) -> None:
+    def noting(fractions: list[float]) -> Report:
+        return lambda fraction, _: fractions.append(fraction)
+
     engine = Engine()
     steps: list[float] = []
-    engine.load(str(tiny_path), tiny_path, lambda fraction, _: steps.append(fraction), threading.Event())
+    engine.load(str(tiny_path), tiny_path, noting(steps), threading.Event())
     assert steps[0] == 0.0
     assert steps == sorted(steps)
     for count in range(len(steps)):
         seen: list[float] = []
         with pytest.raises(LoadCancelledError):
-            engine.load(
-                str(tiny_path), tiny_path, lambda fraction, _: seen.append(fraction), SetAtLook(count)
-            )  # noqa: B023
+            engine.load(str(tiny_path), tiny_path, noting(seen), SetAtLook(count))
         assert seen == steps[:count]
         with pytest.raises(EngineError) as caught:
             run(engine)
