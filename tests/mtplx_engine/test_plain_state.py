@@ -33,9 +33,7 @@ SAME = {"glm_moe_dsa", "gemma4_text"}  # as the classes of DeepSeek-V3.2 and Gem
 SAMPLED = {"depth": 0, "temperature": 1.0}
 
 
-@pytest.fixture(
-    scope="module", params=sorted(plain.PLAIN.keys() - {"glm_moe_dsa"})
-)  # which is DeepSeek-V3.2's class
+@pytest.fixture(scope="module", params=sorted(plain.PLAIN.keys() - SAME))
 def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> LoadedModel:
     return _load(request.param, tmp_path_factory)
 
