@@ -1,4 +1,4 @@
-"""A hybrid's caches after drafts, and its head's, are those of a fresh prefill, bit for bit; ends: `test_endings.py`."""
+"""A hybrid's caches after drafts, and its head's, are those of a fresh prefill, to the bit; ends: `test_endings.py`."""
 
 from __future__ import annotations
 

@@ -98,6 +98,18 @@ LONG_CASES = {
 LONG_HYBRID_CASES = {
     "Qwen3.5, depth 2": HYBRID,
     "Qwen3.5, all filters and penalties, depth 3": Case(EVERYTHING, "distorted", model="qwen3_5"),
+    "Qwen3-Next, all filters and penalties, depth 3": Case(EVERYTHING, "distorted", model="qwen3_next"),
+    "Qwen3-Next, head and lookup": Case(
+        SamplerConfig(temperature=0.7, speculative_depth=2),
+        "head and lookup",
+        vocabulary=2,
+        length=8,
+        prompt=BITS,
+        model="qwen3_next",
+    ),
+    "Qwen3-Next, draft model, depth 2": Case(
+        SamplerConfig(temperature=0.7, speculative_depth=2), "model", length=4, model="qwen3_next"
+    ),
     "Qwen3-Next, mixed depths": Case(
         SamplerConfig(temperature=0.7, speculative_depth="auto"), model="qwen3_next", vocabulary=3
     ),
@@ -145,7 +157,7 @@ def _check_toy(text: str, temperature: float, stages: tuple[int, ...], least: in
     result, share = toy_answers.run(text, config, stages, least)
     print(f"{result.outcome}; likely answers {share:.0%}; acceptance rate {result.acceptance_rate:.0%}")
     assert not result.outcome.wrong, result.outcome
-    assert share > 0.1
+    assert share > 0.3
     assert {(2, 0), (2, 1), (2, 2)} <= set(result.cycles)
 
 
@@ -154,9 +166,12 @@ def test_the_trained_toys_answers_follow_its_law() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("text", ["Return a list of", "The name of the file", "If the argument is"])
-def test_many_answers_of_the_trained_toy_follow_its_law(text: str) -> None:
-    _check_toy(text, 0.5, LONG_HYBRID_STAGES, LONG_HYBRID_LEAST)
+@pytest.mark.parametrize(
+    ("text", "temperature"),
+    [("Return a list of", 0.5), ("The name of the file", 0.5), ("If the argument is", 0.3)],
+)
+def test_many_answers_of_the_trained_toy_follow_its_law(text: str, temperature: float) -> None:
+    _check_toy(text, temperature, LONG_HYBRID_STAGES, LONG_HYBRID_LEAST)
 
 
 @pytest.mark.long
