@@ -58,8 +58,9 @@ class AnswerOptions:
 
     @property
     def drafts(self) -> bool:
-        """Whether drafting was asked for, and not only left to the engine."""
-        return self.sampling.get("speculative_depth", "auto") not in ("auto", 0)
+        """Whether drafting was asked for, by depth or drafter, and not only left to the engine."""
+        depth, drafter = self.sampling.get("speculative_depth"), self.sampling.get("draft_core", "stock")
+        return depth != 0 and drafter != "off" and (depth not in (None, "auto") or drafter != "stock")
 
     def sampler(self, recommended: SamplerConfig) -> SamplerConfig:
         """Return the model's recommendation, changed where the person asked for something else."""

@@ -6,12 +6,13 @@ What passes holds no code and no pickles, asks for none, and its sizes, shapes a
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.models import (
+    completeness,
     head_source,
     json_file,
     manifest,
@@ -68,7 +69,7 @@ class Checkpoint:
         config: The parsed config.json, a nested text_config laid flat.
         tensors: The model's own tensors, by name; those of its head are not among them.
         head: Its drafting head, None without one.
-        total_bytes: Bytes of all tensors, the head's included.
+        unchecked: Why its tensors were not compared with its config.json, one sentence; empty when they were.
         manifest: What an installer of ours noted of it, or of the pair that it is in; None in other folders.
     """
 
@@ -77,8 +78,13 @@ class Checkpoint:
     config: dict[str, Any]
     tensors: Mapping[str, TensorSpec]
     head: HeadSource | None
-    total_bytes: int
+    unchecked: str
     manifest: Manifest | None
+
+    @property
+    def total_bytes(self) -> int:
+        """Bytes of all tensors, the head's included."""
+        return sum(spec.size for spec in self.tensors.values()) + (self.head.size if self.head else 0)
 
 
 def check(folder: Path) -> Checkpoint:
@@ -106,7 +112,7 @@ def check(folder: Path) -> Checkpoint:
             f"{folder} cannot be read: {error.strerror}. Make it readable or choose another model.",
             repr(error),
         ) from error
-    memory_need.check_fits(found)
+    memory_need.check_fits(found.name, memory_need.of(found.config, found.tensors, found.head))
     return found
 
 
@@ -158,7 +164,8 @@ def _check(folder: Path, pair: tuple[Manifest, HeadBinding] | None) -> Checkpoin
             f"{folder.name} holds a drafting head and no model of its own. Join it with the model that it was made "
             f"for (mtplx models join MODEL {folder.name}), and load the pair.",
         )
-    config = model_config.flat(json_file.read(folder / model_config.NAME, model_config.MAX_BYTES))
+    written = json_file.read(folder / model_config.NAME, model_config.MAX_BYTES)
+    config = model_config.flat(written)
     model_config.check(config)
     noted = manifest.read(folder)
     missing = manifest.missing(folder, noted) if noted else missing_weights(folder)
@@ -172,13 +179,16 @@ def _check(folder: Path, pair: tuple[Manifest, HeadBinding] | None) -> Checkpoin
     _check_promised(folder, every.keys() | {name for _, name in in_head})
     tensors = {name: spec for name, spec in every.items() if (folder / spec.file, name) not in in_head}
     _check_tokenizer(folder, _embedding_rows(tensors, config))
+    unchecked = completeness.check_trunk(folder, written, tensors)
+    if head and not head.problem:
+        head = replace(head, problem=completeness.head_problem(config, head))
     return Checkpoint(
         folder=folder,
         name=noted.name if noted else folder.name,
         config=config,
         tensors=tensors,
         head=head,
-        total_bytes=sum(spec.size for spec in tensors.values()) + (head.size if head else 0),
+        unchecked=unchecked,
         manifest=noted,
     )
 

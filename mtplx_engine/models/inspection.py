@@ -91,7 +91,7 @@ def inspect(folder: Path, memory: ProbeMemory) -> Inspection:
         reason=reason,
         family=checked.config["model_type"],
         head=checked.head,
-        memory=memory_need.of(checked),
+        memory=memory_need.of(checked.config, checked.tensors, checked.head),
     )
 
 

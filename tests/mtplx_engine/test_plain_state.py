@@ -11,15 +11,14 @@ import mlx.core as mx
 import numpy as np
 import pytest
 
-from mtplx_engine import backend
 from mtplx_engine.cache import TokenCache
 from mtplx_engine.cache.state import StepState
 from mtplx_engine.engine import Engine
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.models import checkpoint, loader
 from mtplx_engine.stats import FinishReason
 from tests.support import tiny_folder
 from tests.support.checkpoints import plain
+from tests.support.checkpoints.family_case import load
 from tests.support.engine_runs import check_error, run
 from tests.support.tiny_chat import PROMPT, Chat, SetAtLook, Spelling
 
@@ -34,9 +33,7 @@ SAME = {"glm_moe_dsa", "gemma4_text"}  # as the classes of DeepSeek-V3.2 and Gem
 SAMPLED = {"depth": 0, "temperature": 1.0}
 
 
-@pytest.fixture(
-    scope="module", params=sorted(plain.PLAIN.keys() - {"glm_moe_dsa"})
-)  # which is DeepSeek-V3.2's class
+@pytest.fixture(scope="module", params=sorted(plain.PLAIN.keys() - SAME))
 def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> LoadedModel:
     return _load(request.param, tmp_path_factory)
 
@@ -49,8 +46,9 @@ def nemotron(tmp_path_factory: pytest.TempPathFactory) -> LoadedModel:
 def _load(name: str, folders: pytest.TempPathFactory) -> LoadedModel:
     folder = folders.mktemp(name)
     plain.PLAIN[name].write(folder)
-    found = loader.load(checkpoint.check(folder), backend.policy(), lambda *_: None)
-    return dataclasses.replace(found, tokenizer=Spelling(), hidden_ids=frozenset(), end_ids=frozenset())
+    return dataclasses.replace(
+        load(folder), tokenizer=Spelling(), hidden_ids=frozenset(), end_ids=frozenset()
+    )
 
 
 def check(chat: Chat) -> None:

@@ -43,7 +43,7 @@ _LAYER = re.compile(r"(^|\.)layers\.(\d+)\.")
 
 
 def takes_drafts(config: Mapping[str, Any]) -> bool:
-    """Whether a model's drafts, whoever makes them, can be verified and taken back, and whether it can make some."""
+    """Whether a model can verify drafts and take them back; one that cannot does not draft for others either."""
     return config["model_type"] not in _UNDRAFTED
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 from mtplx_engine.cli.main import main
+from tests.support.model_folder import HEAD
 from tests.support.odd_folders import GOOD, HOSTILE
 
 if TYPE_CHECKING:
@@ -40,7 +42,8 @@ def test_for_programs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Non
     found = json.loads(capsys.readouterr().out)
     assert found["tier"] == "supported, unverified"
     assert found["loads"] is True
-    assert found["head"] == {"source": "mtp.safetensors", "size": 144}
+    size = 4 * sum(math.prod(shape) for _, shape in HEAD.values())
+    assert found["head"] == {"source": "mtp.safetensors", "size": size}
     assert found["memory"]["total"] == found["memory"]["weights"] + found["memory"]["cache"]
 
 

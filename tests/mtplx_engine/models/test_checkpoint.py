@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -19,6 +20,8 @@ from tests.support.model_folder import CONFIG, ROWS, TENSORS, TOKENIZER
 if TYPE_CHECKING:
     from pathlib import Path
 
+TRUNK_BYTES = 4 * sum(math.prod(shape) for _, shape in TENSORS.values())
+
 
 def refusal(folder: Path, kind: ErrorKind = ErrorKind.REFUSED) -> str:
     with pytest.raises(EngineError) as caught:
@@ -32,8 +35,8 @@ def test_a_sound_folder_is_described(tmp_path: Path) -> None:
     found = checkpoint.check(folder)
     assert (found.folder, found.name, found.config) == (folder, "tiny", CONFIG)
     assert {name: (spec.dtype, spec.shape) for name, spec in found.tensors.items()} == TENSORS
-    assert (found.head, found.manifest) == (None, None)
-    assert found.total_bytes == (ROWS + 1) * model_folder.HIDDEN * 4
+    assert (found.head, found.manifest, found.unchecked) == (None, None, "")
+    assert found.total_bytes == TRUNK_BYTES
 
 
 def test_the_head_is_kept_apart_from_the_model(tmp_path: Path) -> None:
@@ -45,7 +48,7 @@ def test_the_head_is_kept_apart_from_the_model(tmp_path: Path) -> None:
     assert found.head.place == "mtp.safetensors"
     assert found.head.tensors["model.norm.weight"].spec.shape == (3,)
     assert found.tensors["model.norm.weight"].shape == (4,)
-    assert found.total_bytes == (ROWS + 1) * model_folder.HIDDEN * 4 + 6
+    assert found.total_bytes == TRUNK_BYTES + 6
 
 
 def test_a_damaged_head_is_refused(tmp_path: Path) -> None:

@@ -8,25 +8,18 @@ import mlx.core as mx
 import numpy as np
 import pytest
 
-from mtplx_engine import backend
 from mtplx_engine.cache import TokenCache
-from mtplx_engine.models import checkpoint, loader
 from mtplx_engine.models.families.registry import FAMILIES, PLAIN
 from mtplx_engine.models.families.supported import PLAIN_ONLY, SUPPORTED, takes_drafts
 from tests.support.checkpoints import plain
+from tests.support.checkpoints.family_case import load
 from tests.support.tiny_chat import PROMPT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mtplx_engine.models.loader import LoadedModel
-
 families = pytest.mark.parametrize("name", plain.PLAIN)
 DRAFTED = [name for name in plain.PLAIN if takes_drafts({"model_type": name})]
-
-
-def load(folder: Path) -> LoadedModel:
-    return loader.load(checkpoint.check(folder), backend.policy(), lambda *_: None)
 
 
 @families
