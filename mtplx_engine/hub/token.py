@@ -35,7 +35,8 @@ def system_keychain() -> Keychain | None:
         return None
     from keyring.backends import macOS
 
-    return macOS.Keyring()
+    keychain: Keychain = macOS.Keyring()  # type: ignore[no-untyped-call]
+    return keychain
 
 
 class TokenStore:
