@@ -34,11 +34,7 @@ def encode_chat(tokenizer: Any, messages: Sequence[ChatMessage], window: int) ->
     """
     if not messages:
         raise EngineError(ErrorKind.BAD_REQUEST, "There is nothing to answer: the chat is empty.")
-    if not tokenizer.chat_template:
-        raise EngineError(
-            ErrorKind.UNSUPPORTED,
-            "This model has no chat template, so it cannot chat; choose an instruct model.",
-        )
+    chosen = _template(tokenizer)
     # Not `all_special_tokens`: it lacks the control tokens that have no role of their own.
     controls = [token.content for token in tokenizer.added_tokens_decoder.values() if token.special]
     controls.sort(key=len, reverse=True)
@@ -53,12 +49,24 @@ def encode_chat(tokenizer: Any, messages: Sequence[ChatMessage], window: int) ->
         return typed.sub(hide, replace_surrogates(text))
 
     turns = [{"role": harmless(m.role), "content": harmless(m.content)} for m in messages]
-    chosen = tokenizer.get_chat_template()
     rendered = template.shared().render(chosen, turns, tokenizer.special_tokens_map, window)
     ids = _encode(tokenizer, rendered, literals)
     if not ids:
         raise EngineError(ErrorKind.BAD_REQUEST, "The model's chat template makes nothing of this chat.")
     return ids
+
+
+def _template(tokenizer: Any) -> str:
+    try:
+        found: str = tokenizer.get_chat_template()
+    except ValueError:  # it has none, or none for plain chats
+        found = ""
+    if not found:
+        raise EngineError(
+            ErrorKind.UNSUPPORTED,
+            "This model has no chat template, so it cannot chat; choose an instruct model.",
+        )
+    return found
 
 
 def _encode(tokenizer: Any, rendered: str, literals: list[str]) -> list[int]:

@@ -24,8 +24,8 @@ DRAFT_VOCABULARY = "draft_vocab.safetensors"
 
 PREFIXES = ("mtp.", "model.mtp.", "language_model.mtp.", "model.language_model.mtp.")
 _LAYERS = ("model.layers.", "language_model.model.layers.", "model.language_model.layers.")
-# One of these joins embedding and hidden; a head has one and a layer of the trunk has none.
-_JOINTS = ("fc.weight", "eh_proj.weight")
+# What joins embedding and hidden: a head has some of these, even a damaged one, and a layer of the trunk has none.
+_JOINTS = ("fc.weight", "eh_proj.weight", "enorm.weight", "hnorm.weight")
 _HEAD_ONLY_ENDINGS = ("_mtp", "_assistant")
 _SAMPLED_TENSORS = 8
 _SAMPLED_BYTES = 4096

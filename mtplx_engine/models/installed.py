@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mtplx_engine import paths
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.models import checkpoint, head_source, manifest, model_config
+from mtplx_engine.models import head_source, manifest, model_config, weight_files
 
 if TYPE_CHECKING:
     from mtplx_engine.models.manifest import HeadBinding, Manifest
@@ -146,13 +146,13 @@ def _size(folder: Path) -> int:
 
 def _has_all_weights(folder: Path) -> bool:
     try:
-        return not checkpoint.missing_weights(folder)
+        return not weight_files.missing(folder)
     except EngineError:
         return False
 
 
 def _has_head(folder: Path) -> bool:
     try:
-        return head_source.is_there(folder, checkpoint.tensor_names(folder))
+        return head_source.is_there(folder, weight_files.tensor_names(folder))
     except (EngineError, OSError):
         return False

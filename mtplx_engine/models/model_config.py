@@ -74,6 +74,7 @@ def check(config: dict[str, Any]) -> None:
         _check_whole(config.get(name), name, largest)
     for name, most in _LARGEST_FLOAT.items():
         _check_positive(config.get(name), name, most)
+    _check_ends(config.get("eos_token_id"))
     _check_quantization(config.get("quantization"))
 
 
@@ -92,6 +93,15 @@ def _check_positive(value: Any, name: str, largest: float) -> None:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not 0 < value <= largest:
         raise refused(NAME, f"says {name} is {_short(value)}, but it must be above 0 and up to {largest:g}")
+
+
+def _check_ends(value: Any) -> None:
+    ids = value if isinstance(value, list) else [value]
+    if value is not None and not all(isinstance(item, int) and not isinstance(item, bool) for item in ids):
+        raise refused(
+            NAME,
+            f"says eos_token_id is {_short(value)}, but it must be the number of a token, or a list of them",
+        )
 
 
 def _check_quantization(settings: Any) -> None:

@@ -7,7 +7,7 @@ import os
 import pickle
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mtplx_engine.models import checkpoint, head_source, manifest, probe_memory
+from mtplx_engine.models import checkpoint, head_source, manifest, probe_memory, weight_files
 from mtplx_engine.models.families.tensor_lists import LISTS
 from mtplx_engine.models.inspection import Tier
 from mtplx_engine.models.manifest import Manifest
@@ -133,7 +133,7 @@ def _in_shards(folder: Path) -> None:
     parts = {f"model-{number}.safetensors": name for number, name in enumerate(TENSORS)}
     files = {file: model_folder.safetensors({name: TENSORS[name]}) for file, name in parts.items()}
     index = {"weight_map": {name: file for file, name in parts.items()}}
-    model_folder.write(folder, files=files | {checkpoint.INDEX: json.dumps(index).encode()})
+    model_folder.write(folder, files=files | {weight_files.INDEX: json.dumps(index).encode()})
 
 
 def _quantized(folder: Path) -> None:
@@ -215,6 +215,17 @@ def _link(folder: Path) -> None:
     (folder / "more.txt").symlink_to("/etc/hostname")
 
 
+def _dangling(name: str) -> Callable[[Path], None]:
+    """Make a snapshot in the hub's cache, a file of which was not fetched."""
+
+    def build(folder: Path) -> None:
+        _write(folder)
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).symlink_to("../../blobs/beef")
+
+    return build
+
+
 def _pipe(folder: Path) -> None:
     _write(folder)
     os.mkfifo(folder / "pipe")
@@ -260,6 +271,8 @@ GOOD = (
     Case("pair", _pair, Tier.UNVERIFIED, "tried when"),
     Case("false starter", _claims_to_be_the_starter, Tier.UNVERIFIED, "tried when"),
     Case("remembered", _remembered(0.6), Tier.VERIFIED, "agreed with it on 60%"),
+    Case("dangling page", _dangling("README.md"), Tier.NO_HEAD, "no drafting head"),
+    Case("dangling settings", _dangling("generation_config.json"), Tier.NO_HEAD, "no drafting head"),
     Case("remembered as useless", _remembered(0.1), Tier.NO_HEAD, "on 10% of a known text, too little"),
 )
 WRONG = (
@@ -276,16 +289,41 @@ WRONG = (
     ),
     Case("other size", _with_head_folder(hidden_size=8), Tier.NO_HEAD, "model with hidden_size 8"),
     Case("other weights", _pair_with_other_weights, Tier.NO_HEAD, "installed for other weights"),
-    Case("later head", _weights({"mtp.fc.weight": _FUSED}, model_type="mimo"), Tier.NO_HEAD, "come later"),
+    Case(
+        "later head",
+        _weights({"mtp.fc.weight": _FUSED}, model_type="mimo"),
+        Tier.LATER,
+        "heads of MiMo models come in a later version",
+    ),
+    Case(
+        "later layer",
+        _weights({"model.layers.1.eh_proj.weight": _FUSED}, model_type="step3p5"),
+        Tier.LATER,
+        "heads of Step-3.5 models come in a later version",
+    ),
+    Case("later, no head", _with({}, model_type="gemma4_text"), Tier.NO_HEAD, "no drafting head"),
     Case("no way back", _with({}, model_type="nemotron_h"), Tier.NO_HEAD, "Nemotron-H"),
     Case("unknown", _with({}, model_type="rwkv9"), Tier.UNSUPPORTED, '"rwkv9"'),
     Case("no kind", _with({}, model_type=7), Tier.REFUSED, "which architecture"),
     Case("only a head", _head_folder, Tier.UNSUPPORTED, "no model of its own"),
     Case("no tokenizer", _without_tokenizer, Tier.REFUSED, "no tokenizer.json"),
-    Case("missing file", _json(checkpoint.INDEX, '{"weight_map": {"x": "y"}}'), Tier.REFUSED, "y is missing"),
+    Case(
+        "missing file", _json(weight_files.INDEX, '{"weight_map": {"x": "y"}}'), Tier.REFUSED, "y is missing"
+    ),
     Case("cut head", _with({"mtp.safetensors": b"short"}), Tier.REFUSED, "mtp.safetensors is cut off"),
     Case("cut weights", _with({"model.safetensors": b"\x10"}), Tier.REFUSED, "is cut off"),
     Case("no object", _json("config.json", "[]"), Tier.REFUSED, "holds a list"),
+    Case(
+        "with a BOM",
+        _json("config.json", b"\xef\xbb\xbf{}"),
+        Tier.REFUSED,
+        "save it as UTF-8 without that mark",
+    ),
+    Case(
+        "end in words", _with({}, eos_token_id="abc"), Tier.REFUSED, "eos_token_id is 'abc', but it must be"
+    ),
+    Case("dangling weights", _dangling("model.safetensors"), Tier.REFUSED, "model.safetensors is missing"),
+    Case("dangling tokenizer", _dangling("tokenizer.json"), Tier.REFUSED, "no tokenizer.json"),
     Case("in UTF-16", _json("config.json", "{}".encode("utf-16")), Tier.REFUSED, "not valid JSON"),
     Case("large ids", _tokenizer(added_tokens=[{"id": 99, "content": "x"}]), Tier.REFUSED, "ids up to 99"),
 )

@@ -53,3 +53,19 @@ def has_head(config: Mapping[str, Any], names: Iterable[str]) -> bool:
     return any(
         _HEAD.search(name) or ((match := _LAYER.search(name)) and int(match[2]) >= layers) for name in names
     )
+
+
+def why_plain(config: Mapping[str, Any], names: Iterable[str], *, head: bool) -> str:
+    """Return why nothing drafts for a model unless it is told to, one sentence; empty when its head may be tried.
+
+    Args:
+        config: Its config.json, laid flat.
+        names: Its tensors' names, without those of a head that was found.
+        head: Whether a head was found.
+    """
+    later = PLAIN_ONLY.get(config["model_type"])
+    if later and not takes_drafts(config):
+        return f"Nothing can draft for {later} models in this version; this model decodes plainly."
+    if later and (head or has_head(config, names)):
+        return f"Drafting heads of {later} models come in a later version; this model decodes plainly."
+    return "" if head else "This model has no drafting head (MTP); it decodes plainly."

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mtplx_engine.models import tensor_check
-from mtplx_engine.models.families.published import packed
+from mtplx_engine.models.published import packed
 from mtplx_engine.models.tensor_check import Want
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from mtplx_engine.models.families.published import Layout
     from mtplx_engine.models.families.shapes import Shapes
+    from mtplx_engine.models.published import Layout
     from mtplx_engine.models.tensor_check import Stored
 
 

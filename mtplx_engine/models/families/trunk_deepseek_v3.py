@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from mtplx_engine.models.families import appended_shapes
 from mtplx_engine.models.families.appended_names import own_name
 from mtplx_engine.models.families.appended_shapes import NEVER_PACKED, latent_attention
-from mtplx_engine.models.families.published import in_fp8, in_int4, joined_latents, numbered_experts
 from mtplx_engine.models.families.shapes import Shapes, Sizes
 from mtplx_engine.models.families.tensor_list import TensorList
+from mtplx_engine.models.published import in_fp8, in_int4, joined_latents, numbered_experts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

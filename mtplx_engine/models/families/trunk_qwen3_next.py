@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mtplx_engine.models.families import hybrid_shapes, shapes
-from mtplx_engine.models.families.published import fused_experts, numbered_experts, original_convolutions
 from mtplx_engine.models.families.shapes import Shapes, Sizes
 from mtplx_engine.models.families.tensor_list import TensorList, as_it_is
+from mtplx_engine.models.published import fused_experts, numbered_experts, original_convolutions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

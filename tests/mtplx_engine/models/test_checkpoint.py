@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.models import checkpoint, manifest
+from mtplx_engine.models import checkpoint, inspection, manifest, weight_files
 from mtplx_engine.models.manifest import Manifest
+from mtplx_engine.models.probe_memory import ProbeMemory
 from tests.support import model_folder
 from tests.support.model_folder import CONFIG, ROWS, TENSORS, TOKENIZER
 
@@ -117,11 +118,27 @@ def test_links_may_stay_inside_or_lead_into_the_blobs_of_a_cache(tmp_path: Path)
     assert checkpoint.check(folder).tensors
 
 
-@pytest.mark.parametrize("target", ["/etc/hostname", "..", "missing"])
+@pytest.mark.parametrize("target", ["/etc/hostname", "..", "/nowhere/at/all"])
 def test_links_to_elsewhere_are_refused(tmp_path: Path, target: str) -> None:
     folder = model_folder.write(tmp_path / "tiny")
     (folder / "more.txt").symlink_to(target)
     assert "holds more.txt" in refusal(folder)
+
+
+def test_a_link_to_a_folder_is_refused(tmp_path: Path) -> None:
+    folder = model_folder.write(tmp_path / "tiny")
+    (folder / "real").mkdir()
+    (folder / "again").symlink_to("real")
+    assert "holds again, which is not a plain file" in refusal(folder)
+
+
+def test_a_snapshot_is_called_by_its_repository(tmp_path: Path) -> None:
+    folder = model_folder.write(tmp_path / "models--ai--Tiny-4bit" / "snapshots" / "0123")
+    assert checkpoint.check(folder).name == "ai/Tiny-4bit"
+    (folder / "x.py").write_text("")
+    assert inspection.inspect(folder, ProbeMemory(tmp_path)).name == "ai/Tiny-4bit"
+    for other in ("models--ai--tiny/0123", "ai--tiny/snapshots/0123"):
+        assert checkpoint.check(model_folder.write(tmp_path / other)).name == "0123"
 
 
 def test_a_pipe_is_refused_instead_of_waited_for(tmp_path: Path) -> None:
@@ -153,6 +170,10 @@ def test_another_architecture_is_named(tmp_path: Path) -> None:
         ({"num_attention_heads": 0}, "num_attention_heads is 0"),
         ({"num_key_value_heads": -1}, "num_key_value_heads is -1"),
         ({"head_dim": 1.5}, "head_dim is 1.5"),
+        (
+            {"eos_token_id": [1, "2"]},
+            "eos_token_id is [1, '2'], but it must be the number of a token, or a list",
+        ),
         ({"num_hidden_layers": True}, "num_hidden_layers is True"),
         ({"num_hidden_layers": "2"}, "num_hidden_layers is '2'"),
         ({"rms_norm_eps": float("nan")}, "rms_norm_eps is nan"),
@@ -219,7 +240,7 @@ def shards(folder: Path, weight_map: object) -> Path:
     files = {
         "model-1.safetensors": model_folder.safetensors(first),
         "model-2.safetensors": model_folder.safetensors(second),
-        checkpoint.INDEX: json.dumps({"weight_map": weight_map}).encode(),
+        weight_files.INDEX: json.dumps({"weight_map": weight_map}).encode(),
     }
     return model_folder.write(folder, files=files)
 

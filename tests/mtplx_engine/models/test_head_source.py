@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.models import checkpoint, head_source, installed, manifest
+from mtplx_engine.models import checkpoint, head_source, installed, manifest, weight_files
 from mtplx_engine.models.manifest import Manifest
 from tests.support import model_folder
 from tests.support.model_folder import CONFIG, HIDDEN, ROWS, TENSORS
@@ -126,7 +126,7 @@ def test_an_index_may_promise_a_head_in_its_own_file(tmp_path: Path) -> None:
     names = {**dict.fromkeys(TENSORS, "model.safetensors"), "mtp.fc.weight": "mtp.safetensors"}
     index = json.dumps({"weight_map": names}).encode()
     head = model_folder.safetensors(named("mtp."))
-    found_in(write(tmp_path, {"mtp.safetensors": head, checkpoint.INDEX: index}))
+    found_in(write(tmp_path, {"mtp.safetensors": head, weight_files.INDEX: index}))
 
 
 def test_a_damaged_head_is_refused(tmp_path: Path) -> None:

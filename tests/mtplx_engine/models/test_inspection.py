@@ -59,9 +59,22 @@ def test_a_place_without_a_model_is_said(tmp_path: Path) -> None:
     assert caught.value.kind is ErrorKind.NOT_FOUND
 
 
+def test_what_cannot_chat_is_told(tmp_path: Path) -> None:
+    folder = model_folder.write(tmp_path / "tiny")
+    (note,) = inspection.inspect(folder, ProbeMemory(tmp_path)).notes
+    assert "has no chat template, so it cannot chat" in note
+    (folder / "chat_template.jinja").write_text("{{ messages[0].content }}")
+    assert inspection.inspect(folder, ProbeMemory(tmp_path)).notes == ()
+
+
+def test_what_was_not_compared_is_told(tmp_path: Path) -> None:
+    folder = model_folder.write(tmp_path, config=model_folder.CONFIG | {"model_type": "mimo"})
+    assert "no list of those of MiMo models" in inspection.inspect(folder, ProbeMemory(tmp_path)).notes[-1]
+
+
 def test_the_starter_is_verified(starter_dir: Path, tmp_path: Path) -> None:
     found = inspection.inspect(starter_dir, ProbeMemory(tmp_path))
-    assert (found.tier, found.family) == (Tier.VERIFIED, "llama")
+    assert (found.tier, found.family, found.notes) == (Tier.VERIFIED, "llama", ())
     assert found.memory
     assert 138e6 * 4 < found.memory.weights < 140e6 * 4  # trunk, head and the ids of its draft vocabulary
     assert found.memory.cache == 4 * 8192 * 30 * 2 * 3 * 64

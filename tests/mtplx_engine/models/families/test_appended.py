@@ -201,6 +201,33 @@ def test_fp8_weights_are_unpacked_in_trunk_and_head(tmp_path: Path) -> None:
 
 
 @families
+@pytest.mark.parametrize("gone", ["eh_proj.weight", "enorm.weight", "mlp.gate.weight"])
+def test_a_damaged_head_is_off_and_its_model_is_not(tiny: Tiny, gone: str, tmp_path: Path) -> None:
+    tensors = tiny.converted()
+    del tensors[tiny.head_prefix + gone]
+    model = load(write(tmp_path, tiny, tensors))
+    assert model.new_drafter is None
+    assert "does not fit this model" in model.drafter_note
+    assert "is missing" in model.drafter_note
+
+
+@families
+def test_a_layer_too_many_is_no_head(tiny: Tiny, tmp_path: Path) -> None:
+    """A trunk that is longer than its config.json says would lose its last layer without a word."""
+    tensors = tiny.converted()
+    layer = {
+        name.replace("layers.1.", "layers.2."): array
+        for name, array in tensors.items()
+        if "layers.1." in name
+    }
+    trunk = {name: array for name, array in tensors.items() if not name.startswith(tiny.head_prefix)}
+    write(tmp_path, tiny, trunk | layer)
+    with pytest.raises(EngineError, match=r"model\.layers\.2\..* is unknown") as caught:
+        checkpoint.check(tmp_path)
+    assert caught.value.kind is ErrorKind.REFUSED
+
+
+@families
 def test_a_second_head_is_not_dropped_without_a_word(tiny: Tiny, tmp_path: Path) -> None:
     tensors = tiny.converted()
     second = f"model.layers.{tiny.config['num_hidden_layers'] + 1}.enorm.weight"

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from mtplx_engine.cache import TokenCache
+from mtplx_engine.models import inspection
 from mtplx_engine.models.families.registry import FAMILIES, PLAIN
 from mtplx_engine.models.families.supported import PLAIN_ONLY, SUPPORTED, takes_drafts
+from mtplx_engine.models.probe_memory import ProbeMemory
 from tests.support.checkpoints import plain
 from tests.support.checkpoints.family_case import load
 from tests.support.tiny_chat import PROMPT
@@ -53,6 +55,7 @@ def test_an_answer_has_no_drafts_and_the_note_says_why(name: str, tmp_path: Path
     expected = f"Drafting heads of {family} models come in a later version; this model decodes plainly."
     without = "This model has no drafting head (MTP); it decodes plainly."
     assert model.drafter_note == (expected if plain.PLAIN[name].head else without)
+    assert inspection.inspect(tmp_path, ProbeMemory(tmp_path)).reason == model.drafter_note
 
 
 def test_the_lists_name_every_family_once() -> None:
