@@ -14,6 +14,8 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from mtplx_engine import limits
+
 if TYPE_CHECKING:
     import mlx.core as mx
 
@@ -86,7 +88,7 @@ def policy() -> Policy:
         blas=blas,
         keep_quantized=False,
         dtype="float32",
-        prefill_chunk=16 if blas == "stock" else 64,
+        prefill_chunk=16 if blas == "stock" else limits.CPU_CHUNK,
         width_multiple=4 if blas == "openblas" else 1,
         cache_limit=None,
     )
@@ -104,7 +106,7 @@ def metal_policy(architecture: str) -> Policy:
         blas="metal",
         keep_quantized=True,
         dtype=dtype,
-        prefill_chunk=512,
+        prefill_chunk=limits.METAL_CHUNK,
         width_multiple=1,
         cache_limit=2 << 30,
     )

@@ -19,7 +19,16 @@ from mtplx_engine.depth import DepthController
 from mtplx_engine.depth_memory import DepthMemory
 from mtplx_engine.drafters import Drafters
 from mtplx_engine.errors import EngineError, ErrorKind, LoadCancelledError
-from mtplx_engine.models import checkpoint, installed, loader, markup, probe_memory, tokenizer_pair
+from mtplx_engine.models import (
+    checkpoint,
+    fit,
+    installed,
+    loader,
+    machine,
+    markup,
+    probe_memory,
+    tokenizer_pair,
+)
 from mtplx_engine.models.families import supported
 from mtplx_engine.prompt import encode_chat
 from mtplx_engine.protocol import ModelInfo
@@ -34,6 +43,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mtplx_engine.config import DrafterKind
+    from mtplx_engine.models.checkpoint import Checkpoint
+    from mtplx_engine.models.fit import Fit
     from mtplx_engine.protocol import Finished, Generate, PrefillProgress, Tokens
 
 AUTO_MAX_DEPTH = 4  # deeper drafts of one chained head are never worth measuring
@@ -58,6 +69,8 @@ class Engine:
         report: Callable[[float, str], None],
         cancelled: threading.Event,
         draft_model: str = "",
+        *,
+        anyway: bool = False,
     ) -> ModelInfo:
         """Load a model by folder or by the name of an installed one; what was loaded goes first.
 
@@ -68,9 +81,10 @@ class Engine:
             cancelled: Stops loading when it is set.
             draft_model: Folder or name of a smaller model with the same tokenizer that can draft; "" for none. Not
                 looked at when nothing can draft for the model.
+            anyway: Load it even when it will not fit into memory.
 
         Raises:
-            EngineError: NOT_FOUND, REFUSED or UNSUPPORTED, with a sentence for the person.
+            EngineError: NOT_FOUND, REFUSED, UNSUPPORTED or TOO_BIG, with a sentence for the person.
             LoadCancelledError: `cancelled` was set.
         """
         started = time.perf_counter()
@@ -86,6 +100,8 @@ class Engine:
         checked = checkpoint.check(installed.resolve(model, data_dir))
         wanted = draft_model if supported.takes_drafts(checked.config) else ""
         small = checkpoint.check(installed.resolve(wanted, data_dir)) if wanted else None
+        if not anyway:
+            fit.check(checked.name, _fit(checked, small))
         share, memory = 1.0, probe_memory.ProbeMemory(data_dir)
         if small is not None:
             tokenizer_pair.check(checked, small)
@@ -211,3 +227,14 @@ class Engine:
             session.drafter = None if kind is None else self._drafters(model).new(kind)
             session.kind = kind
         return session
+
+
+def _fit(checked: Checkpoint, small: Checkpoint | None) -> Fit:
+    """Return what a model takes, with the one that drafts for it, for the usual context."""
+    here = machine.this()
+    fits = [
+        fit.judge(fit.measure(part.config, part.tensors, part.head, here), fit.CONTEXT, here)
+        for part in (checked, small)
+        if part is not None
+    ]
+    return fits[0] if small is None else fit.together(*fits)

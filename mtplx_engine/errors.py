@@ -14,6 +14,7 @@ class ErrorKind(StrEnum):
     NON_FINITE = "non_finite"  # the model produced NaN, or no finite logit
     NOT_FOUND = "not_found"  # no such model or file
     REFUSED = "refused"  # a folder that is unsafe or corrupt
+    TOO_BIG = "too_big"  # a sound model that needs more memory than this machine has
     UNSUPPORTED = "unsupported"  # a sound model of an architecture that is not on our list
     DOWNLOAD = "download"  # fetching failed; trying again may help
     NO_MODEL = "no_model"  # nothing is loaded

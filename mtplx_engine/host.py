@@ -64,6 +64,8 @@ class Engine(Protocol):
         report: Callable[[float, str], None],
         cancelled: threading.Event,
         draft_model: str,
+        *,
+        anyway: bool,
     ) -> ModelInfo:
         """Load a model. Raises EngineError, or LoadCancelledError soon after `cancelled` is set."""
 
@@ -187,7 +189,12 @@ class Host:
         self._load_error = None
         try:
             info = engine.load(
-                command.model, Path(command.data_dir), self._report_progress, cancelled, command.draft_model
+                command.model,
+                Path(command.data_dir),
+                self._report_progress,
+                cancelled,
+                command.draft_model,
+                anyway=command.anyway,
             )
         except LoadCancelledError:
             self._channel.send(Unloaded())

@@ -32,11 +32,13 @@ class Load:
         model: The folder or the name.
         data_dir: Where installed models are.
         draft_model: A smaller model with the same tokenizer that can draft, in the same way; "" for none.
+        anyway: Load it even when it will not fit into memory.
     """
 
     model: str
     data_dir: str
     draft_model: str = ""
+    anyway: bool = False
 
 
 @dataclass(frozen=True, slots=True)

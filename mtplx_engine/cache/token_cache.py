@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import mlx.core as mx
 from mlx_lm.models.cache import ArraysCache, CacheList, KVCache, QuantizedKVCache, RotatingKVCache
 
+from mtplx_engine import limits
 from mtplx_engine.cache.plain import CacheGroup, PlainCache, QuantizedCache
 from mtplx_engine.cache.recurrent import RecurrentState
 from mtplx_engine.cache.state import StepState
@@ -21,9 +22,6 @@ from mtplx_engine.errors import EngineError, ErrorKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-_MOST_CHECKPOINTS = 16
-_MOST_BYTES = 1 << 30  # of all checkpoints together
 
 
 class Layer(Protocol):
@@ -104,8 +102,8 @@ class TokenCache:
         self,
         layers: Sequence[Any],
         *,
-        most_checkpoints: int = _MOST_CHECKPOINTS,
-        most_bytes: int = _MOST_BYTES,
+        most_checkpoints: int = limits.MOST_CHECKPOINTS,
+        most_bytes: int = limits.MOST_CHECKPOINT_BYTES,
     ) -> None:
         self.layers: list[Layer] = [_ours(layer) for layer in layers]
         self._most_checkpoints = most_checkpoints

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 import mlx.core as mx
 from mlx_lm.models.base import create_causal_mask
 
+from mtplx_engine import limits
+
 if TYPE_CHECKING:
     from typing import Literal
 
-_GRAIN = 64
-_STEP = 256  # entries that the buffer grows by
+_GRAIN, _STEP = limits.WINDOW_GRAIN, limits.CACHE_STEP
 
 
 class WindowCache:

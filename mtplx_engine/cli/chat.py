@@ -38,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of this command."""
     options.add_model(parser)
     options.add_draft_model(parser)
+    options.add_anyway(parser, "load a model that will not fit into memory")
     options.add_answer(parser)
 
 
@@ -45,7 +46,7 @@ def run(arguments: argparse.Namespace, new_engine: NewEngine) -> int:
     """Chat until the person leaves; returns the exit code."""
     wanted = AnswerOptions.of(arguments)
     data = paths.data_dir(arguments.data_dir)
-    session = open_session(arguments.model, arguments.draft_model, data, new_engine)
+    session = open_session(arguments.model, arguments.draft_model, data, new_engine, anyway=arguments.anyway)
     console = Console(sys.stdout)
     console.dim(f"{session.info.name} · {session.info.backend}")
     if session.info.drafter_note:

@@ -34,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("prompt", metavar="PROMPT", help='what to answer; "-" reads it from stdin')
     options.add_model(parser)
     options.add_draft_model(parser)
+    options.add_anyway(parser, "load a model that will not fit into memory")
     options.add_json(parser)
     options.add_answer(parser)
 
@@ -43,7 +44,7 @@ def run(arguments: argparse.Namespace, new_engine: NewEngine) -> int:
     wanted = AnswerOptions.of(arguments)
     prompt = _prompt(arguments.prompt)
     data = paths.data_dir(arguments.data_dir)
-    session = open_session(arguments.model, arguments.draft_model, data, new_engine)
+    session = open_session(arguments.model, arguments.draft_model, data, new_engine, anyway=arguments.anyway)
     output, notes = Console(sys.stdout), Console(sys.stderr)
     answer = session.answer(
         [*wanted.opening(), ChatMessage("user", prompt)],

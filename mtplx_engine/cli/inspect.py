@@ -1,27 +1,29 @@
-"""`mtplx inspect`: whether a model is safe, complete and of a kind that drafts, without loading it."""
+"""`mtplx inspect`: whether a model is safe, complete, of a kind that drafts, and fits, without loading it."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from mtplx_engine import paths
+from mtplx_engine import paths, words
 from mtplx_engine.cli import options
 from mtplx_engine.cli.console import Console
-from mtplx_engine.models import inspection, installed
+from mtplx_engine.models import fit, inspection, installed, machine
 from mtplx_engine.models.probe_memory import ProbeMemory
 
 if TYPE_CHECKING:
     import argparse
 
+    from mtplx_engine.models.fit import Fit
     from mtplx_engine.models.inspection import Inspection
 
 SUMMARY = "check a model without loading it"
 EXAMPLES = """\
 examples:
   mtplx inspect smollm2-135m-instruct
-  mtplx inspect ~/models/Qwen3.5-4B --json
+  mtplx inspect ~/models/Qwen3.5-4B --context 32768 --json
 exit code: 0 when this version loads the model, 1 otherwise
 """
 
@@ -29,6 +31,7 @@ exit code: 0 when this version loads the model, 1 otherwise
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of this command."""
     parser.add_argument("model", metavar="NAME|PATH", help="an installed model or a model folder")
+    options.add_context(parser)
     options.add_data_dir(parser)
     options.add_json(parser)
 
@@ -42,34 +45,30 @@ def run(arguments: argparse.Namespace) -> int:
     console = Console(sys.stdout)
     data = paths.data_dir(arguments.data_dir)
     found = inspection.inspect(installed.resolve(arguments.model, data), ProbeMemory(data))
+    judged = fit.judge(found.footprint, arguments.context, machine.this()) if found.footprint else None
     if arguments.json:
-        console.line(json.dumps(_as_json(found), indent=1))
+        console.line(json.dumps(as_json(found, judged), indent=1))
     else:
-        for line in _lines(found):
+        for line in lines(found, judged):
             console.line(line)
     return 0 if found.loads else 1
 
 
-def _lines(found: Inspection) -> list[str]:
+def lines(found: Inspection, judged: Fit | None) -> list[str]:
+    """Return an inspection as text."""
     rows = [("model", found.name), ("folder", str(found.folder)), ("tier", str(found.tier))]
     rows += [("reason", found.reason), ("family", found.family or "unknown")]
     if found.head:
-        rows.append(("head", f"{found.head.place}, {_megabytes(found.head.size)}"))
-    if need := found.memory:
-        parts = (
-            f"weights {_megabytes(need.weights)}, {need.context} tokens of context {_megabytes(need.cache)}"
-        )
-        rows.append(("memory", f"{_megabytes(need.total)}: {parts}"))
+        rows.append(("head", f"{found.head.place}, {words.size(found.head.size)}"))
+    if judged:
+        rows += [("fit", str(judged.verdict)), ("memory", judged.in_words)]
     rows += [("note", note) for note in found.notes]
     return [f"{name:<8}{value}" for name, value in rows]
 
 
-def _megabytes(count: int) -> str:
-    return f"{count / 1e6:,.1f} MB"
-
-
-def _as_json(found: Inspection) -> dict[str, Any]:
-    head, memory = found.head, found.memory
+def as_json(found: Inspection, judged: Fit | None) -> dict[str, Any]:
+    """Return an inspection as plain data."""
+    head = found.head
     return {
         "name": found.name,
         "path": str(found.folder),
@@ -79,11 +78,10 @@ def _as_json(found: Inspection) -> dict[str, Any]:
         "family": found.family,
         "loads": found.loads,
         "head": head and {"source": head.place, "size": head.size},
-        "memory": memory
-        and {
-            "weights": memory.weights,
-            "context": memory.context,
-            "cache": memory.cache,
-            "total": memory.total,
-        },
+        "fit": fit_as_json(judged) if judged else None,
     }
+
+
+def fit_as_json(judged: Fit) -> dict[str, Any]:
+    """Return a sum as plain data, in bytes."""
+    return {"verdict": judged.verdict, "total": judged.total, **dataclasses.asdict(judged)}

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
 from mtplx_engine.config import MAX_DEPTH, ChatMessage, DraftCore, SamplerConfig
+from mtplx_engine.models.fit import CONTEXT
 
 if TYPE_CHECKING:
     from mtplx_engine.config import Depth
@@ -110,6 +111,22 @@ def add_draft_model(parser: argparse.ArgumentParser) -> None:
         default="",
         help="a smaller model with the same tokenizer that drafts instead of the model's own head",
     )
+
+
+def add_context(parser: argparse.ArgumentParser) -> None:
+    """Declare --context."""
+    parser.add_argument(
+        "--context",
+        metavar="N",
+        type=positive,
+        default=CONTEXT,
+        help=f"judge whether it fits with so many tokens of context (default: {CONTEXT})",
+    )
+
+
+def add_anyway(parser: argparse.ArgumentParser, what: str) -> None:
+    """Declare --anyway, which does what was advised against."""
+    parser.add_argument("--anyway", action="store_true", help=what)
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:

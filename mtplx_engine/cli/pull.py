@@ -10,7 +10,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from mtplx_engine import paths
+from mtplx_engine import paths, words
 from mtplx_engine.cli import ctrl_c, options
 from mtplx_engine.cli.console import Console
 from mtplx_engine.hub import catalogue, plan, repo, settings, speed
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     folder_or_error = _watch(download)
     if isinstance(folder_or_error, CancelledError):
         Console(sys.stderr).line(
-            f"Paused at {speed.size_in_words(download.done)} of {speed.size_in_words(download.total)}; run the same "
+            f"Paused at {words.size(download.done)} of {words.size(download.total)}; run the same "
             "command again to go on."
         )
         return _INTERRUPTED
@@ -135,19 +135,19 @@ def _watch(download: Download) -> Path | BaseException:
 
 
 def _phase(download: Download, pace: speed.Speed) -> str:
-    parts = [f"{speed.size_in_words(download.done)} of {speed.size_in_words(download.total)}"]
+    parts = [f"{words.size(download.done)} of {words.size(download.total)}"]
     if pace.bytes_s:
-        parts.append(f"{speed.size_in_words(round(pace.bytes_s))}/s")
+        parts.append(f"{words.size(round(pace.bytes_s))}/s")
     left = pace.seconds_left(download.total)
     if left is not None:
-        parts.append(f"{speed.in_words(left)} left")
+        parts.append(f"{words.duration(left)} left")
     return f"Downloading, {', '.join(parts)}"
 
 
 def _what(wanted: Plan) -> str:
-    head = f" with its drafting head ({speed.size_in_words(wanted.head.size)})" if wanted.head else ""
+    head = f" with its drafting head ({words.size(wanted.head.size)})" if wanted.head else ""
     licence = wanted.target.licence or "not stated"
-    return f"{speed.size_in_words(wanted.size)}{head}, licence {licence}, commit {wanted.target.revision[:7]}"
+    return f"{words.size(wanted.size)}{head}, licence {licence}, commit {wanted.target.revision[:7]}"
 
 
 def _tell(console: Console, wanted: Plan, folder: Path, *, as_json: bool) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from mtplx_engine import paths
+from mtplx_engine import paths, words
 from mtplx_engine.cli import options
 from mtplx_engine.cli.console import Console
-from mtplx_engine.hub import speed
 from mtplx_engine.models import installed
 
 if TYPE_CHECKING:
@@ -35,5 +34,5 @@ def run(arguments: argparse.Namespace) -> int:
         EngineError: NOT_FOUND, when it is not installed; STORAGE, when it cannot be deleted.
     """
     freed = installed.remove(arguments.model, paths.data_dir(arguments.data_dir))
-    Console(sys.stdout).line(f"Deleted; {speed.size_in_words(freed)} are free again.")
+    Console(sys.stdout).line(f"Deleted; {words.size(freed)} are free again.")
     return 0

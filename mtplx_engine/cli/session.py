@@ -31,7 +31,14 @@ class EngineLike(Protocol):
     """What the commands need of `mtplx_engine.engine.Engine`; every call comes from the main thread."""
 
     def load(
-        self, model: str, data_dir: Path, report: Report, cancelled: threading.Event, draft_model: str
+        self,
+        model: str,
+        data_dir: Path,
+        report: Report,
+        cancelled: threading.Event,
+        draft_model: str,
+        *,
+        anyway: bool,
     ) -> ModelInfo:
         """Load a model, and one that drafts for it unless `draft_model` is empty."""
 
@@ -124,7 +131,9 @@ class Session:
         return Answer("".join(pieces), tuple(tokens), finished)
 
 
-def open_session(model: str | None, draft_model: str, data: Path, new_engine: NewEngine) -> Session:
+def open_session(
+    model: str | None, draft_model: str, data: Path, new_engine: NewEngine, *, anyway: bool = False
+) -> Session:
     """Load a model, by default the starter, and show on stderr how far that is.
 
     Args:
@@ -132,6 +141,7 @@ def open_session(model: str | None, draft_model: str, data: Path, new_engine: Ne
         draft_model: One that drafts for it, "" for none.
         data: The folder of the person's models.
         new_engine: Makes the engine.
+        anyway: Load it even when it will not fit into memory.
 
     Raises:
         EngineError: There is no such model, or it cannot be loaded.
@@ -141,7 +151,8 @@ def open_session(model: str | None, draft_model: str, data: Path, new_engine: Ne
         engine = new_engine()
         # Over in a second or two: a line that is taken away again helps, lines that stay do not.
         report = line if line.terminal else _unseen
-        return Session(engine, engine.load(str(folder), data, report, threading.Event(), draft_model))
+        info = engine.load(str(folder), data, report, threading.Event(), draft_model, anyway=anyway)
+        return Session(engine, info)
 
 
 def find_model(model: str | None, data: Path, report: Report) -> Path:

@@ -34,20 +34,3 @@ class Speed:
         """Return how long the rest takes at this speed, None when it stands still or is not known."""
         speed = self.bytes_s
         return (total - self._seen[-1][1]) / speed if speed else None
-
-
-def in_words(seconds: float) -> str:
-    """Return a time as people say it: "45 s", "12 min", "3 h 20 min"."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    minutes = round(seconds / 60)
-    if minutes < 60:
-        return f"{minutes} min"
-    hours, rest = divmod(minutes, 60)
-    return f"{hours} h {rest} min" if rest else f"{hours} h"
-
-
-def size_in_words(count: int) -> str:
-    """Return bytes as people say them, in the powers of ten that disks are sold by: "430 MB", "2.9 GB"."""
-    return f"{count / 1e9:,.1f} GB" if count >= 999_500_000 else f"{count / 1e6:,.0f} MB"

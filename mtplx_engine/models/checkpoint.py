@@ -17,7 +17,6 @@ from mtplx_engine.models import (
     hub_cache,
     json_file,
     manifest,
-    memory_need,
     model_config,
     tokenizer_ids,
     weight_files,
@@ -62,12 +61,16 @@ class Checkpoint:
         return sum(spec.size for spec in self.tensors.values()) + (self.head.size if self.head else 0)
 
 
-def check(folder: Path) -> Checkpoint:
+def check(folder: Path, *, tokenizer: bool = True) -> Checkpoint:
     """Read what a model folder says of itself and check that it is safe and sound.
 
+    Args:
+        folder: The folder.
+        tokenizer: Whether its tokenizer must be there and fit, too.
+
     Raises:
-        EngineError: NOT_FOUND, when no model is there; REFUSED, when it is unsafe, damaged, incomplete or larger
-            than this machine's memory; UNSUPPORTED, when its architecture is not on our list.
+        EngineError: NOT_FOUND, when no model is there; REFUSED, when it is unsafe, damaged or incomplete;
+            UNSUPPORTED, when its architecture is not on our list.
     """
     pair = manifest.read_pair(folder)
     if pair is not None:
@@ -80,15 +83,13 @@ def check(folder: Path) -> Checkpoint:
             f"{folder} holds no model: it has no config.json. Choose the folder that has one.",
         )
     try:
-        found = _check(folder, pair)
+        return _check(folder, pair, tokenizer=tokenizer)
     except OSError as error:
         raise EngineError(
             ErrorKind.NOT_FOUND,
             f"{folder} cannot be read: {error.strerror}. Make it readable or choose another model.",
             repr(error),
         ) from error
-    memory_need.check_fits(found.name, memory_need.of(found.config, found.tensors, found.head))
-    return found
 
 
 def _target_of(pair: Manifest, binding: HeadBinding) -> Path:
@@ -103,7 +104,7 @@ def _target_of(pair: Manifest, binding: HeadBinding) -> Path:
     return Path(binding.target)
 
 
-def _check(folder: Path, pair: tuple[Manifest, HeadBinding] | None) -> Checkpoint:
+def _check(folder: Path, pair: tuple[Manifest, HeadBinding] | None, *, tokenizer: bool) -> Checkpoint:
     folder_safety.check_files(folder)
     inner = (path.parent for path in folder.glob(f"*/{model_config.NAME}"))
     for part in (folder, *filter(head_source.is_head_only, inner)):
@@ -132,7 +133,8 @@ def _check(folder: Path, pair: tuple[Manifest, HeadBinding] | None) -> Checkpoin
     in_head = {(item.path, item.name) for item in head.tensors.values()} if head else set()
     weight_files.check_promised(folder, every.keys() | {name for _, name in in_head})
     tensors = {name: spec for name, spec in every.items() if (folder / spec.file, name) not in in_head}
-    _check_tokenizer(folder, _embedding_rows(tensors, config))
+    if tokenizer:
+        _check_tokenizer(folder, _embedding_rows(tensors, config))
     unchecked = completeness.check_trunk(folder, written, tensors)
     if head and not head.problem:
         head = replace(head, problem=completeness.head_problem(config, head))

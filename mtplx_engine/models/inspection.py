@@ -11,9 +11,10 @@ from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.models import (
     chat_template,
     checkpoint,
+    fit,
     head_source,
     hub_cache,
-    memory_need,
+    machine,
     model_config,
     probe_memory,
     safetensors_header,
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mtplx_engine.models.checkpoint import Checkpoint
+    from mtplx_engine.models.fit import Footprint
     from mtplx_engine.models.head_source import HeadSource
-    from mtplx_engine.models.memory_need import MemoryNeed
     from mtplx_engine.models.probe_memory import ProbeMemory
 
 
@@ -52,7 +53,7 @@ class Inspection:
         reason: Why, in a sentence or two.
         family: Its architecture, config.json's model_type; empty when that cannot be read.
         head: Its drafting head, None without one or when the model does not load.
-        memory: What it takes, None when the model does not load.
+        footprint: What it takes on this machine, None when the model does not load.
         notes: What else there is to know before it is used, a sentence each.
     """
 
@@ -62,7 +63,7 @@ class Inspection:
     reason: str
     family: str
     head: HeadSource | None = None
-    memory: MemoryNeed | None = None
+    footprint: Footprint | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -83,6 +84,7 @@ def inspect(folder: Path, memory: ProbeMemory) -> Inspection:
     """
     try:
         checked = checkpoint.check(folder)
+        footprint = fit.measure(checked.config, checked.tensors, checked.head, machine.this())
     except EngineError as error:
         tier = {ErrorKind.REFUSED: Tier.REFUSED, ErrorKind.UNSUPPORTED: Tier.UNSUPPORTED}.get(error.kind)
         if tier is None:
@@ -97,7 +99,7 @@ def inspect(folder: Path, memory: ProbeMemory) -> Inspection:
         reason=reason,
         family=checked.config["model_type"],
         head=checked.head,
-        memory=memory_need.of(checked.config, checked.tensors, checked.head),
+        footprint=footprint,
         notes=_notes(checked),
     )
 

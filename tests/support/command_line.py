@@ -28,6 +28,7 @@ class Command:
         model: Value of --model.
         requests: What the engine was asked, in order.
         draft_model: With which it was loaded.
+        anyway: Whether it was to be loaded even when it will not fit.
     """
 
     script: Script = field(default_factory=lambda: Script(answer="You said: {question}", cycle_s=0))
@@ -35,6 +36,7 @@ class Command:
     model: str = "."
     requests: list[Generate] = field(default_factory=list)
     draft_model: str | None = None
+    anyway: bool | None = None
 
     def run(self, name: str, *arguments: str) -> int:
         """Run a command that needs a model and return its exit code."""
@@ -53,9 +55,11 @@ class _Engine(ScriptedEngine):
         report: Callable[[float, str], None],
         cancelled: threading.Event,
         draft_model: str,
+        *,
+        anyway: bool = False,
     ) -> ModelInfo:
-        self._command.draft_model = draft_model
-        return super().load(model, data_dir, report, cancelled, draft_model)
+        self._command.draft_model, self._command.anyway = draft_model, anyway
+        return super().load(model, data_dir, report, cancelled, draft_model, anyway=anyway)
 
     def generate(
         self, request: Generate, cancelled: threading.Event

@@ -113,6 +113,8 @@ class ScriptedEngine:
         report: Callable[[float, str], None],
         cancelled: threading.Event,
         draft_model: str,
+        *,
+        anyway: bool = False,
     ) -> ModelInfo:
         self._loaded = False
         started = time.monotonic()

@@ -31,6 +31,13 @@ _RECURRENT = {
     "head_dim": 2,
     "full_attention_interval": 1,
 }
+_MAMBA = {
+    "mamba_num_heads": 2,
+    "mamba_head_dim": 2,
+    "n_groups": 1,
+    "ssm_state_size": 2,
+    "conv_kernel": 4,
+}
 _EXPERTS = {
     "num_key_value_heads": 1,
     "head_dim": 2,
@@ -302,7 +309,8 @@ WRONG = (
         "heads of Step-3.5 models come in a later version",
     ),
     Case("later, no head", _with({}, model_type="gemma4_text"), Tier.NO_HEAD, "no drafting head"),
-    Case("no way back", _with({}, model_type="nemotron_h"), Tier.NO_HEAD, "Nemotron-H"),
+    Case("no way back", _with({}, model_type="nemotron_h", **_MAMBA), Tier.NO_HEAD, "Nemotron-H"),
+    Case("no state", _with({}, model_type="nemotron_h"), Tier.REFUSED, "does not say mamba_num_heads"),
     Case("unknown", _with({}, model_type="rwkv9"), Tier.UNSUPPORTED, '"rwkv9"'),
     Case("no kind", _with({}, model_type=7), Tier.REFUSED, "which architecture"),
     Case("only a head", _head_folder, Tier.UNSUPPORTED, "no model of its own"),

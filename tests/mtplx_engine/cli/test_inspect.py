@@ -32,28 +32,31 @@ def test_for_people(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert lines["tier"] == "supported, unverified"
     assert "tried when" in lines["reason"]
     assert lines["family"] == "llama"
-    assert lines["head"] == "mtp.safetensors, 0.0 MB"
+    assert lines["head"] == "mtp.safetensors, 0 MB"
     assert lines["note"].startswith("It has no chat template")
-    assert lines["memory"].startswith("0.3 MB: weights 0.0 MB, 8192 tokens")
+    assert lines["fit"] == "fits"
+    assert lines["memory"].startswith("weights 0 MB, drafting head 0 MB, 8192 tokens of context")
 
 
 def test_for_programs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     build(tmp_path / "models" / "tiny", "file")
-    assert main(["inspect", "tiny", "--json", "--data-dir", str(tmp_path)]) == 0
+    assert main(["inspect", "tiny", "--context", "100", "--json", "--data-dir", str(tmp_path)]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["tier"] == "supported, unverified"
     assert found["loads"] is True
     assert [note.partition(",")[0] for note in found["notes"]] == ["It has no chat template"]
     size = 4 * sum(math.prod(shape) for _, shape in HEAD.values())
     assert found["head"] == {"source": "mtp.safetensors", "size": size}
-    assert found["memory"]["total"] == found["memory"]["weights"] + found["memory"]["cache"]
+    parts = ("weights", "head", "cache", "scratch")
+    assert found["fit"]["total"] == sum(found["fit"][part] for part in parts)
+    assert (found["fit"]["verdict"], found["fit"]["context"]) == ("fits", 100)
 
 
 def test_what_is_refused_is_told_by_the_exit_code(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     folder = build(tmp_path / "bad", "auto_map")
     assert main(["inspect", str(folder), "--json", "--data-dir", str(tmp_path)]) == 1
     found = json.loads(capsys.readouterr().out)
-    assert (found["tier"], found["loads"], found["head"], found["memory"]) == ("refused", False, None, None)
+    assert (found["tier"], found["loads"], found["head"], found["fit"]) == ("refused", False, None, None)
 
 
 def test_it_imports_no_model_stack(tmp_path: Path) -> None:

@@ -1,0 +1,98 @@
+"""What layers keep by their config.json is what the caches of real models, tiny ones of every family, hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import mlx.core as mx
+import pytest
+
+from mtplx_engine.cache import TokenCache
+from mtplx_engine.models import checkpoint, kept
+from mtplx_engine.models.families.supported import PLAIN_ONLY, SUPPORTED
+from mtplx_engine.models.kept import Kept, Layers
+from tests.support import tiny_folder
+from tests.support.checkpoints import deepseek_v3, glm4_moe, glm4_moe_lite, hybrid, plain
+from tests.support.checkpoints.family_case import load, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mtplx_engine.models.target import Target
+
+TINIES = {
+    tiny.config["model_type"]: tiny
+    for tiny in (
+        deepseek_v3.TINY,
+        glm4_moe.TINY,
+        glm4_moe_lite.TINY,
+        hybrid.QWEN3_5,
+        hybrid.QWEN3_5_MOE,
+        hybrid.QWEN3_NEXT,
+    )
+}
+FAMILIES = sorted(SUPPORTED | PLAIN_ONLY.keys())
+
+
+def target(name: str, folder: Path) -> Target:
+    if name == "llama":
+        tiny_folder.write(folder, head=False)
+    elif name in plain.PLAIN:
+        plain.PLAIN[name].write(folder)
+    else:
+        tiny = TINIES["deepseek_v3" if name == "kimi_k2" else name]
+        write(folder, tiny, tiny.converted(), model_type=name)
+    return load(folder).target
+
+
+def held(model: Target, forwards: list[int]) -> int:
+    """Return the bytes of all caches after forwards of so many tokens."""
+    cache = TokenCache(model.new_layers())
+    for count in forwards:
+        model.forward(mx.array([5] * count, mx.int32), cache)
+    return sum(array.nbytes for array in cache.arrays())
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_it_is_what_the_caches_hold(name: str, tmp_path: Path) -> None:
+    model = target(name, tmp_path)
+    found = kept.of(checkpoint.check(tmp_path).config)
+    assert held(model, [300]) == 4 * found.numbers(300, 300) + found.fixed(4)
+    assert held(model, [1]) == 4 * found.numbers(1, 1) + found.fixed(4)
+
+
+def test_a_window_stops_growing(tmp_path: Path) -> None:
+    model = target("step3p5", tmp_path)
+    found = kept.of(checkpoint.check(tmp_path).config)
+    most = 4 * found.numbers(1280, 64)
+    assert 0.7 * most < held(model, [64] * 20) <= most
+    assert found.layers[1].room(10**6, 64) == found.layers[1].room(2000, 64)
+
+
+def test_places_to_go_back_to_need_only_what_cannot_be_cut_off() -> None:
+    full, window = Layers(4, 100), Layers(2, 10, window=128)
+    assert Kept((full,)).snapshot(10_000, 2) == 0
+    assert Kept((full, window), tail=6, state=5).snapshot(10_000, 2) == 2 * 6 + 4 * 5 + 2 * 2 * 10 * (
+        128 + 64
+    )
+    assert Kept((full, window)).snapshot(7, 2) == 2 * 2 * 10 * 7
+
+
+def test_a_published_hybrid_keeps_little_of_a_token() -> None:
+    """By hand, for the sizes of a 27B: 16 of 64 layers with 4 heads of 256, 48 with states of 48 x 128 x 128."""
+    config = {
+        "model_type": "qwen3_5",
+        "hidden_size": 5120,
+        "num_hidden_layers": 64,
+        "num_attention_heads": 24,
+        "num_key_value_heads": 4,
+        "head_dim": 256,
+        "linear_num_value_heads": 48,
+        "linear_num_key_heads": 16,
+        "linear_key_head_dim": 128,
+        "linear_value_head_dim": 128,
+    }
+    found = kept.of(config)
+    assert found.numbers(1024, 512) == 16 * 2 * 4 * 256 * 1024
+    assert found.state * 4 == 150_994_944
+    assert found.tail == 48 * 3 * (2 * 2048 + 6144)
