@@ -8,14 +8,18 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from mtplx_engine import paths, words
-from mtplx_engine.cli import options
+from mtplx_engine.cli import options, pull
 from mtplx_engine.cli.console import Console
+from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.hub import look, names
 from mtplx_engine.models import fit, inspection, installed, machine
 from mtplx_engine.models.probe_memory import ProbeMemory
 
 if TYPE_CHECKING:
     import argparse
+    from pathlib import Path
 
+    from mtplx_engine.hub.look import Look
     from mtplx_engine.models.fit import Fit
     from mtplx_engine.models.inspection import Inspection
 
@@ -24,14 +28,17 @@ EXAMPLES = """\
 examples:
   mtplx inspect smollm2-135m-instruct
   mtplx inspect ~/models/Qwen3.5-4B --context 32768 --json
+  mtplx inspect --hub mlx-community/Qwen3.5-4B-MLX-4bit    # before it is fetched
 exit code: 0 when this version loads the model, 1 otherwise
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of this command."""
-    parser.add_argument("model", metavar="NAME|PATH", help="an installed model or a model folder")
+    parser.add_argument("model", metavar="NAME|PATH|OWNER/MODEL", help="an installed model or a model folder")
+    parser.add_argument("--hub", action="store_true", help="ask the hub about a model that is not installed")
     options.add_context(parser)
+    options.add_hub(parser)
     options.add_data_dir(parser)
     options.add_json(parser)
 
@@ -44,26 +51,77 @@ def run(arguments: argparse.Namespace) -> int:
     """
     console = Console(sys.stdout)
     data = paths.data_dir(arguments.data_dir)
-    found = inspection.inspect(installed.resolve(arguments.model, data), ProbeMemory(data))
+    looked = _look(arguments, data) if arguments.hub else None
+    found = looked.found if looked else inspection.inspect(_resolve(arguments.model, data), ProbeMemory(data))
     judged = fit.judge(found.footprint, arguments.context, machine.this()) if found.footprint else None
     if arguments.json:
-        console.line(json.dumps(as_json(found, judged), indent=1))
+        body = as_json(found, judged) | (_hub_as_json(looked) if looked else {})
+        console.line(json.dumps(body, indent=1))
     else:
-        for line in lines(found, judged):
-            console.line(line)
+        for name, value in (*_where(found, looked), *_rows(found, judged, looked)):
+            console.line(f"{name:<8}{value}")
     return 0 if found.loads else 1
 
 
-def lines(found: Inspection, judged: Fit | None) -> list[str]:
-    """Return an inspection as text."""
-    rows = [("model", found.name), ("folder", str(found.folder)), ("tier", str(found.tier))]
-    rows += [("reason", found.reason), ("family", found.family or "unknown")]
-    if found.head:
+def _resolve(model: str, data: Path) -> Path:
+    """Return the folder of a model here; what may be one at the hub is never asked for without being told to."""
+    try:
+        return installed.resolve(model, data)
+    except EngineError as error:
+        if not names.is_repo(model) or error.kind is not ErrorKind.NOT_FOUND:
+            raise
+        sentence = f"{model} is not installed. Ask the hub about it with: mtplx inspect --hub {model}"
+        raise EngineError(ErrorKind.NOT_FOUND, sentence) from error
+
+
+def _look(arguments: argparse.Namespace, data: Path) -> Look:
+    connection = pull.connect(arguments, data)
+    return pull.look_at(connection, look.plan(connection, arguments.model))
+
+
+Rows = list[tuple[str, str]]
+
+
+def _where(found: Inspection, looked: Look | None) -> Rows:
+    if looked is None:
+        return [("model", found.name), ("folder", str(found.folder))]
+    target = looked.plan.target
+    gated = ", gated: an account must accept the licence first" if target.gated else ""
+    return [
+        ("model", target.id),
+        ("commit", target.revision),
+        ("size", words.size(looked.plan.size)),
+        ("licence", (target.licence or "not stated") + gated),
+    ]
+
+
+def _rows(found: Inspection, judged: Fit | None, looked: Look | None) -> Rows:
+    rows = [("tier", str(found.tier)), ("reason", found.reason), ("family", found.family or "unknown")]
+    apart = looked.plan.head if looked else None
+    if apart:
+        rows.append(("head", f"{apart.id}, which adds {words.size(apart.size)}"))
+    elif found.head:
         rows.append(("head", f"{found.head.place}, {words.size(found.head.size)}"))
+    elif looked and found.loads:
+        rows.append(("head", "none known"))
     if judged:
         rows += [("fit", str(judged.verdict)), ("memory", judged.in_words)]
-    rows += [("note", note) for note in found.notes]
-    return [f"{name:<8}{value}" for name, value in rows]
+    return rows + [("note", note) for note in (*found.notes, *(looked.warnings if looked else ()))]
+
+
+def _hub_as_json(looked: Look) -> dict[str, Any]:
+    target, head = looked.plan.target, looked.plan.head
+    return {
+        "name": target.id,
+        "path": None,
+        "revision": target.revision,
+        "licence": target.licence,
+        "gated": target.gated,
+        "size": looked.plan.size,
+        "head_repository": head and {"id": head.id, "size": head.size},
+        "notes": [*looked.found.notes, *looked.warnings],
+        "fetched": looked.fetched,
+    }
 
 
 def as_json(found: Inspection, judged: Fit | None) -> dict[str, Any]:

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 from mtplx_engine import paths, words
 from mtplx_engine.cli import ctrl_c, options
 from mtplx_engine.cli.console import Console
-from mtplx_engine.hub import catalogue, plan, repo, settings, speed
+from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.hub import look, plan, settings, speed
 from mtplx_engine.hub.download import Download
-from mtplx_engine.hub.plan import Plan
+from mtplx_engine.hub.interrupt import Interrupt
 from mtplx_engine.hub.problem import CancelledError
 from mtplx_engine.hub.token import TokenStore, system_keychain
-from mtplx_engine.models import manifest
+from mtplx_engine.models import fit, machine, manifest
 from mtplx_engine.progress import ProgressLine
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mtplx_engine.hub.connection import Connection
+    from mtplx_engine.hub.look import Look
+    from mtplx_engine.hub.plan import Plan
 
 SUMMARY = "get a model from the hub"
 EXAMPLES = """\
@@ -49,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the repository of its drafting head (default: the one that we know of)",
     )
     parser.add_argument("--revision", default="main", metavar="REV", help="a branch, tag or commit")
+    options.add_anyway(parser, "get a model that will not fit into memory")
     options.add_hub(parser)
     options.add_data_dir(parser)
     options.add_json(parser)
@@ -62,11 +66,14 @@ def run(arguments: argparse.Namespace) -> int:
     """
     console, data = Console(sys.stdout), paths.data_dir(arguments.data_dir)
     connection = connect(arguments, data)
-    wanted = _plan(arguments, data, connection)
+    begun = plan.read(plan.staging(data, plan.folder_name(arguments.model)))
+    wanted = begun or look.plan(connection, arguments.model, arguments.revision, arguments.head)
     if folder := _installed(wanted, data):
         _tell(console, wanted, folder, as_json=arguments.json)
         return 0
     Console(sys.stderr).line(f"{wanted.title}: {_what(wanted)}")
+    if begun is None:
+        _judge(look_at(connection, wanted), anyway=arguments.anyway)
     download = Download(wanted, data, connection)
     folder_or_error = _watch(download)
     if isinstance(folder_or_error, CancelledError):
@@ -93,17 +100,46 @@ def connect(arguments: argparse.Namespace, data: Path) -> Connection:
     return found.connection(store.get())
 
 
-def _plan(arguments: argparse.Namespace, data: Path, connection: Connection) -> Plan:
-    """Return what is to be installed: what was begun, or what the hub has now."""
-    name = plan.folder_name(arguments.model)
-    begun = plan.read(plan.staging(data, name))
-    if begun is not None:
-        return begun
-    entry = catalogue.entry_of(arguments.model)
-    head = arguments.head or (entry.head if entry else "")
-    target = repo.read(connection, arguments.model, arguments.revision)
-    title = entry.title if entry else arguments.model.partition("/")[2]
-    return Plan(name, title, target, repo.read(connection, head) if head else None)
+def look_at(connection: Connection, wanted: Plan) -> Look:
+    """Look at what would be installed; Ctrl-C ends that.
+
+    Raises:
+        EngineError: The hub does not let us.
+        KeyboardInterrupt: Ctrl-C was pressed.
+    """
+    interrupt = Interrupt()
+    with contextlib.closing(ProgressLine(sys.stderr)) as line, ctrl_c.calls(interrupt.set):
+        line(0.0, "Looking at it")
+        try:
+            return look.at(connection, wanted, interrupt)
+        except CancelledError as error:
+            raise KeyboardInterrupt from error
+
+
+def _judge(found: Look, *, anyway: bool) -> None:
+    """Say what there is to know of a model before it is fetched.
+
+    Raises:
+        EngineError: It would be refused when it is loaded, or it will not fit and `anyway` was not given.
+    """
+    found.check()
+    notes = Console(sys.stderr)
+    for sentence in (found.found.reason, *found.found.notes, *found.warnings):
+        notes.line(sentence)
+    if found.found.footprint is None:
+        return
+    here = machine.this()
+    judged = fit.judge(found.found.footprint, fit.CONTEXT, here)
+    if judged.verdict is not fit.Verdict.FITS:
+        notes.line(
+            f"Memory is {'tight' if judged.verdict is fit.Verdict.TIGHT else 'too small'}: {judged.in_words}."
+        )
+    if judged.verdict is fit.Verdict.TOO_BIG and not anyway:
+        raise EngineError(
+            ErrorKind.TOO_BIG,
+            f"{found.plan.title} will not fit into this machine's memory, so it was not fetched. Choose a smaller "
+            "model, or one with fewer bits; or get it anyway (--anyway).",
+        )
 
 
 def _installed(wanted: Plan, data: Path) -> Path | None:

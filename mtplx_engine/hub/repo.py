@@ -96,13 +96,12 @@ def read(connection: Connection, repo_id: str, revision: str = "main") -> Repo:
         listed = islice(api.list_repo_tree(repo_id, recursive=True, revision=commit), _MOST_FILES)
         entries = [item for item in listed if isinstance(item, RepoFile)]
         licence = info.card_data.get("license") if info.card_data else None
-        wanted = [item for item in entries if names.is_wanted(item.path)]
         return Repo(
             id=repo_id,
             revision=commit,
             licence=licence if isinstance(licence, str) else "",
             gated=bool(info.gated),
-            files=tuple(_file(item) for item in sorted(wanted, key=lambda item: item.path)),
+            files=_files(entries),
             left_out=tuple(item.path for item in entries if not names.is_wanted(item.path)),
         )
 
@@ -154,9 +153,22 @@ def _client(connection: Connection) -> httpx2.Client:
     return client
 
 
+def _files(items: list[RepoFile]) -> tuple[RemoteFile, ...]:
+    """Return the files that a model needs, by name.
+
+    Raises:
+        ValueError: One has an impossible size or hash, or two would be one on a disk that takes names in any case.
+    """
+    found = [_file(item) for item in sorted(items, key=lambda item: item.path) if names.is_wanted(item.path)]
+    if len({file.name.casefold() for file in found}) < len(found):
+        raise ValueError("two files have the same name")
+    return tuple(found)
+
+
 def _file(item: RepoFile) -> RemoteFile:
-    if not 0 <= item.size <= _LARGEST:
-        raise ValueError(f"{item.path} has {item.size} bytes")
+    size = item.size if item.lfs is None else item.lfs.size
+    if not isinstance(size, int) or not 0 <= size <= _LARGEST or size != item.size:
+        raise ValueError(f"{item.path} has {size} bytes, or {item.size}")
     if item.lfs is not None:
-        return RemoteFile(item.path, item.lfs.size, Expected("sha256", item.lfs.sha256))
-    return RemoteFile(item.path, item.size, Expected("git", item.blob_id))
+        return RemoteFile(item.path, size, Expected("sha256", item.lfs.sha256))
+    return RemoteFile(item.path, size, Expected("git", item.blob_id))

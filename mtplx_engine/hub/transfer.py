@@ -148,19 +148,8 @@ class Transfer:
         raise _cut_off(self._source)
 
     def _patiently(self, step: Callable[[], None], partial: Partial) -> None:
-        """Do a step, again as long as its failures may pass and bytes come in between."""
-        failures = 0
-        while True:
-            before = partial.done
-            try:
-                step()
-            except HubError as error:
-                failures = failures + 1 if partial.done == before else 1
-                if not error.passes or failures >= self._retries.limit:
-                    raise
-                self._interrupt.wait(self._retries.wait_s(failures, error))
-            else:
-                return
+        """Do a step, again as long as its failures may pass."""
+        self._retries.patiently(step, self._interrupt, lambda: partial.done)
 
 
 def _wrong_bytes(source: Source) -> HubError:

@@ -66,7 +66,7 @@ def check(folder: Path, *, tokenizer: bool = True) -> Checkpoint:
 
     Args:
         folder: The folder.
-        tokenizer: Whether its tokenizer must be there and fit, too.
+        tokenizer: Whether to look into its tokenizer too, which must be there in any case.
 
     Raises:
         EngineError: NOT_FOUND, when no model is there; REFUSED, when it is unsafe, damaged or incomplete;
@@ -133,8 +133,7 @@ def _check(folder: Path, pair: tuple[Manifest, HeadBinding] | None, *, tokenizer
     in_head = {(item.path, item.name) for item in head.tensors.values()} if head else set()
     weight_files.check_promised(folder, every.keys() | {name for _, name in in_head})
     tensors = {name: spec for name, spec in every.items() if (folder / spec.file, name) not in in_head}
-    if tokenizer:
-        _check_tokenizer(folder, _embedding_rows(tensors, config))
+    _check_tokenizer(folder, _embedding_rows(tensors, config), read=tokenizer)
     unchecked = completeness.check_trunk(folder, written, tensors)
     if head and not head.problem:
         head = replace(head, problem=completeness.head_problem(config, head))
@@ -158,10 +157,12 @@ def _embedding_rows(tensors: Mapping[str, TensorSpec], config: dict[str, Any]) -
     return rows
 
 
-def _check_tokenizer(folder: Path, rows: int) -> None:
+def _check_tokenizer(folder: Path, rows: int, *, read: bool) -> None:
     path, settings = folder / tokenizer_ids.NAME, folder / tokenizer_ids.SETTINGS
     if not path.is_file():
         raise refused(folder.name, "has no tokenizer.json")
+    if not read:
+        return
     found = tokenizer_ids.largest(
         json_file.read(path, _MAX_TABLE_BYTES),
         json_file.read(settings, model_config.MAX_BYTES) if settings.is_file() else {},

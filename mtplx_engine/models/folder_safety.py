@@ -6,7 +6,7 @@ Imports no mlx.
 from __future__ import annotations
 
 import os
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from mtplx_engine.models import hub_cache, json_file, manifest, model_config, tokenizer_ids, weight_files
@@ -49,7 +49,7 @@ def check_files(folder: Path) -> None:
     for count, path in enumerate(_walk(folder)):
         if count >= _MAX_ENTRIES:
             raise refused(folder.name, f"holds more than {_MAX_ENTRIES} files")
-        if path.suffix.lower() in _UNSAFE_SUFFIXES:
+        if is_unsafe(path.name):
             raise refused(folder.name, f"holds {path.name}, which can run code when it is read", _SAFE_ADVICE)
         if path.is_symlink() and not _stays(path, folder):
             raise refused(
@@ -58,6 +58,11 @@ def check_files(folder: Path) -> None:
         # A link to nothing holds nothing: whoever needs that file finds it missing.
         if path.exists() and not path.is_file():
             raise refused(folder.name, f"holds {path.name}, which is not a plain file", _SAFE_ADVICE)
+
+
+def is_unsafe(name: str) -> bool:
+    """Whether a file of this name can run code when it is read."""
+    return PurePath(name).suffix.lower() in _UNSAFE_SUFFIXES
 
 
 def _walk(folder: Path) -> Iterator[Path]:

@@ -72,18 +72,19 @@ class Inspection:
         return self.tier not in (Tier.UNSUPPORTED, Tier.REFUSED)
 
 
-def inspect(folder: Path, memory: ProbeMemory) -> Inspection:
+def inspect(folder: Path, memory: ProbeMemory, *, tokenizer: bool = True) -> Inspection:
     """Look at a model folder.
 
     Args:
         folder: The folder.
         memory: What the probe found when models were loaded.
+        tokenizer: Whether to look into its tokenizer too.
 
     Raises:
         EngineError: NOT_FOUND, when no model is there.
     """
     try:
-        checked = checkpoint.check(folder)
+        checked = checkpoint.check(folder, tokenizer=tokenizer)
         footprint = fit.measure(checked.config, checked.tensors, checked.head, machine.this())
     except EngineError as error:
         tier = {ErrorKind.REFUSED: Tier.REFUSED, ErrorKind.UNSUPPORTED: Tier.UNSUPPORTED}.get(error.kind)

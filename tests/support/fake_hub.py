@@ -24,13 +24,20 @@ BLOCK = 64 << 10
 
 @dataclass
 class FakeRepo:
-    """A repository: its files, and what the hub says of it."""
+    """A repository: its files, and what the hub says of it.
+
+    Attributes:
+        listed: Changes the list of its files before it is sent.
+        fault: Answers requests for its files in place of the hub.
+    """
 
     files: dict[str, bytes]
     commit: str = "c" * 40
     licence: str = "apache-2.0"
     gated: bool = False
     tags: tuple[str, ...] = ()
+    listed: Callable[[list[dict[str, object]]], object] | None = None
+    fault: Callable[[Handler, bytes, Asked], None] | None = None
 
 
 @dataclass(frozen=True)
@@ -114,7 +121,7 @@ class Handler(BaseHTTPRequestHandler):
         if found is None or repo is None or found[3] not in repo.files or found[2] != repo.commit:
             self.reply(404, headers={"X-Error-Code": "EntryNotFound"})
             return
-        self._file(found[3], repo.files[found[3]])
+        self._file(found[3], repo)
 
     def _api(self, path: str, query: dict[str, list[str]]) -> None:
         if path == "/api/models":
@@ -125,7 +132,8 @@ class Handler(BaseHTTPRequestHandler):
         if found is None or repo is None:
             self.reply(401, headers={"X-Error-Code": "RepoNotFound"})
         elif found[2] == "tree":
-            self._json([entry(name, data) for name, data in sorted(repo.files.items())])
+            entries = [entry(name, data) for name, data in sorted(repo.files.items())]
+            self._json(repo.listed(entries) if repo.listed else entries)
         else:
             self._json(
                 {
@@ -148,7 +156,8 @@ class Handler(BaseHTTPRequestHandler):
         ]
         self._json(found)
 
-    def _file(self, name: str, data: bytes) -> None:
+    def _file(self, name: str, repo: FakeRepo) -> None:
+        data = repo.files[name]
         if self.hub.cdn and not self.headers.get("Host", "").endswith(self.hub.cdn.rpartition(":")[2]):
             self.reply(302, headers={"Location": self.hub.cdn + self.path})
             return
@@ -159,8 +168,9 @@ class Handler(BaseHTTPRequestHandler):
         with self.hub.lock:
             self.hub.asked.append(request)
         fault = self.hub.fault_for(name)
-        if fault is not None:
-            fault.act(self, data, request)
+        act = fault.act if fault else repo.fault
+        if act is not None:
+            act(self, data, request)
         else:
             self.serve(data, request, ranged=asked is not None)
 

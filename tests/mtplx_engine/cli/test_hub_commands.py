@@ -13,6 +13,8 @@ import pytest
 from mtplx_engine import paths
 from mtplx_engine.cli.main import FAILED, INTERRUPTED, main
 from mtplx_engine.hub import catalogue, settings
+from mtplx_engine.models import machine
+from mtplx_engine.models.machine import Machine
 from tests.support import model_folder
 from tests.support.fake_hub import FakeHub, FakeRepo, Fault, running
 
@@ -68,7 +70,59 @@ def test_what_is_installed_is_not_fetched_again(
     assert json.loads(capfd.readouterr().out)["revision"] == "c" * 40
     hub.repos[REPO].commit = "e" * 40
     assert run(hub, data, "pull", REPO) == 0
-    assert len(hub.asked) == len(hub.repos[REPO].files)
+    assert {asked.name for asked in hub.asked} == hub.repos[REPO].files.keys()
+
+
+def test_what_would_be_refused_is_not_fetched(
+    hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    hub.repos[REPO].files["config.json"] = b'{"model_type": "rwkv9"}'
+    assert run(hub, data, "pull", REPO) == FAILED
+    assert 'not fetched, since this version does not load it: This model has the architecture "rwkv9"' in (
+        capfd.readouterr().err
+    )
+    assert "tokenizer.json" not in {asked.name for asked in hub.asked}
+    assert not paths.models_dir(data).exists()
+
+
+def test_what_will_not_fit_is_fetched_only_when_told_to(
+    hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "this", lambda: Machine(1 << 20, 1 << 20, packed=False, chunk=64))
+    assert run(hub, data, "pull", REPO) == FAILED
+    err = capfd.readouterr().err
+    assert "Memory is too small: weights 0 MB, 8192 tokens of context" in err
+    assert "--anyway" in err
+    assert not paths.models_dir(data).exists()
+    assert run(hub, data, "pull", REPO, "--anyway") == 0
+
+
+def test_a_look_before_the_download(hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(hub, data, "inspect", REPO, "--hub") == 0
+    lines = dict(line.split(maxsplit=1) for line in capfd.readouterr().out.splitlines())
+    expected = {
+        "model": REPO,
+        "commit": "c" * 40,
+        "licence": "mit",
+        "tier": "no MTP heads",
+        "head": "none known",
+    }
+    assert expected.items() <= lines.items()
+    assert lines["fit"] == "fits"
+    assert run(hub, data, "inspect", REPO, "--hub", "--json", "--context", "77") == 0
+    found = json.loads(capfd.readouterr().out)
+    assert (found["name"], found["path"], found["head_repository"]) == (REPO, None, None)
+    assert found["fit"]["context"] == 77
+    assert 0 < found["fetched"] < 10_000
+    assert not data.exists()
+
+
+def test_the_hub_is_only_asked_when_told_to(
+    hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(hub, data, "inspect", REPO) == FAILED
+    assert f"mtplx inspect --hub {REPO}" in capfd.readouterr().err
+    assert hub.paths == []
 
 
 def test_ctrl_c_pauses_and_the_same_command_goes_on(
@@ -80,7 +134,7 @@ def test_ctrl_c_pauses_and_the_same_command_goes_on(
         signal.raise_signal(signal.SIGINT)
         go_on.wait(30)
 
-    hub.faults.append(Fault(stall, "model.safetensors"))
+    hub.faults.append(Fault(stall, "model.safetensors", after=1))  # the look at its header goes well
     try:
         assert run(hub, data, "pull", REPO) == INTERRUPTED
     finally:
