@@ -5,6 +5,7 @@ from __future__ import annotations
 import ssl
 import urllib.request
 from dataclasses import dataclass, field
+from functools import cache
 from urllib.parse import urlsplit
 
 import httpx2
@@ -51,12 +52,11 @@ class Connection:
 
     def client(self) -> httpx2.Client:
         """Return a new HTTP client; whoever asked for it closes it."""
-        context = truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         return httpx2.Client(
             timeout=_TIMEOUT,
             limits=_CONNECTIONS,
             follow_redirects=False,
-            verify=context,
+            verify=_certificates(),
             # The environment's netrc file would add passwords; of proxies we ask the system ourselves.
             trust_env=False,
             proxy=self._proxy(),
@@ -83,6 +83,12 @@ def is_safe(url: str) -> bool:
     return bool(parts.hostname) and (
         parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in ("127.0.0.1", "localhost"))
     )
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    """Return what trusts the certificates that the system trusts; shared, since it takes a while to make."""
+    return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def _origin(url: str) -> tuple[str, str | None, int | None]:
