@@ -125,7 +125,10 @@ def _check(folder: Path, pair: tuple[Manifest, HeadBinding] | None) -> Checkpoin
     missing = manifest.missing(folder, noted) if noted else weight_files.missing(folder)
     if missing:
         count = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        raise refused(folder.name, f"is incomplete: {missing[0]}{count} is missing or not what was installed")
+        raise refused(
+            hub_cache.title(folder),
+            f"is incomplete: {missing[0]}{count} is missing or not what was installed",
+        )
     every = weight_files.tensors(folder)
     noted = pair[0] if pair else noted
     head = head_source.find(folder, config, every, noted.binding if noted else None)
@@ -159,7 +162,7 @@ def _embedding_rows(tensors: Mapping[str, TensorSpec], config: dict[str, Any]) -
 def _check_tokenizer(folder: Path, rows: int) -> None:
     path, settings = folder / tokenizer_ids.NAME, folder / tokenizer_ids.SETTINGS
     if not path.is_file():
-        raise refused(folder.name, "has no tokenizer.json")
+        raise refused(hub_cache.title(folder), "has no tokenizer.json")
     found = tokenizer_ids.largest(
         json_file.read(path, _MAX_TABLE_BYTES),
         json_file.read(settings, model_config.MAX_BYTES) if settings.is_file() else {},
