@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -140,6 +141,21 @@ def test_packed_matrices_of_no_width_are_no_error_of_ours(tmp_path: Path) -> Non
     layout = packed(4, 32)("llama")
     message = check(layout._replace(config={**layout.config, "intermediate_size": 0}), tmp_path)
     assert "model.layers.0.mlp.gate_proj.weight has the shape [128, 8] instead of [0, 8]" in message
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_no_odd_setting_is_an_error_of_ours(name: str, tmp_path: Path) -> None:
+    layout = packed(4, 32)(name)
+    found, settings = specs(layout.tensors), layout.config.get("text_config", layout.config)
+    odd_ones = ("quantization_config", "layer_types", "mlp_only_layers", "text_config", "moe_layer_freq")
+    for key in {*settings, *layout.config, *odd_ones} - {"model_type"}:
+        for value in (None, 0, -1, 1.5, 2**40, 7, True, "x", [], [1], {}, {"a": 1}):
+            config = {**layout.config, key: value}
+            if "text_config" in layout.config and key in settings:
+                config = {**layout.config, "text_config": {**settings, key: value}}
+            with contextlib.suppress(EngineError):
+                model_config.check(model_config.flat(config))
+                completeness.check_trunk(tmp_path, config, found)
 
 
 @pytest.mark.parametrize("inner", [5, {"bits": 4, "group_size": 0}])
