@@ -126,7 +126,10 @@ def _check(folder: Path, pair: tuple[Manifest, HeadBinding] | None, *, tokenizer
     missing = manifest.missing(folder, noted) if noted else weight_files.missing(folder)
     if missing:
         count = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        raise refused(folder.name, f"is incomplete: {missing[0]}{count} is missing or not what was installed")
+        raise refused(
+            hub_cache.title(folder),
+            f"is incomplete: {missing[0]}{count} is missing or not what was installed",
+        )
     every = weight_files.tensors(folder)
     noted = pair[0] if pair else noted
     head = head_source.find(folder, config, every, noted.binding if noted else None)
@@ -160,7 +163,7 @@ def _embedding_rows(tensors: Mapping[str, TensorSpec], config: dict[str, Any]) -
 def _check_tokenizer(folder: Path, rows: int, *, read: bool) -> None:
     path, settings = folder / tokenizer_ids.NAME, folder / tokenizer_ids.SETTINGS
     if not path.is_file():
-        raise refused(folder.name, "has no tokenizer.json")
+        raise refused(hub_cache.title(folder), "has no tokenizer.json")
     if not read:
         return
     found = tokenizer_ids.largest(

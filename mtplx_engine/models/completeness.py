@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mtplx_engine.models import hub_cache
 from mtplx_engine.models.families.supported import PLAIN_ONLY
 from mtplx_engine.models.families.tensor_lists import LISTS
 from mtplx_engine.models.refusal import refused
@@ -51,7 +52,7 @@ def check_trunk(folder: Path, config: Mapping[str, Any], tensors: Mapping[str, T
         return f"Its tensors were not compared with its config.json, since they are packed by {method}."
     packings = config.get("quantization") or _KNOWN.get(method)
     if mismatch := LISTS[architecture].trunk.mismatch(config, tensors, packings):
-        raise refused(folder.name, f"holds weights that do not fit its config.json: {mismatch}")
+        raise refused(hub_cache.title(folder), f"holds weights that do not fit its config.json: {mismatch}")
     return ""
 
 
@@ -77,9 +78,9 @@ def _method(folder: Path, config: Mapping[str, Any]) -> str:
     """Return how other programs packed the weights, empty when they did not or mlx did."""
     if config.get("quantization"):
         return ""
-    settings = config.get("quantization_config") or (config.get("text_config") or {}).get(
-        "quantization_config"
-    )
+    nested = config.get("text_config")
+    inner = nested.get("quantization_config") if isinstance(nested, dict) else None
+    settings = config.get("quantization_config") or inner
     if not isinstance(settings, dict):
         return "modelopt" if (folder / _MODELOPT).exists() else ""
     method = str(settings.get("quant_method"))

@@ -48,16 +48,24 @@ def check_files(folder: Path) -> None:
     """
     for count, path in enumerate(_walk(folder)):
         if count >= _MAX_ENTRIES:
-            raise refused(folder.name, f"holds more than {_MAX_ENTRIES} files")
+            raise refused(hub_cache.title(folder), f"holds more than {_MAX_ENTRIES} files")
         if is_unsafe(path.name):
-            raise refused(folder.name, f"holds {path.name}, which can run code when it is read", _SAFE_ADVICE)
+            raise refused(
+                hub_cache.title(folder),
+                f"holds {path.name}, which can run code when it is read",
+                _SAFE_ADVICE,
+            )
         if path.is_symlink() and not _stays(path, folder):
             raise refused(
-                folder.name, f"holds {path.name}, a link to a place outside the model", _SAFE_ADVICE
+                hub_cache.title(folder),
+                f"holds {path.name}, a link to a place outside the model",
+                _SAFE_ADVICE,
             )
         # A link to nothing holds nothing: whoever needs that file finds it missing.
         if path.exists() and not path.is_file():
-            raise refused(folder.name, f"holds {path.name}, which is not a plain file", _SAFE_ADVICE)
+            raise refused(
+                hub_cache.title(folder), f"holds {path.name}, which is not a plain file", _SAFE_ADVICE
+            )
 
 
 def is_unsafe(name: str) -> bool:

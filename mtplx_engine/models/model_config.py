@@ -30,17 +30,21 @@ _LARGEST = {
     "qk_rope_head_dim": 4096,
 }
 _LARGEST_FLOAT = {"rms_norm_eps": 1.0, "rope_theta": 1e12}
+_OUTER = ("model_type", "quantization")
 _BITS = (2, 3, 4, 5, 6, 8)
 _GROUP_SIZES = (16, 32, 64, 128)
 
 
 def flat(config: dict[str, Any]) -> dict[str, Any]:
-    """Return config.json with the settings of a nested language model (text_config) beside the others."""
+    """Return config.json with the settings of a nested language model (text_config) beside the others.
+
+    Those win over others of their name, but for `quantization`, which mlx-lm takes from the outside only.
+    """
     nested = config.get("text_config")
     if not isinstance(nested, dict):
         return config
     own = {name: value for name, value in config.items() if name != "text_config"}
-    return own | {name: value for name, value in nested.items() if name != "model_type"}
+    return own | {name: value for name, value in nested.items() if name not in _OUTER}
 
 
 def model_type(folder: Path) -> str | None:

@@ -53,7 +53,7 @@ class Packing:
 
 def infer(shape: tuple[int, ...], weight: Stored, scales: Stored) -> Packing | None:
     """Return how a matrix of this shape was packed into words and scales, None when no packing makes them so."""
-    if not weight.shape or not scales.shape or not scales.shape[-1]:
+    if not weight.shape or not scales.shape or not scales.shape[-1] or not shape[-1]:
         return None
     bits, rest = divmod(weight.shape[-1] * _WORD_BITS, shape[-1])
     group_size, remainder = divmod(shape[-1], scales.shape[-1])

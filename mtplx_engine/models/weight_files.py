@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mtplx_engine.models import json_file, safetensors_header
+from mtplx_engine.models import hub_cache, json_file, safetensors_header
 from mtplx_engine.models.refusal import refused
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def check_promised(folder: Path, names: AbstractSet[str]) -> None:
     """
     for name in _index(folder):
         if name not in names:
-            raise refused(folder.name, f"lacks the tensor {name[:100]!r} that {INDEX} promises")
+            raise refused(hub_cache.title(folder), f"lacks the tensor {name[:100]!r} that {INDEX} promises")
 
 
 def _files(folder: Path) -> list[Path]:

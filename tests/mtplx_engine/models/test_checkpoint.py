@@ -136,7 +136,8 @@ def test_a_snapshot_is_called_by_its_repository(tmp_path: Path) -> None:
     folder = model_folder.write(tmp_path / "models--ai--Tiny-4bit" / "snapshots" / "0123")
     assert checkpoint.check(folder).name == "ai/Tiny-4bit"
     (folder / "x.py").write_text("")
-    assert inspection.inspect(folder, ProbeMemory(tmp_path)).name == "ai/Tiny-4bit"
+    found = inspection.inspect(folder, ProbeMemory(tmp_path))
+    assert (found.name, found.reason[:20]) == ("ai/Tiny-4bit", "ai/Tiny-4bit holds x")
     for other in ("models--ai--tiny/0123", "ai--tiny/snapshots/0123"):
         assert checkpoint.check(model_folder.write(tmp_path / other)).name == "0123"
 

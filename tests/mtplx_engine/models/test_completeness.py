@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -93,6 +94,7 @@ def test_a_tensor_under_two_names_is_there_twice(tmp_path: Path) -> None:
         ("llama", {"intermediate_size": None}, "does not say intermediate_size"),
         ("llama", {"intermediate_size": "128"}, "intermediate_size is '128', but it must be a whole number"),
         ("llama", {"intermediate_size": 2**31}, "but it must be a whole number"),
+        ("llama", {"text_config": "x", "intermediate_size": 1.5}, "intermediate_size is '1.5'"),
         ("llama", {"layer_types": "full"}, "layer_types is 'full', but it must be a list"),
         ("qwen3_next", {"decoder_sparse_step": 0}, "decoder_sparse_step is 0, but it must be at least 1"),
         ("deepseek_v3", {"n_routed_experts": 10**9}, "asks for 1000000000 experts in a layer"),
@@ -133,6 +135,37 @@ def test_settings_in_a_file_of_their_own_are_seen(tmp_path: Path) -> None:
     assert "packed by modelopt" in completeness.check_trunk(tmp_path, LLAMA, {})
     layout = packed(4, 32)("llama")
     assert check(layout, tmp_path) == ""
+
+
+def test_packed_matrices_of_no_width_are_no_error_of_ours(tmp_path: Path) -> None:
+    layout = packed(4, 32)("llama")
+    message = check(layout._replace(config={**layout.config, "intermediate_size": 0}), tmp_path)
+    assert "model.layers.0.mlp.gate_proj.weight has the shape [128, 8] instead of [0, 8]" in message
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_no_odd_setting_is_an_error_of_ours(name: str, tmp_path: Path) -> None:
+    layout = packed(4, 32)(name)
+    found, settings = specs(layout.tensors), layout.config.get("text_config", layout.config)
+    odd_ones = ("quantization_config", "layer_types", "mlp_only_layers", "text_config", "moe_layer_freq")
+    for key in {*settings, *layout.config, *odd_ones} - {"model_type"}:
+        for value in (None, 0, -1, 1.5, 2**40, 7, True, "x", [], [1], {}, {"a": 1}):
+            config = {**layout.config, key: value}
+            if "text_config" in layout.config and key in settings:
+                config = {**layout.config, "text_config": {**settings, key: value}}
+            with contextlib.suppress(EngineError):
+                model_config.check(model_config.flat(config))
+                completeness.check_trunk(tmp_path, config, found)
+
+
+@pytest.mark.parametrize("inner", [5, {"bits": 4, "group_size": 0}])
+def test_settings_for_packing_count_from_the_outside_only(inner: Any) -> None:
+    outer = {"bits": 4, "group_size": 32}
+    config = {"model_type": "qwen3_5", "quantization": outer, "text_config": {"quantization": inner}}
+    assert model_config.flat(config) == {"model_type": "qwen3_5", "quantization": outer}
+    assert "quantization" not in model_config.flat(
+        {"model_type": "x", "text_config": {"quantization": inner}}
+    )
 
 
 # ---------------------------------------------------------------- heads
