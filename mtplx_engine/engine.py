@@ -30,6 +30,7 @@ from mtplx_engine.models import (
     tokenizer_pair,
 )
 from mtplx_engine.models.families import supported
+from mtplx_engine.models.habits import Habits
 from mtplx_engine.prompt import encode_chat
 from mtplx_engine.protocol import ModelInfo
 from mtplx_engine.segments import Segmenter
@@ -97,7 +98,8 @@ class Engine:
 
         template.shared().start()  # is ready by the time that the weights are
         step(0.0, "Checking files")
-        checked = checkpoint.check(installed.resolve(model, data_dir))
+        folder = installed.resolve(model, data_dir)
+        checked = checkpoint.check(folder)
         wanted = draft_model if supported.takes_drafts(checked.config) else ""
         small = checkpoint.check(installed.resolve(wanted, data_dir)) if wanted else None
         if not anyway:
@@ -120,6 +122,7 @@ class Engine:
         self._model = loaded
         files = [probe_memory.fingerprint(part) for part in (checked, small) if part is not None]
         self._depth_memory = DepthMemory(data_dir, (*files, backend.speed_class(self._policy)))
+        Habits(data_dir).note_use(folder)
         stock = self._drafters(loaded).stock
         return ModelInfo(
             name=loaded.name,

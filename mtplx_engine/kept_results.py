@@ -33,14 +33,27 @@ class KeptResults:
         """Return an entry, as the file has it: whoever reads it checks it."""
         return self._read().get(key)
 
+    def all_keys(self) -> tuple[str, ...]:
+        """Return the keys of all entries, the oldest first."""
+        return tuple(self._read())
+
+    def drop(self, key: str) -> None:
+        """Forget an entry."""
+        with contextlib.suppress(OSError), self._alone():
+            kept = self._read()
+            if kept.pop(key, None) is not None:
+                self._write(kept)
+
     def put(self, key: str, entry: Any) -> None:
         """Keep an entry; the oldest ones go. Where nothing can be written, it is forgotten with the process."""
         with contextlib.suppress(OSError), self._alone():
             kept = self._read()
             kept.pop(key, None)
-            results = dict([*kept.items(), (key, entry)][-_MOST_KEPT:])
-            body = {"format": self._format, "results": results}
-            durable.replace_file(self._path, json.dumps(body).encode())
+            self._write(dict([*kept.items(), (key, entry)][-_MOST_KEPT:]))
+
+    def _write(self, results: dict[str, Any]) -> None:
+        body = {"format": self._format, "results": results}
+        durable.replace_file(self._path, json.dumps(body).encode())
 
     def _read(self) -> dict[str, Any]:
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 os.environ["QT_QPA_PLATFORM"] = "offscreen"  # before any Qt import
+os.environ["HF_HUB_CACHE"] = "/nowhere"  # the models that a developer has there are no part of a test
 
 from typing import TYPE_CHECKING
 

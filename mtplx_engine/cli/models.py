@@ -1,35 +1,43 @@
-"""`mtplx models`: what is installed; joining a model with a head that comes in a folder of its own."""
+"""`mtplx models`: what there is, where models are looked for, which is the default, and which heads are joined."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import sys
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from mtplx_engine import paths
+from mtplx_engine import paths, words
 from mtplx_engine.cli import options, table
 from mtplx_engine.cli.console import Console
 from mtplx_engine.cli.session import open_session
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.models import installed, pair
+from mtplx_engine.models.habits import Habits
+from mtplx_engine.models.places import Places
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
     from pathlib import Path
 
     from mtplx_engine.cli.session import NewEngine
-    from mtplx_engine.models.installed import InstalledModel
+    from mtplx_engine.models.installed_model import InstalledModel
 
-SUMMARY = "list the installed models, join a model with its head"
+SUMMARY = "list the models, add folders of them, choose the default, join a model with its head"
 EXAMPLES = """\
 examples:
   mtplx models
   mtplx models --json
+  mtplx models add /Volumes/Disk/models    # used where they are, never changed
+  mtplx models forget /Volumes/Disk/models
+  mtplx models default qwen-4b             # `starter` for the one that comes with MTPLX
   mtplx models join ~/models/Qwen3.5-4B-MLX-4bit ~/models/Qwen3.5-4B-MTP-4bit --name qwen-4b
   mtplx models split qwen-4b
 """
-_HEADINGS = ("NAME", "SIZE", "HEAD", "STATE", "FOLDER")
+_HEADINGS = ("NAME", "SIZE", "HEAD", "STATE", "USED", "FOLDER")
+_STARTER = "starter"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,29 +53,68 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     split = actions.add_parser("split", help="forget a joined pair; both folders stay as they are")
     split.add_argument("name", metavar="NAME", help="the pair")
-    for action in (join, split):
+    add = actions.add_parser("add", help="look for models in a folder too, on another disk for one")
+    forget = actions.add_parser("forget", help="look there no more; nothing in it is touched")
+    for action in (add, forget):
+        action.add_argument("folder", metavar="FOLDER", help="a folder with models in it, or a model's own")
+    default = actions.add_parser("default", help="choose the model that is taken when none is named")
+    default.add_argument("name", metavar="NAME", help=f"a model, or {_STARTER}")
+    for action in (join, split, add, forget, default):
         options.add_data_dir(action, again=True)
 
 
 def run(arguments: argparse.Namespace, new_engine: NewEngine) -> int:
-    """List, join or split; returns the exit code.
+    """Do what was asked; returns the exit code.
 
     Raises:
-        EngineError: Model and head cannot be joined, or there is no such pair.
+        EngineError: Model and head cannot be joined, or there is no such model or folder.
     """
     console, data = Console(sys.stdout), paths.data_dir(arguments.data_dir)
-    if arguments.action == "join":
-        target, head = installed.resolve(arguments.target, data), installed.head_folder(arguments.head, data)
-        folder = pair.join(target, head, data, arguments.name)
-        _try(folder, data, new_engine)
-        console.line(f"{folder.name} is ready: mtplx chat --model {folder.name}")
-    elif arguments.action == "split":
-        folder = installed.resolve(arguments.name, data)
-        pair.split(folder)
-        console.line(f"{folder.name} is forgotten; its model and its head are where they were.")
-    else:
+    if arguments.action is None:
         _list(console, data, as_json=arguments.json)
+    elif arguments.action == "join":
+        _join(console, data, arguments, new_engine)
+    else:
+        console.line(_DO[arguments.action](arguments, data))
     return 0
+
+
+def _split(arguments: argparse.Namespace, data: Path) -> str:
+    folder = installed.resolve(arguments.name, data)
+    pair.split(folder)
+    return f"{folder.name} is forgotten; its model and its head are where they were."
+
+
+def _add(arguments: argparse.Namespace, data: Path) -> str:
+    found = Places(data).add(paths.folder(arguments.folder))
+    count = f"{len(found)} models" if len(found) > 1 else "1 model"
+    return f"{count} there: {', '.join(model.name for model in found)}"
+
+
+def _forget(arguments: argparse.Namespace, data: Path) -> str:
+    Places(data).forget(paths.folder(arguments.folder))
+    return f"{arguments.folder} is forgotten; everything in it is as it was."
+
+
+def _choose(arguments: argparse.Namespace, data: Path) -> str:
+    folder = None if arguments.name == _STARTER else installed.resolve(arguments.name, data)
+    Habits(data).set_default(folder)
+    return f"{arguments.name} is the default now."
+
+
+_DO: dict[str, Callable[[argparse.Namespace, Path], str]] = {
+    "split": _split,
+    "add": _add,
+    "forget": _forget,
+    "default": _choose,
+}
+
+
+def _join(console: Console, data: Path, arguments: argparse.Namespace, new_engine: NewEngine) -> None:
+    target, head = installed.resolve(arguments.target, data), installed.head_folder(arguments.head, data)
+    folder = pair.join(target, head, data, arguments.name)
+    _try(folder, data, new_engine)
+    console.line(f"{folder.name} is ready: mtplx chat --model {folder.name}")
 
 
 def _try(folder: Path, data: Path, new_engine: NewEngine) -> None:
@@ -82,27 +129,31 @@ def _try(folder: Path, data: Path, new_engine: NewEngine) -> None:
 
 
 def _list(console: Console, data: Path, *, as_json: bool) -> None:
-    found = installed.models(data)
+    found, habits = installed.models(data), Habits(data)
     if as_json:
-        console.line(json.dumps({"models": [_as_json(model) for model in found]}, indent=1))
+        console.line(json.dumps({"models": [_as_json(model, habits) for model in found]}, indent=1))
     elif found:
-        for line in table.lines([_HEADINGS, *map(_row, found)]):
+        for line in table.lines([_HEADINGS, *(_row(model, habits) for model in found)]):
             console.line(line)
     else:
         console.line("No model is installed; `mtplx chat` sets up the starter model.")
 
 
-def _row(model: InstalledModel) -> tuple[str, ...]:
+def _row(model: InstalledModel, habits: Habits) -> tuple[str, ...]:
+    used = habits.last_used(model.path)
+    state = "ready" if model.complete else "incomplete"
+    state = state if model.there else "not connected"
     return (
         model.name,
-        f"{model.size / 1e6:,.0f} MB",
+        words.size(model.size),
         "mtp" if model.has_head else "none",
-        "ready" if model.complete else "incomplete",
+        f"{state}, default" if model.path == habits.default() else state,
+        "never" if used is None else f"{datetime.fromtimestamp(used, UTC).astimezone():%Y-%m-%d}",
         str(model.path),
     )
 
 
-def _as_json(model: InstalledModel) -> dict[str, Any]:
+def _as_json(model: InstalledModel, habits: Habits) -> dict[str, Any]:
     return {
         "name": model.name,
         "title": model.title,
@@ -110,4 +161,8 @@ def _as_json(model: InstalledModel) -> dict[str, Any]:
         "size": model.size,
         "has_head": model.has_head,
         "complete": model.complete,
+        "place": model.place or None,
+        "there": model.there,
+        "default": model.path == habits.default(),
+        "last_used": habits.last_used(model.path),
     }

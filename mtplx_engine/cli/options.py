@@ -98,7 +98,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model",
         metavar="NAME|PATH",
-        help="an installed model or a model folder (default: the starter model, set up when it is missing)",
+        help="an installed model or a model folder (default: what `mtplx models default` chose, else the starter)",
     )
     add_data_dir(parser)
 

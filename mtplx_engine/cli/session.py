@@ -13,6 +13,7 @@ from mtplx_engine import backend
 from mtplx_engine.cli import ctrl_c
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.models import installed, starter
+from mtplx_engine.models.habits import Habits
 from mtplx_engine.progress import ProgressLine
 from mtplx_engine.protocol import Finished, Generate, PrefillProgress, Tokens
 
@@ -134,10 +135,10 @@ class Session:
 def open_session(
     model: str | None, draft_model: str, data: Path, new_engine: NewEngine, *, anyway: bool = False
 ) -> Session:
-    """Load a model, by default the starter, and show on stderr how far that is.
+    """Load a model, by default the one that the person chose, and show on stderr how far that is.
 
     Args:
-        model: An installed model or a folder, None for the starter.
+        model: An installed model or a folder, None for the default.
         draft_model: One that drafts for it, "" for none.
         data: The folder of the person's models.
         new_engine: Makes the engine.
@@ -156,11 +157,22 @@ def open_session(
 
 
 def find_model(model: str | None, data: Path, report: Report) -> Path:
-    """Return the folder of a model; the starter, which is also the default, is set up when it is missing.
+    """Return the folder of a model, by default the one that the person chose; without a choice it is the starter.
+
+    The starter is set up when it is missing.
 
     Raises:
         EngineError: There is no such model, or the starter could not be set up.
     """
+    chosen = Habits(data).default() if model is None else None
+    if chosen is not None:
+        if not chosen.is_dir():
+            raise EngineError(
+                ErrorKind.NOT_FOUND,
+                f"The default model is not at {chosen} any more. Choose another one (mtplx models default NAME), or "
+                "name one with --model.",
+            )
+        return chosen
     if model is None or model == starter.shipped_recipe().id:
         return starter.ensure(data, report)
     return installed.resolve(model, data)

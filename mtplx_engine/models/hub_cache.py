@@ -2,19 +2,42 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+import os
+from pathlib import Path
 
 _PREFIX = "models--"
+_SNAPSHOTS = "snapshots"
+
+
+def folder() -> Path:
+    """Return where this person's cache is, whether it is there or not: where the variables of its owners say."""
+    named = (("HF_HUB_CACHE", ""), ("HF_HOME", "hub"), ("XDG_CACHE_HOME", "huggingface/hub"))
+    for variable, below in named:
+        if value := os.environ.get(variable):
+            return Path(value).expanduser() / below
+    return Path.home() / ".cache/huggingface/hub"
+
+
+def snapshots(cache: Path) -> tuple[Path, ...]:
+    """Return one snapshot of each model in a cache, the one that `main` means; none for other folders."""
+    found = (_snapshot(repository) for repository in sorted(cache.glob(f"{_PREFIX}*")))
+    return tuple(snapshot for snapshot in found if snapshot is not None)
+
+
+def _snapshot(repository: Path) -> Path | None:
+    folders = [path for path in sorted(repository.glob(f"{_SNAPSHOTS}/*")) if path.is_dir()]
+    try:
+        main = (repository / "refs" / "main").read_text().strip()
+    except (OSError, ValueError):
+        main = ""
+    return next((path for path in folders if path.name == main), folders[-1] if folders else None)
 
 
 def title(folder: Path) -> str:
     """Return what people call a model folder: its repository's name, OWNER/NAME, when it is a snapshot there."""
-    snapshots = folder.absolute().parent
-    repository = snapshots.parent.name
-    if snapshots.name != "snapshots" or not repository.startswith(_PREFIX):
+    parent = folder.absolute().parent
+    repository = parent.parent.name
+    if parent.name != _SNAPSHOTS or not repository.startswith(_PREFIX):
         return folder.name
     return repository.removeprefix(_PREFIX).replace("--", "/")
 

@@ -37,7 +37,7 @@ from mtplx_engine.config import SamplerConfig
 from mtplx_engine.engine import Engine
 from mtplx_engine.protocol import Generate, Tokens
 engine = Engine()
-info = engine.load(sys.argv[1], Path(), lambda *_: None, threading.Event())
+info = engine.load(sys.argv[1], Path(sys.argv[1]), lambda *_: None, threading.Event())
 answers = []
 for ids in json.loads(sys.argv[2]):
     for depth in range(5):

@@ -1,4 +1,4 @@
-"""`mtplx models join`: the head is tried on its model once, and only a pair that drafts stays."""
+"""`mtplx models`: joined heads are tried once and only a pair that drafts stays; folders elsewhere; the default."""
 
 from __future__ import annotations
 
@@ -38,6 +38,30 @@ def test_a_pair_is_joined_listed_and_split(capsys: Capture, toys: ToyPair, tmp_p
     assert run("--data-dir", tmp_path, "split", "pair") == 0
     assert "pair is forgotten" in capsys.readouterr().out
     assert installed.models(tmp_path) == ()
+
+
+def test_folders_elsewhere_are_listed_and_left_alone(capsys: Capture, toys: ToyPair, tmp_path: Path) -> None:
+    data, place = tmp_path / "data", toys.target.parent
+    before = {path: path.stat().st_mtime_ns for path in place.rglob("*")}
+    assert run("add", place, "--data-dir", data) == 0
+    assert capsys.readouterr().out == "1 model there: toy\n"
+    assert run("default", "toy", "--data-dir", data) == 0
+    assert main(["generate", "hi", "--max-tokens", "1", "--data-dir", str(data)], Engine) == 0
+    capsys.readouterr()
+    assert run("--json", "--data-dir", data) == 0
+    (model,) = json.loads(capsys.readouterr().out)["models"]
+    assert (model["place"], model["path"], model["default"]) == (str(place), str(toys.target), True)
+    assert model["last_used"] > 0
+    assert {path: path.stat().st_mtime_ns for path in place.rglob("*")} == before
+    place.rename(tmp_path / "disk taken out")
+    assert run("--data-dir", data) == 0
+    assert "not connected, default" in capsys.readouterr().out
+    assert main(["generate", "hi", "--data-dir", str(data)], Engine) == 1
+    assert f"default model is not at {toys.target}" in capsys.readouterr().err
+    assert run("default", "starter", "--data-dir", data) == 0
+    assert run("forget", place, "--data-dir", data) == 0
+    assert run("forget", place, "--data-dir", data) == 1
+    assert installed.models(data) == ()
 
 
 def test_both_may_be_given_by_their_installed_names(tmp_path: Path) -> None:
