@@ -129,9 +129,9 @@ def add_anyway(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument("--anyway", action="store_true", help=what)
 
 
-def add_json(parser: argparse.ArgumentParser) -> None:
+def add_json(parser: argparse.ArgumentParser, what: str = "print one JSON object instead of text") -> None:
     """Declare --json."""
-    parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
+    parser.add_argument("--json", action="store_true", help=what)
 
 
 def add_answer(parser: argparse.ArgumentParser) -> None:

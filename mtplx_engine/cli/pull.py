@@ -14,7 +14,7 @@ from mtplx_engine import paths, words
 from mtplx_engine.cli import ctrl_c, options
 from mtplx_engine.cli.console import Console
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.hub import look, plan, settings, speed
+from mtplx_engine.hub import awake, look, plan, settings, speed
 from mtplx_engine.hub.download import Download
 from mtplx_engine.hub.interrupt import Interrupt
 from mtplx_engine.hub.problem import CancelledError
@@ -24,6 +24,7 @@ from mtplx_engine.progress import ProgressLine
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
     from pathlib import Path
 
     from mtplx_engine.hub.connection import Connection
@@ -38,7 +39,7 @@ examples:
   mtplx pull OWNER/MODEL --ask-token          # a gated model
 What is interrupted goes on where it was when the same command is run again.
 """
-_TICK_S = 0.2
+_TICK_S, _JSON_TICK_S = 0.2, 1.0
 _INTERRUPTED = 130
 
 
@@ -55,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_anyway(parser, "get a model that will not fit into memory")
     options.add_hub(parser)
     options.add_data_dir(parser)
-    options.add_json(parser)
+    options.add_json(parser, "print progress and the end as JSON, an object a line")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -66,6 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     """
     console, data = Console(sys.stdout), paths.data_dir(arguments.data_dir)
     connection = connect(arguments, data)
+    plan.sweep(data)
     begun = plan.read(plan.staging(data, plan.folder_name(arguments.model)))
     wanted = begun or look.plan(connection, arguments.model, arguments.revision, arguments.head)
     if folder := _installed(wanted, data):
@@ -75,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     if begun is None:
         _judge(look_at(connection, wanted), anyway=arguments.anyway)
     download = Download(wanted, data, connection)
-    folder_or_error = _watch(download)
+    folder_or_error = _watch(download, as_json=arguments.json)
     if isinstance(folder_or_error, CancelledError):
         Console(sys.stderr).line(
             f"Paused at {words.size(download.done)} of {words.size(download.total)}; run the same "
@@ -138,7 +140,7 @@ def _judge(found: Look, *, anyway: bool) -> None:
         raise EngineError(
             ErrorKind.TOO_BIG,
             f"{found.plan.title} will not fit into this machine's memory, so it was not fetched. Choose a smaller "
-            "model, or one with fewer bits; or get it anyway (--anyway).",
+            "model, or get it anyway (--anyway).",
         )
 
 
@@ -150,8 +152,8 @@ def _installed(wanted: Plan, data: Path) -> Path | None:
     return folder if noted and is_it and manifest.is_complete(folder, noted) else None
 
 
-def _watch(download: Download) -> Path | BaseException:
-    """Run a download on a thread of its own and show how far it is; Ctrl-C stops it."""
+def _watch(download: Download, *, as_json: bool) -> Path | BaseException:
+    """Run a download on a thread of its own and show how far it is; Ctrl-C stops it, and the Mac stays awake."""
     outcome: list[Path | BaseException] = []
 
     def work() -> None:
@@ -161,13 +163,27 @@ def _watch(download: Download) -> Path | BaseException:
             outcome.append(error)
 
     pace, thread = speed.Speed(), threading.Thread(target=work, name="pull")
-    thread.start()
-    with contextlib.closing(ProgressLine(sys.stderr)) as line, ctrl_c.calls(download.stop):
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(awake.kept())
+        show = _in_lines_of_json if as_json else _on_one_line(stack)
+        stack.enter_context(ctrl_c.calls(download.stop))
+        thread.start()
         while thread.is_alive():
             pace.note(time.monotonic(), download.done)
-            line(download.done / max(download.total, 1), _phase(download, pace))
-            thread.join(_TICK_S)
+            show(download, pace)
+            thread.join(_JSON_TICK_S if as_json else _TICK_S)
     return outcome[0]
+
+
+def _on_one_line(stack: contextlib.ExitStack) -> Callable[[Download, speed.Speed], None]:
+    line = stack.enter_context(contextlib.closing(ProgressLine(sys.stderr)))
+    return lambda download, pace: line(download.done / max(download.total, 1), _phase(download, pace))
+
+
+def _in_lines_of_json(download: Download, pace: speed.Speed) -> None:
+    body = {"event": "progress", "done": download.done, "total": download.total}
+    rates = {"bytes_s": pace.bytes_s, "seconds_left": pace.seconds_left(download.total)}
+    Console(sys.stdout).line(json.dumps(body | rates))
 
 
 def _phase(download: Download, pace: speed.Speed) -> str:
@@ -188,7 +204,13 @@ def _what(wanted: Plan) -> str:
 
 def _tell(console: Console, wanted: Plan, folder: Path, *, as_json: bool) -> None:
     if as_json:
-        found = {"name": wanted.id, "title": wanted.title, "path": str(folder), "size": wanted.size}
-        console.line(json.dumps({**found, "revision": wanted.target.revision}, indent=1))
+        found = {
+            "event": "installed",
+            "name": wanted.id,
+            "title": wanted.title,
+            "path": str(folder),
+            "size": wanted.size,
+        }
+        console.line(json.dumps({**found, "revision": wanted.target.revision}))
     else:
         console.line(f"{wanted.id} is ready: mtplx chat --model {wanted.id}")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import shutil
 import signal
 import threading
@@ -12,7 +14,7 @@ import pytest
 
 from mtplx_engine import paths
 from mtplx_engine.cli.main import FAILED, INTERRUPTED, main
-from mtplx_engine.hub import catalogue, settings
+from mtplx_engine.hub import awake, catalogue, plan, settings
 from mtplx_engine.models import machine
 from mtplx_engine.models.machine import Machine
 from tests.support import model_folder
@@ -71,6 +73,42 @@ def test_what_is_installed_is_not_fetched_again(
     hub.repos[REPO].commit = "e" * 40
     assert run(hub, data, "pull", REPO) == 0
     assert {asked.name for asked in hub.asked} == hub.repos[REPO].files.keys()
+
+
+def test_progress_is_told_to_programs_too(
+    hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(hub, data, "pull", REPO, "--json") == 0
+    *progress, last = map(json.loads, capfd.readouterr().out.splitlines())
+    size = sum(map(len, hub.repos[REPO].files.values()))
+    assert progress
+    assert all((line["event"], line["total"]) == ("progress", size) for line in progress)
+    assert (last["event"], last["name"], last["size"]) == ("installed", NAME, size)
+
+
+def test_what_was_begun_long_ago_is_swept(hub: FakeHub, data: Path) -> None:
+    old = plan.staging(data, "old")
+    old.mkdir(parents=True)
+    os.utime(old, (0, 0))
+    assert run(hub, data, "pull", REPO) == 0
+    assert not old.exists()
+
+
+def test_the_mac_stays_awake_while_it_works(
+    hub: FakeHub, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    @contextlib.contextmanager
+    def kept() -> Iterator[None]:
+        seen.append(len(hub.asked))
+        yield
+        seen.append(len(hub.asked))
+
+    monkeypatch.setattr(awake, "kept", kept)
+    assert run(hub, data, "pull", REPO) == 0
+    before, after = seen
+    assert after - before == len(hub.repos[REPO].files)
 
 
 def test_what_would_be_refused_is_not_fetched(

@@ -10,6 +10,8 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,10 +27,12 @@ from mtplx_engine.hub.problem import HubError, Problem
 from mtplx_engine.hub.retry import Retries
 from mtplx_engine.models import checkpoint, installed, manifest
 from tests.support import hub_child, model_folder
-from tests.support.fake_hub import FakeHub, FakeRepo, Fault, running
+from tests.support.fake_hub import BLOCK, FakeHub, FakeRepo, Fault, running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tests.support.fake_hub import Asked, Handler
 
 REPO = "makers/model"
 SEGMENT = 1 << 20
@@ -199,6 +203,30 @@ def test_a_plan_that_cannot_be_read_is_none(hub: FakeHub, tmp_path: Path, damage
     plan.write(folder, planned(hub)[0])
     (folder / plan.NAME).write_bytes(damage)
     assert plan.read(folder) is None
+
+
+def test_two_models_arrive_at_once(tmp_path: Path, model: dict[str, bytes]) -> None:
+    """The first file of each is only sent once the other is asked for too."""
+    rng = random.Random(3)
+    repos = {
+        name: FakeRepo({**model, "LICENSE": rng.randbytes(2 * BLOCK)}) for name in (REPO, "makers/other")
+    }
+    both = threading.Barrier(2)
+
+    def together(handler: Handler, data: bytes, asked: Asked) -> None:
+        both.wait(30)
+        handler.serve(data, asked, ranged="Range" in handler.headers)
+
+    with running(FakeHub(repos, faults=[Fault(together, "LICENSE")])) as hub:
+        connection = Connection(hub.endpoint)
+        plans = [Plan(plan.folder_name(name), name, repo.read(connection, name)) for name in repos]
+        downloads = [Download(each, tmp_path, connection) for each in plans]
+        with ThreadPoolExecutor(2) as pool:
+            folders = list(pool.map(Download.run, downloads))
+    for folder, wanted in zip(folders, repos.values(), strict=True):
+        found = files_of(folder)
+        del found[manifest.NAME]
+        assert found == wanted.files
 
 
 def test_a_plan_cannot_name_files_elsewhere(hub: FakeHub, tmp_path: Path) -> None:
