@@ -95,7 +95,8 @@ class Download:
             for repo, file, name in self.plan.files():
                 if not weighed and names.is_weights(file.name):
                     weighed = True
-                    plans.check_room(folder, self.plan, present=_present(folder))
+                    promised = _promised(self._data, self.plan.id)
+                    plans.check_room(folder, self.plan, _present(folder), promised)
                 path = folder / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 source = repo.source(self._connection, file)
@@ -169,7 +170,7 @@ def _only_one(folder: Path, title: str) -> Iterator[None]:
         HubError: BUSY, when another thread or program holds it.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
-    lock = os.open(folder.with_name(f".{folder.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    lock = os.open(_lock_of(folder), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -185,3 +186,32 @@ def _only_one(folder: Path, title: str) -> Iterator[None]:
 def _present(folder: Path) -> int:
     """Return the bytes that a download takes on the disk; a growing file takes what has arrived."""
     return sum(path.stat().st_blocks * 512 for path in folder.rglob("*") if path.is_file())
+
+
+def _promised(data: Path, but: str) -> int:
+    """Return the bytes that downloads still need which are past their own look at the room, all but one of them."""
+    folders = {plan: plans.staging(data, plan.id) for plan in plans.unfinished(data) if plan.id != but}
+    return sum(
+        max(plan.size - _present(folder), 0)
+        for plan, folder in folders.items()
+        if any(folder.rglob("*.safetensors.partial")) and _is_running(folder)
+    )
+
+
+def _is_running(folder: Path) -> bool:
+    """Whether somebody holds the lock of a download."""
+    try:
+        lock = os.open(_lock_of(folder), os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
+    return False
+
+
+def _lock_of(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}.lock")

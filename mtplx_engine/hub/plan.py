@@ -109,24 +109,26 @@ def sweep(data: Path, now_s: float | None = None) -> tuple[str, ...]:
     return tuple(swept)
 
 
-def check_room(folder: Path, plan: Plan, present: int) -> None:
+def check_room(folder: Path, plan: Plan, present: int, promised: int = 0) -> None:
     """Look whether the volume of `folder` has room for what is still to come.
 
     Args:
         folder: Where the model grows.
         plan: What is to be installed.
         present: Bytes of it that are there.
+        promised: Bytes that other downloads still need.
 
     Raises:
         HubError: DISK_FULL, with both numbers.
     """
     needed = round((plan.size - present) * _SLACK) + _SPARE
-    free = shutil.disk_usage(folder).free
+    free = shutil.disk_usage(folder).free - promised
     if free < needed:
+        beside = " beside the other downloads" if promised else ""
         raise HubError(
             Problem.DISK_FULL,
-            f"{plan.title} needs {needed / 1e9:.1f} GB, with 2 GB to spare, and {free / 1e9:.1f} GB are free. "
-            "Make room and try again.",
+            f"{plan.title} needs {needed / 1e9:.1f} GB, with 2 GB to spare, and {max(free, 0) / 1e9:.1f} GB are "
+            f"free{beside}. Make room and try again.",
         )
 
 

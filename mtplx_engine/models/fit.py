@@ -14,6 +14,8 @@ from mtplx_engine import limits, words
 from mtplx_engine.config import MAX_DEPTH
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.models import kept, safetensors_header
+from mtplx_engine.models.families.supported import SUPPORTED
+from mtplx_engine.models.families.tensor_lists import LISTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -148,11 +150,13 @@ def measure(
     layers = kept.of(config)
     heads: int = config["num_attention_heads"]
     hidden: int = config["hidden_size"]
+    used = None if head is None or head.problem or config["model_type"] not in SUPPORTED else head
+    loaded = _loaded(config, tensors)
     return Footprint(
-        weights=_bytes(tensors, packings, machine),
-        head=_head_bytes(head, tensors, packings, config["vocab_size"], machine) if _is_used(head) else 0,
+        weights=_bytes(loaded, packings, machine),
+        head=_head_bytes(used, loaded, packings, config["vocab_size"], machine) if used else 0,
         kept=layers,
-        head_layers=int(_is_used(head)),
+        head_layers=1 if used else 0,
         rows=_HIDDENS * hidden + _INNERS * _inner(config),
         scores=heads * _score_copies(config, machine),
         logits=(MAX_DEPTH + 1) * config["vocab_size"] * _FLOAT32,
@@ -209,8 +213,12 @@ def check(name: str, fit: Fit) -> None:
         )
 
 
-def _is_used(head: HeadSource | None) -> bool:
-    return head is not None and not head.problem
+def _loaded(config: Mapping[str, Any], tensors: Mapping[str, TensorSpec]) -> Mapping[str, TensorSpec]:
+    """Return the tensors that are not left out when a model is loaded, as those that see are."""
+    lists = LISTS.get(config["model_type"])
+    if lists is None:
+        return tensors
+    return {name: spec for name, spec in tensors.items() if lists.trunk.own_name(name, config) is not None}
 
 
 def _bytes(tensors: Mapping[str, TensorSpec], packings: Mapping[str, Any], machine: Machine) -> int:
@@ -243,14 +251,12 @@ def _numbers(tensors: Mapping[str, TensorSpec], packings: Mapping[str, Any]) -> 
 
 
 def _head_bytes(
-    head: HeadSource | None,
+    head: HeadSource,
     tensors: Mapping[str, TensorSpec],
     packings: Mapping[str, Any],
     vocabulary: int,
     machine: Machine,
 ) -> int:
-    if head is None:
-        return 0
     own = _bytes({raw: location.spec for raw, location in head.tensors.items()}, packings, machine)
     if head.draft_vocabulary is None:
         return own

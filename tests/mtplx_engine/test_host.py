@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -113,6 +114,14 @@ def names(events: list[Event]) -> list[str]:
         else f"{type(event).__name__} {getattr(event, 'generation', '')}"
         for event in events
     ]
+
+
+def test_what_is_advised_against_is_loaded_anyway(start) -> None:
+    app = start(Script(load_error="It will not fit."))
+    app.send(load())
+    assert isinstance(app.next(Failed, Loaded), Failed)
+    app.send(replace(load(), anyway=True))
+    assert isinstance(app.next(Failed, Loaded), Loaded)
 
 
 def test_a_question_sent_with_the_load_is_answered_after_it(start) -> None:

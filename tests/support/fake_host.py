@@ -62,7 +62,7 @@ class Script:
         cycle_s: Time of one decode cycle.
         accepted: Accepted draft tokens of the cycles after the first, over and over; drafts are 3 long.
         load_s: Time to load, in ten steps.
-        load_error: The sentence with which loading fails.
+        load_error: The sentence with which loading fails, unless it is to load anyway.
         prefill_s: Time to prefill, in four steps.
         answer_error: The sentence with which each answer fails, after its first cycle.
         panic_after: Raise something that is no Exception after so many cycles, as a Rust panic does.
@@ -122,7 +122,7 @@ class ScriptedEngine:
             report(step / 10, "reading weights")
             if cancelled.wait(self._script.load_s / 10):
                 raise LoadCancelledError
-        if self._script.load_error:
+        if self._script.load_error and not anyway:
             raise EngineError(ErrorKind.REFUSED, self._script.load_error)
         self._loaded = True
         return ModelInfo(

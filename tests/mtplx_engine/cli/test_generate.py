@@ -37,6 +37,13 @@ def test_the_request_holds_what_was_asked_for() -> None:
     assert (request.max_tokens, request.stop) == (9, ("END", "FIN"))
 
 
+@pytest.mark.parametrize("options", [[], ["--anyway"]])
+def test_what_will_not_fit_can_be_loaded_anyway(options: list[str]) -> None:
+    command = Command()
+    assert command.run("generate", "hi", *options) == 0
+    assert command.anyway == bool(options)
+
+
 @pytest.mark.parametrize(
     ("options", "draft_model", "core"),
     [

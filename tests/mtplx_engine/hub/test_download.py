@@ -21,9 +21,11 @@ import pytest
 from mtplx_engine import paths
 from mtplx_engine.hub import download, partial, plan, repo
 from mtplx_engine.hub.connection import Connection
+from mtplx_engine.hub.digest import Expected
 from mtplx_engine.hub.download import Download
 from mtplx_engine.hub.plan import Plan
 from mtplx_engine.hub.problem import HubError, Problem
+from mtplx_engine.hub.repo import RemoteFile, Repo
 from mtplx_engine.hub.retry import Retries
 from mtplx_engine.models import checkpoint, installed, manifest
 from tests.support import hub_child, model_folder
@@ -141,6 +143,27 @@ def test_no_room_is_said_before_the_weights(
         started(hub, tmp_path).run()
     assert raised.value.problem is Problem.DISK_FULL
     assert "model.safetensors" not in [asked.name for asked in hub.asked]
+
+
+def test_what_others_still_need_is_no_room(
+    hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only those that run, and that found room themselves."""
+    other = plan.staging(tmp_path, "other")
+    large = RemoteFile("model.safetensors", 3_000_000_000, Expected("sha256", "a" * 64))
+    repository = Repo("makers/other", "c" * 40, "", gated=False, files=(large,), left_out=())
+    plan.write(other, Plan("other", "Other", repository))
+    usage = shutil.disk_usage(tmp_path)._replace(free=4_000_000_000)
+    monkeypatch.setattr(plan.shutil, "disk_usage", lambda _path: usage)
+    with download._only_one(other, "Other"):
+        (other / "model.safetensors.partial").touch()
+        with pytest.raises(HubError, match=r"and 1\.0 GB are free beside the other downloads") as raised:
+            started(hub, tmp_path).run()
+        assert raised.value.problem is Problem.DISK_FULL
+        (other / "model.safetensors.partial").unlink()
+        assert started(hub, tmp_path).run().is_dir()
+    (other / "model.safetensors.partial").touch()
+    assert started(hub, tmp_path).run().is_dir()
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from tests.support import model_folder
 from tests.support.checkpoints import deepseek_v3, glm4_moe, hybrid, plain, shards
 from tests.support.checkpoints.family_case import write
 from tests.support.model_folder import CONFIG, HEAD, TENSORS
-from tests.support.odd_folders import GOOD
+from tests.support.odd_folders import GOOD, WRONG
 from tests.support.toy import TOY
 
 if TYPE_CHECKING:
@@ -87,6 +87,16 @@ def test_a_head_that_is_off_does_not(tmp_path: Path) -> None:
     assert checkpoint.check(tmp_path).head
     found = measure(tmp_path, PC)
     assert (found.head, found.head_layers) == (0, 0)
+
+
+@pytest.mark.parametrize(("name", "left_out"), [("nested", 2 * 2), ("later head", 0)])
+def test_what_is_not_loaded_does_not(tmp_path: Path, name: str, left_out: int) -> None:
+    """What sees is not loaded, nor the head of a family that decodes plainly for now."""
+    next(case for case in (*GOOD, *WRONG) if case.name == name).build(tmp_path)
+    found, checked = measure(tmp_path, PC), checkpoint.check(tmp_path)
+    every = sum(math.prod(spec.shape) for spec in checked.tensors.values())
+    assert found.weights == 4 * (every - left_out)
+    assert bool(found.head) == (name == "nested")
 
 
 def _narrow() -> bytes:
