@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mtplx_engine import paths
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.models import head_source
+from mtplx_engine.models.habits import Habits
 from mtplx_engine.models.installed_model import describe, size
 from mtplx_engine.models.places import Places
 
@@ -22,7 +23,9 @@ def models(data: Path) -> tuple[InstalledModel, ...]:
 
     Folders with only a drafting head are none.
     """
-    return (*_own(data), *Places(data).models())
+    own = _own(data)
+    known = {model.path for model in own}
+    return (*own, *(model for model in Places(data).models() if model.path not in known))
 
 
 def _own(data: Path) -> tuple[InstalledModel, ...]:
@@ -88,6 +91,12 @@ def remove(name: str, data: Path) -> int:
     """
     found = next((item for item in _own(data) if item.is_called(name)), None)
     if found is None:
+        elsewhere = next((item for item in Places(data).models() if item.is_called(name)), None)
+        if elsewhere is not None:
+            sentence = (
+                f"{elsewhere.title} is your own, in {elsewhere.path}; nothing there is ever deleted by MTPLX."
+            )
+            raise EngineError(ErrorKind.NOT_FOUND, sentence)
         raise EngineError(
             ErrorKind.NOT_FOUND, f'No installed model is called "{name}"; `mtplx models` lists them.'
         )
@@ -101,6 +110,9 @@ def remove(name: str, data: Path) -> int:
             f"{found.title} could not be deleted ({error.strerror}). Close what uses it and try again.",
             repr(error),
         ) from error
+    habits = Habits(data)
+    if habits.default() == found.path:
+        habits.set_default(None)
     return freed
 
 

@@ -72,9 +72,10 @@ class Places:
         self._kept.drop(str(folder))
 
     def models(self) -> tuple[InstalledModel, ...]:
-        """Return the models in all places, those on a disk that is not connected as they were last seen."""
+        """Return the models in all places, each once; those on a disk that is not connected as they were last seen."""
         cached = _scan(self._cache) if self._cache.is_dir() else ()
-        return (*cached, *(model for place in self.added() for model in self._models(place)))
+        found = {model.path: model for place in self.added() for model in self._models(place)}
+        return tuple(({model.path: model for model in cached} | found).values())
 
     def _models(self, place: Path) -> tuple[InstalledModel, ...]:
         remembered = self._remembered(place)

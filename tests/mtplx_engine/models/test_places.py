@@ -10,6 +10,7 @@ import pytest
 
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.models import checkpoint, hub_cache, installed
+from mtplx_engine.models.habits import Habits
 from mtplx_engine.models.places import Places
 from tests.support import model_folder
 
@@ -52,8 +53,11 @@ def test_the_hubs_cache_is_used_in_place(cache: Path, tmp_path: Path) -> None:
     assert installed.resolve("Makers/Model", data) == model.path
     assert checkpoint.check(model.path).name == "makers/model"
     assert not data.exists()  # looking notes nothing
-    with pytest.raises(EngineError, match="No installed model"):
+    with pytest.raises(EngineError, match="is your own"):
         installed.remove("makers/model", data)
+    assert model.complete
+    Places(data).add(cache)
+    assert installed.models(data) == (model,)
 
 
 def test_without_a_main_the_last_snapshot_counts(cache: Path) -> None:
@@ -140,6 +144,23 @@ def test_a_damaged_note_is_as_if_nothing_was_seen(tmp_path: Path, entry: object)
     (tmp_path / "places.json").write_text(json.dumps(body))
     assert installed.models(tmp_path) == ()
     assert Places(tmp_path).added() == (tmp_path / "gone",)
+
+
+def test_the_models_folder_itself_may_be_added(tmp_path: Path) -> None:
+    model_folder.write(tmp_path / "models" / "one")
+    Places(tmp_path).add(tmp_path / "models")
+    (model,) = installed.models(tmp_path)
+    assert not model.place
+
+
+def test_a_removed_model_is_the_default_no_more(tmp_path: Path) -> None:
+    habits = Habits(tmp_path)
+    folders = {name: model_folder.write(tmp_path / "models" / name) for name in ("one", "two")}
+    habits.set_default(folders["one"])
+    installed.remove("two", tmp_path)
+    assert habits.default() == folders["one"]
+    installed.remove("one", tmp_path)
+    assert habits.default() is None
 
 
 def test_an_installed_model_may_be_called_as_at_the_hub(tmp_path: Path) -> None:
