@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import json
 import os
 import random
+import shlex
 import shutil
 import signal
 import subprocess
@@ -28,7 +30,7 @@ from mtplx_engine.hub.problem import HubError, Problem
 from mtplx_engine.hub.repo import RemoteFile, Repo
 from mtplx_engine.hub.retry import Retries
 from mtplx_engine.models import checkpoint, installed, manifest
-from tests.support import hub_child, model_folder
+from tests.support import hub_child, model_folder, small_disk_child
 from tests.support.fake_hub import BLOCK, FakeHub, FakeRepo, Fault, running
 
 if TYPE_CHECKING:
@@ -250,6 +252,45 @@ def test_two_models_arrive_at_once(tmp_path: Path, model: dict[str, bytes]) -> N
         found = files_of(folder)
         del found[manifest.NAME]
         assert found == wanted.files
+
+
+def _may_mount() -> bool:
+    try:
+        done = subprocess.run(["unshare", "-Urm", "true"], capture_output=True, check=False)
+    except FileNotFoundError:
+        return False
+    return done.returncode == 0
+
+
+@pytest.mark.skipif(not _may_mount(), reason="small disks cannot be mounted here")
+@pytest.mark.parametrize("checked", ["checked", "unchecked"])
+def test_two_downloads_on_a_disk_that_is_too_small(
+    tmp_path: Path, model: dict[str, bytes], checked: str
+) -> None:
+    """It is said before the weights, or when the disk is full; what arrived is of use once there is room."""
+    rng = random.Random(5)
+    # 5 MB each, 8 MB of room. Several files hold them, so that both downloads are under way when it ends.
+    parts = {
+        f"extra-{n}.safetensors": model_folder.safetensors({f"t{n}": ("F32", (131_072,))}) for n in range(8)
+    }
+    files = {**model, **parts, "LICENSE": rng.randbytes(1 << 20)}
+    repos = {name: FakeRepo(dict(files)) for name in (REPO, "makers/other")}
+    with running(FakeHub(repos)) as hub:
+        command = [sys.executable, small_disk_child.__file__, hub.endpoint, str(tmp_path), checked, *repos]
+        mounted = f"mount -t tmpfs -o size=8m none {tmp_path} && exec {shlex.join(command)}"
+        done = subprocess.run(
+            ["unshare", "-Urm", "sh", "-c", mounted],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "PYTHONPATH": str(Path.cwd())},
+        )
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    problems = [problem.partition(":")[0] for problem in told["first"]]
+    assert "DISK_FULL" in problems
+    assert set(problems) <= {"DISK_FULL", ""}
+    assert (told["second"], told["wrong"]) == ("", [])
 
 
 def test_a_plan_cannot_name_files_elsewhere(hub: FakeHub, tmp_path: Path) -> None:
