@@ -6,7 +6,6 @@ import contextlib
 import getpass
 import json
 import sys
-import threading
 import time
 from typing import TYPE_CHECKING
 
@@ -110,12 +109,14 @@ def look_at(connection: Connection, wanted: Plan) -> Look:
         KeyboardInterrupt: Ctrl-C was pressed.
     """
     interrupt = Interrupt()
-    with contextlib.closing(ProgressLine(sys.stderr)) as line, ctrl_c.calls(interrupt.set):
+    with contextlib.closing(ProgressLine(sys.stderr)) as line:
         line(0.0, "Looking at it")
-        try:
-            return look.at(connection, wanted, interrupt)
-        except CancelledError as error:
-            raise KeyboardInterrupt from error
+        found = ctrl_c.on_thread(lambda: look.at(connection, wanted, interrupt), interrupt.set)
+    if isinstance(found, CancelledError):
+        raise KeyboardInterrupt from found
+    if isinstance(found, BaseException):
+        raise found
+    return found
 
 
 def _judge(found: Look, *, anyway: bool) -> None:
@@ -153,26 +154,17 @@ def _installed(wanted: Plan, data: Path) -> Path | None:
 
 
 def _watch(download: Download, *, as_json: bool) -> Path | BaseException:
-    """Run a download on a thread of its own and show how far it is; Ctrl-C stops it, and the Mac stays awake."""
-    outcome: list[Path | BaseException] = []
-
-    def work() -> None:
-        try:
-            outcome.append(download.run())
-        except BaseException as error:  # noqa: BLE001 - raised again by who waits
-            outcome.append(error)
-
-    pace, thread = speed.Speed(), threading.Thread(target=work, name="pull")
+    """Run a download and show how far it is; Ctrl-C stops it, and the Mac stays awake."""
+    pace = speed.Speed()
     with contextlib.ExitStack() as stack:
         stack.enter_context(awake.kept())
         show = _in_lines_of_json if as_json else _on_one_line(stack)
-        stack.enter_context(ctrl_c.calls(download.stop))
-        thread.start()
-        while thread.is_alive():
+
+        def tick() -> None:
             pace.note(time.monotonic(), download.done)
             show(download, pace)
-            thread.join(_JSON_TICK_S if as_json else _TICK_S)
-    return outcome[0]
+
+        return ctrl_c.on_thread(download.run, download.stop, tick, _JSON_TICK_S if as_json else _TICK_S)
 
 
 def _on_one_line(stack: contextlib.ExitStack) -> Callable[[Download, speed.Speed], None]:

@@ -34,8 +34,16 @@ _FIRST_BYTES = 128 << 10  # holds most headers whole, so that one request is eno
 _LENGTH_BYTES = 8
 # What only a tokenizer or a person reads is as good as empty here.
 _UNREAD = frozenset(
-    {"LICENSE", "LICENSE.md", "LICENSE.txt", "README.md", "merges.txt", "tokenizer.json", "tokenizer.model"}
-    | {"vocab.json"}
+    {
+        "LICENSE",
+        "LICENSE.md",
+        "LICENSE.txt",
+        "README.md",
+        "merges.txt",
+        "tokenizer.json",
+        "tokenizer.model",
+        "vocab.json",
+    }
 )
 
 

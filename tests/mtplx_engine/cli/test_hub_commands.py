@@ -184,6 +184,21 @@ def test_ctrl_c_pauses_and_the_same_command_goes_on(
     assert [asked.name for asked in hub.asked] == ["model.safetensors"]
 
 
+def test_ctrl_c_ends_a_look(hub: FakeHub, data: Path) -> None:
+    go_on = threading.Event()
+
+    def stall(*_: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+        go_on.wait(30)
+
+    hub.faults.append(Fault(stall, "config.json"))
+    try:
+        assert run(hub, data, "pull", REPO) == INTERRUPTED
+    finally:
+        go_on.set()
+    assert not paths.models_dir(data).exists()
+
+
 def test_damage_is_found(hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(hub, data, "pull", REPO) == 0
     path = paths.models_dir(data) / NAME / "model.safetensors"

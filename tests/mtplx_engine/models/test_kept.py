@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING
 
 import mlx.core as mx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mtplx_engine.cache import TokenCache
-from mtplx_engine.models import checkpoint, kept
+from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.models import checkpoint, fit, kept, model_config
 from mtplx_engine.models.families.supported import PLAIN_ONLY, SUPPORTED
 from mtplx_engine.models.kept import Kept, Layers
+from mtplx_engine.models.machine import Machine
 from tests.support import tiny_folder
 from tests.support.checkpoints import deepseek_v3, glm4_moe, glm4_moe_lite, hybrid, plain
 from tests.support.checkpoints.family_case import load, write
@@ -76,6 +80,39 @@ def test_places_to_go_back_to_need_only_what_cannot_be_cut_off() -> None:
         128 + 64
     )
     assert Kept((full, window)).snapshot(7, 2) == 2 * 2 * 10 * 7
+
+
+ODD = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**70), 2**70),
+    st.floats(),
+    st.text(max_size=3),
+    st.lists(
+        st.one_of(st.none(), st.integers(), st.text(max_size=20), st.dictionaries(st.text(), st.none())),
+        max_size=3,
+    ),
+    st.dictionaries(
+        st.sampled_from(["num_attention_groups", "num_attention_heads", "x"]), st.integers(), max_size=2
+    ),
+)
+CONFIGS = {name: tiny.config for name, tiny in TINIES.items()} | {n: p.config for n, p in plain.PLAIN.items()}
+
+
+@given(st.sampled_from(sorted(CONFIGS)), st.data())
+def test_odd_settings_are_refused_or_counted(name: str, data: st.DataObject) -> None:
+    """Whatever passes the check of config.json: nothing but a refusal may come of it."""
+    config = model_config.flat(dict(CONFIGS[name]))
+    for key in data.draw(st.lists(st.sampled_from(sorted(config)), min_size=1, max_size=3)):
+        config[key] = data.draw(ODD)
+    here = Machine(1 << 33, 1 << 33, packed=True, chunk=512)
+    try:
+        model_config.check(config)
+        fits = [fit.judge(fit.measure(config, {}, None, here), context, here) for context in (1, 4096)]
+    except EngineError as error:
+        assert error.kind in (ErrorKind.REFUSED, ErrorKind.UNSUPPORTED)  # noqa: PT017 - or no error at all
+    else:
+        assert 0 <= fits[0].total <= fits[1].total
 
 
 def test_a_published_hybrid_keeps_little_of_a_token() -> None:
