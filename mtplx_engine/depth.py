@@ -19,14 +19,17 @@ _FIRST_ROUND = 16  # plain cycles before the first look: all else is compared wi
 _PLAIN_BONUS = 1.03  # drafting must beat plain decoding by this much,
 _MARGIN = 1.02  # and any change must promise this much, or noise would make the depth flutter
 _FIRM = 63  # times after which plain decoding is known well enough
-_CHEAP = 0.1  # tokens a cycle; looks that lose less are all alike
+_CHEAP = 0.1  # tokens a cycle; looks that lose less are all alike,
+_GLANCE = 4  # and one round in so many looks where nothing promises more but a look is that cheap
+_LOST = 6.0  # tokens; a look that has lost so many ends
 _FORGOTTEN = 0.7  # times that are left of old ones when a depth counts as never timed
 
 # The accounts, in tokens. Of the 2 % that 2,000 cycles may lose against plain decoding half may be lost knowingly, a
 # part at once and the rest as time goes on; the other half is for what the figures are off.
 _BUDGET = 0.02 * 2000
 _ADVANCE, _SHARE = _BUDGET / 4, 0.005
-_LOOK_ADVANCE, _LOOK_SHARE = 7.0, 0.006
+_LOOK_ADVANCE = 7.0
+_PARKED_SHARE, _DRAFTING_SHARE = 0.006, 0.012  # what looks may lose; plain decoding has less to lose from
 _LOWEST = -60 * _SHARE  # what was spent too much is made good in so many plain cycles
 
 
@@ -50,6 +53,7 @@ class DepthController:
         self._depth = 0
         self._looking = False
         self._left_of_round = _FIRST_ROUND
+        self._unpromising = 0  # rounds that began with nothing worth a look
         self._unbooked: list[tuple[int, int, float]] = []  # depth, tokens and seconds of cycles
         self._last: int | None = None
         self._for_looks, self._for_all = _LOOK_ADVANCE, _ADVANCE
@@ -81,7 +85,7 @@ class DepthController:
         self._last = depth
         self._unbooked.append((depth, accepted + 1, seconds))
         self._left_of_round -= 1
-        if self._left_of_round <= 0:
+        if self._left_of_round <= 0 or (self._looking and self._lost() > _LOST):
             self._book()
             self._begin_round()
 
@@ -134,20 +138,24 @@ class DepthController:
         """
         step = self._costs[0].mean
         pace = max(1.0, self.rate(self.best) * step)
+        share = _DRAFTING_SHARE if self.best else _PARKED_SHARE
         for depth, tokens, seconds in self._unbooked if step else ():
-            steps = min(self._seconds(depth, seconds) / step, depth + 1)
+            steps = self._steps(depth, seconds)
             for_all = self._for_all + _SHARE * steps + (tokens - steps if depth else 0)
-            for_looks = (
-                self._for_looks + _LOOK_SHARE * steps + (tokens - pace * steps if self._looking else 0)
-            )
+            for_looks = self._for_looks + share * steps + (tokens - pace * steps if self._looking else 0)
             self._for_all = max(_LOWEST, min(for_all, _BUDGET))
             self._for_looks = max(_LOWEST, min(for_looks, _LOOK_ADVANCE))
         self._unbooked.clear()
 
-    def _seconds(self, depth: int, otherwise: float) -> float:
-        """Return what a cycle costs, free of what a single one waited for, where that is known."""
+    def _lost(self) -> float:
+        """Return the tokens that the cycles not booked yet have lost against plain decoding."""
+        return sum(self._steps(depth, seconds) - tokens for depth, tokens, seconds in self._unbooked)
+
+    def _steps(self, depth: int, seconds: float) -> float:
+        """Return a cycle's time in plain steps, free of what a single one waited for, where that is known."""
         known = depth <= self.max_depth and self._costs[depth].measured
-        return self._costs[depth].mean if known else otherwise
+        cost = self._costs[depth].mean if known else seconds
+        return min(cost / self._costs[0].mean, depth + 1)
 
     def _worth_a_look(self) -> int:
         """Return the depth that may gain most for what looking at it loses, or the best while that is too much."""
@@ -159,6 +167,10 @@ class DepthController:
         promising = [depth for depth in others if self._promise(depth) > _MARGIN]
         if not promising and self.best and self._costs[0].weight < _FIRM:
             promising = [0]
+        self._unpromising += not promising
+        if not promising and self._unpromising % _GLANCE == 0:
+            cheap = [depth for depth in others if self._loss(depth) < _CHEAP]
+            promising = sorted(cheap, key=self._promise)[-1:]
         look = max(
             promising,
             key=lambda depth: (self._promise(depth) - 1) / max(_CHEAP, self._loss(depth)),

@@ -170,9 +170,8 @@ def _within_bounds(shares: list[float]) -> bool:
     return min(shares) > 0.95 and shares[0] > 0.98
 
 
-# Short of the 5 %: where plain decoding and the best depth take turns, and where the depths between the first and the
-# best gain next to nothing, some runs are late to find the best.
-LATE = {"M1 Ultra, text changes every 250": 0.9, "one width is fast": 0.9}
+# Where plain decoding and drafting take turns to be best by a little, some runs are late to notice.
+LATE = {"M1 Ultra, text changes every 250": 0.9}
 
 
 @pytest.mark.parametrize("name", TRACES)
@@ -192,7 +191,7 @@ def test_noise_and_long_waits_change_nothing_about_that(name: str) -> None:
 
 @pytest.mark.long
 def test_of_many_runs_with_other_seeds_hardly_any_is_out_of_bounds() -> None:
-    """Within 2,000 noisy cycles no choice tells two depths apart every time, so one run in 100 may be out of bounds."""
+    """None is far below plain decoding; of the best depth one run in 100 may miss more, found late by bad luck."""
     cases = [(name, False) for name in TRACES] + [(name, True) for name in NOISY]
     runs = {
         (name, noisy, seed): _shares(name, seed, noisy=noisy)
@@ -206,6 +205,8 @@ def test_of_many_runs_with_other_seeds_hardly_any_is_out_of_bounds() -> None:
     )
     print(*outside, sep="\n")
     assert len(outside) <= len(runs) / 100
+    assert least_plain > 0.975
+    assert least_best > 0.9
 
 
 @pytest.mark.parametrize("head", [NOTHING, STARTER, CODE])
