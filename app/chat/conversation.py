@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from app.chat.chat_settings import ChatSettings
 from mtplx_engine.config import ChatMessage
 from mtplx_engine.surrogates import replace_surrogates
 
 if TYPE_CHECKING:
+    from mtplx_engine.config import SamplerConfig
     from mtplx_engine.stats import DecodeStats
 
 TITLE_LIMIT = 60
@@ -38,6 +40,21 @@ class MessageStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file whose text goes with a message.
+
+    Attributes:
+        name: The file's name, without its folder.
+        size: Bytes of the file.
+        text: What of it the model is given.
+    """
+
+    name: str
+    size: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One message of a chat.
 
@@ -52,6 +69,12 @@ class Message:
         model: Name of the model that wrote it; empty for the person's own messages.
         stats: The answer's figures, when it has any.
         error: For ERROR, the sentence that the person was shown.
+        thinking: What the model thought before and between what it said.
+        thought_ms: How long the thinking took.
+        marks: Lengths of runs of `text` in characters, in turn not drafted and drafted-and-accepted, beginning with
+            not drafted; empty when nothing is known.
+        sampler: How the tokens of an answer were chosen, its seed among it.
+        attachments: Files that go with the person's message.
     """
 
     id: str
@@ -64,16 +87,22 @@ class Message:
     model: str = ""
     stats: DecodeStats | None = None
     error: str = ""
+    thinking: str = ""
+    thought_ms: int = 0
+    marks: tuple[int, ...] = ()
+    sampler: SamplerConfig | None = None
+    attachments: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ChatSummary:
-    """A chat as a list shows it; times are wall clock in ms since 1970, UTC."""
+    """A chat as a list shows it; times are wall clock in ms since 1970, UTC; pinned ones stand above the rest."""
 
     id: str
     title: str
     created_ms: int
     updated_ms: int
+    pinned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +113,15 @@ class Conversation:
         chat: Its id, title and times.
         messages: All branches, in the order in which they were written.
         leaf_id: The last message of the branch that is shown; None when there is none.
+        settings: What is set for this chat.
+        draft: What has been typed and not sent.
     """
 
     chat: ChatSummary
     messages: tuple[Message, ...] = ()
     leaf_id: str | None = None
+    settings: ChatSettings = ChatSettings()
+    draft: str = ""
 
     def path(self) -> tuple[Message, ...]:
         """Return the branch that is shown, from its first message to the leaf."""
