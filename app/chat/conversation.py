@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -120,7 +120,7 @@ class Conversation:
     chat: ChatSummary
     messages: tuple[Message, ...] = ()
     leaf_id: str | None = None
-    settings: ChatSettings = ChatSettings()
+    settings: ChatSettings = field(default_factory=ChatSettings)
     draft: str = ""
 
     def path(self) -> tuple[Message, ...]:
