@@ -19,7 +19,15 @@ from mtplx_engine.depth import DepthController
 from mtplx_engine.depth_memory import DepthMemory
 from mtplx_engine.drafters import Drafters
 from mtplx_engine.errors import EngineError, ErrorKind, LoadCancelledError
-from mtplx_engine.models import checkpoint, installed, loader, markup, probe_memory, tokenizer_pair
+from mtplx_engine.models import (
+    checkpoint,
+    installed,
+    loader,
+    markup,
+    memory_need,
+    probe_memory,
+    tokenizer_pair,
+)
 from mtplx_engine.prompt import encode_chat
 from mtplx_engine.protocol import ModelInfo
 from mtplx_engine.segments import Segmenter
@@ -112,6 +120,8 @@ class Engine:
             recommended=loaded.recommended,
             backend=self._policy.description,
             load_s=time.perf_counter() - started,
+            token_bytes=memory_need.of(checked).token_bytes,
+            thinking_switch=markup.has_thinking_switch(loaded.tokenizer),
         )
 
     @property

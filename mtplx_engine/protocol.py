@@ -92,6 +92,8 @@ class ModelInfo:
         recommended: The sampler that the model's makers recommend.
         backend: Device, dtype and BLAS in words, as in "CPU, float32, OpenBLAS".
         load_s: Seconds that loading took.
+        token_bytes: Bytes that its caches keep of one token, by its configuration; 0 when that is not known.
+        thinking_switch: Whether its chat template can be told to think, or not to.
     """
 
     name: str
@@ -103,6 +105,8 @@ class ModelInfo:
     recommended: SamplerConfig
     backend: str
     load_s: float
+    token_bytes: int = 0
+    thinking_switch: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,11 @@ class MemoryNeed:
     cache: int
 
     @property
+    def token_bytes(self) -> int:
+        """Bytes that the caches keep of one token."""
+        return self.cache // self.context
+
+    @property
     def total(self) -> int:
         """Bytes of weights and cache."""
         return self.weights + self.cache

@@ -57,7 +57,7 @@ def values(hint: typing.Any) -> st.SearchStrategy[typing.Any]:
     if isinstance(hint, type) and issubclass(hint, Enum):
         return st.sampled_from(hint)
     text = st.text(st.characters(codec="utf-8"), max_size=20)
-    return {int: WHOLE, float: REAL, str: text, types.NoneType: st.none()}[hint]
+    return {bool: st.booleans(), int: WHOLE, float: REAL, str: text, types.NoneType: st.none()}[hint]
 
 
 @pytest.mark.parametrize("cls", TYPES)

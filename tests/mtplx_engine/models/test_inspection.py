@@ -111,6 +111,7 @@ def test_the_head_counts(tmp_path: Path) -> None:
 def test_the_cache_holds_what_the_layers_keep(tmp_path: Path, changes: dict[str, int], numbers: int) -> None:
     folder = model_folder.write(tmp_path, config=model_folder.CONFIG | changes)
     assert need(folder).cache == 4 * memory_need.CONTEXT * numbers
+    assert need(folder).token_bytes == 4 * numbers
     config = model_folder.CONFIG | changes | {"max_position_embeddings": 100}
     short = model_folder.write(tmp_path, config=config)
     assert need(short).cache == 4 * 100 * numbers
