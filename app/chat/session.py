@@ -24,6 +24,7 @@ from mtplx_engine.errors import ErrorInfo, ErrorKind
 
 if TYPE_CHECKING:
     from app.chat.answer_line import AnswerLine
+    from app.chat.chat_settings import ChatSettings
     from app.services.store import Store
     from mtplx_engine.stats import DecodeStats
 
@@ -47,6 +48,7 @@ class ChatSession(QObject):
         reading(Reading | None): The live figures of the shown chat's answer.
         activity(frozenset[str]): The chats with an answer to come.
         notice(str): A sentence for the person that belongs to no message.
+        settings_changed(ChatSettings): The settings of the shown chat are others now.
     """
 
     opened = Signal(object)
@@ -58,6 +60,7 @@ class ChatSession(QObject):
     reading = Signal(object)
     activity = Signal(object)
     notice = Signal(str)
+    settings_changed = Signal(object)
 
     def __init__(self, store: Store, line: AnswerLine, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -121,6 +124,12 @@ class ChatSession(QObject):
         """Bring back a chat that was deleted, and show it."""
         self._store.restore_chat(chat_id)
         self.open_chat(chat_id)
+
+    def set_settings(self, settings: ChatSettings) -> None:
+        """Set what holds for the next answers of the chat that is shown."""
+        if settings != self._shown.settings:
+            self._shown = dataclasses.replace(self._shown, settings=settings)
+            self.settings_changed.emit(settings)
 
     # ------------------------------------------------------------ asking
 
