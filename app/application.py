@@ -26,7 +26,7 @@ from app.theme import Theme
 from app.widgets.fault_sheet import FaultSheet
 from mtplx_engine import paths
 from mtplx_engine.client import EngineClient
-from mtplx_engine.models import starter
+from mtplx_engine.models import installed, starter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,7 +66,7 @@ class Application(QObject):
         self.presenter = ModelPresenter(self._recipe.name, self.link, self)
         self.setup = StarterSetup(data_dir, self)
         self.chats = ChatList(self)
-        self.window = MainWindow(self.theme, self.session, self.chats, self.settings, log_dir)
+        self.window = MainWindow(self.theme, self.session, self.chats, self.settings, log_dir, self._models)
         self._soon = QTimer(self, singleShot=True, interval=0)
         self._soon.timeout.connect(self._start)
         self._connect()
@@ -100,6 +100,7 @@ class Application(QObject):
         window, menus = self.window, self.window.menus
         self.store.opened.connect(self._chats_opened)
         self.link.loaded.connect(menus.allow_drafting)
+        self.link.loaded.connect(window.inspector.show_model)
         self.link.state_changed.connect(self._note_state)
         self.link.lost.connect(self._engine_lost)
         self.presenter.changed.connect(self._show_model)
@@ -111,6 +112,7 @@ class Application(QObject):
         menus.restart_engine.triggered.connect(self.line.restart)
         menus.drafting_chosen.connect(self._choose_drafting)
         menus.drafting_action(self.line.drafting).setChecked(True)
+        window.inspector.show_drafting(self.line.drafting)
 
     def _chats_opened(self, chats: tuple[ChatSummary, ...], notice: str) -> None:
         self.chats.put(*chats)
@@ -120,6 +122,11 @@ class Application(QObject):
             self.session.open_chat(last)
         if notice:
             self.window.show_notice(notice)
+
+    def _models(self) -> tuple[tuple[str, str], ...]:
+        """Return the name and the title of each model that is installed."""
+        found = installed.models(self._data_dir)
+        return tuple((model.name, model.title) for model in found if model.complete)
 
     def _show_model(self, status: ModelStatus) -> None:
         self.window.show_model(status)
@@ -136,6 +143,7 @@ class Application(QObject):
     def _choose_drafting(self, depth: Depth) -> None:
         self.line.drafting = depth
         self.settings.change(drafting=depth)
+        self.window.inspector.show_drafting(depth)
 
     def _note_state(self, state: EngineState) -> None:
         _log.info("engine %s", state.name)

@@ -6,27 +6,35 @@ import sys
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QRect, QUrl, Signal
-from PySide6.QtGui import QCloseEvent, QDesktopServices, QGuiApplication
+from PySide6.QtGui import QCloseEvent, QDesktopServices, QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QWidget
 
 from app.chat.chat_pane import ChatPane
+from app.chat.sidebar import WIDTH as SIDEBAR_WIDTH
 from app.chat.sidebar import Sidebar
+from app.inspector.inspector import WIDTH as INSPECTOR_WIDTH
+from app.inspector.inspector import Inspector
 from app.menus import Menus
 from app.services.settings import Place
+from app.translate import tr
 from app.widgets.about_box import AboutBox
 from app.widgets.link_sheet import LinkSheet
 from app.widgets.undo_toast import UndoToast
 from app.window_place import MINIMUM_SIZE, fitted
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from app.chat.chat_list import ChatList
     from app.chat.conversation import ChatSummary, Conversation
     from app.chat.model_status import ModelStatus
+    from app.chat.presets import Preset
     from app.chat.session import ChatSession
     from app.services.settings import SettingsFile
     from app.theme import Theme
+
+_LEAST_PANE = 380  # pixels for the chat beside the sidebar and the inspector
 
 
 class MainWindow(QMainWindow):
@@ -35,6 +43,7 @@ class MainWindow(QMainWindow):
     Attributes:
         sidebar: The chats.
         pane: The chat that is shown.
+        inspector: The settings of that chat.
         menus: The commands.
         toast: Short notices.
 
@@ -45,7 +54,14 @@ class MainWindow(QMainWindow):
     model_action_pressed = Signal()
 
     def __init__(
-        self, theme: Theme, session: ChatSession, chats: ChatList, settings: SettingsFile, log_dir: Path
+        self,
+        theme: Theme,
+        session: ChatSession,
+        chats: ChatList,
+        settings: SettingsFile,
+        *,
+        log_dir: Path,
+        list_models: Callable[[], tuple[tuple[str, str], ...]],
     ) -> None:
         super().__init__()
         self._session = session
@@ -56,18 +72,22 @@ class MainWindow(QMainWindow):
         self.setMinimumSize(MINIMUM_SIZE)
         self.sidebar = Sidebar(theme, chats)
         self.pane = ChatPane(theme, session)
+        self.inspector = Inspector(theme, settings, list_models)
         body = QWidget(self)
         row = QHBoxLayout(body)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(0)
         row.addWidget(self.sidebar)
         row.addWidget(self.pane, 1)
+        row.addWidget(self.inspector)
         self.setCentralWidget(body)
         self.menus = Menus(self.menuBar())
         self.toast = UndoToast(self.pane.pages)
         self.pane.header.set_menus(self.menus.chat, self.menus.model)
         self._connect()
-        self._show_sidebar(shown=settings.value.sidebar)
+        self.menus.sidebar.setChecked(settings.value.sidebar)
+        self.menus.inspector.setChecked(settings.value.inspector)
+        self._show_sides()
         self._place()
 
     def show_model(self, status: ModelStatus) -> None:
@@ -85,6 +105,11 @@ class MainWindow(QMainWindow):
         self.show()
         self.raise_()
         self.activateWindow()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Make room for the chat that is shown."""
+        super().resizeEvent(event)
+        self._show_sides()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Remember where the window is."""
@@ -105,7 +130,8 @@ class MainWindow(QMainWindow):
         session.notice.connect(self.show_notice)
         menus.new_chat.triggered.connect(session.new_chat)
         menus.close_window.triggered.connect(self.close)
-        menus.sidebar.toggled.connect(lambda shown: self._show_sidebar(shown=shown))
+        menus.sidebar.toggled.connect(self._show_sides)
+        menus.inspector.toggled.connect(self._show_sides)
         menus.focus_message.triggered.connect(self.pane.composer.setFocus)
         menus.stop.triggered.connect(session.stop)
         menus.copy_answer.triggered.connect(self.pane.copy_last_answer)
@@ -113,11 +139,17 @@ class MainWindow(QMainWindow):
         menus.show_logs.triggered.connect(self._open_logs)
         menus.about.triggered.connect(lambda: AboutBox(self).open())
         self.pane.header.sidebar_button.clicked.connect(menus.sidebar.toggle)
+        self.pane.header.inspector_button.clicked.connect(menus.inspector.toggle)
+        self.inspector.close_requested.connect(menus.inspector.toggle)
+        self.inspector.changed.connect(session.set_settings)
+        self.inspector.presets.deleted.connect(self._preset_deleted)
+        session.settings_changed.connect(self.inspector.show_settings)
         self.pane.transcript.link_activated.connect(lambda url: LinkSheet(url, self).open())
         self.pane.model_action_pressed.connect(self.model_action_pressed)
 
     def _opened(self, conversation: Conversation) -> None:
         self.sidebar.show_chosen(conversation.chat.id)
+        self.inspector.show_settings(conversation.settings)
         self.menus.delete_chat.setEnabled(bool(conversation.messages))
         self._settings.change(last_chat=conversation.chat.id if conversation.messages else "")
 
@@ -143,12 +175,24 @@ class MainWindow(QMainWindow):
         self._chats.put(chat)
         self._session.restore_chat(chat.id)
 
-    def _show_sidebar(self, *, shown: bool) -> None:
-        self.sidebar.setVisible(shown)
-        self.menus.sidebar.setChecked(shown)
-        label = "Hide the sidebar" if shown else "Show the sidebar"
-        self.pane.header.sidebar_button.set_face("sidebar", label)
-        self._settings.change(sidebar=shown)
+    def _preset_deleted(self, preset: Preset) -> None:
+        words = tr("Deleted preset “{name}”").format(name=preset.name)
+        self.toast.offer(words, tr("Undo"), lambda: self.inspector.presets.restore(preset))
+
+    def _show_sides(self) -> None:
+        """Show what is wanted at the left and at the right; the chats give way where both leave too little."""
+        sidebar, inspector = self.menus.sidebar.isChecked(), self.menus.inspector.isChecked()
+        room = self.width() - INSPECTOR_WIDTH - SIDEBAR_WIDTH >= _LEAST_PANE
+        self.sidebar.setVisible(sidebar and (room or not inspector))
+        self.inspector.setVisible(inspector)
+        header = self.pane.header
+        header.sidebar_button.set_face(
+            "sidebar", tr("Hide the sidebar") if sidebar else tr("Show the sidebar")
+        )
+        header.inspector_button.set_face(
+            "inspector", tr("Hide the inspector") if inspector else tr("Show the inspector")
+        )
+        self._settings.change(sidebar=sidebar, inspector=inspector)
 
     def _place(self) -> None:
         screens = [screen.availableGeometry() for screen in QGuiApplication.screens()]

@@ -51,6 +51,8 @@ class Menus(QObject):
         view = bar.addMenu("View")
         self.sidebar = _add(view, "Show Sidebar", "Ctrl+Alt+S")
         self.sidebar.setCheckable(True)
+        self.inspector = _add(view, "Show Inspector", "Ctrl+Alt+I")
+        self.inspector.setCheckable(True)
         self.focus_message = _add(view, "Go to Message Field", "Ctrl+L")
         self.chat = bar.addMenu("Chat")
         self.stop = _add(self.chat, "Stop", "Ctrl+.", "Esc")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _TEMPLATE = Template("""
 QWidget#chatPane, QWidget#transcriptPage, QStackedWidget#pages { background: $window; }
 QScrollArea, QScrollArea > QWidget > QWidget { background: transparent; border: none; }
-QWidget#sidebar { background: $sidebar; }
+QWidget#sidebar, QWidget#inspector { background: $sidebar; }
 QListView#chats { background: transparent; border: none; outline: none; }
 
 QLabel { color: $text; background: transparent; }
@@ -32,6 +32,12 @@ QFrame#toast QPushButton { color: $toast_action; background: transparent; border
     border-radius: 6px; padding: 3px 8px; }
 QFrame#toast QPushButton:hover { background: $toast_hover; }
 QFrame#toast QPushButton:focus { border-color: $toast_action; }
+
+QLineEdit, QAbstractSpinBox, QPlainTextEdit#field { color: $text; background: $raised;
+    border: 1px solid $border; border-radius: 8px; padding: 2px 6px; font-size: 13px;
+    placeholder-text-color: $tertiary; selection-background-color: $accepted; selection-color: $text; }
+QLineEdit:focus, QAbstractSpinBox:focus, QPlainTextEdit#field:focus { border-color: $accent; }
+QLineEdit:disabled, QAbstractSpinBox:disabled { color: $tertiary; }
 
 QPushButton { color: $text; background: $raised; border: 1px solid $border; border-radius: 8px; font-size: 13px;
     padding: 5px 12px; min-height: 18px; outline: none; }
@@ -63,6 +69,7 @@ QToolButton { background: transparent; border: 1px solid transparent; border-rad
 QToolButton:hover { background: $hover; }
 QToolButton:pressed { background: $selected; }
 QToolButton:focus { border-color: $accent; }
+QToolButton::menu-indicator { image: none; width: 0; }
 QToolButton#quietIcon { padding-right: 11px; border-left: none; }
 QToolButton#quietIcon:hover, QToolButton#quietIcon:pressed { background: transparent; }
 QToolButton#send { background: $accent; border-radius: 16px; }

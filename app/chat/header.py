@@ -8,6 +8,7 @@ from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app.theme import SPACE_S, SPACE_XS
+from app.translate import tr
 from app.widgets.icon_button import IconButton
 from app.widgets.loading_bar import LoadingBar
 from app.widgets.menu_button import MenuButton
@@ -31,6 +32,7 @@ class Header(QWidget):
         self.title.setFont(theme.font(_TITLE_PX, QFont.Weight.DemiBold))
         self.model = MenuButton(theme, self)
         self.model.setFont(theme.figures_font(_MODEL_PX))
+        self.inspector_button = IconButton(theme, "inspector", tr("Show the inspector"), size=20, side=32)
         self.bar = LoadingBar(theme, self)
         row = QHBoxLayout()
         row.setContentsMargins(SPACE_S, 0, SPACE_S, 0)
@@ -39,6 +41,7 @@ class Header(QWidget):
         row.addWidget(self.title)
         row.addStretch(1)
         row.addWidget(self.model)
+        row.addWidget(self.inspector_button)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
