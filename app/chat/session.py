@@ -116,13 +116,13 @@ class ChatSession(QObject):
         turn = self._line.turn_in(chat_id)
         if turn:
             self._line.stop(turn)
-        self._store.delete_chat(chat_id)
+        self._store.delete_chats([chat_id])
         if chat_id == self._shown.chat.id:
             self._show(self._blank)
 
     def restore_chat(self, chat_id: str) -> None:
         """Bring back a chat that was deleted, and show it."""
-        self._store.restore_chat(chat_id)
+        self._store.restore_chats([chat_id])
         self.open_chat(chat_id)
 
     def set_settings(self, settings: ChatSettings) -> None:

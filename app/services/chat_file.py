@@ -52,6 +52,31 @@ MIGRATIONS: tuple[str, ...] = (
     ) STRICT;
     CREATE INDEX messages_by_chat ON messages (chat_id);
     """,
+    """
+    ALTER TABLE chats ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE chats ADD COLUMN leaf_id TEXT;
+    ALTER TABLE chats ADD COLUMN settings TEXT;
+    ALTER TABLE messages ADD COLUMN deleted_ms INTEGER;
+    ALTER TABLE messages ADD COLUMN thought_ms INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE messages ADD COLUMN marks TEXT NOT NULL DEFAULT '[]';
+    ALTER TABLE messages ADD COLUMN sampler TEXT;
+    ALTER TABLE messages ADD COLUMN thinking TEXT NOT NULL DEFAULT '';
+    CREATE INDEX messages_by_parent ON messages (parent_id);
+    CREATE INDEX messages_deleted ON messages (deleted_ms) WHERE deleted_ms IS NOT NULL;
+    CREATE TABLE attachments (
+        seq INTEGER PRIMARY KEY,
+        message_id TEXT NOT NULL,
+        name TEXT NOT NULL,
+        size INTEGER NOT NULL,
+        text TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX attachments_by_message ON attachments (message_id);
+    CREATE TABLE drafts (
+        seq INTEGER PRIMARY KEY,
+        chat_id TEXT NOT NULL UNIQUE,
+        text TEXT NOT NULL
+    ) STRICT;
+    """,
 )
 
 

@@ -33,14 +33,21 @@ def copy_readable(damaged: apsw.Connection, fresh: apsw.Connection) -> Saved:
     """Copy every record that can be read; both files have the same format and `fresh` is empty."""
     # Otherwise a file that ends too early is refused as a whole. Nothing is written to it all the same.
     damaged.config(apsw.SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1)
-    chats = _copy(damaged, fresh, "chats")
-    messages = _copy(damaged, fresh, "messages")
+    copied = {table: _copy(damaged, fresh, table) for table in _tables(fresh)}
     fresh.execute("""
         INSERT INTO chats (id, title, created_ms, updated_ms, touched)
         SELECT chat_id, 'Rescued chat', min(created_ms), max(created_ms), max(seq) FROM messages
         WHERE chat_id NOT IN (SELECT id FROM chats) GROUP BY chat_id
     """)
-    return Saved(chats + fresh.changes(), messages)
+    return Saved(copied["chats"] + fresh.changes(), copied["messages"])
+
+
+def _tables(fresh: apsw.Connection) -> list[str]:
+    """Return the tables of this format in the order in which they were made, chats and messages first."""
+    return [
+        name
+        for (name,) in fresh.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY rowid")
+    ]
 
 
 def _copy(damaged: apsw.Connection, fresh: apsw.Connection, table: str) -> int:

@@ -49,8 +49,8 @@ class FakeStore(QObject):
         self.calls.append(("add_message", message.id))
         self._keep(message)
 
-    def answer_progress(self, message_id, text):
-        self.calls.append(("answer_progress", message_id, text))
+    def answer_progress(self, message_id, text, thinking=""):
+        self.calls.append(("answer_progress", message_id, text, *([thinking] if thinking else [])))
 
     def finish_answer(self, message):
         self.calls.append(("finish_answer", message.id, message.status, message.text))
@@ -59,11 +59,32 @@ class FakeStore(QObject):
     def load_chat(self, chat_id):
         self.calls.append(("load_chat", chat_id))
 
-    def delete_chat(self, chat_id):
-        self.deleted.add(chat_id)
+    def delete_chats(self, chat_ids):
+        self.deleted.update(chat_ids)
 
-    def restore_chat(self, chat_id):
-        self.deleted.discard(chat_id)
+    def restore_chats(self, chat_ids):
+        self.deleted.difference_update(chat_ids)
+
+    def delete_message(self, message_id):
+        self.calls.append(("delete_message", message_id))
+
+    def restore_message(self, message_id):
+        self.calls.append(("restore_message", message_id))
+
+    def set_leaf(self, chat_id, message_id):
+        self.calls.append(("set_leaf", chat_id, message_id))
+
+    def set_title(self, chat_id, title):
+        self.calls.append(("set_title", chat_id, title))
+
+    def set_pinned(self, chat_id, *, pinned):
+        self.calls.append(("set_pinned", chat_id, pinned))
+
+    def set_settings(self, chat_id, settings):
+        self.calls.append(("set_settings", chat_id, settings))
+
+    def set_draft(self, chat_id, text):
+        self.calls.append(("set_draft", chat_id, text))
 
     def deliver(self, chat_id):
         """Answer a `load_chat`."""

@@ -79,7 +79,7 @@ def test_any_text_survives(folder: Path, written: str, read: str | None) -> None
         database.add_chat(dataclasses.replace(chat("c"), title=written))
         database.add_message(message("m", text=written))
         database.add_message(message("a", text=""))
-        database.flush_answer("a", written)
+        database.flush_answer("a", written, written)
     with ChatDatabase(folder, NOW) as database:
         expected = written if read is None else read
         assert texts(database) == [expected, expected]
@@ -94,7 +94,7 @@ def test_an_answer_grows_and_is_finished(folder: Path) -> None:
     with ChatDatabase(folder, NOW) as database:
         database.add_chat(chat("c"))
         database.add_message(answer)
-        database.flush_answer("a", "al")
+        database.flush_answer("a", "al", "hm")
         assert texts(database) == ["al"]
         database.finish_answer(final)
         assert database.load_chat("c")[0].messages == (final,)
@@ -144,10 +144,10 @@ def test_a_message_whose_parent_was_never_saved_is_saved(folder: Path) -> None:
     "change",
     [
         lambda db: db.add_message(message("m", "nowhere")),
-        lambda db: db.flush_answer("nobody", "text"),
+        lambda db: db.flush_answer("nobody", "text", ""),
         lambda db: db.finish_answer(message("nobody")),
-        lambda db: db.delete_chat("nowhere", NOW),
-        lambda db: db.restore_chat("nowhere"),
+        lambda db: db.delete_chats(["nowhere"], NOW),
+        lambda db: db.restore_chats(["nowhere"]),
         lambda db: db.load_chat("nowhere"),
         lambda db: db.add_chat(chat("c")),
     ],
@@ -170,11 +170,11 @@ def test_a_deleted_chat_comes_back_whole_and_in_its_place(folder: Path) -> None:
         for name in ("one", "two"):
             database.add_chat(chat(name))
             database.add_message(message(f"m-{name}", name))
-        database.delete_chat("one", NOW)
+        database.delete_chats(["one"], NOW)
         assert listed(database) == ["two"]
         with pytest.raises(StoreError):
             database.load_chat("one")
-        database.restore_chat("one")
+        database.restore_chats(["one"])
         assert listed(database) == ["two", "one"]
         assert texts(database, "one") == ["text m-one"]
 
@@ -184,14 +184,14 @@ def test_deleted_chats_are_forgotten_after_thirty_days(folder: Path) -> None:
         for name in ("old", "recent", "live"):
             database.add_chat(chat(name))
             database.add_message(message(f"m-{name}", name))
-        database.delete_chat("old", NOW)
-        database.delete_chat("recent", NOW + 1)
+        database.delete_chats(["old"], NOW)
+        database.delete_chats(["recent"], NOW + 1)
     with ChatDatabase(folder, NOW + KEEP_DELETED_MS + 1) as database:
         assert listed(database) == ["live"]
-        database.restore_chat("recent")
+        database.restore_chats(["recent"])
         assert texts(database, "recent") == ["text m-recent"]
         with pytest.raises(StoreError):
-            database.restore_chat("old")
+            database.restore_chats(["old"])
     assert sorted(stored_ids(folder)) == ["m-live", "m-recent"]
 
 

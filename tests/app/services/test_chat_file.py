@@ -74,7 +74,7 @@ def test_a_newer_file_is_refused_and_left_alone(folder: Path) -> None:
         database.add_chat(chat("c"))
     edit(folder, "PRAGMA user_version = 99")
     before = (folder / chat_file.NAME).read_bytes()
-    with pytest.raises(StoreError, match="format 99; this one reads up to 1"):
+    with pytest.raises(StoreError, match="format 99; this one reads up to 2"):
         ChatDatabase(folder, NOW)
     assert (folder / chat_file.NAME).read_bytes() == before
 
@@ -91,11 +91,11 @@ def test_a_file_is_copied_before_it_is_migrated(folder: Path, monkeypatch: pytes
         assert texts(database) == ["text m!"]
     with ChatDatabase(folder, NOW) as database:
         assert texts(database) == ["text m!"]
-    (copy,) = folder.glob("chats.format1-*.db")
+    (copy,) = folder.glob("chats.format2-*.db")
     assert copy.stat().st_mode & 0o777 == 0o600
     connection = apsw.Connection(str(copy), flags=apsw.SQLITE_OPEN_READONLY)
     assert connection.execute("SELECT text FROM messages").fetchall() == [("text m",)]
-    assert connection.pragma("user_version") == 1
+    assert connection.pragma("user_version") == 2
     connection.close()
     assert sorted(path.name for path in folder.iterdir()) == sorted(["chats.db", copy.name])
 

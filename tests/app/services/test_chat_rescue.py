@@ -98,9 +98,9 @@ def test_a_file_whose_format_is_damaged_is_rescued(folder: Path, format_number: 
 
 
 def test_the_first_half_of_a_file_opens(folder: Path) -> None:
-    content = filled(folder)
+    content = filled(folder, messages=60)
     data = (folder / chat_file.NAME).read_bytes()
-    (folder / chat_file.NAME).write_bytes(data[: len(data) // 2])
+    (folder / chat_file.NAME).write_bytes(data[: len(data) // 4096 // 2 * 4096])
     with ChatDatabase(folder, NOW) as database:
         assert "was damaged" in database.notice
         found = texts(database, "c0")

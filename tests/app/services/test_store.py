@@ -103,8 +103,8 @@ def test_an_answer_is_written_by_itself_when_nothing_else_happens(
     seen = threading.Event()
     original = ChatDatabase.flush_answer
 
-    def flush_answer(self: ChatDatabase, message_id: str, text: str) -> None:
-        original(self, message_id, text)
+    def flush_answer(self: ChatDatabase, message_id: str, text: str, thinking: str) -> None:
+        original(self, message_id, text, thinking)
         flushed.append(text)
         if text == "second":
             seen.set()
@@ -131,10 +131,10 @@ def test_delete_and_restore(store: Store, qtbot: QtBot) -> None:
     failed = failures(store)
     store.add_chat(CHAT)
     store.add_message(QUESTION)
-    store.delete_chat("chat")
+    store.delete_chats(["chat"])
     with qtbot.waitSignal(store.failed):
         store.load_chat("chat")
-    store.restore_chat("chat")
+    store.restore_chats(["chat"])
     with qtbot.waitSignal(store.chat_loaded) as loaded:
         store.load_chat("chat")
     assert loaded.args[0].path() == (QUESTION,)
@@ -211,4 +211,4 @@ def test_the_person_is_told_of_damaged_records(qtbot: QtBot, tmp_path: Path) -> 
     store.open()
     store.load_chat("chat")
     store.close()
-    assert [notice.split(" cannot")[0] for notice in told] == ["1 chat", "1 message"]
+    assert [notice.split(" cannot")[0] for notice in told] == ["1 chat", "1 part of this chat"]
