@@ -66,7 +66,9 @@ class Application(QObject):
         self.presenter = ModelPresenter(self._recipe.name, self.link, self)
         self.setup = StarterSetup(data_dir, self)
         self.chats = ChatList(self)
-        self.window = MainWindow(self.theme, self.session, self.chats, self.settings, log_dir, self._models)
+        self.window = MainWindow(
+            self.theme, self.session, self.chats, self.settings, log_dir=log_dir, list_models=self._models
+        )
         self._soon = QTimer(self, singleShot=True, interval=0)
         self._soon.timeout.connect(self._start)
         self._connect()
