@@ -84,9 +84,9 @@ class MainWindow(QMainWindow):
         self.menus = Menus(self.menuBar())
         self.toast = UndoToast(self.pane.pages)
         self.pane.header.set_menus(self.menus.chat, self.menus.model)
-        self._connect()
         self.menus.sidebar.setChecked(settings.value.sidebar)
         self.menus.inspector.setChecked(settings.value.inspector)
+        self._connect()
         self._show_sides()
         self._place()
 
@@ -112,7 +112,8 @@ class MainWindow(QMainWindow):
         self._show_sides()
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Remember where the window is."""
+        """Take what was being typed, and remember where the window is."""
+        self.inspector.settle()
         place = self.normalGeometry()
         self._settings.change(
             place=Place(place.x(), place.y(), place.width(), place.height(), self.isMaximized())
@@ -121,6 +122,8 @@ class MainWindow(QMainWindow):
 
     def _connect(self) -> None:
         session, menus, sidebar = self._session, self.menus, self.sidebar
+        for leaving in (sidebar.chosen, sidebar.new_chat_requested, menus.new_chat.triggered):
+            leaving.connect(self.inspector.settle)  # first of all
         sidebar.chosen.connect(session.open_chat)
         sidebar.new_chat_requested.connect(session.new_chat)
         sidebar.deletion_requested.connect(self._delete)

@@ -75,7 +75,7 @@ class Inspector(QWidget):
         self.model = ChoiceButton(theme, tr("Model"), self)
         self.prompt = self._prompt_field()
         self._typing = QTimer(self, singleShot=True, interval=_TYPING_MS)
-        self._typing.timeout.connect(self.take_prompt)
+        self._typing.timeout.connect(self._take_prompt)
         self.dials = {dial.name: DialRow(theme, dial, self) for dial in DIALS}
         self.seed = SeedRow(theme, self)
         self.drafting = ChoiceButton(theme, tr("Drafting"), self)
@@ -111,10 +111,10 @@ class Inspector(QWidget):
         """Say what the program drafts where the chat says nothing."""
         self._show(dataclasses.replace(self.form, drafting=depth))
 
-    def take_prompt(self) -> None:
-        """Take the system prompt as it has been typed."""
-        self._typing.stop()
-        self._change(dataclasses.replace(self.form.settings, system_prompt=self.prompt.toPlainText()))
+    def settle(self) -> None:
+        """Take the system prompt as it has been typed, before another chat is shown."""
+        if self._typing.isActive():
+            self._take_prompt()
 
     def showEvent(self, event: QShowEvent) -> None:
         """Look which models are installed."""
@@ -124,8 +124,8 @@ class Inspector(QWidget):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Take the system prompt at the latest when its field is left."""
-        if watched is self.prompt and event.type() == QEvent.Type.FocusOut and self._typing.isActive():
-            self.take_prompt()
+        if watched is self.prompt and event.type() == QEvent.Type.FocusOut:
+            self.settle()
         return super().eventFilter(watched, event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -175,6 +175,10 @@ class Inspector(QWidget):
         if settings != self.form.settings:
             self._show(dataclasses.replace(self.form, settings=settings))
             self.changed.emit(settings)
+
+    def _take_prompt(self) -> None:
+        self._typing.stop()
+        self._set(system_prompt=self.prompt.toPlainText())
 
     def _set(self, **fields: object) -> None:
         self._change(dataclasses.replace(self.form.settings, **fields))  # type: ignore[arg-type]
