@@ -25,8 +25,7 @@ def _render(request: dict[str, Any]) -> dict[str, Any]:
         result: Any = render_jinja_template(
             conversations=[request["turns"]],
             chat_template=request["template"],
-            add_generation_prompt=True,
-            **request["tokens"],
+            **{"add_generation_prompt": True, **request["names"]},
         )
     except Exception as error:  # noqa: BLE001 - a template can raise anything
         return {"error": repr(error)[:500]}

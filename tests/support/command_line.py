@@ -30,7 +30,9 @@ class Command:
         draft_model: With which it was loaded.
     """
 
-    script: Script = field(default_factory=lambda: Script(answer="You said: {question}", cycle_s=0))
+    script: Script = field(
+        default_factory=lambda: Script(answer="You said: {question}", cycle_s=0, window=1_000_000)
+    )
     ctrl_c_after: int | None = None
     model: str = "."
     requests: list[Generate] = field(default_factory=list)
