@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QStyleFactory
 from app.icons import IconSet
 from app.palette import DARK, LIGHT, Palette
 from app.render.style import DARK_SYNTAX, LIGHT_SYNTAX, RenderStyle
+from app.services.settings import Appearance
 from app.stylesheet import stylesheet
 from mtplx_engine import paths
 
@@ -20,6 +21,12 @@ RADIUS, CARD_RADIUS = 8, 12
 COLUMN_WIDTH = 720
 SCROLL_BAR_WIDTH = 12
 TEXT_PX, SMALL_PX, CODE_PX = 14, 12, 13
+
+_SCHEMES = {
+    Appearance.SYSTEM: Qt.ColorScheme.Unknown,
+    Appearance.LIGHT: Qt.ColorScheme.Light,
+    Appearance.DARK: Qt.ColorScheme.Dark,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +56,13 @@ class Theme(QObject):
 
     Attributes:
         palette: The colours in use.
+        text_px: The size of messages, in pixels.
+        reduced_motion: Whether nothing moves by itself.
         fonts: The families in use.
         icons: The line icons, tinted on request.
 
     Signals:
-        changed: The colours are other ones now; what paints with them does so again.
+        changed: Colours or sizes are other ones now; what paints with them does so again.
     """
 
     changed = Signal()
@@ -64,6 +73,9 @@ class Theme(QObject):
         self.fonts = load_fonts()
         self.icons = IconSet()
         self.palette = LIGHT
+        self.text_px = TEXT_PX
+        self.reduced_motion = False
+        self._appearance = Appearance.SYSTEM
         app.setStyle(QStyleFactory.create("Fusion"))
         app.setFont(self.font(TEXT_PX))
         hints = QGuiApplication.styleHints()
@@ -71,8 +83,23 @@ class Theme(QObject):
         self.follow(hints.colorScheme())
 
     def follow(self, scheme: Qt.ColorScheme) -> None:
-        """Use the palette that fits the system's `scheme`."""
-        self.use(DARK if scheme == Qt.ColorScheme.Dark else LIGHT)
+        """Use the palette that the person wants, or else the one that fits the system's `scheme`."""
+        dark = scheme == Qt.ColorScheme.Dark and self._appearance is Appearance.SYSTEM
+        self.use(DARK if dark or self._appearance is Appearance.DARK else LIGHT)
+
+    def set_appearance(self, appearance: Appearance) -> None:
+        """Follow the system, or be light or dark whatever it is."""
+        if appearance is not self._appearance:
+            self._appearance = appearance
+            hints = QGuiApplication.styleHints()
+            hints.setColorScheme(_SCHEMES[appearance])  # for what the system paints: title bars, its dialogs
+            self.follow(hints.colorScheme())
+
+    def set_text_px(self, pixels: int) -> None:
+        """Show messages in another size."""
+        if pixels != self.text_px:
+            self.text_px = pixels
+            self.changed.emit()
 
     def use(self, palette: Palette) -> None:
         """Paint everything in `palette` from now on."""
@@ -95,8 +122,8 @@ class Theme(QObject):
             syntax=DARK_SYNTAX if palette.dark else LIGHT_SYNTAX,
             text_family=self.fonts.text,
             code_family=self.fonts.code,
-            text_size=TEXT_PX,
-            code_size=CODE_PX,
+            text_size=self.text_px,
+            code_size=self.text_px + CODE_PX - TEXT_PX,
         )
 
     def font(self, pixels: int, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:

@@ -17,6 +17,7 @@ from mtplx_engine.errors import EngineError
 
 _NAME = "window.json"
 _FARTHEST = 1_000_000
+SMALLEST_TEXT_PX, LARGEST_TEXT_PX = 11, 26
 _log = logging.getLogger(__name__)
 
 
@@ -64,6 +65,7 @@ class Settings:
         presets: Choices for chats, by name.
         new_chat_preset: Name of the preset that a new chat begins with; "" for none.
         appearance: Which palette.
+        text_px: The size of messages, in pixels.
         reduced_motion: Whether nothing moves by itself.
         send_key: What sends a message.
     """
@@ -76,12 +78,15 @@ class Settings:
     presets: tuple[Preset, ...] = ()
     new_chat_preset: str = ""
     appearance: Appearance = Appearance.SYSTEM
+    text_px: int = 14
     reduced_motion: bool = False
     send_key: SendKey = SendKey.RETURN
 
     def __post_init__(self) -> None:
         if self.drafting != "auto" and not 0 <= self.drafting <= MAX_DEPTH:
             raise ValueError(f"{self.drafting} is no draft depth")
+        if not SMALLEST_TEXT_PX <= self.text_px <= LARGEST_TEXT_PX:
+            raise ValueError(f"{self.text_px} is no size for text")
 
 
 class SettingsFile:
