@@ -9,7 +9,6 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from app.chat.chat_settings import ChatSettings
-from mtplx_engine.config import ChatMessage
 from mtplx_engine.surrogates import replace_surrogates
 
 if TYPE_CHECKING:
@@ -152,26 +151,6 @@ class Conversation:
                 messages = (*self.messages[:index], message, *self.messages[index + 1 :])
                 return dataclasses.replace(self, messages=messages)
         raise KeyError(message.id)
-
-    def prompt(self) -> tuple[ChatMessage, ...]:
-        """Return the turns that the model is given.
-
-        Empty messages and failed answers are left out, partial answers stay. So is a question that was refused or
-        failed before any answer came, once another one is asked: what was too long for the model must not spoil
-        the rest of the chat. Neighbours of one role become one turn, since many chat templates refuse roles that do
-        not alternate.
-        """
-        turns: list[ChatMessage] = []
-        path = self.path()
-        for message, answer in zip(path, (*path[1:], None), strict=True):
-            refused = answer is not None and answer.status is MessageStatus.ERROR and not answer.text.strip()
-            if message.status is MessageStatus.ERROR or refused or not message.text.strip():
-                continue
-            if turns and turns[-1].role == message.role:
-                turns[-1] = ChatMessage(message.role.value, f"{turns[-1].content}\n\n{message.text}")
-            else:
-                turns.append(ChatMessage(message.role.value, message.text))
-        return tuple(turns)
 
 
 def conversation_from(chat: ChatSummary, messages: tuple[Message, ...]) -> Conversation:

@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 from itertools import count
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from app.chat.conversation import (
-    UNTITLED,
-    ChatSummary,
-    Conversation,
-    Message,
-    MessageStatus,
-    Role,
-    new_id,
-    title_from,
-)
-from app.chat.turn import Outcome, Turn, missing_answer
+from app.chat import branches
+from app.chat.chat_settings import ChatSettings
+from app.chat.conversation import Message, MessageStatus, Role, new_id, title_from
+from app.chat.desk import Desk, now_ms
+from app.chat.edits import Edits
+from app.chat.prompting import prompt_of
+from app.chat.turn import Ask, Outcome, Turn, missing_answer
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 
 if TYPE_CHECKING:
-    from app.chat.answer_line import AnswerLine
-    from app.chat.chat_settings import ChatSettings
-    from app.services.store import Store
-    from mtplx_engine.stats import DecodeStats
+    from collections.abc import Sequence
 
-# Asking the same again gives the same error.
-_HOPELESS = (ErrorKind.BAD_REQUEST, ErrorKind.CONTEXT_OVERFLOW)
+    from app.chat.answer_line import AnswerLine
+    from app.chat.conversation import Attachment, Conversation
+    from app.services.store import Store
+    from mtplx_engine.protocol import Finished, Tokens
+    from mtplx_engine.stats import DecodeStats
 
 
 class ChatSession(QObject):
@@ -38,11 +33,15 @@ class ChatSession(QObject):
     A question asked while another chat is being answered, or while the model loads, waits in line: it is saved at
     once, can be stopped at once, and needs nobody to come back for it.
 
+    Attributes:
+        edits: Changes what is there.
+
     Signals:
         opened(Conversation): This chat is the shown one now.
+        rearranged(Conversation): Another branch of the shown chat is shown now.
         listed(ChatSummary): A chat is new, or was written in.
         added(Message): A message follows in its chat.
-        streamed(str, str): Id of an answer, and the text that came.
+        streamed(str, Tokens | Finished): Id of an answer, and what came of its text and its thinking.
         changed(Message): An answer ended, begins again, or has figures now.
         waiting(str, str): Id of an answer, and in words what it waits for; "" for nothing to speak of.
         reading(Reading | None): The live figures of the shown chat's answer.
@@ -52,9 +51,10 @@ class ChatSession(QObject):
     """
 
     opened = Signal(object)
+    rearranged = Signal(object)
     listed = Signal(object)
     added = Signal(object)
-    streamed = Signal(str, str)
+    streamed = Signal(str, object)
     changed = Signal(object)
     waiting = Signal(str, str)
     reading = Signal(object)
@@ -66,13 +66,12 @@ class ChatSession(QObject):
         super().__init__(parent)
         self._store = store
         self._line = line
-        self._blank = _empty_chat()  # the one that "new chat" shows, until something is asked in it
-        self._shown = self._blank
+        self._desk = Desk()
+        self.edits = Edits(self, store)
         self._wanted = ""  # a chat that is being read from the disk
-        self._background: dict[str, Conversation] = {}  # chats that are not shown, with an answer to come
         self._generations = count(1)
         self._saved: set[str] = set()
-        self._faults: dict[str, ErrorKind] = {}  # of answers that failed since the start
+        self._faults: dict[str, ErrorInfo] = {}  # of answers that failed since the start
         store.chat_loaded.connect(self._chat_loaded)
         store.committed.connect(self._committed)
         store.failed.connect(self._not_saved)
@@ -85,31 +84,36 @@ class ChatSession(QObject):
     @property
     def shown(self) -> Conversation:
         """The chat that is shown, with what has been written of an answer so far."""
-        turn = self._line.turn_in(self._shown.chat.id)
-        return self._shown.replace_message(turn.snapshot()) if turn else self._shown
+        turn, shown = self.turn, self._desk.shown
+        return shown.replace_message(turn.snapshot()) if turn else shown
+
+    @property
+    def turn(self) -> Turn | None:
+        """The answer to come in the chat that is shown."""
+        return self._line.turn_in(self._desk.shown.chat.id)
 
     @property
     def busy(self) -> bool:
         """Whether an answer is to come in the chat that is shown."""
-        return self._line.turn_in(self._shown.chat.id) is not None
+        return self.turn is not None
 
     # ------------------------------------------------------------ which chat is shown
 
     def new_chat(self) -> None:
         """Show the empty chat, which is kept once something is asked in it."""
         self._wanted = ""
-        self._show(self._blank)
+        self._show(self._desk.blank)
 
     def open_chat(self, chat_id: str) -> None:
         """Show another chat; `opened` follows when it has been read."""
-        if chat_id == self._shown.chat.id:
+        at_hand = None if chat_id == self._desk.shown.chat.id else self._desk.take(chat_id)
+        if at_hand is not None or chat_id == self._desk.shown.chat.id:
             self._wanted = ""
-        elif chat_id in self._background:
-            self._wanted = ""
-            self._show(self._background.pop(chat_id))
         else:
             self._wanted = chat_id
             self._store.load_chat(chat_id)
+        if at_hand is not None:
+            self._show(at_hand)
 
     def delete_chat(self, chat_id: str) -> None:
         """Take a chat out of the list; an answer to come in it is stopped."""
@@ -117,8 +121,8 @@ class ChatSession(QObject):
         if turn:
             self._line.stop(turn)
         self._store.delete_chats([chat_id])
-        if chat_id == self._shown.chat.id:
-            self._show(self._blank)
+        if chat_id == self._desk.shown.chat.id:
+            self._show(self._desk.blank)
 
     def restore_chat(self, chat_id: str) -> None:
         """Bring back a chat that was deleted, and show it."""
@@ -127,70 +131,93 @@ class ChatSession(QObject):
 
     def set_settings(self, settings: ChatSettings) -> None:
         """Set what holds for the next answers of the chat that is shown."""
-        if settings != self._shown.settings:
-            self._shown = dataclasses.replace(self._shown, settings=settings)
-            self.settings_changed.emit(settings)
+        shown = self._desk.shown
+        if settings == shown.settings:
+            return
+        self._desk.put(dataclasses.replace(shown, settings=settings))
+        if shown.messages:
+            self._store.set_settings(shown.chat.id, settings)
+        self.settings_changed.emit(settings)
+        if settings.reads_from != shown.settings.reads_from:
+            self.rearranged.emit(self.shown)
+
+    def rearrange(self, conversation: Conversation) -> None:
+        """Show the chat that is shown with another branch, or without some messages."""
+        self._desk.put(conversation)
+        if conversation.leaf_id is not None:
+            self._store.set_leaf(conversation.chat.id, conversation.leaf_id)
+        self.rearranged.emit(self.shown)
 
     # ------------------------------------------------------------ asking
 
-    def send(self, text: str) -> bool:
-        """Ask `text` in the chat that is shown; return whether it was taken."""
-        if self.busy or self._wanted or not text.strip():
+    def send(self, text: str, attachments: Sequence[Attachment] = ()) -> bool:
+        """Ask `text` in the chat that is shown, about some files; return whether it was taken."""
+        if self.busy or self._wanted or not (text.strip() or attachments):
             return False
-        if not self._shown.messages:
-            chat = dataclasses.replace(self._shown.chat, title=title_from(text))
-            self._shown = dataclasses.replace(self._shown, chat=chat)
-            self._store.add_chat(chat)
-            self._blank = _empty_chat()
-        question = self._message(Role.USER, text, MessageStatus.DONE, self._shown.leaf_id)
-        self._add(question)
-        self._ask(question, self._message(Role.ASSISTANT, "", MessageStatus.STREAMING, question.id))
+        self.say(text, attachments, self._desk.shown.leaf_id)
         return True
 
-    def stop(self) -> None:
-        """Stop the answer in the chat that is shown."""
-        turn = self._line.turn_in(self._shown.chat.id)
-        if turn:
-            self._line.stop(turn)
+    def say(self, text: str, attachments: Sequence[Attachment], parent_id: str | None) -> None:
+        """Ask something after a message, or at the beginning."""
+        shown = self._desk.shown
+        if not shown.messages:
+            self._desk.begin(title_from(text if text.strip() else attachments[0].name))
+            self._store.add_chat(self._desk.shown.chat)
+            if shown.settings != ChatSettings():
+                self._store.set_settings(shown.chat.id, shown.settings)
+        question = self._message(Role.USER, text, MessageStatus.DONE, parent_id, tuple(attachments))
+        self._add(question)
+        self.answer(question)
 
-    def retry(self, answer_id: str) -> None:
-        """Ask again what a failed answer was to answer; what there is of it stays where it is."""
-        path = self._shown.path()
-        failed = next((message for message in path if message.id == answer_id), None)
-        if self.busy or failed is None:
-            return
-        question = next(
-            message for message in reversed(path[: path.index(failed)]) if message.role is Role.USER
+    def answer(self, question: Message, settings: ChatSettings | None = None) -> None:
+        """Have a question of the shown chat answered, once more if it was; `settings` are for this answer alone."""
+        self._ask(question, self._message(Role.ASSISTANT, "", MessageStatus.STREAMING, question.id), settings)
+
+    def resume(self, answer: Message) -> None:
+        """Have an answer of the shown chat written on, or begun again when nothing is there of it."""
+        question = branches.question_of(self._desk.shown, answer.id)
+        continues = bool(answer.text or answer.thinking)
+        self._ask(
+            question,
+            dataclasses.replace(answer, status=MessageStatus.STREAMING, error=""),
+            continues=continues,
         )
+
+    def revive(self, question: Message) -> None:
+        """Do what a question may lack to be asked again: an engine that runs, and a place on the disk."""
         if self._line.down:
             self._line.restart()
         if question.id not in self._saved:
             self._store.add_message(question)
-        if failed.text:
-            answer = self._message(Role.ASSISTANT, "", MessageStatus.STREAMING, failed.id)
-        else:
-            answer = dataclasses.replace(failed, status=MessageStatus.STREAMING, error="")
-        self._ask(question, answer)
 
-    def action_for(self, message: Message) -> str:
-        """Return the name of the one thing to do about a message, "" when there is nothing to do."""
-        fault = self._faults.get(message.id)
-        if fault is ErrorKind.ENGINE_LOST:
-            return "Restart"
-        failed = message.status is MessageStatus.ERROR and fault not in _HOPELESS
-        cut_off = message.status is MessageStatus.INTERRUPTED and not message.text
-        return "Try again" if failed or cut_off else ""
+    def stop(self) -> None:
+        """Stop the answer in the chat that is shown."""
+        if self.turn:
+            self._line.stop(self.turn)
+
+    def fault(self, message: Message) -> ErrorInfo | None:
+        """Return why an answer failed, if that was since the start."""
+        return self._faults.get(message.id)
 
     def close(self) -> None:
         """Keep what there is of all answers, because the program ends."""
         self._line.interrupt()
 
-    def _ask(self, question: Message, answer: Message) -> None:
-        prompt = dataclasses.replace(self._shown, leaf_id=question.id).prompt()
-        turn = Turn(next(self._generations), question.id, answer, prompt)
+    def _ask(
+        self,
+        question: Message,
+        answer: Message,
+        settings: ChatSettings | None = None,
+        *,
+        continues: bool = False,
+    ) -> None:
+        shown = self._desk.shown
+        upto = dataclasses.replace(shown, leaf_id=answer.id if continues else question.id)
+        ask = Ask(prompt_of(upto, continues=continues), settings or shown.settings, continues)
+        turn = Turn(next(self._generations), question.id, answer, ask)
         turn.committed = question.id in self._saved
-        if any(message.id == answer.id for message in self._shown.messages):
-            self._shown = self._shown.replace_message(answer)
+        if any(message.id == answer.id for message in shown.messages):
+            self._desk.put_message(answer)
             self._store.finish_answer(answer)
             self.changed.emit(answer)
         else:
@@ -199,15 +226,23 @@ class ChatSession(QObject):
         self._tell_activity()
 
     def _add(self, message: Message) -> None:
-        self._shown = self._shown.with_message(message)
-        chat = dataclasses.replace(self._shown.chat, updated_ms=message.created_ms)
-        self._shown = dataclasses.replace(self._shown, chat=chat)
+        shown = self._desk.shown.with_message(message)
+        chat = dataclasses.replace(shown.chat, updated_ms=message.created_ms)
+        self._desk.put(dataclasses.replace(shown, chat=chat))
         self._store.add_message(message)
         self.listed.emit(chat)
         self.added.emit(message)
 
-    def _message(self, role: Role, text: str, status: MessageStatus, parent_id: str | None) -> Message:
-        return Message(new_id(), self._shown.chat.id, parent_id, role, text, status, _now_ms())
+    def _message(
+        self,
+        role: Role,
+        text: str,
+        status: MessageStatus,
+        parent_id: str | None,
+        attachments: tuple[Attachment, ...] = (),
+    ) -> Message:
+        chat_id = self._desk.shown.chat.id
+        return Message(new_id(), chat_id, parent_id, role, text, status, now_ms(), attachments=attachments)
 
     # ------------------------------------------------------------ what the store tells
 
@@ -243,12 +278,12 @@ class ChatSession(QObject):
 
     # ------------------------------------------------------------ what the line tells
 
-    def _streamed(self, turn: Turn, text: str) -> None:
-        self.streamed.emit(turn.answer.id, text)
-        self._store.answer_progress(turn.answer.id, turn.text)
+    def _streamed(self, turn: Turn, event: Tokens | Finished) -> None:
+        self.streamed.emit(turn.answer.id, event)
+        self._store.answer_progress(turn.answer.id, turn.text, turn.thinking)
 
     def _measured(self, turn: Turn) -> None:
-        if turn.chat_id == self._shown.chat.id:
+        if turn.chat_id == self._desk.shown.chat.id:
             self.reading.emit(turn.meter.reading())
 
     def _waiting(self, turn: Turn, words: str) -> None:
@@ -258,7 +293,8 @@ class ChatSession(QObject):
         self._faults.pop(turn.answer.id, None)
         if outcome.error is not None:
             # Whatever it was: with the engine down, starting it is what helps.
-            self._faults[turn.answer.id] = ErrorKind.ENGINE_LOST if self._line.down else outcome.error.kind
+            kind = ErrorKind.ENGINE_LOST if self._line.down else outcome.error.kind
+            self._faults[turn.answer.id] = dataclasses.replace(outcome.error, kind=kind)
         self._keep(turn, outcome)
         self._tell_activity()
 
@@ -268,41 +304,20 @@ class ChatSession(QObject):
     # ------------------------------------------------------------ inside
 
     def _show(self, conversation: Conversation) -> None:
-        old = self._shown
-        if self._line.turn_in(old.chat.id):
-            self._background[old.chat.id] = old
-        self._shown = conversation
+        self._desk.show(conversation, keep=self.busy)
         self.opened.emit(self.shown)
         self._tell_activity()
         self._line.tell_waiting()
 
     def _keep(self, turn: Turn, outcome: Outcome) -> None:
         """Write how an answer ended, and take it into its chat, wherever that is."""
-        message = dataclasses.replace(
-            turn.snapshot(),
-            status=outcome.status,
-            stats=outcome.stats,
-            error=outcome.error.message if outcome.error else "",
-            model=self._line.model.name if self._line.model else "",
-        )
-        if message.chat_id == self._shown.chat.id:
-            self._shown = self._shown.replace_message(message)
-        elif message.chat_id in self._background:
-            self._background[message.chat_id] = self._background[message.chat_id].replace_message(message)
+        message = turn.outcome(outcome, self._line.model.name if self._line.model else "")
+        self._desk.put_message(message)
         self._store.finish_answer(message)
         self.changed.emit(message)
 
     def _tell_activity(self) -> None:
         busy = frozenset(turn.chat_id for turn in self._line.turns)
         # A chat whose answer has ended is on the disk, all of it.
-        self._background = {key: chat for key, chat in self._background.items() if key in busy}
+        self._desk.keep_only(busy)
         self.activity.emit(busy)
-
-
-def _empty_chat() -> Conversation:
-    now_ms = _now_ms()
-    return Conversation(ChatSummary(new_id(), UNTITLED, now_ms, now_ms))
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

@@ -116,6 +116,7 @@ class FakeLink(QObject):
     finished = Signal(object)
     failed = Signal(object)
     lost = Signal(object)
+    counted = Signal(object)
 
     def __init__(self):
         super().__init__()
@@ -123,6 +124,14 @@ class FakeLink(QObject):
         self.asked = []
         self.cancelled = []
         self.restarts = 0
+        self.loads = []
+        self.counts = []
+
+    def load(self, model):
+        self.loads.append(model)
+
+    def count(self, request):
+        self.counts.append(request)
 
     def generate(self, request):
         self.asked.append(request)
@@ -137,15 +146,16 @@ class FakeLink(QObject):
         self.state = state
         self.state_changed.emit(state)
 
-    def become_ready(self):
+    def become_ready(self, model=MODEL):
         self.become(EngineState.LOADING)
-        self.loaded.emit(MODEL)
+        self.loaded.emit(model)
         self.become(EngineState.READY)
 
-    def say(self, text, *, tokens=2, drafted=3, accepted=1, at_s=1.0):
+    def say(self, text, *, tokens=2, drafted=3, accepted=1, at_s=1.0, thinking="", marks=()):
         """Stream into the answer that was asked for last."""
+        ids = tuple(range(tokens))
         self.tokens.emit(
-            Tokens(self.asked[-1].generation, tuple(range(tokens)), text, drafted, accepted, at_s)
+            Tokens(self.asked[-1].generation, ids, text, drafted, accepted, at_s, thinking, marks)
         )
 
     def read(self, done, total):

@@ -1,0 +1,120 @@
+"""What a person changes in the messages of the chat that is shown; every branch is kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from app.chat import branches
+from app.chat.conversation import Message, MessageStatus, Role
+from mtplx_engine.errors import ErrorKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from app.chat.chat_settings import ChatSettings
+    from app.chat.conversation import Conversation
+    from app.chat.session import ChatSession
+    from app.services.store import Store
+
+# Asking the same again gives the same error.
+_HOPELESS = (ErrorKind.BAD_REQUEST, ErrorKind.CONTEXT_OVERFLOW)
+_CUT = (MessageStatus.STOPPED, MessageStatus.LENGTH, MessageStatus.INTERRUPTED)
+
+
+class Edits:
+    """Edits, asks again, continues, deletes, and moves between branches.
+
+    Nothing but moving and deleting is done while an answer is to come in the chat.
+    """
+
+    def __init__(self, session: ChatSession, store: Store) -> None:
+        self._session = session
+        self._store = store
+
+    def edit(self, message_id: str, text: str) -> bool:
+        """Ask something else in the place of a question, about the same files; return whether it was taken."""
+        chat = self._session.shown
+        old = branches.find(chat, message_id)
+        if self._session.busy or not (text.strip() or old.attachments):
+            return False
+        if text != old.text:
+            self._session.rearrange(branches.up_to(chat, old.parent_id))
+            self._session.say(text, old.attachments, old.parent_id)
+        return True
+
+    def regenerate(self, answer_id: str, settings: ChatSettings | None = None) -> None:
+        """Have the question of an answer answered once more, beside it; `settings` hold for the new one alone."""
+        chat = self._session.shown
+        if not self._session.busy:
+            question = branches.question_of(chat, answer_id)
+            self._session.rearrange(branches.up_to(chat, question.id))
+            self._session.answer(question, settings)
+
+    def resume(self, answer_id: str) -> None:
+        """Write a cut answer on."""
+        answer = branches.find(self._session.shown, answer_id)
+        if not self._session.busy and self.can_resume(answer):
+            self._session.resume(answer)
+
+    def retry(self, answer_id: str) -> None:
+        """Ask again what a failed answer was to answer; what there is of it stays as a branch."""
+        chat = self._session.shown
+        failed = branches.find(chat, answer_id)
+        if self._session.busy:
+            return
+        self._session.revive(branches.question_of(chat, answer_id))
+        if (failed.text or failed.thinking) and not self.can_resume(failed):
+            self.regenerate(answer_id)
+        else:
+            self._session.resume(failed)
+
+    def delete(self, message_id: str) -> Callable[[], None]:
+        """Take away a message and all that follow it; the result brings them back."""
+        session = self._session
+        turn = session.turn
+        if turn and turn.answer.id in branches.subtree(session.shown, message_id):
+            session.stop()
+        before = session.shown
+        self._store.delete_message(message_id)
+        session.rearrange(branches.without(before, message_id))
+        return lambda: self._restore(before, message_id)
+
+    def move(self, message_id: str, step: int) -> None:
+        """Show the branch through the sibling that is `step` places on."""
+        chat = self._session.shown
+        moved = branches.beside(chat, message_id, step)
+        if moved is not chat:
+            self._session.rearrange(moved)
+
+    def can_resume(self, message: Message) -> bool:
+        """Whether a message is a cut answer at the end of the shown branch."""
+        is_cut = message.status in _CUT and bool(message.text or message.thinking)
+        return is_cut and message.id == self._session.shown.leaf_id
+
+    def action_for(self, message: Message) -> str:
+        """Return the name of the one thing to do about a message, "" when there is nothing to do."""
+        fault = self._session.fault(message)
+        kind = fault.kind if fault else None
+        if kind is ErrorKind.ENGINE_LOST:
+            return "Restart"
+        failed = message.status is MessageStatus.ERROR or bool(message.error)
+        cut_off = message.status is MessageStatus.INTERRUPTED and not (message.text or message.thinking)
+        return "Try again" if (failed and kind not in _HOPELESS) or cut_off else ""
+
+    def last_answer(self) -> Message | None:
+        """Return the last answer of the shown branch."""
+        return self._last(Role.ASSISTANT)
+
+    def last_question(self) -> Message | None:
+        """Return the last question of the shown branch."""
+        return self._last(Role.USER)
+
+    def _last(self, role: Role) -> Message | None:
+        path = reversed(self._session.shown.path())
+        return next((message for message in path if message.role is role), None)
+
+    def _restore(self, before: Conversation, message_id: str) -> None:
+        now = self._session.shown
+        self._store.restore_message(message_id)
+        if now.chat.id == before.chat.id:
+            self._session.rearrange(branches.with_back(now, before))
