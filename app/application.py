@@ -12,17 +12,20 @@ from PySide6.QtWidgets import QApplication, QMessageBox
 
 from app.chat.answer_line import AnswerLine
 from app.chat.chat_list import ChatList
+from app.chat.chat_settings import ChatSettings
 from app.chat.model_status import ModelPresenter, ModelStatus
+from app.chat.presets import find
 from app.chat.session import ChatSession
 from app.main_window import MainWindow, quits_with_its_window
 from app.services.engine_link import EngineLink, EngineState
 from app.services.log import log_qt, start_logging
-from app.services.settings import SettingsFile
+from app.services.settings import LARGEST_TEXT_PX, SMALLEST_TEXT_PX, SettingsFile
 from app.services.single_instance import SingleInstance
 from app.services.starter_setup import StarterSetup
 from app.services.store import Store
 from app.services.unix_signals import UnixSignals
-from app.theme import Theme
+from app.settings_window.window import SettingsWindow
+from app.theme import TEXT_PX, Theme
 from app.widgets.fault_sheet import FaultSheet
 from mtplx_engine import paths
 from mtplx_engine.client import EngineClient
@@ -32,8 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from app.chat.conversation import ChatSummary
-    from mtplx_engine.config import Depth
+    from app.chat.conversation import ChatSummary, Conversation
     from mtplx_engine.errors import ErrorInfo
 
 _log = logging.getLogger(__name__)
@@ -61,7 +63,6 @@ class Application(QObject):
         self.store = Store(data_dir / "chats", self)
         self.link = EngineLink(make_client, parent=self)
         self.line = AnswerLine(self.link, self)
-        self.line.drafting = self.settings.value.drafting
         self.session = ChatSession(self.store, self.line, self)
         self.presenter = ModelPresenter(self._recipe.name, self.link, self)
         self.setup = StarterSetup(data_dir, self)
@@ -69,6 +70,7 @@ class Application(QObject):
         self.window = MainWindow(
             self.theme, self.session, self.chats, self.settings, log_dir=log_dir, list_models=self._models
         )
+        self._settings_window: SettingsWindow | None = None
         self._soon = QTimer(self, singleShot=True, interval=0)
         self._soon.timeout.connect(self._start)
         self._connect()
@@ -85,6 +87,8 @@ class Application(QObject):
         self.setup.close()
         self.session.close()
         self.store.close()
+        if self._settings_window is not None:
+            self._settings_window.close()
         self.link.shutdown()
 
     def _start(self) -> None:
@@ -101,6 +105,7 @@ class Application(QObject):
     def _connect(self) -> None:
         window, menus = self.window, self.window.menus
         self.store.opened.connect(self._chats_opened)
+        self.session.opened.connect(self._begin)
         self.link.loaded.connect(menus.allow_drafting)
         self.link.loaded.connect(window.inspector.show_model)
         self.link.state_changed.connect(self._note_state)
@@ -110,11 +115,18 @@ class Application(QObject):
         self.setup.finished.connect(self._start_engine)
         self.setup.failed.connect(self.presenter.show_setup_failed)
         window.model_action_pressed.connect(self._model_action)
-        menus.restart_engine.setEnabled(False)  # there is none yet
+        window.inspector.presets.listed.connect(self._refresh_settings_window)
         menus.restart_engine.triggered.connect(self.line.restart)
-        menus.drafting_chosen.connect(self._choose_drafting)
-        menus.drafting_action(self.line.drafting).setChecked(True)
-        window.inspector.show_drafting(self.line.drafting)
+        menus.load_model.triggered.connect(self.line.restart)
+        menus.unload_model.triggered.connect(self.link.unload)
+        menus.drafting_chosen.connect(lambda depth: self._set(drafting=depth))
+        menus.settings.triggered.connect(lambda: self._open_settings().open_page())
+        menus.privacy.triggered.connect(self._open_privacy)
+        menus.larger.triggered.connect(lambda: self._set_text_px(self.theme.text_px + 1))
+        menus.smaller.triggered.connect(lambda: self._set_text_px(self.theme.text_px - 1))
+        menus.usual_size.triggered.connect(lambda: self._set_text_px(TEXT_PX))
+        self._apply_settings()
+        self._begin(self.session.shown)
 
     def _chats_opened(self, chats: tuple[ChatSummary, ...], notice: str) -> None:
         self.chats.put(*chats)
@@ -142,14 +154,59 @@ class Application(QObject):
             self.presenter.show_setup(0.0, "Getting the model")
             self.setup.start()
 
-    def _choose_drafting(self, depth: Depth) -> None:
-        self.line.drafting = depth
-        self.settings.change(drafting=depth)
-        self.window.inspector.show_drafting(depth)
+    # ------------------------------------------------------------ settings
+
+    def _set(self, **fields: object) -> None:
+        self.settings.change(**fields)
+        self._apply_settings()
+        self._refresh_settings_window()
+
+    def _set_text_px(self, pixels: int) -> None:
+        self._set(text_px=min(max(pixels, SMALLEST_TEXT_PX), LARGEST_TEXT_PX))
+
+    def _apply_settings(self) -> None:
+        """Let everything follow the settings as they are now."""
+        settings, menus = self.settings.value, self.window.menus
+        self.theme.set_appearance(settings.appearance)
+        self.theme.set_text_px(settings.text_px)
+        self.theme.reduced_motion = settings.reduced_motion
+        self.window.pane.composer.edit.send_key = settings.send_key
+        self.line.drafting = settings.drafting
+        self.window.inspector.show_drafting(settings.drafting)
+        menus.drafting_action(settings.drafting).setChecked(True)
+        menus.larger.setEnabled(settings.text_px < LARGEST_TEXT_PX)
+        menus.smaller.setEnabled(settings.text_px > SMALLEST_TEXT_PX)
+        menus.usual_size.setEnabled(settings.text_px != TEXT_PX)
+
+    def _begin(self, conversation: Conversation) -> None:
+        """Give an empty chat in which nothing is set the preset that new chats begin with."""
+        preset = find(self.settings.value.presets, self.settings.value.new_chat_preset)
+        if preset is not None and not conversation.messages and conversation.settings == ChatSettings():
+            self.session.set_settings(preset.applied_to(conversation.settings))
+
+    def _open_settings(self) -> SettingsWindow:
+        if self._settings_window is None:
+            self._settings_window = SettingsWindow(self.theme, self.settings, self._data_dir / "chats")
+            self._settings_window.changed.connect(self._setting_changed)
+        return self._settings_window
+
+    def _open_privacy(self) -> None:
+        window = self._open_settings()
+        window.open_page(window.privacy)
+
+    def _setting_changed(self) -> None:
+        self._apply_settings()
+        self._begin(self.session.shown)
+
+    def _refresh_settings_window(self) -> None:
+        if self._settings_window is not None:
+            self._settings_window.refresh()
+
+    # ------------------------------------------------------------ the engine
 
     def _note_state(self, state: EngineState) -> None:
         _log.info("engine %s", state.name)
-        self.window.menus.restart_engine.setEnabled(state is not EngineState.CLOSED)
+        self.window.commands.show_engine(state)
 
     def _engine_lost(self, error: ErrorInfo) -> None:
         _log.warning("engine lost: %s %s", error.message, error.details)

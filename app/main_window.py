@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QRect, QUrl, Signal
 from PySide6.QtGui import QCloseEvent, QDesktopServices, QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QMenuBar, QWidget
 
 from app.chat.chat_pane import ChatPane
 from app.chat.sidebar import WIDTH as SIDEBAR_WIDTH
 from app.chat.sidebar import Sidebar
+from app.commands import Commands
 from app.inspector.inspector import WIDTH as INSPECTOR_WIDTH
 from app.inspector.inspector import Inspector
 from app.menus import Menus
 from app.services.settings import Place
 from app.translate import tr
-from app.widgets.about_box import AboutBox
 from app.widgets.link_sheet import LinkSheet
 from app.widgets.undo_toast import UndoToast
 from app.window_place import MINIMUM_SIZE, fitted
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from app.services.settings import SettingsFile
     from app.theme import Theme
 
+_ON_MAC = sys.platform == "darwin"
 _LEAST_PANE = 380  # pixels for the chat beside the sidebar and the inspector
 
 
@@ -44,7 +45,7 @@ class MainWindow(QMainWindow):
         sidebar: The chats.
         pane: The chat that is shown.
         inspector: The settings of that chat.
-        menus: The commands.
+        menus: The menu bar; `commands` is what it does.
         toast: Short notices.
 
     Signals:
@@ -81,12 +82,14 @@ class MainWindow(QMainWindow):
         row.addWidget(self.pane, 1)
         row.addWidget(self.inspector)
         self.setCentralWidget(body)
-        self.menus = Menus(self.menuBar())
+        # On a Mac the bar belongs to the program: it stays when this window is closed.
+        self.menus = Menus(QMenuBar() if _ON_MAC else self.menuBar())
         self.toast = UndoToast(self.pane.pages)
         self.pane.header.set_menus(self.menus.chat, self.menus.model)
         self.menus.sidebar.setChecked(settings.value.sidebar)
         self.menus.inspector.setChecked(settings.value.inspector)
         self._connect()
+        self.commands = Commands(self, session, chats)
         self._show_sides()
         self._place()
 
@@ -97,7 +100,7 @@ class MainWindow(QMainWindow):
 
     def show_notice(self, sentence: str) -> None:
         """Say something that belongs to no message."""
-        self.toast.offer(sentence, "Show Logs", self._open_logs)
+        self.toast.offer(sentence, tr("Show Logs"), self._open_logs)
 
     def come_forward(self) -> None:
         """Show the window in front of all others."""
@@ -129,19 +132,13 @@ class MainWindow(QMainWindow):
         sidebar.deletion_requested.connect(self._delete)
         session.opened.connect(self._opened)
         session.listed.connect(self._listed)
-        session.activity.connect(self._show_activity)
+        session.activity.connect(self._chats.set_busy)
         session.notice.connect(self.show_notice)
-        menus.new_chat.triggered.connect(session.new_chat)
-        menus.close_window.triggered.connect(self.close)
         menus.sidebar.toggled.connect(self._show_sides)
         menus.inspector.toggled.connect(self._show_sides)
-        menus.focus_message.triggered.connect(self.pane.composer.setFocus)
-        menus.stop.triggered.connect(session.stop)
-        menus.copy_answer.triggered.connect(self.pane.copy_last_answer)
         menus.delete_chat.triggered.connect(lambda: self._delete(session.shown.chat.id))
         menus.show_logs.triggered.connect(self._open_logs)
-        menus.about.triggered.connect(lambda: AboutBox(self).open())
-        self.pane.header.sidebar_button.clicked.connect(menus.sidebar.toggle)
+        self.pane.header.sidebar_button.clicked.connect(self._press_sidebar)
         self.pane.header.inspector_button.clicked.connect(menus.inspector.toggle)
         self.inspector.close_requested.connect(menus.inspector.toggle)
         self.inspector.changed.connect(session.set_settings)
@@ -153,26 +150,22 @@ class MainWindow(QMainWindow):
     def _opened(self, conversation: Conversation) -> None:
         self.sidebar.show_chosen(conversation.chat.id)
         self.inspector.show_settings(conversation.settings)
-        self.menus.delete_chat.setEnabled(bool(conversation.messages))
         self._settings.change(last_chat=conversation.chat.id if conversation.messages else "")
 
     def _listed(self, chat: ChatSummary) -> None:
         self._chats.put(chat)
         if chat.id == self._session.shown.chat.id:
             self.sidebar.show_chosen(chat.id)
-            self.menus.delete_chat.setEnabled(True)
             self._settings.change(last_chat=chat.id)
-
-    def _show_activity(self, busy: frozenset[str]) -> None:
-        self._chats.set_busy(busy)
-        self.menus.stop.setEnabled(self._session.busy)
 
     def _delete(self, chat_id: str) -> None:
         chat = self._chats.chat(chat_id)
         if chat is not None:
             self._session.delete_chat(chat_id)
             self._chats.remove(chat_id)
-            self.toast.offer(f"Deleted “{chat.title}”", "Undo", lambda: self._restore(chat))
+            self.toast.offer_undo(
+                tr("Deleted “{title}”").format(title=chat.title), lambda: self._restore(chat)
+            )
 
     def _restore(self, chat: ChatSummary) -> None:
         self._chats.put(chat)
@@ -180,22 +173,28 @@ class MainWindow(QMainWindow):
 
     def _preset_deleted(self, preset: Preset) -> None:
         words = tr("Deleted preset “{name}”").format(name=preset.name)
-        self.toast.offer(words, tr("Undo"), lambda: self.inspector.presets.restore(preset))
+        self.toast.offer_undo(words, lambda: self.inspector.presets.restore(preset))
 
     def _show_sides(self) -> None:
         """Show what is wanted at the left and at the right; the chats give way where both leave too little."""
         sidebar, inspector = self.menus.sidebar.isChecked(), self.menus.inspector.isChecked()
         room = self.width() - INSPECTOR_WIDTH - SIDEBAR_WIDTH >= _LEAST_PANE
-        self.sidebar.setVisible(sidebar and (room or not inspector))
+        shown = sidebar and (room or not inspector)
+        self.sidebar.setVisible(shown)
         self.inspector.setVisible(inspector)
         header = self.pane.header
-        header.sidebar_button.set_face(
-            "sidebar", tr("Hide the sidebar") if sidebar else tr("Show the sidebar")
-        )
+        header.sidebar_button.set_face("sidebar", tr("Hide the sidebar") if shown else tr("Show the sidebar"))
         header.inspector_button.set_face(
             "inspector", tr("Hide the inspector") if inspector else tr("Show the inspector")
         )
         self._settings.change(sidebar=sidebar, inspector=inspector)
+
+    def _press_sidebar(self) -> None:
+        """Show or hide the chats; where they have given way to the inspector, it gives way to them."""
+        if self.menus.sidebar.isChecked() and self.sidebar.isHidden():
+            self.menus.inspector.setChecked(False)
+        else:
+            self.menus.sidebar.toggle()
 
     def _place(self) -> None:
         screens = [screen.availableGeometry() for screen in QGuiApplication.screens()]
@@ -212,4 +211,4 @@ class MainWindow(QMainWindow):
 
 def quits_with_its_window() -> bool:
     """Whether closing the window ends the program: a Mac keeps it in the Dock."""
-    return sys.platform != "darwin"
+    return not _ON_MAC

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 _TEMPLATE = Template("""
 QWidget#chatPane, QWidget#transcriptPage, QStackedWidget#pages { background: $window; }
 QScrollArea, QScrollArea > QWidget > QWidget { background: transparent; border: none; }
-QWidget#sidebar, QWidget#inspector { background: $sidebar; }
+QWidget#sidebar, QWidget#inspector, QWidget#settingsTabs { background: $sidebar; }
+QWidget#settingsWindow { background: $window; }
+QWidget#settingsTabs { border-bottom: 1px solid $border; }
 QListView#chats { background: transparent; border: none; outline: none; }
 
 QLabel { color: $text; background: transparent; }
@@ -70,6 +72,8 @@ QToolButton:hover { background: $hover; }
 QToolButton:pressed { background: $selected; }
 QToolButton:focus { border-color: $accent; }
 QToolButton::menu-indicator { image: none; width: 0; }
+QToolButton#settingsTab { color: $secondary; padding: 4px 0; }
+QToolButton#settingsTab:checked { color: $accent; background: $selected; }
 QToolButton#quietIcon { padding-right: 11px; border-left: none; }
 QToolButton#quietIcon:hover, QToolButton#quietIcon:pressed { background: transparent; }
 QToolButton#send { background: $accent; border-radius: 16px; }

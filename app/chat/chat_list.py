@@ -71,6 +71,10 @@ class ChatList(QAbstractListModel):
         """Return the chat with that id, when it is on the list."""
         return self._chats.get(chat_id)
 
+    def chat_ids(self) -> tuple[str, ...]:
+        """Return the ids of the chats, in the order in which they are listed."""
+        return tuple(row.chat_id for row in self._rows if row.chat_id)
+
     def index_of(self, chat_id: str) -> QModelIndex:
         """Return the place of a chat, invalid when it is not on the list."""
         for number, row in enumerate(self._rows):

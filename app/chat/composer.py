@@ -9,6 +9,7 @@ from PySide6.QtGui import QFontMetricsF, QInputMethodEvent, QKeyEvent, QResizeEv
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QSizePolicy, QVBoxLayout
 
 from app.chat.meters import Reading, live_text, live_tooltip
+from app.services.settings import SendKey
 from app.theme import SMALL_PX, SPACE_L, SPACE_M, SPACE_S
 from app.widgets.icon_button import IconButton
 
@@ -27,14 +28,18 @@ _PLACEHOLDER = "Message"
 class MessageEdit(QPlainTextEdit):
     """A plain text field that is as high as its text, up to eight lines.
 
+    Attributes:
+        send_key: What sends.
+
     Signals:
-        submitted: Return was pressed, and no input method was composing.
+        submitted: What sends was pressed, and no input method was composing.
     """
 
     submitted = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.send_key = SendKey.RETURN
         self._composing = False
         self._just_composed = False
         self.setObjectName("message")
@@ -49,10 +54,14 @@ class MessageEdit(QPlainTextEdit):
         self._fit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Submit on Return; Shift-Return is a new line, and Return belongs to a composing input method."""
+        """Submit with the send key; with Shift it is a new line, and Return belongs to a composing input method."""
         is_return = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        with_control = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
         if not is_return or event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
             super().keyPressEvent(event)
+        elif with_control is not (self.send_key is SendKey.CTRL_RETURN):
+            self.textCursor().insertBlock()
+            self.ensureCursorVisible()
         elif not self._composing and not self._just_composed:
             self.submitted.emit()
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 
 from app.services.engine_link import EngineLink, EngineState
+from app.translate import tr
 
 if TYPE_CHECKING:
     from mtplx_engine.errors import ErrorInfo
@@ -80,7 +81,8 @@ class ModelPresenter(QObject):
         elif state is EngineState.READY and self._model is not None:
             self._show(self._model.name, _praise(self._model))
         elif state is EngineState.NO_MODEL:
-            self._show("No model", self._why, action="Restart")
+            sentence = self._why or tr("The model is not loaded, and its memory is free.")
+            self._show(tr("No model"), sentence, action=tr("Restart") if self._why else tr("Load"))
         elif state is EngineState.GAVE_UP:
             self._show("Engine stopped", self._why, action="Restart")
 
@@ -91,6 +93,7 @@ class ModelPresenter(QObject):
 
     def _loaded(self, model: ModelInfo) -> None:
         self._model = model
+        self._why = ""
 
     def _failed(self, event: Failed) -> None:
         if event.generation is None:

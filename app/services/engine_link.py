@@ -20,6 +20,7 @@ from mtplx_engine.protocol import (
     LoadProgress,
     PrefillProgress,
     Tokens,
+    Unload,
 )
 
 if TYPE_CHECKING:
@@ -98,6 +99,10 @@ class EngineLink(QObject):
     def load(self, model: str) -> None:
         """Load another model in place of the one that is loaded or being loaded."""
         self._submitted.emit(Load(model, self._data_dir))
+
+    def unload(self) -> None:
+        """Give the model's memory back; `restart` loads it again."""
+        self._submitted.emit(Unload())
 
     def generate(self, request: Generate) -> None:
         """Ask for an answer; `request.generation` must be new."""

@@ -21,6 +21,7 @@ from mtplx_engine.protocol import (
     LoadProgress,
     PrefillProgress,
     Tokens,
+    Unload,
     Unloaded,
 )
 
@@ -80,12 +81,14 @@ class EngineWorker(QObject):
     # ------------------------------------------------------------ requests
 
     @Slot(object)
-    def submit(self, command: Load | Generate | Cancel) -> None:
+    def submit(self, command: Load | Generate | Cancel | Unload) -> None:
         """Pass a command on to the process; a Load starts one when there is none."""
         if isinstance(command, Load):
             self._load(command)
         elif isinstance(command, Generate):
             self._generate(command)
+        elif isinstance(command, Unload):
+            self._unload(command)
         elif self._client and command.generation in self._open:
             self._client.send(command)
             self._stop_by[command.generation] = time.monotonic() + self._stop_s
@@ -120,6 +123,11 @@ class EngineWorker(QObject):
             self._client.send(command)
             self._loads += 1
             self.happened.emit(EngineState.LOADING)
+
+    def _unload(self, command: Unload) -> None:
+        if self._client is not None:
+            self._client.send(command)
+            self._loads += 1  # it is answered as a Load is
 
     def _generate(self, command: Generate) -> None:
         if self._client is None:

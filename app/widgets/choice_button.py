@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QRectF, Signal
 from PySide6.QtGui import QActionGroup, QColor, QPainter
 from PySide6.QtWidgets import QMenu, QSizePolicy
 
@@ -37,7 +37,6 @@ class ChoiceButton(MenuButton):
         self.setMenu(self._menu)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._group = QActionGroup(self)
-        self._group.triggered.connect(lambda action: self.chosen.emit(action.data()))
         self.set_choices((), None)
 
     def set_choices(self, choices: Iterable[tuple[object, str]], chosen: object, text: str = "") -> None:
@@ -55,7 +54,8 @@ class ChoiceButton(MenuButton):
         for value, name in choices:
             action = self._menu.addAction(name.replace("&", "&&"))
             action.setCheckable(True)
-            action.setData(value)
+            # Not as the action's data: Qt would turn an enum into its text.
+            action.triggered.connect(lambda *_, value=value: self.chosen.emit(value))
             self._group.addAction(action)
             if value == chosen and type(value) is type(chosen):
                 action.setChecked(True)
@@ -69,9 +69,6 @@ class ChoiceButton(MenuButton):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QColor(self._theme.palette.border))
         painter.setBrush(QColor(self._theme.palette.raised))
-        painter.drawRoundedRect(
-            self.rect().adjusted(0, 0, -1, -1).toRectF().translated(0.5, 0.5), RADIUS, RADIUS
-        )
-        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), RADIUS, RADIUS)
         painter.end()
         super().paintEvent(event)
