@@ -10,6 +10,8 @@ from app.chat.conversation import Conversation, MessageStatus, clean_text, conve
 from app.services import chat_records
 from app.services.careful_read import read_row, read_rows
 from app.services.chat_file import open_chats, transaction
+from app.services.daily_backup import DailyBackup
+from app.services.search_index import SearchIndex
 from app.services.store_error import StoreError, storage_errors
 
 if TYPE_CHECKING:
@@ -75,6 +77,14 @@ class ChatDatabase:
     def close(self) -> None:
         """Close the file; a second call does nothing."""
         self._connection.close()
+
+    def search_index(self) -> SearchIndex:
+        """Return the index of the chats, for the thread that calls this."""
+        return SearchIndex(self._connection, self._folder, distrusted=bool(self.notice))
+
+    def daily_backup(self) -> DailyBackup:
+        """Return what copies the chats, for the thread that calls this."""
+        return DailyBackup(self._connection, self._folder)
 
     def list_chats(self) -> tuple[tuple[ChatSummary, ...], int]:
         """Return the chats, the one used last first, and how many more there are that cannot be read."""

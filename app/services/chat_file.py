@@ -111,7 +111,7 @@ def open_chats(folder: Path, now_ms: int) -> tuple[apsw.Connection, str]:
     path = folder / NAME
     aside = None if path.exists() else _unfinished_rescue(folder)
     if aside is None:
-        _make_private(path)
+        make_private(path)
         try:
             return _open_sound(path, now_ms), ""
         except (apsw.CorruptError, apsw.NotADBError):
@@ -142,7 +142,7 @@ def _rescue(aside: Path, path: Path) -> str:
     unfinished = path.with_name("chats.rescue.unfinished")
     for leftover in (unfinished, unfinished.with_name(f"{unfinished.name}-journal")):
         leftover.unlink(missing_ok=True)
-    _make_private(unfinished)
+    make_private(unfinished)
     with closing(_connect(unfinished)) as fresh, closing(_connect(aside)) as damaged:
         _leave_as_it_is(damaged)
         _configure(fresh)
@@ -208,7 +208,8 @@ def _leave_as_it_is(connection: apsw.Connection) -> None:
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
 
 
-def _make_private(path: Path) -> None:
+def make_private(path: Path) -> None:
+    """Make an empty file that only its owner can read, or take the others' right to read one that is there."""
     # Made before SQLite makes it, for the mode. Never opened when it exists: closing it would drop the locks
     # that this process may hold on it.
     try:
@@ -220,7 +221,7 @@ def _make_private(path: Path) -> None:
 def _copy(connection: apsw.Connection, target: Path) -> None:
     unfinished = target.with_suffix(".unfinished")
     unfinished.unlink(missing_ok=True)
-    _make_private(unfinished)
+    make_private(unfinished)
     connection.execute("VACUUM INTO ?", (str(unfinished),))
     # SQLite does not sync what VACUUM INTO writes.
     descriptor = os.open(unfinished, os.O_RDONLY)

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import queue
 import time
-import traceback
-from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication, QEvent, QObject, QThread, Signal
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, Signal
 
-from app.services.chat_database import UNBEGUN, ChatDatabase
-from app.services.store_error import StoreError, counted
-from app.services.write_queue import Write, WriteQueue
-from mtplx_engine.errors import ErrorInfo, ErrorKind
+from app.services.store_worker import Close, Growing, Read, StoreWorker
+from app.services.write_queue import Write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,24 +16,7 @@ if TYPE_CHECKING:
 
     from app.chat.chat_settings import ChatSettings
     from app.chat.conversation import ChatSummary, Message
-
-
-@dataclass(frozen=True, slots=True)
-class _Growing:
-    write: Write
-
-
-@dataclass(frozen=True, slots=True)
-class _Load:
-    chat_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Close:
-    pass
-
-
-_Task = Write | _Growing | _Load | _Close
+    from app.services.chat_database import ChatDatabase
 
 
 class Store(QObject):
@@ -54,6 +31,7 @@ class Store(QObject):
             damage that was found, usually "".
         draft_found: What was typed in a chat that was never begun; after `opened`, when there is any.
         chat_loaded: A Conversation that `load_chat` asked for, and such a sentence about it.
+        found: A query, and the chats that it finds (a tuple of FoundChat).
         committed: Id of a message that is on the disk: one that was added, or an answer that was finished.
         failed: An ErrorInfo, and the id of the message that is not saved; "" when it is about something else.
         closed: Everything is written and the thread has ended.
@@ -62,6 +40,7 @@ class Store(QObject):
     opened = Signal(object, str)
     draft_found = Signal(str)
     chat_loaded = Signal(object, str)
+    found = Signal(str, object)
     committed = Signal(str)
     failed = Signal(object, str)
     closed = Signal()
@@ -74,6 +53,7 @@ class Store(QObject):
         self._worker.opened.connect(self.opened)
         self._worker.draft_found.connect(self.draft_found)
         self._worker.chat_loaded.connect(self.chat_loaded)
+        self._worker.found.connect(self.found)
         self._worker.committed.connect(self.committed)
         self._worker.failed.connect(self.failed)
 
@@ -83,7 +63,11 @@ class Store(QObject):
 
     def load_chat(self, chat_id: str) -> None:
         """Read a chat: `chat_loaded` follows, or `failed`."""
-        self._worker.submit(_Load(chat_id))
+        self._worker.submit(Read(lambda database: self._worker.load(database, chat_id)))
+
+    def search(self, query: str) -> None:
+        """Look for chats that hold every word of `query`: `found` follows, unless another search was begun since."""
+        self._worker.search(query)
 
     def add_chat(self, chat: ChatSummary) -> None:
         """Keep a new chat."""
@@ -96,7 +80,7 @@ class Store(QObject):
     def answer_progress(self, message_id: str, text: str, thinking: str = "") -> None:
         """Note an answer so far, as often as you like; it is written at most once a second."""
         write = Write(message_id, lambda database: database.flush_answer(message_id, text, thinking))
-        self._worker.submit(_Growing(write))
+        self._worker.submit(Growing(write))
 
     def finish_answer(self, message: Message) -> None:
         """Keep the final state of an answer: `committed` follows, or `failed`."""
@@ -134,7 +118,7 @@ class Store(QObject):
         not been added yet.
         """
         write = Write("", lambda database: database.set_draft(chat_id, text), f"draft {chat_id}")
-        self._worker.submit(_Growing(write) if text else write)
+        self._worker.submit(Growing(write) if text else write)
 
     def delete_chats(self, chat_ids: Sequence[str]) -> None:
         """Take chats out of the list; they can be restored for 30 days."""
@@ -155,108 +139,10 @@ class Store(QObject):
         """
         if not self._worker.isRunning():
             return
-        self._worker.submit(_Close())
+        self._worker.submit(Close())
         self._worker.wait()
         QCoreApplication.sendPostedEvents(self, QEvent.Type.MetaCall.value)
         self.closed.emit()
-
-
-class StoreWorker(QThread):
-    """The thread that owns the database.
-
-    Signals: those of `Store`, sent from this thread.
-    """
-
-    opened = Signal(object, str)
-    draft_found = Signal(str)
-    chat_loaded = Signal(object, str)
-    committed = Signal(str)
-    failed = Signal(object, str)
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__()
-        self.setObjectName("store")
-        self._folder = folder
-        self._tasks: queue.SimpleQueue[_Task] = queue.SimpleQueue()
-
-    def submit(self, task: _Task) -> None:
-        """Put `task` in line; callable from any thread."""
-        self._tasks.put(task)
-
-    def run(self) -> None:
-        """Open the database and do the tasks until one says close."""
-        try:
-            database = ChatDatabase(self._folder, _now_ms())
-        except StoreError as error:
-            self._refuse_all(error.info)
-        except Exception:  # noqa: BLE001  the border of the thread: nothing may vanish in it
-            self._refuse_all(
-                _fault("Your chats could not be opened because of a fault in MTPLX. Restart it.")
-            )
-        else:
-            with database:
-                self._serve(database)
-
-    def _serve(self, database: ChatDatabase) -> None:
-        writes = WriteQueue(database, self.committed.emit, self.failed.emit)
-        self._answer(partial(self._list, database))
-        while True:
-            try:
-                task = self._tasks.get(timeout=writes.due_in())
-            except queue.Empty:
-                writes.tick()
-                continue
-            match task:
-                case Write():
-                    writes.write(task)
-                case _Growing(write):
-                    writes.write_soon(write)
-                case _Load(chat_id):
-                    writes.flush()
-                    self._answer(partial(self._load, database, chat_id))
-                case _Close():
-                    writes.flush()
-                    return
-
-    def _answer(self, read: Callable[[], None]) -> None:
-        try:
-            read()
-        except StoreError as error:
-            self.failed.emit(error.info, "")
-        except Exception:  # noqa: BLE001  the border of the thread: nothing may vanish in it
-            self.failed.emit(
-                _fault("Your chats could not be read because of a fault in MTPLX. Restart it."), ""
-            )
-
-    def _list(self, database: ChatDatabase) -> None:
-        chats, unreadable = database.list_chats()
-        self.opened.emit(chats, f"{database.notice} {_about_unreadable(unreadable, 'chat')}".strip())
-        draft = database.draft(UNBEGUN)
-        if draft:
-            self.draft_found.emit(draft)
-
-    def _load(self, database: ChatDatabase, chat_id: str) -> None:
-        conversation, unreadable = database.load_chat(chat_id)
-        self.chat_loaded.emit(conversation, _about_unreadable(unreadable, "part", " of this chat"))
-
-    def _refuse_all(self, info: ErrorInfo) -> None:
-        self.failed.emit(info, "")
-        while not isinstance(task := self._tasks.get(), _Close):
-            # Not for progress, which comes with every frame.
-            if isinstance(task, Write):
-                self.failed.emit(info, task.message_id)
-            elif isinstance(task, _Load):
-                self.failed.emit(info, "")
-
-
-def _about_unreadable(number: int, noun: str, of: str = "") -> str:
-    if not number:
-        return ""
-    return f"{counted(number, noun)}{of} cannot be read and stays hidden; nothing was deleted."
-
-
-def _fault(message: str) -> ErrorInfo:
-    return ErrorInfo(ErrorKind.INTERNAL, message, traceback.format_exc())
 
 
 def _now_ms() -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import apsw
 import pytest
 
+from app.chat.conversation import Conversation
 from app.services import chat_file
 from app.services.chat_database import ChatDatabase
 from app.services.store_error import StoreError
@@ -111,3 +112,17 @@ def test_a_migration_that_fails_changes_nothing(folder: Path, monkeypatch: pytes
     monkeypatch.setattr(chat_file, "MIGRATIONS", good)
     with ChatDatabase(folder, NOW) as database:
         assert texts(database) == ["text m"]
+
+
+def test_chats_of_the_first_format_open_as_they_were(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder.mkdir(parents=True)
+    edit(
+        folder,
+        chat_file.MIGRATIONS[0],
+        "PRAGMA user_version = 1",
+        f"INSERT INTO chats VALUES (1, 'c', 'Title c', {NOW}, {NOW}, 1, NULL)",
+        f"INSERT INTO messages VALUES (1, 'm', 'c', NULL, 'user', 'done', {NOW}, '', NULL, '', 'text m')",
+    )
+    with ChatDatabase(folder, NOW) as database:
+        assert database.load_chat("c")[0] == Conversation(chat("c"), (message("m"),), "m")
+    assert len(list(folder.glob("chats.format1-*.db"))) == 1

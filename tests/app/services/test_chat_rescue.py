@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from app.chat.chat_settings import ChatSettings
+from app.chat.conversation import Attachment
 from app.services import chat_file, chat_rescue
 from app.services.chat_database import ChatDatabase
 from tests.support.chats import NOW, chat, edit, listed, message, texts
@@ -72,6 +74,22 @@ def test_a_chat_whose_own_record_is_lost_keeps_its_messages(folder: Path) -> Non
         assert [each.title for each in database.list_chats()[0]] == ["Rescued chat"] * 2
         assert texts(database, "c0") == content["c0"]
         database.add_message(message("more", "c1"))
+
+
+def test_everything_of_a_chat_is_rescued(folder: Path) -> None:
+    filled(folder)
+    whole = message("m", "c0", thinking="hm", attachments=(Attachment("a", 1, "a"),))
+    with ChatDatabase(folder, NOW) as database:
+        database.add_message(whole)
+        database.set_draft("c0", "draft")
+        database.set_settings("c0", ChatSettings(system_prompt="Be brief."))
+        database.set_pinned("c0", pinned=True)
+        before = database.load_chat("c0")[0]
+    ((page,),) = edit(folder, "SELECT rootpage FROM sqlite_schema WHERE name = 'messages_by_parent'")
+    damage(folder / chat_file.NAME, page - 1)
+    with ChatDatabase(folder, NOW) as database:
+        assert "was damaged" in database.notice
+        assert database.load_chat("c0")[0] == before
 
 
 @pytest.mark.parametrize(

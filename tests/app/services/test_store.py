@@ -10,8 +10,9 @@ import pytest
 from PySide6.QtCore import QThread
 
 from app.chat.conversation import Conversation, MessageStatus, Role
-from app.services.chat_database import ChatDatabase
+from app.services.chat_database import UNBEGUN, ChatDatabase
 from app.services.store import Store
+from app.services.store_worker import Read
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 from mtplx_engine.stats import DecodeStats
 from tests.support.chats import NOW, chat, edit, message
@@ -168,7 +169,7 @@ def test_a_fault_at_opening_is_told(qtbot: QtBot, tmp_path: Path, monkeypatch: p
     def broken(*_: object) -> None:
         raise LookupError("a bug")
 
-    monkeypatch.setattr("app.services.store.ChatDatabase", broken)
+    monkeypatch.setattr("app.services.store_worker.ChatDatabase", broken)
     store = Store(tmp_path / "chats")
     failed = failures(store)
     store.open()
@@ -212,3 +213,62 @@ def test_the_person_is_told_of_damaged_records(qtbot: QtBot, tmp_path: Path) -> 
     store.load_chat("chat")
     store.close()
     assert [notice.split(" cannot")[0] for notice in told] == ["1 chat", "1 part of this chat"]
+
+
+def test_d15_drafts_are_kept_in_any_hurry(store: Store, qtbot: QtBot, tmp_path: Path) -> None:
+    store.add_chat(CHAT)
+    for length in range(1, 200):
+        store.set_draft("chat", "x" * length)
+        store.set_draft(UNBEGUN, "y" * length)
+    store.close()
+    again = Store(tmp_path / "chats")
+    drafts: list[str] = []
+    again.draft_found.connect(drafts.append)
+    again.chat_loaded.connect(lambda conversation, _: drafts.append(conversation.draft))
+    again.open()
+    again.load_chat("chat")
+    again.close()
+    assert drafts == ["y" * 199, "x" * 199]
+
+
+def test_a_draft_that_was_sent_does_not_come_back(store: Store, tmp_path: Path) -> None:
+    store.add_chat(CHAT)
+    store.set_draft("chat", "first")
+    store.set_draft("chat", "second")
+    store.set_draft("chat", "")
+    store.close()
+    with ChatDatabase(tmp_path / "chats", NOW) as database:
+        assert database.draft("chat") == ""
+
+
+def test_search_answers_the_last_query_and_drops_the_others(store: Store, qtbot: QtBot) -> None:
+    store.add_chat(CHAT)
+    store.add_message(QUESTION)
+    answered: list[str] = []
+    store.found.connect(lambda query, _: answered.append(query))
+    busy = threading.Event()
+    store._worker.submit(Read(lambda _: busy.wait()))
+    for end in range(1, 7):
+        store.search("text q"[:end])
+    with qtbot.waitSignal(store.found) as found:
+        store.search("text q")
+        busy.set()
+    (result,) = found.args[1]
+    assert (result.chat.id, result.passages[0].message_id) == ("chat", "q")
+    assert answered == ["text q"]
+
+
+def test_a_fault_in_what_is_done_in_between_costs_no_message(
+    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise LookupError("a bug")
+
+    monkeypatch.setattr("app.services.search_index.SearchIndex.catch_up", broken)
+    store = Store(tmp_path / "chats")
+    store.open()
+    store.add_chat(CHAT)
+    for name in ("one", "two"):
+        with qtbot.waitSignal(store.committed):
+            store.add_message(message(name, "chat"))
+    store.close()
