@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from app.render.style import RenderStyle
 
 _FLUSH_MS = 30
-_COLOR_S = 0.008
+_REFINE_S = 0.008
 _BUBBLE_SHARE = 0.8
 _BUBBLE_RADIUS = 12
 # Less above than below: Qt puts the room between two lines above the line.
@@ -60,9 +60,9 @@ class AnswerView(FittedText):
         self._buttons = CodeButtons(self, self._writer, self._geometry)
         self._throttle = Throttle(_FLUSH_MS, self)
         self._throttle.due.connect(self._flush)
-        self._coloring = QTimer(self)
-        self._coloring.setInterval(0)
-        self._coloring.timeout.connect(self._color_some)
+        self._refining = QTimer(self)
+        self._refining.setInterval(0)
+        self._refining.timeout.connect(self._refine_some)
         self.take_colors(style)
 
     def append(self, text: str) -> None:
@@ -144,16 +144,17 @@ class AnswerView(FittedText):
 
     def _written(self) -> None:
         """Do what every change of the document asks for."""
-        self.fit()
         self._buttons.sync()
-        self._color_some()
+        self._refine_some()
 
-    def _color_some(self) -> None:
-        """Colour finished code for a moment; what is left waits until events had their turn."""
-        end = time.monotonic() + _COLOR_S
-        left = self._writer.color(lambda: time.monotonic() < end)
-        if left != self._coloring.isActive():
-            self._coloring.start() if left else self._coloring.stop()
+    def _refine_some(self) -> None:
+        """Set formulas and colour code for a moment; what is left waits until events had their turn."""
+        end = time.monotonic() + _REFINE_S
+        left = self._writer.refine(lambda: time.monotonic() < end)
+        self.fit()
+        self._buttons.place()
+        if left != self._refining.isActive():
+            self._refining.start() if left else self._refining.stop()
         self.viewport().update()
 
 

@@ -12,7 +12,6 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
 from app.render.blocks import BULLET, TASK_DONE, TASK_OPEN, Code, Heading, Kind, Mark, Paragraph, Rule, Table
 from app.render.formats import CODE_HEADER, CODE_INSET, indent
-from app.render.units import units
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -178,7 +177,7 @@ class Decoration:
         painter.setBrush(QColor(self._writer.formats.style.bubble))
         metrics = QFontMetricsF(self._writer.formats.inline_code_font(size))
         for run in runs:
-            end = start + units(run.text)
+            end = start + run.length
             if Mark.CODE in run.marks:
                 for rect in self._lines(block, start, end, metrics):
                     painter.drawRoundedRect(rect, _PILL_RADIUS, _PILL_RADIUS)

@@ -17,7 +17,7 @@ from PySide6.QtGui import (
     QTextTableFormat,
 )
 
-from app.render.blocks import Align, Code, Heading, Kind, Mark, Paragraph, Rule, Table
+from app.render.blocks import Align, Code, Heading, Kind, Mark, Paragraph, Rule, Table, stands_alone
 
 if TYPE_CHECKING:
     from app.render.blocks import Leaf, Place
@@ -129,7 +129,10 @@ class Formats:
             result.setRightMargin(CODE_INSET)
             result.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
             return result
-        result.setLayoutDirection(direction(text))
+        if stands_alone(leaf):
+            result.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        else:
+            result.setLayoutDirection(direction(text))
         if result.layoutDirection() == Qt.LayoutDirection.RightToLeft:
             result.setRightMargin(margin)
         else:
@@ -146,6 +149,13 @@ class Formats:
         """Return the format of a text block that goes on with the line of the one before it."""
         result = QTextBlockFormat(block)
         result.setProperty(CONTINUES, True)
+        return result
+
+    def heightened(self, block: QTextBlockFormat) -> QTextBlockFormat:
+        """Return the format of a paragraph whose lines grow with the formulas in them."""
+        result = QTextBlockFormat(block)
+        height = QTextBlockFormat.LineHeightTypes.MinimumHeight.value
+        result.setLineHeight(block.lineHeight(), height)
         return result
 
     def hanging(self, block: QTextBlockFormat, columns: int) -> QTextBlockFormat:
@@ -186,7 +196,7 @@ class Formats:
         return result
 
     def _make_chars(self, marks: Mark, href: str, size: int, color: str, *, strong: bool) -> QTextCharFormat:
-        is_code = Mark.CODE in marks
+        is_code = bool(marks & (Mark.CODE | Mark.MATH))
         font = self.inline_code_font(size) if is_code else _font(self.style.text_family, size)
         if strong or Mark.STRONG in marks:
             font.setWeight(_SEMIBOLD)

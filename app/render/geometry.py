@@ -6,6 +6,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QTextBlockFormat
 
 from app.render.formats import CELL_PADDING_Y, CODE_BOTTOM, CODE_HEADER, indent
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QTextBlock, QTextDocument, QTextTable
 
     from app.render.document import DocumentWriter, Written
+
+_FIXED = QTextBlockFormat.LineHeightTypes.FixedHeight.value
 
 
 class Geometry:
@@ -67,7 +70,8 @@ class Geometry:
     def rect(self, block: QTextBlock) -> QRectF:
         """Return the box of a text block: all its lines, each as high as the format says."""
         box = self._document.documentLayout().blockBoundingRect(block)
-        box.setHeight(block.layout().lineCount() * block.blockFormat().lineHeight())
+        if block.blockFormat().lineHeightType() == _FIXED:
+            box.setHeight(block.layout().lineCount() * block.blockFormat().lineHeight())
         return box
 
     def top(self, written: Written) -> float:

@@ -58,6 +58,7 @@ class Parsed:
         text: Markdown that came through `intake`.
         known: Link definitions made earlier.
         ordinal: Number of the first item when the text begins inside an ordered list.
+        live: More may follow, and close a formula that is open at the end.
 
     Attributes:
         cut: The last line at which the text can be cut in two, if all its lines are complete.
@@ -66,12 +67,17 @@ class Parsed:
     """
 
     def __init__(
-        self, text: str, known: MutableMapping[str, Any] | None = None, ordinal: int | None = None
+        self,
+        text: str,
+        known: MutableMapping[str, Any] | None = None,
+        ordinal: int | None = None,
+        *,
+        live: bool = True,
     ) -> None:
         if text and not text.endswith("\n"):
             text += "\n"
         self.references: dict[str, Any] = {}
-        self._env: dict[str, Any] = {"references": ChainMap(self.references, known or {})}
+        self._env: dict[str, Any] = {"references": ChainMap(self.references, known or {}), "live": live}
         self._lines = text.count("\n")
         self._tokens: list[Token] = []
         markdown().block.parse(text, markdown(), self._env, self._tokens)
@@ -102,7 +108,7 @@ class Parsed:
 
 def whole(text: str) -> tuple[Leaf, ...]:
     """Return the leaves of a finished message."""
-    return Parsed(text).leaves()
+    return Parsed(text, live=False).leaves()
 
 
 def _growing(tokens: list[Token], end: int) -> Token | None:
@@ -120,6 +126,8 @@ def _last_cut(tokens: list[Token]) -> Cut:
     for token in tokens:
         if token.map is None or token.nesting < 0:
             continue
+        if token.meta.get("open"):
+            break  # without its closing sign it may be part of what is before it
         if token.level == 0:
             loose = before is None or before.type != "definition" or (before.map or [0, 0])[1] < token.map[0]
             if loose or token.type != "paragraph_open":

@@ -38,6 +38,9 @@ class _Reader:
                 self._add(child.content, self._marks, self._href)
             case "code_inline":
                 self._add(child.content, self._marks | Mark.CODE, self._href)
+            case "math":
+                is_short = len(child.content) <= _LONGEST
+                self._add(child.content, self._marks | (Mark.MATH if is_short else Mark.CODE), self._href)
             case "softbreak" | "hardbreak":
                 self._add("\n", self._marks, self._href)
             case "image":
@@ -59,7 +62,8 @@ class _Reader:
     def _add(self, text: str, marks: Mark, href: str) -> None:
         if not text:
             return
-        if self.runs and (self.runs[-1].marks, self.runs[-1].href) == (marks, href):
+        joins = Mark.MATH not in marks and self.runs
+        if joins and (self.runs[-1].marks, self.runs[-1].href) == (marks, href):
             text = self.runs.pop().text + text
         self.runs.append(Run(text, marks, href))
 

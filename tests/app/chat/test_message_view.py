@@ -305,7 +305,7 @@ class TestLook:
 
     def test_long_code_is_coloured_piece_by_piece(self, view, qtbot):
         view.set_markdown(CODE * 40)
-        qtbot.waitUntil(lambda: not view._coloring.isActive())
+        qtbot.waitUntil(lambda: not view._refining.isActive())
         assert view.document().findBlockByNumber(60 * 40 - 1).layout().formats()
 
     def test_the_focus_shows_when_it_comes_by_the_keyboard(self, view):

@@ -46,7 +46,7 @@ class Page:
         return self
 
     def color(self):
-        assert not self.writer.color(lambda: True)
+        assert not self.writer.refine(lambda: True)
 
     def blocks(self):
         block = self.document.begin()
