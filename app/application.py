@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, QTimer
-from PySide6.QtWidgets import QApplication, QMessageBox
+from PySide6.QtWidgets import QApplication
 
 from app.chat.answer_line import AnswerLine
 from app.chat.chat_list import ChatList
@@ -26,7 +26,9 @@ from app.services.store import Store
 from app.services.unix_signals import UnixSignals
 from app.settings_window.window import SettingsWindow
 from app.theme import TEXT_PX, Theme
+from app.translate import tr
 from app.widgets.fault_sheet import FaultSheet
+from app.widgets.message_box import MessageBox
 from mtplx_engine import paths
 from mtplx_engine.client import EngineClient
 from mtplx_engine.models import installed, starter
@@ -223,9 +225,9 @@ def run(data_dir: Path, log_dir: Path) -> int:
     try:
         first = instance.acquire()
     except OSError as error:
-        return _cannot_write(data_dir, error)
+        return _cannot_write(qt, data_dir, error)
     if not first:
-        return 0 if instance.raise_other() else _already_open()
+        return 0 if instance.raise_other() else _already_open(qt)
     program = Application(qt, data_dir, log_dir, partial(EngineClient, log_dir))
     sheet = FaultSheet(program.window, log_dir)
     sys.excepthook = sheet.report
@@ -249,22 +251,26 @@ def _reopen(window: MainWindow, state: Qt.ApplicationState) -> None:
         window.show()
 
 
-def _already_open() -> int:
-    return _refuse("MTPLX is already open with this data folder, but does not answer. End it and try again.")
-
-
-def _cannot_write(data_dir: Path, error: OSError) -> int:
+def _already_open(qt: QApplication) -> int:
     return _refuse(
-        f"MTPLX cannot keep anything in {data_dir}: {error.strerror or error}. Make that folder writable, or "
-        "choose another one with --data-dir."
+        qt,
+        tr("MTPLX is already open"),
+        tr("It has this data folder in use, but does not answer. End it and try again."),
     )
 
 
-def _refuse(sentence: str) -> int:
+def _cannot_write(qt: QApplication, data_dir: Path, error: OSError) -> int:
+    words = tr("{folder}: {reason}. Make that folder writable, or choose another one with --data-dir.")
+    more = words.format(folder=data_dir, reason=error.strerror or error)
+    return _refuse(qt, tr("MTPLX cannot keep anything in its folder"), more)
+
+
+def _refuse(qt: QApplication, sentence: str, more: str) -> int:
     """Say why there is no window, in the terminal and on the screen; return the exit code."""
-    sys.stderr.write(f"{sentence}\n")
+    sys.stderr.write(f"{sentence}. {more}\n")
     sys.stderr.flush()
-    box = QMessageBox(QMessageBox.Icon.Warning, paths.APP_NAME, sentence)
-    box.setTextFormat(Qt.TextFormat.PlainText)
+    Theme(qt)
+    box = MessageBox(sentence, more)
+    box.setWindowTitle(paths.APP_NAME)
     box.exec()
     return 1

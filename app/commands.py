@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from app.chat.session import ChatSession
     from app.main_window import MainWindow
 
+_ABOUT_ICON = 64
+
 
 class Commands(QObject):
     """Connects the menus of a window to it and to the session."""
@@ -43,7 +45,9 @@ class Commands(QObject):
         menus.main_window.triggered.connect(window.come_forward)
         menus.choose_model.triggered.connect(self._choose_model)
         menus.shortcuts.triggered.connect(lambda: ShortcutSheet(menus.commands(), window).open())
-        menus.about.triggered.connect(lambda: AboutBox(window).open())
+        menus.about.triggered.connect(
+            lambda: AboutBox(window.windowIcon().pixmap(_ABOUT_ICON), window).open()
+        )
         menus.edit.undo_requested.connect(window.toast.undo)
         for signal in (session.opened, session.listed, session.added, session.changed):
             signal.connect(self.refresh)

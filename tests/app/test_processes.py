@@ -180,7 +180,8 @@ def test_data_folder_that_cannot_be_written_is_one_sentence(tmp_path):
     with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
         sentence = process.stderr.readline()  # a box on the screen says it too, and waits
         process.kill()
-    assert "cannot keep anything in" in sentence
+    assert "cannot keep anything in its folder" in sentence
+    assert str(tmp_path / "file" / "data") in sentence
     assert "Not a directory" in sentence
     assert "choose another one with --data-dir" in sentence
 
