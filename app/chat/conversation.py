@@ -6,14 +6,11 @@ import dataclasses
 import uuid
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from app.chat.chat_settings import ChatSettings
+from mtplx_engine.config import SamplerConfig  # noqa: TC001 - annotations are read at run time
+from mtplx_engine.stats import DecodeStats  # noqa: TC001
 from mtplx_engine.surrogates import replace_surrogates
-
-if TYPE_CHECKING:
-    from mtplx_engine.config import SamplerConfig
-    from mtplx_engine.stats import DecodeStats
 
 TITLE_LIMIT = 60
 UNTITLED = "New chat"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, Self
 
 from app.chat.conversation import Conversation, MessageStatus, clean_text, conversation_from
+from app.library.fresh_ids import with_fresh_ids
 from app.services import chat_records
 from app.services.careful_read import read_row, read_rows
 from app.services.chat_file import open_chats, transaction
@@ -124,11 +126,7 @@ class ChatDatabase:
     def add_chat(self, chat: ChatSummary) -> None:
         """Keep a new chat."""
         with self._writing():
-            self._connection.execute(
-                "INSERT INTO chats (id, title, created_ms, updated_ms, pinned, touched) VALUES (?, ?, ?, ?, ?, 0)",
-                (chat.id, clean_text(chat.title), chat.created_ms, chat.updated_ms, int(chat.pinned)),
-            )
-            self._touch(chat.id, chat.updated_ms)
+            self._insert_chat(chat)
 
     def set_title(self, chat_id: str, title: str) -> None:
         """Call a chat something else; its place in the list stays."""
@@ -150,32 +148,32 @@ class ChatDatabase:
         """Keep what is typed in a chat, or in the `UNBEGUN` one, and not sent."""
         with self._writing():
             self._connection.execute("DELETE FROM drafts WHERE chat_id = ?", (chat_id,))
-            if text:
-                self._connection.execute(
-                    "INSERT INTO drafts (chat_id, text) VALUES (?, ?)", (chat_id, clean_text(text))
-                )
+            self._insert_draft(chat_id, text)
 
     def add_message(self, message: Message) -> None:
         """Keep a new message of a chat that was added before; it is the end of the branch that is shown."""
-        fields = {
-            "id": message.id,
-            "chat_id": message.chat_id,
-            "parent_id": message.parent_id,
-            "role": message.role.value,
-            "created_ms": message.created_ms,
-            **chat_records.mutable_fields(message),
-        }
         with self._writing():
-            self._connection.execute(
-                f"INSERT INTO messages ({', '.join(fields)}) VALUES ({', '.join('?' * len(fields))})",  # noqa: S608
-                tuple(fields.values()),
-            )
-            self._connection.executemany(
-                "INSERT INTO attachments (message_id, name, size, text) VALUES (?, ?, ?, ?)",
-                [(message.id, clean_text(a.name), a.size, clean_text(a.text)) for a in message.attachments],
-            )
+            self._insert(message)
             self._touch(message.chat_id, message.created_ms)
             self._connection.execute("UPDATE chats SET leaf_id = NULL WHERE id = ?", (message.chat_id,))
+
+    def import_chats(self, conversations: Sequence[Conversation]) -> None:
+        """Keep whole chats, the last one first in the list; one whose ids are taken gets others."""
+        with self._writing():
+            for each in conversations:
+                conversation = with_fresh_ids(each) if self._is_taken(each) else each
+                self._insert_chat(conversation.chat)
+                for message in conversation.messages:
+                    self._insert(message)
+                self._connection.execute(
+                    "UPDATE chats SET leaf_id = ?, settings = ? WHERE id = ?",
+                    (
+                        conversation.leaf_id,
+                        chat_records.settings_row(conversation.settings),
+                        conversation.chat.id,
+                    ),
+                )
+                self._insert_draft(conversation.chat.id, conversation.draft)
 
     def flush_answer(self, message_id: str, text: str, thinking: str) -> None:
         """Keep what there is of an answer that is being written."""
@@ -224,6 +222,41 @@ class ChatDatabase:
     def restore_chats(self, chat_ids: Sequence[str]) -> None:
         """Bring deleted chats back, to the places in the list that they had."""
         self._set_deleted(chat_ids, None)
+
+    def _insert_chat(self, chat: ChatSummary) -> None:
+        self._connection.execute(
+            "INSERT INTO chats (id, title, created_ms, updated_ms, pinned, touched) VALUES (?, ?, ?, ?, ?, 0)",
+            (chat.id, clean_text(chat.title), chat.created_ms, chat.updated_ms, int(chat.pinned)),
+        )
+        self._touch(chat.id, chat.updated_ms)
+
+    def _insert(self, message: Message) -> None:
+        fields = chat_records.message_fields(message)
+        self._connection.execute(
+            f"INSERT INTO messages ({', '.join(fields)}) VALUES ({', '.join('?' * len(fields))})",  # noqa: S608
+            tuple(fields.values()),
+        )
+        self._connection.executemany(
+            "INSERT INTO attachments (message_id, name, size, text) VALUES (?, ?, ?, ?)",
+            chat_records.attachment_rows(message),
+        )
+
+    def _insert_draft(self, chat_id: str, text: str) -> None:
+        if text:
+            self._connection.execute(
+                "INSERT INTO drafts (chat_id, text) VALUES (?, ?)", (chat_id, clean_text(text))
+            )
+
+    def _is_taken(self, conversation: Conversation) -> bool:
+        ids = json.dumps([conversation.chat.id, *(message.id for message in conversation.messages)])
+        ((taken,),) = self._connection.execute(
+            """
+            SELECT EXISTS (SELECT 1 FROM chats WHERE id IN (SELECT value FROM json_each(:ids)))
+                OR EXISTS (SELECT 1 FROM messages WHERE id IN (SELECT value FROM json_each(:ids)))
+            """,
+            {"ids": ids},
+        )
+        return bool(taken)
 
     def _set_deleted(self, chat_ids: Sequence[str], deleted_ms: int | None) -> None:
         with self._writing():

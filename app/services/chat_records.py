@@ -84,7 +84,27 @@ def settings_from(stored: bytes | None) -> ChatSettings:
 
 def settings_row(settings: ChatSettings) -> str:
     """Return settings as they are stored."""
-    return clean_text(json.dumps(dataclasses.asdict(settings)))
+    fields = dataclasses.asdict(settings).items()
+    return json.dumps(
+        {name: clean_text(value) if isinstance(value, str) else value for name, value in fields}
+    )
+
+
+def attachment_rows(message: Message) -> list[tuple[str, str, int, str]]:
+    """Return the attachments of a message as they are stored."""
+    return [(message.id, clean_text(a.name), a.size, clean_text(a.text)) for a in message.attachments]
+
+
+def message_fields(message: Message) -> dict[str, str | int | None]:
+    """Return all columns of a message."""
+    return {
+        "id": message.id,
+        "chat_id": message.chat_id,
+        "parent_id": message.parent_id,
+        "role": message.role.value,
+        "created_ms": message.created_ms,
+        **mutable_fields(message),
+    }
 
 
 def mutable_fields(message: Message) -> dict[str, str | int | None]:

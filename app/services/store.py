@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from app.chat.chat_settings import ChatSettings
-    from app.chat.conversation import ChatSummary, Message
+    from app.chat.conversation import ChatSummary, Conversation, Message
     from app.services.chat_database import ChatDatabase
 
 
@@ -31,6 +31,8 @@ class Store(QObject):
             damage that was found, usually "".
         draft_found: What was typed in a chat that was never begun; after `opened`, when there is any.
         chat_loaded: A Conversation that `load_chat` asked for, and such a sentence about it.
+        exported: Path of a file, and how many chats were written to it.
+        imported: All chats there are now, as in `opened`, and how many of them were imported.
         found: A query, and the chats that it finds (a tuple of FoundChat).
         committed: Id of a message that is on the disk: one that was added, or an answer that was finished.
         failed: An ErrorInfo, and the id of the message that is not saved; "" when it is about something else.
@@ -41,6 +43,8 @@ class Store(QObject):
     draft_found = Signal(str)
     chat_loaded = Signal(object, str)
     found = Signal(str, object)
+    exported = Signal(str, int)
+    imported = Signal(object, int)
     committed = Signal(str)
     failed = Signal(object, str)
     closed = Signal()
@@ -54,6 +58,8 @@ class Store(QObject):
         self._worker.draft_found.connect(self.draft_found)
         self._worker.chat_loaded.connect(self.chat_loaded)
         self._worker.found.connect(self.found)
+        self._worker.exported.connect(self.exported)
+        self._worker.imported.connect(self.imported)
         self._worker.committed.connect(self.committed)
         self._worker.failed.connect(self.failed)
 
@@ -131,6 +137,14 @@ class Store(QObject):
 
     def _write(self, run: Callable[[ChatDatabase], None]) -> None:
         self._worker.submit(Write("", run))
+
+    def export(self, path: Path, write: Callable[[tuple[Conversation, ...]], str]) -> None:
+        """Write all chats to a file, as `write` puts them in words: `exported` follows, or `failed`."""
+        self._worker.submit(Read(lambda database: self._worker.export(database, path, write)))
+
+    def import_chats(self, path: Path) -> None:
+        """Add the chats of a file that was exported as JSON: `imported` follows, or `failed`."""
+        self._worker.submit(Read(lambda database: self._worker.import_chats(database, path)))
 
     def close(self) -> None:
         """Wait until everything is written and the thread has ended; no call may follow but another `close`.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QThread, Signal
 
 from app.services.chat_database import UNBEGUN, ChatDatabase
+from app.services.export_file import read_export, write_export
 from app.services.store_error import StoreError, counted
 from app.services.write_queue import Write, WriteQueue
 from mtplx_engine.errors import ErrorInfo, ErrorKind
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from app.chat.conversation import Conversation
     from app.services.daily_backup import DailyBackup
     from app.services.search_index import SearchIndex
 
@@ -67,6 +69,8 @@ class StoreWorker(QThread):
     draft_found = Signal(str)
     chat_loaded = Signal(object, str)
     found = Signal(str, object)
+    exported = Signal(str, int)
+    imported = Signal(object, int)
     committed = Signal(str)
     failed = Signal(object, str)
 
@@ -105,6 +109,22 @@ class StoreWorker(QThread):
         """Read a chat and tell it; called on this thread."""
         conversation, unreadable = database.load_chat(chat_id)
         self.chat_loaded.emit(conversation, _about_unreadable(unreadable, "part", " of this chat"))
+
+    def export(
+        self, database: ChatDatabase, path: Path, write: Callable[[tuple[Conversation, ...]], str]
+    ) -> None:
+        """Write all chats to a file and tell it; called on this thread."""
+        chats, _ = database.list_chats()
+        text = write(tuple(database.load_chat(chat.id)[0] for chat in chats))
+        write_export(path, text)
+        self.exported.emit(str(path), len(chats))
+
+    def import_chats(self, database: ChatDatabase, path: Path) -> None:
+        """Add the chats of a file and tell it; called on this thread."""
+        conversations = read_export(path)
+        # Exported with the one used last first, which is to be so here too.
+        database.import_chats(conversations[::-1])
+        self.imported.emit(database.list_chats()[0], len(conversations))
 
     def _serve(self, database: ChatDatabase) -> None:
         writes = WriteQueue(database, self.committed.emit, self.failed.emit)

@@ -17,6 +17,7 @@ from mtplx_engine.config import SamplerConfig
 from mtplx_engine.errors import ErrorKind
 from mtplx_engine.stats import DecodeStats
 from tests.support.chats import NOW, chat, edit, listed, message, stored_ids, texts
+from tests.support.random_chats import chat_settings, contents, words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,47 +26,6 @@ if TYPE_CHECKING:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return tmp_path / "data" / "chats"
-
-
-stats = st.builds(
-    DecodeStats,
-    prompt_tokens=st.integers(0, 10**6),
-    emitted=st.integers(0, 10**6),
-    accepted_at=st.lists(st.integers(0, 99), max_size=8).map(tuple),
-    ttft_s=st.none() | st.floats(0, 1e6),
-    seed=st.integers(0, 2**63 - 1),
-    depth=st.sampled_from(["auto", "0", "8"]),
-)
-words = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
-samplers = st.builds(
-    SamplerConfig,
-    temperature=st.floats(0, 5),
-    logit_bias=st.lists(st.tuples(st.integers(0, 99), st.floats(-100, 100)), max_size=3).map(tuple),
-    seed=st.none() | st.integers(0, 2**63 - 1),
-)
-attachments = st.lists(st.builds(Attachment, words, st.integers(0, 2**40), words), max_size=2).map(tuple)
-contents = st.fixed_dictionaries(
-    {
-        "text": words,
-        "model": words,
-        "error": words,
-        "stats": st.none() | stats,
-        "status": st.sampled_from(MessageStatus),
-        "thinking": words,
-        "thought_ms": st.integers(0, 10**9),
-        "sampler": st.none() | samplers,
-        "attachments": attachments,
-    }
-)
-chat_settings = st.builds(
-    ChatSettings,
-    system_prompt=words,
-    preset=words,
-    sampler=st.none() | samplers,
-    drafting=st.none() | st.just("auto") | st.integers(0, 8),
-    context=st.none() | st.integers(1, 10**6),
-    thinking=st.none() | st.booleans(),
-)
 
 
 @settings(max_examples=40)

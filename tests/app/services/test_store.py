@@ -10,6 +10,7 @@ import pytest
 from PySide6.QtCore import QThread
 
 from app.chat.conversation import Conversation, MessageStatus, Role
+from app.library.chat_json import to_json
 from app.services.chat_database import UNBEGUN, ChatDatabase
 from app.services.store import Store
 from app.services.store_worker import Read
@@ -272,3 +273,35 @@ def test_a_fault_in_what_is_done_in_between_costs_no_message(
         with qtbot.waitSignal(store.committed):
             store.add_message(message(name, "chat"))
     store.close()
+
+
+def test_all_chats_go_to_a_file_and_come_back(store: Store, qtbot: QtBot, tmp_path: Path) -> None:
+    other = chat("other")
+    for each in (CHAT, other):
+        store.add_chat(each)
+    store.add_message(QUESTION)
+    with qtbot.waitSignal(store.exported) as exported:
+        store.export(tmp_path / "all.json", to_json)
+    assert exported.args == [str(tmp_path / "all.json"), 2]
+    again = Store(tmp_path / "again")
+    with qtbot.waitSignal(again.imported) as imported:
+        again.open()
+        again.import_chats(tmp_path / "all.json")
+    chats, number = imported.args
+    assert ([each.id for each in chats], number) == (["chat", "other"], 2)
+    with qtbot.waitSignal(again.chat_loaded) as loaded:
+        again.load_chat("chat")
+    assert loaded.args[0].path() == (QUESTION,)
+    again.close()
+
+
+def test_what_cannot_be_exported_or_imported_is_told(store: Store, qtbot: QtBot, tmp_path: Path) -> None:
+    (tmp_path / "noise").write_bytes(b"noise")
+    failed = failures(store)
+    store.export(tmp_path / "nowhere" / "all.json", to_json)
+    store.import_chats(tmp_path / "missing")
+    store.import_chats(tmp_path / "noise")
+    store.close()
+    words = [info.message for info, _ in failed]
+    assert ["nowhere" in words[0], "missing" in words[1], "no JSON" in words[2]] == [True] * 3
+    assert all(info.kind is ErrorKind.STORAGE for info, _ in failed)
