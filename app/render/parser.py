@@ -90,6 +90,12 @@ class Parsed:
         """Return all leaves."""
         return self._read(self._tokens, None)
 
+    def lines(self) -> list[tuple[int, int]]:
+        """Return the lines of all leaves."""
+        reader = Leaves()
+        self._read(self._tokens, None, reader)
+        return reader.lines
+
     def live_leaves(self) -> tuple[Leaf, ...]:
         """Return all leaves; more will follow, and what is open at the very end is shown as if it were closed."""
         return self._read(self._tokens, _growing(self._tokens, self._lines))
@@ -99,11 +105,18 @@ class Parsed:
         behind = (at for at, token in enumerate(self._tokens) if token.map and token.map[0] >= self.cut.line)
         return self._read(self._tokens[: next(behind, len(self._tokens))], None)
 
-    def _read(self, tokens: list[Token], growing: Token | None) -> tuple[Leaf, ...]:
+    def _read(
+        self, tokens: list[Token], growing: Token | None, reader: Leaves | None = None
+    ) -> tuple[Leaf, ...]:
         for token in tokens:
             if token.type == "inline":
                 token.children = parse_inline(token.content, self._env, is_open=token is growing)
-        return Leaves().of(tokens)
+        return (reader or Leaves()).of(tokens)
+
+
+def leaf_lines(text: str) -> list[tuple[int, int]]:
+    """Return the first line of each leaf of `whole(text)`, and the one behind its last."""
+    return Parsed(text, live=False).lines()
 
 
 def whole(text: str) -> tuple[Leaf, ...]:
