@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from PySide6.QtGui import QColor
 
+_FOUND_ALPHA, _FOUND_NOW_ALPHA = 0.2, 0.45
+
 
 @dataclass(frozen=True, slots=True)
 class Palette:
@@ -61,6 +63,16 @@ class Palette:
         """Laid behind tokens that were drafted and accepted, and behind selected text."""
         return tint(self.accent, self.accepted_alpha)
 
+    @property
+    def found(self) -> QColor:
+        """Laid behind what was searched for."""
+        return tint(self.warning, _FOUND_ALPHA)
+
+    @property
+    def found_now(self) -> QColor:
+        """Laid behind the one of them that is looked at."""
+        return tint(self.warning, _FOUND_NOW_ALPHA)
+
 
 LIGHT = Palette(
     dark=False,
@@ -104,7 +116,7 @@ DARK = Palette(
     toast="#3F3F44",
     toast_text="#F2F2F5",
     toast_action="#8FC1FF",
-    accepted_alpha=0.22,
+    accepted_alpha=0.17,
     hover_alpha=0.055,
     selected_alpha=0.10,
 )

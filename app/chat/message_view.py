@@ -20,10 +20,14 @@ from app.render.markdown_stream import StreamingMarkdown
 from app.render.parser import whole
 from app.render.plain import write_plain
 from app.render.selection import selected_leaves
+from app.render.source_map import SourceMap
+from app.render.tint import accepted_runs
 from app.widgets.fitted_text import FittedText
 from app.widgets.throttle import Throttle
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from app.render.style import RenderStyle
 
 _FLUSH_MS = 30
@@ -54,6 +58,11 @@ class AnswerView(FittedText):
         self._stream: StreamingMarkdown | None = StreamingMarkdown()
         self._pieces: list[str] = []
         self._flushed = 0
+        self._marks: tuple[int, ...] = ()
+        self._tinted = False
+        self._found: tuple[tuple[int, int], ...] = ()
+        self._found_now: int | None = None
+        self._mapped = 0  # how much had been written when the highlights were placed
         self._writer = DocumentWriter(self.document(), style)
         self._geometry = Geometry(self.document(), self._writer)
         self._decoration = Decoration(self._writer, self._geometry)
@@ -93,6 +102,26 @@ class AnswerView(FittedText):
         self._pieces = [text]
         self._writer.show(whole(clean(text)))
         self._written()
+
+    def set_marks(self, marks: Sequence[int]) -> None:
+        """Take which parts of the source were drafted and accepted: lengths of runs, beginning with not drafted."""
+        self._marks = tuple(marks)
+        self._place_highlights()
+
+    def set_tinted(self, *, on: bool) -> None:
+        """Show, or do not show, what was drafted and accepted."""
+        self._tinted = on
+        self._place_highlights()
+
+    def show_found(self, found: Sequence[tuple[int, int]], now: int | None) -> None:
+        """Show what was searched for: parts of the cleaned source, and which one is looked at."""
+        self._found, self._found_now = tuple(found), now
+        self._place_highlights()
+
+    def found_box(self) -> QRectF | None:
+        """Return where what is looked at stands in the view; None when it is nowhere to be seen."""
+        boxes = self._decoration.found_now.boxes()
+        return QRectF(boxes[0]) if boxes else None
 
     def markdown(self) -> str:
         """Return the source, as it was given."""
@@ -147,10 +176,27 @@ class AnswerView(FittedText):
         self._buttons.sync()
         self._refine_some()
 
+    def _place_highlights(self) -> None:
+        """Find where the parts of the source stand that have a colour behind them."""
+        shown = self._decoration
+        marks = self._marks if self._tinted and self._stream is None else ()
+        if not (marks or self._found or shown.accepted or shown.found or shown.found_now):
+            return
+        source = self.markdown()
+        mapping = SourceMap(clean(source), [each.leaf for each in self._writer.written])
+        shown.accepted.set(place for run in accepted_runs(source, marks) for place in mapping.places(*run))
+        shown.found.set(place for run in self._found for place in mapping.places(*run))
+        now = () if self._found_now is None else mapping.places(*self._found[self._found_now])
+        shown.found_now.set(now)
+        self._mapped = self._writer.leaves_written
+        self.viewport().update()
+
     def _refine_some(self) -> None:
         """Set formulas and colour code for a moment; what is left waits until events had their turn."""
         end = time.monotonic() + _REFINE_S
         left = self._writer.refine(lambda: time.monotonic() < end)
+        if self._mapped != self._writer.leaves_written:
+            self._place_highlights()
         self.fit()
         self._buttons.place()
         if left != self._refining.isActive():

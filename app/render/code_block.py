@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtGui import QTextCursor, QTextLayout
@@ -11,7 +12,7 @@ from app.render.code import CodeColors
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from PySide6.QtGui import QTextBlockFormat, QTextDocument
+    from PySide6.QtGui import QTextBlock, QTextBlockFormat, QTextDocument
 
     from app.render.code import Span, Spans
     from app.render.formats import Formats
@@ -45,6 +46,14 @@ class CodeBlock:
         self._line_length = 0
         self._indent: str | None = ""  # of the line that is being written, until more than spaces have come
         self._newline_due = False
+        self._lines_begun = 0
+        self._first_cut: float = math.inf  # the first line that is laid out in pieces
+
+    def block(self, line: int) -> QTextBlock | None:
+        """Return the text block of a line, by number; None when earlier lines are laid out in pieces."""
+        if self._first_cut <= line:
+            return None
+        return self._document.findBlockByNumber(self._first_line + line)
 
     def text(self) -> str:
         """Return the source."""
@@ -96,6 +105,7 @@ class CodeBlock:
         for line in others:
             cursor.insertBlock(self._next)
             self._line_length = 0
+            self._lines_begun += 1
             self._indent = ""
             self._write_line(cursor, line)
 
@@ -114,6 +124,7 @@ class CodeBlock:
     def _write_line(self, cursor: QTextCursor, text: str) -> None:
         self._hang(cursor, text)
         while self._line_length + len(text) > _LONGEST_LINE:
+            self._first_cut = min(self._first_cut, self._lines_begun)
             room = _LONGEST_LINE - self._line_length
             cursor.insertText(text[:room], self._formats.code)
             cursor.insertBlock(self._continued)

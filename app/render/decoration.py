@@ -5,18 +5,19 @@ A QTextDocument has only square boxes, so these are drawn by hand, for the leave
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
 from app.render.blocks import BULLET, TASK_DONE, TASK_OPEN, Code, Heading, Kind, Mark, Paragraph, Rule, Table
 from app.render.formats import CODE_HEADER, CODE_INSET, indent
+from app.render.highlights import Highlights
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from PySide6.QtGui import QTextBlock, QTextLine
+    from PySide6.QtGui import QTextBlock
 
     from app.render.blocks import Place, Run
     from app.render.document import DocumentWriter, Written
@@ -35,11 +36,19 @@ _ABOVE_BASELINE = 0.8  # where Qt puts the baseline in a line of fixed height
 
 
 class Decoration:
-    """Paints behind the text of one document."""
+    """Paints behind the text of one document.
+
+    Attributes:
+        accepted: What was drafted and accepted; empty when that is not to be seen.
+        found: What was searched for, `found_now` the one of them that is looked at.
+    """
 
     def __init__(self, writer: DocumentWriter, geometry: Geometry) -> None:
         self._writer = writer
         self._geometry = geometry
+        self.accepted = Highlights(writer, geometry)
+        self.found = Highlights(writer, geometry)
+        self.found_now = Highlights(writer, geometry)
 
     def paint(self, painter: QPainter, clip: QRectF) -> None:
         """Paint what belongs to the leaves inside `clip`, in the document's coordinates."""
@@ -58,6 +67,10 @@ class Decoration:
                 case Paragraph() | Heading():
                     block = self._geometry.first_block(written)
                     self._paint_pills(painter, block, leaf.runs, size=self._size(leaf))
+        style = self._writer.formats.style
+        self.accepted.paint(painter, clip, style.accepted)
+        self.found.paint(painter, clip, style.found)
+        self.found_now.paint(painter, clip, style.found_now)
 
     def _size(self, leaf: Paragraph | Heading) -> int:
         formats = self._writer.formats
@@ -179,28 +192,8 @@ class Decoration:
         for run in runs:
             end = start + run.length
             if Mark.CODE in run.marks:
-                for rect in self._lines(block, start, end, metrics):
-                    painter.drawRoundedRect(rect, _PILL_RADIUS, _PILL_RADIUS)
+                for rect in self._geometry.boxes(block, start, end, metrics):
+                    left = min(_PILL_X, rect.left())
+                    pill = rect.adjusted(-left, -_PILL_Y, _PILL_X, _PILL_Y)
+                    painter.drawRoundedRect(pill, _PILL_RADIUS, _PILL_RADIUS)
             start = end
-
-    def _lines(self, block: QTextBlock, start: int, end: int, metrics: QFontMetricsF) -> Iterable[QRectF]:
-        """Yield the box of each line's part of a range of `block`."""
-        layout = block.layout()
-        origin = self._geometry.rect(block).topLeft()
-        for number in range(layout.lineCount()):
-            line = layout.lineAt(number)
-            first, last = max(start, line.textStart()), min(end, line.textStart() + line.textLength())
-            if first >= last:
-                continue
-            left, right = sorted((_x(line, first), _x(line, last)))
-            baseline = origin.y() + line.y() + line.ascent()
-            top = baseline - metrics.ascent() - _PILL_Y
-            height = metrics.ascent() + metrics.descent() + 2 * _PILL_Y
-            outer = max(0.0, origin.x() + left - _PILL_X)
-            yield QRectF(outer, top, origin.x() + right + _PILL_X - outer, height)
-
-
-def _x(line: QTextLine, position: int) -> float:
-    # PySide returns the position with it, which its stubs do not say.
-    result: Any = line.cursorToX(position)
-    return float(result[0])

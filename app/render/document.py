@@ -228,6 +228,7 @@ class DocumentWriter:
         cursor.removeSelectedText()
         runs = self._insert(cursor, leaf, leaf.runs)
         self._set_runs(written, leaf, runs)
+        self.leaves_written += 1
         moved = sum(run.length for run in runs) - old
         for later in self.written[self.written.index(written) + 1 :]:
             later.start += moved

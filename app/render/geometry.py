@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QTextBlockFormat
@@ -13,7 +13,7 @@ from app.render.formats import CELL_PADDING_Y, CODE_BOTTOM, CODE_HEADER, indent
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from PySide6.QtGui import QTextBlock, QTextDocument, QTextTable
+    from PySide6.QtGui import QFontMetricsF, QTextBlock, QTextDocument, QTextLine, QTextTable
 
     from app.render.document import DocumentWriter, Written
 
@@ -47,6 +47,33 @@ class Geometry:
             if self.top(each) > bottom:
                 return
             yield each
+
+    def index(self, written: Written) -> int:
+        """Return the number of a leaf."""
+        return bisect_right(self._writer.written, written.start, key=lambda each: each.start) - 1
+
+    def lines_in_view(self, written: Written, top: float, bottom: float) -> range:
+        """Return the lines of a code block that reach between two heights."""
+        first = self.first_block(written).blockNumber()
+        last = self.last_block(written).blockNumber()
+        layout = self._document.documentLayout()
+        ends = (layout.hitTest(QPointF(0, y), Qt.HitTestAccuracy.FuzzyHit) for y in (top, bottom))
+        begin, end = (self._document.findBlock(position).blockNumber() for position in ends)
+        return range(max(0, begin - 1 - first), max(0, min(end, last) + 1 - first))
+
+    def boxes(self, block: QTextBlock, start: int, end: int, metrics: QFontMetricsF) -> Iterator[QRectF]:
+        """Yield the box of each line's part of a range of `block`, as high as the letters of `metrics`."""
+        layout = block.layout()
+        origin = self.rect(block).topLeft()
+        for number in range(layout.lineCount()):
+            line = layout.lineAt(number)
+            first, last = max(start, line.textStart()), min(end, line.textStart() + line.textLength())
+            if first >= last:
+                continue
+            left, right = sorted((_x(line, first), _x(line, last)))
+            baseline = origin.y() + line.y() + line.ascent()
+            top = baseline - metrics.ascent()
+            yield QRectF(origin.x() + left, top, right - left, metrics.ascent() + metrics.descent())
 
     def before(self, written: Written) -> Written | None:
         """Return the leaf before `written`."""
@@ -121,3 +148,9 @@ class Geometry:
         if written.table is None:
             return 0
         return self._document.documentLayout().frameBoundingRect(written.table.qt).width()
+
+
+def _x(line: QTextLine, position: int) -> float:
+    # PySide returns the position with it, which its stubs do not say.
+    result: Any = line.cursorToX(position)
+    return float(result[0])

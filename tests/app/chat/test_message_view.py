@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QGuiApplication, QMouseEvent, QTextCursor, QTextDocument, QWheelEvent
@@ -401,3 +403,94 @@ class TestUserBubble:
         bubble = make("hello\nשלום")
         last = bubble._view.document().lastBlock()
         assert last.blockFormat().layoutDirection() == Qt.LayoutDirection.RightToLeft
+
+
+class TestHighlights:
+    TEXT = "One **two** three.\n\n- four `five`\n\n```python\nsix = 7\n```\n\n| a | b |\n|---|---|\n| eight | $x$ |\n"
+
+    def marks(self, *words):
+        marks, position = [], 0
+        for word in words:
+            start = self.TEXT.index(word)
+            marks += [start - position, len(word)]
+            position = start + len(word)
+        return [*marks, len(self.TEXT) - position]
+
+    def boxes(self, view):
+        return view._decoration.accepted.boxes()
+
+    def test_what_was_accepted_is_tinted_only_when_asked_for(self, view):
+        view.set_markdown(self.TEXT)
+        view.set_marks(self.marks("two", "five", "six", "eight"))
+        settle()
+        plain, height = view.grab().toImage(), view.height()
+        assert self.boxes(view) == []
+        view.set_tinted(on=True)
+        assert len(self.boxes(view)) == 4
+        assert view.grab().toImage() != plain
+        view.set_tinted(on=False)
+        assert view.grab().toImage() == plain
+        assert view.height() == height
+
+    @pytest.mark.parametrize("word", ["two", "four", "five", "six", "eight"])
+    def test_the_tint_is_behind_its_word(self, view, word):
+        view.set_markdown(self.TEXT)
+        view.set_marks(self.marks(word))
+        view.set_tinted(on=True)
+        settle()
+        (box,) = self.boxes(view)
+        cursor = view.document().find(word)
+        end = view.cursorRect(cursor)
+        cursor.setPosition(cursor.selectionStart())
+        start = view.cursorRect(cursor)
+        assert abs(box.left() - start.x()) <= 1
+        assert abs(box.right() - end.x()) <= 1
+        assert start.top() - 6 <= box.top() < box.bottom() <= start.bottom() + 6
+
+    def test_markup_has_no_place(self, view):
+        view.set_markdown("a **b**")
+        view.set_marks((2, 2, 3))
+        view.set_tinted(on=True)
+        assert self.boxes(view) == []
+
+    def test_a_streamed_answer_is_tinted_when_it_is_whole(self, view):
+        view.set_tinted(on=True)
+        view.append("one two")
+        view.set_marks((4, 3))
+        assert self.boxes(view) == []
+        view.finish()
+        assert len(self.boxes(view)) == 1
+
+    def test_it_moves_with_the_lines_and_the_size(self, view, area):
+        view.set_markdown("word " * 60 + "last")
+        view.set_marks((300, 4))
+        view.set_tinted(on=True)
+        settle()
+        wide = self.boxes(view)[0].top()
+        area.resize(330, 400)
+        settle()
+        assert self.boxes(view)[0].top() > wide
+        narrow = self.boxes(view)[0].height()
+        view.set_style(replace(style(), text_size=20))
+        assert self.boxes(view)[0].height() > narrow
+
+    def test_what_was_found_is_shown(self, view):
+        view.set_markdown("one two one")
+        view.show_found([(0, 3), (8, 11)], 1)
+        settle()
+        assert len(view._decoration.found.boxes()) == 2
+        assert view.found_box().left() > 30
+        view.show_found([], None)
+        assert view.found_box() is None
+
+    def test_long_code_costs_only_what_is_seen(self, view, area, monkeypatch):
+        view.set_markdown(CODE * 20)
+        view.show_found([(index, index + 1) for index, each in enumerate(CODE * 20) if each == "x"], None)
+        settle()
+        drawn = []
+        plain = type(view._geometry).boxes
+        monkeypatch.setattr(
+            type(view._geometry), "boxes", lambda self, *args: drawn.append(1) or plain(self, *args)
+        )
+        area.grab()
+        assert 0 < len(drawn) < 150
