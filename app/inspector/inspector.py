@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mtplx_engine.protocol import ModelInfo
 
 WIDTH = 296
-_TITLE_HEIGHT = 48
+_TITLE_HEIGHT = 46  # as the header beside it, above its loading bar
 _PROMPT_HEIGHT = 96
 _TYPING_MS = 500  # after the last key the system prompt is taken
 _LONGEST = 10_000_000

@@ -32,7 +32,7 @@ class ShortcutSheet(QDialog):
         half = (sum(len(actions) for _, actions in named) + 1) // 2
         column, rows = self._column(columns), 0
         for name, actions in named:
-            if rows >= half:
+            if rows and rows + len(actions) / 2 > half:
                 column, rows = self._column(columns), 0
             self._add(column, name, actions)
             rows += len(actions)
