@@ -124,6 +124,7 @@ class Application(QObject):
         menus.drafting_chosen.connect(lambda depth: self._set(drafting=depth))
         menus.settings.triggered.connect(lambda: self._open_settings().open_page())
         menus.privacy.triggered.connect(self._open_privacy)
+        menus.tint.triggered.connect(lambda tinted: self._set(tint=tinted))
         menus.larger.triggered.connect(lambda: self._set_text_px(self.theme.text_px + 1))
         menus.smaller.triggered.connect(lambda: self._set_text_px(self.theme.text_px - 1))
         menus.usual_size.triggered.connect(lambda: self._set_text_px(TEXT_PX))
@@ -171,11 +172,13 @@ class Application(QObject):
         settings, menus = self.settings.value, self.window.menus
         self.theme.set_appearance(settings.appearance)
         self.theme.set_text_px(settings.text_px)
+        self.theme.set_tinted(on=settings.tint)
         self.theme.reduced_motion = settings.reduced_motion
         self.window.pane.composer.edit.send_key = settings.send_key
         self.line.drafting = settings.drafting
         self.window.inspector.show_drafting(settings.drafting)
         menus.drafting_action(settings.drafting).setChecked(True)
+        menus.tint.setChecked(settings.tint)
         menus.larger.setEnabled(settings.text_px < LARGEST_TEXT_PX)
         menus.smaller.setEnabled(settings.text_px > SMALLEST_TEXT_PX)
         menus.usual_size.setEnabled(settings.text_px != TEXT_PX)

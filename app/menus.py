@@ -75,17 +75,18 @@ class Menus(QObject):
     def _fill_view(self, menu: QMenu) -> None:
         self.sidebar = _add(menu, tr("Show Sidebar"), "Ctrl+Alt+S")
         self.inspector = _add(menu, tr("Show Inspector"), "Ctrl+Alt+I")
-        for action in (self.sidebar, self.inspector):
-            action.setCheckable(True)
         menu.addSeparator()
         self.larger = _add(menu, tr("Make Text Bigger"), "Ctrl++", "Ctrl+=")
         self.smaller = _add(menu, tr("Make Text Smaller"), "Ctrl+-")
         self.usual_size = _add(menu, tr("Usual Text Size"), "Ctrl+0")
+        self.tint = _add(menu, tr("Tint What Was Drafted"), "Ctrl+Alt+T")
         menu.addSeparator()
         self.focus_message = _add(menu, tr("Go to Message Field"), "Ctrl+L")
         self.previous_chat = _add(menu, tr("Previous Chat"), "Ctrl+[")
         self.next_chat = _add(menu, tr("Next Chat"), "Ctrl+]")
         menu.addSeparator()
+        for action in (self.sidebar, self.inspector, self.tint):
+            action.setCheckable(True)
         self.full_screen = _add(menu, tr("Enter Full Screen"), _Key.FullScreen)
 
     def _fill_chat(self, menu: QMenu) -> None:

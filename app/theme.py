@@ -57,12 +57,13 @@ class Theme(QObject):
     Attributes:
         palette: The colours in use.
         text_px: The size of messages, in pixels.
+        tinted: Whether what the model drafted itself is tinted in answers.
         reduced_motion: Whether nothing moves by itself.
         fonts: The families in use.
         icons: The line icons, tinted on request.
 
     Signals:
-        changed: Colours or sizes are other ones now; what paints with them does so again.
+        changed: Colours, sizes or what is tinted are other ones now; what paints with them does so again.
     """
 
     changed = Signal()
@@ -74,6 +75,7 @@ class Theme(QObject):
         self.icons = IconSet()
         self.palette = LIGHT
         self.text_px = TEXT_PX
+        self.tinted = False
         self.reduced_motion = False
         self._appearance = Appearance.SYSTEM
         app.setStyle(QStyleFactory.create("Fusion"))
@@ -107,6 +109,12 @@ class Theme(QObject):
         self._app.setPalette(qt_palette(palette))
         self._app.setStyleSheet(stylesheet(palette))
         self.changed.emit()
+
+    def set_tinted(self, *, on: bool) -> None:
+        """Tint in answers what was drafted and accepted, or do not."""
+        if on is not self.tinted:
+            self.tinted = on
+            self.changed.emit()
 
     def render_style(self) -> RenderStyle:
         """Return how messages look in the palette in use."""

@@ -65,6 +65,7 @@ class Settings:
         presets: Choices for chats, by name.
         new_chat_preset: Name of the preset that a new chat begins with; "" for none.
         appearance: Which palette.
+        tint: Whether what the model drafted itself is tinted in answers.
         text_px: The size of messages, in pixels.
         reduced_motion: Whether nothing moves by itself.
         send_key: What sends a message.
@@ -78,6 +79,7 @@ class Settings:
     presets: tuple[Preset, ...] = ()
     new_chat_preset: str = ""
     appearance: Appearance = Appearance.SYSTEM
+    tint: bool = False
     text_px: int = 14
     reduced_motion: bool = False
     send_key: SendKey = SendKey.RETURN

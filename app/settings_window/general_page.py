@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class GeneralPage(Page):
-    """What sends a message, the appearance, the size of messages, and motion.
+    """What sends a message, the appearance, the size of messages, the tint, and motion.
 
     Signals:
         changed(str, object): A field of `Settings`, and its new value.
@@ -34,12 +34,15 @@ class GeneralPage(Page):
         self.add_note(tr("The other one of the two is a new line; so is Shift-Return."))
         self.appearance = self.add_choice(tr("Appearance"))
         self.text_px = self.add_choice(tr("Size of messages"))
+        self.tint = self.add_switch(tr("Answers"), tr("Tint what was drafted"))
+        self.add_note(tr("Shows which words the model had drafted ahead, and kept."))
         self.motion = self.add_switch(tr("Motion"), tr("Reduce motion"))
         self.add_note(tr("Nothing moves by itself while an answer is on its way."))
         self.end()
         self.send_key.chosen.connect(lambda key: self.changed.emit("send_key", key))
         self.appearance.chosen.connect(lambda look: self.changed.emit("appearance", look))
         self.text_px.chosen.connect(lambda pixels: self.changed.emit("text_px", pixels))
+        self.tint.clicked.connect(lambda tinted: self.changed.emit("tint", tinted))
         self.motion.clicked.connect(lambda reduced: self.changed.emit("reduced_motion", reduced))
 
     def show_settings(self, settings: Settings) -> None:
@@ -57,6 +60,7 @@ class GeneralPage(Page):
         )
         self.appearance.set_choices(looks, settings.appearance)
         self.text_px.set_choices(_sizes(), settings.text_px)
+        self.tint.setChecked(settings.tint)
         self.motion.setChecked(settings.reduced_motion)
 
 

@@ -149,13 +149,21 @@ def test_every_setting_is_kept(start):
     choose(window.general.appearance, "Dark")
     choose(window.general.text_px, "18")
     window.general.motion.click()
+    window.general.tint.click()
     choose(window.models.drafting, "Depth 3")
     again = start()
     assert dataclasses.replace(again.program.settings.value, place=None) == Settings(
-        drafting=3, appearance=Appearance.DARK, text_px=18, reduced_motion=True, send_key=SendKey.CTRL_RETURN
+        drafting=3,
+        tint=True,
+        appearance=Appearance.DARK,
+        text_px=18,
+        reduced_motion=True,
+        send_key=SendKey.CTRL_RETURN,
     )
     assert again.program.theme.palette is DARK
     assert again.program.theme.reduced_motion
+    assert again.program.theme.tinted
+    assert again.window.menus.tint.isChecked()
     assert again.composer.edit.send_key is SendKey.CTRL_RETURN
     again.program.theme.set_appearance(Appearance.SYSTEM)
 
