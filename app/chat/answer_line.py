@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.chat.conversation import MessageStatus
-from app.chat.turn import Outcome, Turn
+from app.chat.turn import Outcome, Piece, Turn
 from app.services.engine_link import EngineLink, EngineState
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 from mtplx_engine.stats import FinishReason
@@ -36,7 +36,7 @@ class AnswerLine(QObject):
         model: The model that is loaded, None before the first.
 
     Signals:
-        streamed(Turn, Tokens | Finished): Text or thinking came; the turn has taken it in.
+        streamed(Turn, Piece): Text or thinking came; the turn has taken it in.
         measured(Turn): There is a new reading of its meter.
         prefilled(Turn): More of its prompt is read.
         waiting(Turn, str): In words what it waits for, "" for nothing to speak of.
@@ -196,9 +196,7 @@ class AnswerLine(QObject):
     def _tokens(self, event: Tokens) -> None:
         turn = self._running
         if turn and event.generation == turn.generation:
-            turn.add(event)
-            if event.text or event.thinking:
-                self.streamed.emit(turn, event)
+            self._tell(turn, turn.add(event))
 
     def _finished(self, event: Finished) -> None:
         if self._stopping and event.generation == self._stopping.generation:
@@ -206,9 +204,7 @@ class AnswerLine(QObject):
             self.figures.emit(turn, event.stats)
         elif self._running and event.generation == self._running.generation:
             turn = self._running
-            turn.end(event)
-            if event.text or event.thinking:
-                self.streamed.emit(turn, event)
+            self._tell(turn, turn.end(event))
             self._end(turn, Outcome(_STATUS[event.reason], event.stats))
         self.advance()
 
@@ -225,6 +221,10 @@ class AnswerLine(QObject):
         self._down = error
 
     # ------------------------------------------------------------ inside
+
+    def _tell(self, turn: Turn, piece: Piece) -> None:
+        if piece.text or piece.thinking:
+            self.streamed.emit(turn, piece)
 
     def _end(self, turn: Turn, outcome: Outcome) -> None:
         if turn is self._running:

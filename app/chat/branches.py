@@ -36,10 +36,16 @@ def siblings(conversation: Conversation, message_id: str) -> tuple[Message, ...]
     return tuple(message for message in conversation.messages if message.parent_id == parent_id)
 
 
-def place(conversation: Conversation, message_id: str) -> Place:
-    """Return where among its siblings a message stands."""
-    ids = [message.id for message in siblings(conversation, message_id)]
-    return Place(ids.index(message_id) + 1, len(ids))
+def places(conversation: Conversation) -> dict[str, Place]:
+    """Return where among its siblings each message stands."""
+    families: dict[str | None, list[str]] = {}
+    for message in conversation.messages:
+        families.setdefault(message.parent_id, []).append(message.id)
+    return {
+        message_id: Place(number, len(family))
+        for family in families.values()
+        for number, message_id in enumerate(family, start=1)
+    }
 
 
 def subtree(conversation: Conversation, message_id: str) -> frozenset[str]:

@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
+from app.chat.branches import find, subtree
 from app.chat.composer import Composer
 from app.chat.conversation import MessageStatus
+from app.chat.details import details_of
+from app.chat.details_popover import DetailsPopover
 from app.chat.empty_state import EmptyState
 from app.chat.header import Header
+from app.chat.row_state import RowAction
 from app.chat.transcript import Transcript
 from app.theme import COLUMN_WIDTH, SCROLL_BAR_WIDTH, SPACE_L, SPACE_M, SPACE_XL
+from app.translate import tr
 from app.widgets.announce import announce
 from app.widgets.error_card import ErrorCard
 
@@ -24,6 +29,8 @@ if TYPE_CHECKING:
 
 # The composer stands under the column of messages, which leaves room for the scroll bar.
 _SIDE = SPACE_XL + SCROLL_BAR_WIDTH
+
+_WARMTH = {RowAction.FOCUSED: 0.5, RowAction.VARIED: 1.5}
 
 _SPOKEN = {MessageStatus.STOPPED: "The answer was stopped."}
 
@@ -41,9 +48,11 @@ class ChatPane(QWidget):
 
     Signals:
         model_action_pressed: The one thing to do about the model was chosen.
+        undo_offered(str, object): What was done, and what takes it back.
     """
 
     model_action_pressed = Signal()
+    undo_offered = Signal(str, object)
 
     def __init__(self, theme: Theme, session: ChatSession, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -56,7 +65,7 @@ class ChatPane(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.header = Header(theme, self)
         self.empty = EmptyState(theme)
-        self.transcript = Transcript(theme, session.edits.action_for)
+        self.transcript = Transcript(theme, session.edits.states)
         self.composer = Composer(theme)
         self.pages = QStackedWidget(self)
         self.pages.setObjectName("pages")
@@ -115,14 +124,17 @@ class ChatPane(QWidget):
         session, transcript, composer = self._session, self.transcript, self.composer
         session.opened.connect(self._show)
         session.added.connect(self._add)
-        session.streamed.connect(lambda answer_id, event: transcript.append_text(answer_id, event.text))
+        session.rearranged.connect(self._rearrange)
+        session.streamed.connect(transcript.append)
         session.changed.connect(transcript.change)
         session.changed.connect(self._announce)
         session.waiting.connect(transcript.set_waiting)
         session.reading.connect(composer.set_reading)
         session.activity.connect(self._show_activity)
         session.listed.connect(self._show_title)
-        transcript.action_pressed.connect(session.edits.retry)
+        transcript.fix_pressed.connect(session.edits.retry)
+        transcript.chosen.connect(self._act)
+        transcript.edited.connect(self._edit)
         composer.submitted.connect(self._send)
         self.empty.action_pressed.connect(self.model_action_pressed)
         self.pages.currentChanged.connect(self._show_missing)
@@ -141,6 +153,41 @@ class ChatPane(QWidget):
         self._show_title()
         self.composer.setFocus()
 
+    def _rearrange(self, conversation: Conversation) -> None:
+        self.pages.setCurrentWidget(self.transcript if conversation.messages else self.empty)
+        self.transcript.rearrange(conversation)
+
+    def _act(self, action: RowAction, message_id: str) -> None:
+        """Do to a message what its row offers."""
+        edits = self._session.edits
+        if action is RowAction.REGENERATE:
+            edits.regenerate(message_id)
+        elif action in _WARMTH:
+            edits.vary(message_id, _WARMTH[action])
+        elif action is RowAction.RESUME:
+            edits.resume(message_id)
+        elif action is RowAction.DETAILS:
+            self._show_details(message_id)
+        elif action is RowAction.DELETE:
+            count = len(subtree(self._session.shown, message_id))
+            words = (
+                tr("Deleted a message") if count == 1 else tr("Deleted {count} messages").format(count=count)
+            )
+            self.undo_offered.emit(words, edits.delete(message_id))
+        elif action in (RowAction.PREVIOUS, RowAction.NEXT):
+            edits.move(message_id, -1 if action is RowAction.PREVIOUS else 1)
+
+    def _edit(self, message_id: str, text: str) -> None:
+        if self._session.edits.edit(message_id, text):
+            self.transcript.stop_editing(message_id)
+            self.composer.setFocus()
+
+    def _show_details(self, message_id: str) -> None:
+        anchor = self.transcript.footer_of(message_id)
+        if anchor is not None:
+            rows = details_of(find(self._session.shown, message_id))
+            DetailsPopover(self._theme, rows, self).show_over(anchor)
+
     def _add(self, message: Message) -> None:
         if message.chat_id == self._chat_id:
             self.pages.setCurrentWidget(self.transcript)
@@ -157,6 +204,7 @@ class ChatPane(QWidget):
 
     def _show_activity(self, busy: frozenset[str]) -> None:
         self.composer.set_busy(busy=self._chat_id in busy)
+        self.transcript.refresh()
 
     def _show_title(self) -> None:
         shown = self._session.shown

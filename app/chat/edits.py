@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 from app.chat import branches
 from app.chat.conversation import Message, MessageStatus, Role
+from app.chat.row_state import RowAction, RowState
 from mtplx_engine.errors import ErrorKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from app.chat.branches import Place
     from app.chat.chat_settings import ChatSettings
     from app.chat.conversation import Conversation
     from app.chat.session import ChatSession
@@ -18,6 +21,8 @@ if TYPE_CHECKING:
 
 # Asking the same again gives the same error.
 _HOPELESS = (ErrorKind.BAD_REQUEST, ErrorKind.CONTEXT_OVERFLOW)
+_AGAIN = {RowAction.REGENERATE, RowAction.FOCUSED, RowAction.VARIED}
+_HOTTEST = 2.0  # above that no model makes sense
 _CUT = (MessageStatus.STOPPED, MessageStatus.LENGTH, MessageStatus.INTERRUPTED)
 
 
@@ -49,6 +54,13 @@ class Edits:
             question = branches.question_of(chat, answer_id)
             self._session.rearrange(branches.up_to(chat, question.id))
             self._session.answer(question, settings)
+
+    def vary(self, answer_id: str, factor: float) -> None:
+        """Have a question answered once more, its temperature that many times as high, with a seed of its own."""
+        settings, sampler = self._session.shown.settings, self._session.sampler
+        warmth = min(sampler.temperature * factor, _HOTTEST)
+        other = dataclasses.replace(sampler, temperature=round(warmth, 3), seed=None)
+        self.regenerate(answer_id, dataclasses.replace(settings, sampler=other))
 
     def resume(self, answer_id: str) -> None:
         """Write a cut answer on."""
@@ -90,6 +102,29 @@ class Edits:
         """Whether a message is a cut answer at the end of the shown branch."""
         is_cut = message.status in _CUT and bool(message.text or message.thinking)
         return is_cut and message.id == self._session.shown.leaf_id
+
+    def states(self) -> dict[str, RowState]:
+        """Return what can be done to each message of the shown branch, and where it stands."""
+        chat = self._session.shown
+        places = branches.places(chat)
+        return {message.id: self._state(chat, message, places[message.id]) for message in chat.path()}
+
+    def _state(self, chat: Conversation, message: Message, place: Place) -> RowState:
+        is_answer = message.role is Role.ASSISTANT
+        offers = {RowAction.DELETE}
+        offers |= {RowAction.COPY} if message.text else set()
+        offers |= {RowAction.DETAILS} if is_answer and message.stats else set()
+        offers |= {RowAction.PREVIOUS} if place.number > 1 else set()
+        offers |= {RowAction.NEXT} if place.number < place.of else set()
+        if not self._session.busy:
+            offers |= _AGAIN if is_answer else {RowAction.EDIT}
+            offers |= {RowAction.RESUME} if self.can_resume(message) else set()
+        return RowState(
+            place,
+            frozenset(offers),
+            fix=self.action_for(message) if message.id == chat.leaf_id else "",
+            boundary=message.id == chat.settings.reads_from,
+        )
 
     def action_for(self, message: Message) -> str:
         """Return the name of the one thing to do about a message, "" when there is nothing to do."""

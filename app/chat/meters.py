@@ -139,14 +139,19 @@ def _draft_lines(per_step: float | None) -> list[str]:
 def _rates(tokens_per_second: float | None, per_step: float | None, acceptance: float | None) -> list[str]:
     parts = []
     if tokens_per_second is not None:
-        parts.append(f"{_speed(tokens_per_second)} tok/s")
+        parts.append(f"{speed(tokens_per_second)} tok/s")
     if per_step is not None and acceptance is not None:
-        parts += [f"{per_step:.1f} per step", f"{acceptance:.0%}".replace("%", " %")]
+        parts += [f"{per_step:.1f} per step", percent(acceptance)]
     return parts
 
 
-def _speed(tokens_per_second: float) -> str:
-    # Two digits that mean something: a slow model is never "0.0".
+def percent(share: float) -> str:
+    """Return a share of 0..1 as in "71 %"."""
+    return f"{share:.0%}".replace("%", " %")
+
+
+def speed(tokens_per_second: float) -> str:
+    """Return tokens per second with two digits that mean something: a slow model is never "0.0"."""
     if tokens_per_second >= 9.95:
         return f"{tokens_per_second:,.0f}"
     return f"{tokens_per_second:.1f}" if tokens_per_second >= 0.95 else f"{tokens_per_second:.2g}"

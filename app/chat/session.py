@@ -15,6 +15,7 @@ from app.chat.desk import Desk, now_ms
 from app.chat.edits import Edits
 from app.chat.prompting import prompt_of
 from app.chat.turn import Ask, Outcome, Turn, missing_answer
+from mtplx_engine.config import SamplerConfig
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 
     from app.chat.answer_line import AnswerLine
     from app.chat.conversation import Attachment, Conversation
+    from app.chat.turn import Piece
     from app.services.store import Store
-    from mtplx_engine.protocol import Finished, Tokens
     from mtplx_engine.stats import DecodeStats
 
 
@@ -41,7 +42,7 @@ class ChatSession(QObject):
         rearranged(Conversation): Another branch of the shown chat is shown now.
         listed(ChatSummary): A chat is new, or was written in.
         added(Message): A message follows in its chat.
-        streamed(str, Tokens | Finished): Id of an answer, and what came of its text and its thinking.
+        streamed(str, Piece): Id of an answer, and what came of it.
         changed(Message): An answer ended, begins again, or has figures now.
         waiting(str, str): Id of an answer, and in words what it waits for; "" for nothing to speak of.
         reading(Reading | None): The live figures of the shown chat's answer.
@@ -86,6 +87,12 @@ class ChatSession(QObject):
         """The chat that is shown, with what has been written of an answer so far."""
         turn, shown = self.turn, self._desk.shown
         return shown.replace_message(turn.snapshot()) if turn else shown
+
+    @property
+    def sampler(self) -> SamplerConfig:
+        """How the tokens of the next answer are chosen in the chat that is shown."""
+        model = self._line.model
+        return self._desk.shown.settings.sampler or (model.recommended if model else SamplerConfig())
 
     @property
     def turn(self) -> Turn | None:
@@ -278,8 +285,8 @@ class ChatSession(QObject):
 
     # ------------------------------------------------------------ what the line tells
 
-    def _streamed(self, turn: Turn, event: Tokens | Finished) -> None:
-        self.streamed.emit(turn.answer.id, event)
+    def _streamed(self, turn: Turn, piece: Piece) -> None:
+        self.streamed.emit(turn.answer.id, piece)
         self._store.answer_progress(turn.answer.id, turn.text, turn.thinking)
 
     def _measured(self, turn: Turn) -> None:

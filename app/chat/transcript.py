@@ -8,14 +8,17 @@ from PySide6.QtCore import QCoreApplication, QEvent, QSize, Qt, QTimer, QUrl, Si
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from app.chat.conversation import Conversation, Message, Role
-from app.chat.message_rows import AnswerRow, QuestionRow
+from app.chat.message_rows import AnswerRow
+from app.chat.question_row import QuestionRow
+from app.chat.row_state import RowState
 from app.theme import COLUMN_WIDTH, SCROLL_BAR_WIDTH, SPACE_L, SPACE_M, SPACE_XL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from PySide6.QtGui import QResizeEvent, QShowEvent
 
+    from app.chat.turn import Piece
     from app.theme import Theme
 
 _BATCH = 6  # messages built at once; a batch is higher than a screen, mostly
@@ -30,20 +33,25 @@ class Transcript(QScrollArea):
 
     Args:
         theme: Gives colours and fonts.
-        action_for: Names the one thing to do about a failed answer, "" for nothing.
+        states: Tells of each message of the shown branch what can be done to it.
 
     Signals:
-        action_pressed: Somebody wants to do that one thing, with the answer's id.
+        fix_pressed(str): The one thing is to be done about the answer with this id.
+        chosen(RowAction, str): Something else is to be done to the message with this id.
+        edited(str, str): Id of a message, and what it is to say instead.
         link_activated: A link in an answer was chosen.
     """
 
-    action_pressed = Signal(str)
+    fix_pressed = Signal(str)
+    chosen = Signal(object, str)
+    edited = Signal(str, str)
     link_activated = Signal(QUrl)
 
-    def __init__(self, theme: Theme, action_for: Callable[[Message], str]) -> None:
+    def __init__(self, theme: Theme, states: Callable[[], Mapping[str, RowState]]) -> None:
         super().__init__()
         self._theme = theme
-        self._action_for = action_for
+        self._read_states = states
+        self._states: Mapping[str, RowState] = {}
         self._older: list[Message] = []  # not built yet
         self._rows: list[AnswerRow | QuestionRow] = []
         self._following = True
@@ -85,34 +93,69 @@ class Transcript(QScrollArea):
 
     def show_chat(self, conversation: Conversation) -> None:
         """Show a chat from its end."""
-        for row in self._rows:
-            self._column.removeWidget(row)
-            row.hide()
-            row.deleteLater()
-        self._rows = []
+        self._drop_rows(0)
         self._older = list(conversation.path())
         self._following = True
+        self.refresh()
         self._build_older()
-        self._refresh_actions()
+
+    def rearrange(self, conversation: Conversation) -> None:
+        """Show another branch of the chat; what the two have in common stays where it is."""
+        path = conversation.path()
+        shown = [*(message.id for message in self._older), *(row.message.id for row in self._rows)]
+        pairs = enumerate(zip(shown, path, strict=False))
+        same = next((n for n, (old, new) in pairs if old != new.id), min(len(shown), len(path)))
+        if same < len(self._older):
+            self.show_chat(conversation)
+            return
+        self._following = False
+        self._drop_rows(same - len(self._older))
+        for message in path[same:]:
+            self._insert(len(self._rows), message).show()
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Look again at what can be done to each message."""
+        self._states = self._read_states()
+        for row in self._rows:
+            row.set_state(self._states.get(row.message.id, RowState()))
 
     def add(self, message: Message) -> None:
         """Add a message at the end, and go there: the person has just sent it."""
         self._insert(len(self._rows), message).show()
-        self._refresh_actions()
+        self.refresh()
         self.to_latest()
 
-    def append_text(self, answer_id: str, text: str) -> None:
-        """Add text to an answer; one that is not in this chat is ignored."""
+    def append(self, answer_id: str, piece: Piece) -> None:
+        """Add what came of an answer; one that is not shown is ignored."""
         row = self._answer(answer_id)
         if row is not None:
-            row.append(text)
+            row.append(piece)
+
+    def edit(self, message_id: str) -> None:
+        """Let a message be written anew in its place."""
+        row = self._row(message_id)
+        if isinstance(row, QuestionRow):
+            row.edit()
+            self.ensureWidgetVisible(row)
+
+    def stop_editing(self, message_id: str) -> None:
+        """Show a message that was edited as it was."""
+        row = self._row(message_id)
+        if isinstance(row, QuestionRow):
+            row.stop_editing()
+
+    def footer_of(self, message_id: str) -> QWidget | None:
+        """Return the line under a message, if it is built."""
+        row = self._row(message_id)
+        return row.footer if row else None
 
     def change(self, message: Message) -> None:
         """Show how an answer ended, or that it begins again."""
         row = self._answer(message.id)
         if row is not None:
-            row.show_state(message, self._action_for(message))
-            self._refresh_actions()
+            row.show_message(message)
+            self.refresh()
 
     def set_waiting(self, answer_id: str, words: str) -> None:
         """Say what an answer waits for."""
@@ -183,26 +226,32 @@ class Transcript(QScrollArea):
     def _insert(self, position: int, message: Message) -> AnswerRow | QuestionRow:
         row: AnswerRow | QuestionRow
         if message.role is Role.ASSISTANT:
-            row = AnswerRow(self._theme, message, self._action_for(message))
-            row.action_pressed.connect(self.action_pressed)
+            row = AnswerRow(self._theme, message)
+            row.fix_pressed.connect(self.fix_pressed)
             row.link_activated.connect(self.link_activated)
         else:
             row = QuestionRow(self._theme, message)
+            row.edited.connect(self.edited)
+        row.chosen.connect(self.chosen)
+        row.set_state(self._states.get(message.id, RowState()))
         self._rows.insert(position, row)
         self._column.insertWidget(position, row)
         return row
 
-    def _answer(self, answer_id: str) -> AnswerRow | None:
-        for row in reversed(self._rows):
-            if row.message.id == answer_id and isinstance(row, AnswerRow):
-                return row
-        return None
+    def _row(self, message_id: str) -> AnswerRow | QuestionRow | None:
+        return next((row for row in reversed(self._rows) if row.message.id == message_id), None)
 
-    def _refresh_actions(self) -> None:
-        """Only the last answer can be asked for again."""
-        for row in self._rows[:-1]:
-            if isinstance(row, AnswerRow):
-                row.set_action("")
+    def _answer(self, answer_id: str) -> AnswerRow | None:
+        row = self._row(answer_id)
+        return row if isinstance(row, AnswerRow) else None
+
+    def _drop_rows(self, first: int) -> None:
+        """Take away the rows from one on."""
+        for row in self._rows[first:]:
+            self._column.removeWidget(row)
+            row.hide()
+            row.deleteLater()
+        del self._rows[first:]
 
     def _make_page(self) -> None:
         page, column = QWidget(), QWidget()

@@ -70,6 +70,23 @@ class Ask:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What came of an answer at once.
+
+    Attributes:
+        text: Of what is said.
+        thinking: Of what is thought.
+        marks: Which of `text` was drafted, as in `Message.marks`.
+        thought_ms: How long all the thinking has taken so far.
+    """
+
+    text: str
+    thinking: str = ""
+    marks: tuple[int, ...] = ()
+    thought_ms: int = 0
+
+
 class Marks:
     """Runs of an answer's text, in turn not drafted and drafted, as `Message.marks` has them."""
 
@@ -141,9 +158,8 @@ class Turn:
         first, last = self._thought_s or (0.0, 0.0)
         return self.answer.thought_ms + round(1000 * (last - first))
 
-    def add(self, event: Tokens) -> None:
+    def add(self, event: Tokens) -> Piece:
         """Take in what a decode cycle gave."""
-        self._write(event)
         self.tokens += len(event.token_ids)
         if event.thinking:
             first = self._thought_s[0] if self._thought_s else event.at_s
@@ -154,10 +170,11 @@ class Turn:
             drafted=event.drafted,
             accepted=event.accepted,
         )
+        return self._write(event)
 
-    def end(self, event: Finished) -> None:
+    def end(self, event: Finished) -> Piece:
         """Take in the rest that was held back."""
-        self._write(event)
+        return self._write(event)
 
     def snapshot(self) -> Message:
         """Return the answer as far as it is written."""
@@ -191,10 +208,12 @@ class Turn:
             sampler=sampler,
         )
 
-    def _write(self, event: Tokens | Finished) -> None:
+    def _write(self, event: Tokens | Finished) -> Piece:
+        marks = event.marks or ((len(event.text),) if event.text else ())
         self.text += event.text
         self.thinking += event.thinking
-        self._marks.add(event.marks or ((len(event.text),) if event.text else ()))
+        self._marks.add(marks)
+        return Piece(event.text, event.thinking, marks, self.thought_ms)
 
 
 def missing_answer(conversation: Conversation) -> Message | None:

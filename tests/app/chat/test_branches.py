@@ -29,12 +29,12 @@ def path(conversation: object) -> list[str]:
 
 def test_arrows_move_between_siblings_and_stop_at_the_ends() -> None:
     chat = grown(forked())
-    assert branches.place(chat, "a2") == (2, 3)
+    assert branches.places(chat)["a2"] == (2, 3)
     assert path(branches.beside(chat, "a3", -1)) == ["q", "a2", "q2"]
     assert path(branches.beside(chat, "a2", -1)) == ["q", "a1"]
     assert branches.beside(chat, "a3", 1) is chat
     assert branches.beside(chat, "a1", -1) is chat
-    assert branches.place(chat, "q") == (1, 1)
+    assert branches.places(chat)["q"] == (1, 1)
 
 
 def test_a_deleted_branch_gives_way_to_the_nearest_one() -> None:

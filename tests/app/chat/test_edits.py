@@ -30,7 +30,7 @@ def test_an_edited_question_is_a_branch_and_the_old_one_stays(ready):
     assert ready.shown_texts == ["Why waves?", "The wind."]
 
     edited = path_ids(ready)[0]
-    assert branches.place(ready.session.shown, edited) == (2, 2)
+    assert branches.places(ready.session.shown)[edited] == (2, 2)
     ready.session.edits.move(edited, -1)
     assert path_ids(ready) == old
     assert ready.store.calls[-1] == ("set_leaf", ready.session.shown.chat.id, old[-1])
@@ -71,8 +71,19 @@ def test_an_answer_is_asked_for_again_with_other_settings(ready):
     ready.link.finish(text="Gravity.", stats=DecodeStats(emitted=2, seed=5))
     assert ready.shown_texts == ["Why tides?", "Gravity."]
     assert ready.answer.sampler == dataclasses.replace(request.sampler, seed=5)
-    assert branches.place(ready.session.shown, ready.answer.id) == (2, 2)
+    assert branches.places(ready.session.shown)[ready.answer.id] == (2, 2)
     assert ready.session.shown.settings == ChatSettings()  # they were for this answer
+
+
+def test_another_answer_can_be_more_varied_or_more_focused(ready):
+    ready.session.set_settings(ChatSettings(sampler=SamplerConfig(temperature=0.8, top_p=0.9, seed=3)))
+    ready.ask("Why tides?", "The Moon.")
+    ready.session.edits.vary(ready.answer.id, 0.5)
+    assert ready.link.asked[-1].sampler == SamplerConfig(temperature=0.4, top_p=0.9)
+    ready.link.finish(text="The Moon.")
+    ready.session.edits.vary(ready.answer.id, 10)
+    assert ready.link.asked[-1].sampler.temperature == 2.0
+    assert ready.session.shown.settings.sampler.seed == 3
 
 
 def test_everything_set_for_a_chat_reaches_the_engine(bench):

@@ -1,0 +1,116 @@
+"""The field in which messages are typed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QMimeData, QTimer, Signal
+from PySide6.QtGui import QFontMetricsF, QInputMethodEvent, QKeyEvent, QResizeEvent, Qt, QTextOption
+from PySide6.QtWidgets import QFrame, QPlainTextEdit, QSizePolicy
+
+from app.services.settings import SendKey
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QWidget
+
+_MAX_LINES = 8
+# Qt lays out a run of 300,000 characters without a space in seconds, unless it may break it anywhere.
+_LONG_RUN = 4096
+_PLACEHOLDER = "Message"
+
+
+class MessageEdit(QPlainTextEdit):
+    """A plain text field that is as high as its text, up to eight lines.
+
+    Attributes:
+        send_key: What sends.
+
+    Signals:
+        submitted: What sends was pressed, and no input method was composing.
+    """
+
+    submitted = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.send_key = SendKey.RETURN
+        self._composing = False
+        self._just_composed = False
+        self.setObjectName("message")
+        self.setPlaceholderText(_PLACEHOLDER)
+        self.setAccessibleName("Message")
+        self.setTabChangesFocus(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.document().setDocumentMargin(0)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.textChanged.connect(self._fit)
+        self._fit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Submit with the send key; with Shift it is a new line, and Return belongs to a composing input method."""
+        is_return = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        with_control = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
+        if not is_return or event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
+            super().keyPressEvent(event)
+        elif with_control is not (self.send_key is SendKey.CTRL_RETURN):
+            self.textCursor().insertBlock()
+            self.ensureCursorVisible()
+        elif not self._composing and not self._just_composed:
+            self.submitted.emit()
+
+    def event(self, event: QEvent) -> bool:
+        """Keep Escape from the menus while it is for the input method: it must not stop an answer then."""
+        is_escape = isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape
+        if is_escape and event.type() == QEvent.Type.ShortcutOverride and self._composing:
+            event.accept()
+            return True
+        return super().event(event)
+
+    def inputMethodEvent(self, event: QInputMethodEvent) -> None:
+        """Remember whether a composition is open, or ended by the very key that is still to come."""
+        was_composing, self._composing = self._composing, bool(event.preeditString())
+        if was_composing and not self._composing:
+            self._just_composed = True
+            QTimer.singleShot(0, self, self._composition_over)
+        # Qt would paint it under what is being composed.
+        self.setPlaceholderText("" if self._composing else _PLACEHOLDER)
+        super().inputMethodEvent(event)
+
+    def insertFromMimeData(self, source: QMimeData) -> None:
+        """Paste text; runs without a space may then break anywhere."""
+        longest = max((len(run) for run in source.text().split()), default=0)
+        if longest > _LONG_RUN:
+            self.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
+        super().insertFromMimeData(source)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Fit the height to the new line breaks."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Fit the height to a new font."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._fit()
+
+    @property
+    def composing(self) -> bool:
+        """Whether an input method has a composition open."""
+        return self._composing
+
+    def set_text(self, text: str) -> None:
+        """Replace what has been typed, the cursor at its end."""
+        self.setPlainText(text)
+        cursor = self.textCursor()
+        cursor.movePosition(cursor.MoveOperation.End)
+        self.setTextCursor(cursor)
+
+    def _composition_over(self) -> None:
+        self._just_composed = False
+
+    def _fit(self) -> None:
+        # A plain text document measures its height in lines.
+        lines = min(max(round(self.document().size().height()), 1), _MAX_LINES)
+        self.setFixedHeight(round(lines * QFontMetricsF(self.font()).lineSpacing()) + 2)
