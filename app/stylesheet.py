@@ -16,7 +16,8 @@ QScrollArea, QScrollArea > QWidget > QWidget { background: transparent; border: 
 QWidget#sidebar, QWidget#inspector, QWidget#settingsTabs { background: $sidebar; }
 QWidget#settingsWindow { background: $window; }
 QWidget#settingsTabs { border-bottom: 1px solid $border; }
-QListView#chats { background: transparent; border: none; outline: none; }
+QListView#chats { background: transparent; border: 1px solid transparent; border-radius: 8px; outline: none; }
+QListView#chats:focus { border-color: $focus_border; }
 
 QLabel { color: $text; background: transparent; }
 QLabel[tone="secondary"] { color: $secondary; }
@@ -52,12 +53,26 @@ QPushButton:default, QPushButton[primary="true"] { color: $on_accent; background
 QPushButton:default:hover, QPushButton[primary="true"]:hover { background: $accent_hover; }
 QPushButton:default:focus, QPushButton[primary="true"]:focus { border-color: $text; }
 
+QCheckBox { color: $text; border: 1px solid transparent; border-radius: 6px; padding: 2px 4px 2px 2px;
+    font-size: 13px; }
+QCheckBox:focus { border-color: $accent; }
+
 QPushButton#quiet { background: transparent; border: 1px solid transparent; text-align: left;
     padding: 5px 8px; }
 QPushButton#quiet:hover { background: $hover; }
 QPushButton#quiet:pressed { background: $selected; }
 QPushButton#quiet:focus { border-color: $accent; }
 QPushButton#quiet::menu-indicator { image: none; width: 0; }
+
+QPushButton#thinking { background: transparent; border: 1px solid transparent; color: $secondary;
+    font-size: 12px; text-align: left; padding: 2px 8px 2px 2px; }
+QPushButton#thinking:hover { color: $text; background: $hover; }
+QPushButton#thinking:focus { border-color: $accent; }
+
+QFrame#findBar { background: $raised; border: 1px solid $border; border-radius: 10px; }
+QLineEdit#find { background: transparent; border: none; color: $text; font-size: 13px; padding: 2px 4px;
+    placeholder-text-color: $tertiary;
+    selection-background-color: $accepted; selection-color: $text; }
 
 QPushButton#sample { background: transparent; border: 1px solid $border; border-radius: 12px;
     padding: 11px 16px; text-align: left; }
