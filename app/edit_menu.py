@@ -30,6 +30,7 @@ class EditMenu(QObject):
     """Fills the menu. While it is open, only what can be done is offered.
 
     Attributes:
+        find: Find in the chat that is shown; `find_next` and `find_previous` go on with it.
         can_undo: Whether something else than a field has anything to undo.
 
     Signals:
@@ -46,12 +47,14 @@ class EditMenu(QObject):
             if key is None:
                 menu.addSeparator()
                 continue
-            action = menu.addAction(tr(text))
-            action.setMenuRole(QAction.MenuRole.NoRole)
-            action.setShortcut(QKeySequence(key))
+            action = _add(menu, tr(text), key)
             action.setData(method)
             action.triggered.connect(self._do)
             self._actions[method] = action
+        menu.addSeparator()
+        self.find = _add(menu, tr("Find in Chat…"), _Key.Find)
+        self.find_next = _add(menu, tr("Find Next"), _Key.FindNext)
+        self.find_previous = _add(menu, tr("Find Previous"), _Key.FindPrevious)
         menu.aboutToShow.connect(self._refresh)
         menu.aboutToHide.connect(self._allow_all)
 
@@ -76,6 +79,13 @@ class EditMenu(QObject):
             method()
         elif action.data() == "undo":
             self.undo_requested.emit()
+
+
+def _add(menu: QMenu, text: str, key: QKeySequence.StandardKey) -> QAction:
+    action = menu.addAction(text)
+    action.setMenuRole(QAction.MenuRole.NoRole)
+    action.setShortcut(QKeySequence(key))
+    return action
 
 
 def _field() -> QLineEdit | QPlainTextEdit | QTextEdit | None:

@@ -12,7 +12,10 @@ from app.chat.composer import Composer
 from app.chat.conversation import MessageStatus
 from app.chat.details import details_of
 from app.chat.details_popover import DetailsPopover
+from app.chat.draft_keeper import DraftKeeper
 from app.chat.empty_state import EmptyState
+from app.chat.find_bar import FindBar
+from app.chat.find_in_chat import FindInChat
 from app.chat.header import Header
 from app.chat.row_state import RowAction
 from app.chat.transcript import Transcript
@@ -36,7 +39,7 @@ _SPOKEN = {MessageStatus.STOPPED: "The answer was stopped."}
 
 
 class ChatPane(QWidget):
-    """Shows what the session tells, and passes on what the person does; keeps a draft for every chat.
+    """Shows what the session tells, and passes on what the person does.
 
     Attributes:
         header: The line above.
@@ -44,6 +47,8 @@ class ChatPane(QWidget):
         transcript: The messages.
         pages: Holds the two.
         composer: Where the next one is typed.
+        drafts: Keeps what is typed there.
+        find_bar: Finds words in the messages.
         missing: Over the composer of a chat with messages while there is no model; None otherwise.
 
     Signals:
@@ -60,17 +65,19 @@ class ChatPane(QWidget):
         self._theme = theme
         self.missing: ErrorCard | None = None
         self._chat_id = ""
-        self._drafts: dict[str, str] = {}
         self.setObjectName("chatPane")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.header = Header(theme, self)
         self.empty = EmptyState(theme)
         self.transcript = Transcript(theme, session.edits.states)
         self.composer = Composer(theme)
+        self.drafts = DraftKeeper(self.composer, session)
         self.pages = QStackedWidget(self)
         self.pages.setObjectName("pages")
         self.pages.addWidget(self.empty)
         self.pages.addWidget(self.transcript)
+        self.find_bar = FindBar(theme, self.pages)
+        self._finder = FindInChat(self.find_bar, self.transcript)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
@@ -140,14 +147,16 @@ class ChatPane(QWidget):
         self.pages.currentChanged.connect(self._show_missing)
         composer.stop_requested.connect(session.stop)
         self.empty.sample_chosen.connect(session.send)
+        self.find_bar.closed.connect(composer.setFocus)
+        session.changed.connect(self._finder.refresh)
 
     def _show(self, conversation: Conversation) -> None:
         # First of all: a page that is hidden cannot be laid out.
         self.pages.setCurrentWidget(self.transcript if conversation.messages else self.empty)
         if conversation.chat.id != self._chat_id:
-            self._drafts[self._chat_id] = self.composer.text()
+            self.find_bar.dismiss()
             self._chat_id = conversation.chat.id
-            self.composer.set_text(self._drafts.pop(self._chat_id, ""))
+            self.drafts.show(conversation)
             self.composer.set_busy(busy=self._session.busy)
             self.transcript.show_chat(conversation)
         self._show_title()
@@ -156,6 +165,7 @@ class ChatPane(QWidget):
     def _rearrange(self, conversation: Conversation) -> None:
         self.pages.setCurrentWidget(self.transcript if conversation.messages else self.empty)
         self.transcript.rearrange(conversation)
+        self._finder.refresh()
 
     def _act(self, action: RowAction, message_id: str) -> None:
         """Do to a message what its row offers."""

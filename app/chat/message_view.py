@@ -1,14 +1,12 @@
-"""One message: the model's answer as formatted text, or the person's own words as they were typed."""
+"""A model's answer as formatted text, while it grows and when it is whole."""
 
 from __future__ import annotations
 
-import math
 import time
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QMimeData, QRectF, Qt, QTimer
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QPushButton, QSizePolicy, QWidget
+from PySide6.QtCore import QMimeData, QRectF, QTimer
+from PySide6.QtGui import QPainter, QPaintEvent, QShowEvent
 
 from app.chat.code_buttons import CodeButtons
 from app.render.decoration import Decoration
@@ -18,7 +16,6 @@ from app.render.geometry import Geometry
 from app.render.intake import clean
 from app.render.markdown_stream import StreamingMarkdown
 from app.render.parser import whole
-from app.render.plain import write_plain
 from app.render.selection import selected_leaves
 from app.render.source_map import SourceMap
 from app.render.tint import accepted_runs
@@ -28,17 +25,12 @@ from app.widgets.throttle import Throttle
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from PySide6.QtWidgets import QWidget
+
     from app.render.style import RenderStyle
 
 _FLUSH_MS = 30
 _REFINE_S = 0.008
-_BUBBLE_SHARE = 0.8
-_BUBBLE_RADIUS = 12
-# Less above than below: Qt puts the room between two lines above the line.
-_PADDING_X, _ABOVE, _BELOW = 14, 8, 10
-# A pasted file would take seconds to lay out; its beginning is shown until all of it is asked for.
-_SHOWN_LENGTH = 12_000
-_SHOWN_LINES = 200
 
 
 class AnswerView(FittedText):
@@ -62,7 +54,8 @@ class AnswerView(FittedText):
         self._tinted = False
         self._found: tuple[tuple[int, int], ...] = ()
         self._found_now: int | None = None
-        self._mapped = 0  # how much had been written when the highlights were placed
+        self._mapping: SourceMap | None = None
+        self._mapped = 0  # how much had been written when the mapping was made
         self._writer = DocumentWriter(self.document(), style)
         self._geometry = Geometry(self.document(), self._writer)
         self._decoration = Decoration(self._writer, self._geometry)
@@ -183,12 +176,14 @@ class AnswerView(FittedText):
         if not (marks or self._found or shown.accepted or shown.found or shown.found_now):
             return
         source = self.markdown()
-        mapping = SourceMap(clean(source), [each.leaf for each in self._writer.written])
+        if self._mapping is None or self._mapped != self._writer.leaves_written:
+            self._mapping = SourceMap(clean(source), [each.leaf for each in self._writer.written])
+            self._mapped = self._writer.leaves_written
+        mapping = self._mapping
         shown.accepted.set(place for run in accepted_runs(source, marks) for place in mapping.places(*run))
         shown.found.set(place for run in self._found for place in mapping.places(*run))
         now = () if self._found_now is None else mapping.places(*self._found[self._found_now])
         shown.found_now.set(now)
-        self._mapped = self._writer.leaves_written
         self.viewport().update()
 
     def _refine_some(self) -> None:
@@ -202,95 +197,3 @@ class AnswerView(FittedText):
         if left != self._refining.isActive():
             self._refining.start() if left else self._refining.stop()
         self.viewport().update()
-
-
-class UserBubble(QWidget):
-    """The person's message as it was typed, in a bubble on the right of the row that the widget fills."""
-
-    def __init__(self, text: str, style: RenderStyle, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._style = style
-        self._text = text
-        self._all = False
-        self._view = FittedText(self)
-        self._view.setAccessibleName("Your message")
-        self._more = QPushButton(self)
-        self._more.setObjectName("quiet")
-        self._more.clicked.connect(self._show_all)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self._write()
-
-    def text(self) -> str:
-        """Return the message."""
-        return self._text
-
-    def set_text(self, text: str) -> None:
-        """Show another message."""
-        self._text = text
-        self._all = False
-        self._write()
-
-    def set_style(self, style: RenderStyle) -> None:
-        """Show the same in another look."""
-        self._style = style
-        self._write()
-
-    def bubble(self) -> QRectF:
-        """Return the bubble's place in the widget."""
-        below = self._more.height() if self._more.isVisibleTo(self) else 0
-        return QRectF(self._view.geometry()).adjusted(-_PADDING_X, -_ABOVE, _PADDING_X, _BELOW + below)
-
-    def paintEvent(self, _event: QPaintEvent) -> None:
-        """Paint the bubble behind the text."""
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(self._style.bubble))
-        painter.drawRoundedRect(self.bubble(), _BUBBLE_RADIUS, _BUBBLE_RADIUS)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fit the bubble to the new width."""
-        super().resizeEvent(event)
-        self._arrange()
-
-    def _write(self) -> None:
-        text = clean(self._text)
-        shown = text if self._all else _beginning(text)
-        write_plain(self._view.document(), shown, self._style)
-        self._view.take_colors(self._style)
-        self._more.setText(f"Show all {_length_of(text)}")
-        self._more.setVisible(len(shown) < len(text))
-        self._arrange()
-
-    def _show_all(self) -> None:
-        self._all = True
-        self._write()
-
-    def _arrange(self) -> None:
-        """Make the text as narrow as its longest line, at most the bubble's share of the row."""
-        most = max(1, round(self.width() * _BUBBLE_SHARE) - 2 * _PADDING_X)
-        document = self._view.document()
-        document.setTextWidth(most)
-        is_cut = self._more.isVisibleTo(self)
-        wanted = most if is_cut else min(most, math.ceil(document.idealWidth()) + 1)
-        document.setTextWidth(wanted)
-        self._view.setFixedWidth(wanted)
-        self._view.fit()
-        self._view.move(self.width() - _PADDING_X - wanted, _ABOVE)
-        self._more.adjustSize()
-        self._more.move(self._view.x() - 8, self._view.geometry().bottom() + 4)
-        self.setFixedHeight(round(self.bubble().height()))
-        self.update()
-
-
-def _length_of(text: str) -> str:
-    """Say how long a text is: in lines, unless it is few and long ones."""
-    lines = text.count("\n") + 1
-    return f"{lines:,} lines" if lines > _SHOWN_LINES else f"{len(text):,} characters"
-
-
-def _beginning(text: str) -> str:
-    """Return what is shown of a long text at first: whole lines where there are any."""
-    if len(text) <= _SHOWN_LENGTH and text.count("\n") < _SHOWN_LINES:
-        return text
-    return "\n".join(text[:_SHOWN_LENGTH].split("\n")[:_SHOWN_LINES])

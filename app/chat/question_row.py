@@ -9,9 +9,9 @@ from PySide6.QtGui import QEnterEvent, QGuiApplication
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from app.chat.message_editor import MessageEditor
-from app.chat.message_view import UserBubble
 from app.chat.row_footer import RowFooter
 from app.chat.row_state import RowAction, RowState
+from app.chat.user_bubble import UserBubble
 from app.theme import SPACE_S
 from app.translate import tr
 

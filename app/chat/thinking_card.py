@@ -46,7 +46,7 @@ class ThinkingCard(QWidget):
         self._started: float | None = None
         self.view: FittedText | None = None
         self.head = QPushButton(self)
-        self.head.setObjectName("quiet")
+        self.head.setObjectName("thinking")
         self.head.setCheckable(True)
         self.head.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.head.setFont(theme.figures_font(SMALL_PX))

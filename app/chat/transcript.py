@@ -18,11 +18,14 @@ if TYPE_CHECKING:
 
     from PySide6.QtGui import QResizeEvent, QShowEvent
 
+    from app.chat.message_view import AnswerView
     from app.chat.turn import Piece
+    from app.chat.user_bubble import UserBubble
     from app.theme import Theme
 
 _BATCH = 6  # messages built at once; a batch is higher than a screen, mostly
 _LAYOUT_PASSES = 4  # a text's height is known once its width is, and goes up through row, column and page
+_BELOW_BAR, _FROM_BELOW = 64, 32  # what was found is looked at between these distances from top and bottom
 _NEAR = 24  # pixels from the end that still count as being there
 
 
@@ -40,12 +43,14 @@ class Transcript(QScrollArea):
         chosen(RowAction, str): Something else is to be done to the message with this id.
         edited(str, str): Id of a message, and what it is to say instead.
         link_activated: A link in an answer was chosen.
+        built: More messages are there to be seen.
     """
 
     fix_pressed = Signal(str)
     chosen = Signal(object, str)
     edited = Signal(str, str)
     link_activated = Signal(QUrl)
+    built = Signal()
 
     def __init__(self, theme: Theme, states: Callable[[], Mapping[str, RowState]]) -> None:
         super().__init__()
@@ -88,6 +93,29 @@ class Transcript(QScrollArea):
     def rows(self) -> tuple[AnswerRow | QuestionRow, ...]:
         """The rows that are built, from top to bottom."""
         return tuple(self._rows)
+
+    def messages(self) -> tuple[Message, ...]:
+        """Return all messages that are shown, built or not, from top to bottom."""
+        return (*self._older, *(row.message for row in self._rows))
+
+    def text_of(self, message: Message) -> str:
+        """Return what a message says by now."""
+        row = self._answer(message.id)
+        return row.view.markdown() if row and row.view else message.text
+
+    def row(self, message_id: str) -> AnswerRow | QuestionRow | None:
+        """Return the row of a message, if it is built."""
+        return next((row for row in reversed(self._rows) if row.message.id == message_id), None)
+
+    def rows_in_view(self) -> list[AnswerRow | QuestionRow]:
+        """Return the rows of which something can be seen."""
+        top = self.verticalScrollBar().value()
+        bottom = top + self.viewport().height()
+        return [row for row in self._rows if row.y() < bottom and row.y() + row.height() > top]
+
+    def first_in_view(self) -> AnswerRow | QuestionRow | None:
+        """Return the first row of which something can be seen."""
+        return next(iter(self.rows_in_view()), None)
 
     # ------------------------------------------------------------ content
 
@@ -134,20 +162,20 @@ class Transcript(QScrollArea):
 
     def edit(self, message_id: str) -> None:
         """Let a message be written anew in its place."""
-        row = self._row(message_id)
+        row = self.row(message_id)
         if isinstance(row, QuestionRow):
             row.edit()
             self.ensureWidgetVisible(row)
 
     def stop_editing(self, message_id: str) -> None:
         """Show a message that was edited as it was."""
-        row = self._row(message_id)
+        row = self.row(message_id)
         if isinstance(row, QuestionRow):
             row.stop_editing()
 
     def footer_of(self, message_id: str) -> QWidget | None:
         """Return the line under a message, if it is built."""
-        row = self._row(message_id)
+        row = self.row(message_id)
         return row.footer if row else None
 
     def change(self, message: Message) -> None:
@@ -179,6 +207,17 @@ class Transcript(QScrollArea):
         bar.setValue(bar.maximum())
         self._show_pill()
 
+    def go_to(self, row: AnswerRow | QuestionRow, view: AnswerView | UserBubble | None) -> None:
+        """Bring what was found in a row, and is looked at, into view."""
+        self._lay_out()
+        box = view.found_box() if view is not None else None
+        top = (
+            row.y() if view is None or box is None else view.mapTo(self.widget(), box.topLeft().toPoint()).y()
+        )
+        bar, high = self.verticalScrollBar(), self.viewport().height()
+        if not bar.value() + _BELOW_BAR <= top <= bar.value() + high - _FROM_BELOW:
+            bar.setValue(top - high // 3)
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Keep the pill in its place, and fill what has become free."""
         super().resizeEvent(event)
@@ -208,13 +247,22 @@ class Transcript(QScrollArea):
         """Build older messages above until there is a screen of them, without moving what is in view."""
         bar = self.verticalScrollBar()
         while self._older and self.isVisible() and bar.value() < self.viewport().height():
-            top = self._rows[0] if self._rows else None
-            offset = top.y() - bar.value() if top else 0
-            batch, self._older = self._older[-_BATCH:], self._older[:-_BATCH]
-            for position, message in enumerate(batch):
-                self._insert(position, message).show()
-            self._lay_out()
-            bar.setValue(bar.maximum() if self._following or top is None else top.y() - offset)
+            self.build_more()
+
+    def build_more(self) -> bool:
+        """Build the next older messages, without moving what is in view; return whether there were any."""
+        if not self._older:
+            return False
+        bar = self.verticalScrollBar()
+        top = self._rows[0] if self._rows else None
+        offset = top.y() - bar.value() if top else 0
+        batch, self._older = self._older[-_BATCH:], self._older[:-_BATCH]
+        for position, message in enumerate(batch):
+            self._insert(position, message).show()
+        self._lay_out()
+        bar.setValue(bar.maximum() if self._following or top is None else top.y() - offset)
+        self.built.emit()
+        return True
 
     def _lay_out(self) -> None:
         """Lay out now, not later: in between, new rows above would push down what is being read."""
@@ -238,11 +286,8 @@ class Transcript(QScrollArea):
         self._column.insertWidget(position, row)
         return row
 
-    def _row(self, message_id: str) -> AnswerRow | QuestionRow | None:
-        return next((row for row in reversed(self._rows) if row.message.id == message_id), None)
-
     def _answer(self, answer_id: str) -> AnswerRow | None:
-        row = self._row(answer_id)
+        row = self.row(answer_id)
         return row if isinstance(row, AnswerRow) else None
 
     def _drop_rows(self, first: int) -> None:

@@ -8,7 +8,7 @@ from PySide6.QtGui import QTextCursor, QTextOption
 
 from app.render.blocks import Mark, Paragraph
 from app.render.formats import CONTINUES, Formats, direction
-from app.render.units import part
+from app.render.units import part, units
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QTextDocument
@@ -55,6 +55,25 @@ def _add_to_line(cursor: QTextCursor, text: str, formats: Formats) -> None:
         text = text[max(0, room) :]
         if text:
             cursor.insertBlock(formats.plain(cursor.blockFormat().layoutDirection(), continues=True))
+
+
+def place_of(document: QTextDocument, text: str, start: int, end: int) -> QTextCursor:
+    """Return a cursor that has selected the characters of `text`, which the document shows, from `start` to `end`."""
+    cursor = QTextCursor(document)
+    cursor.setPosition(_position(document, text, start))
+    cursor.setPosition(_position(document, text, end), QTextCursor.MoveMode.KeepAnchor)
+    return cursor
+
+
+def _position(document: QTextDocument, text: str, at: int) -> int:
+    """Return the position of the character of `text` at `at`: pieces of long lines are one further each."""
+    position = units(text[:at])
+    block = document.begin()
+    while block.isValid() and block.position() + block.length() <= position:
+        block = block.next()
+        if block.blockFormat().hasProperty(CONTINUES):
+            position += 1
+    return position
 
 
 def text_between(document: QTextDocument, start: int, end: int) -> str:

@@ -11,7 +11,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from app.chat.code_buttons import CopyButton
-from app.chat.message_view import AnswerView, UserBubble
+from app.chat.message_view import AnswerView
+from app.chat.user_bubble import UserBubble
 from app.palette import DARK
 from app.render.markdown_stream import StreamingMarkdown
 from tests.support.looks import style
