@@ -63,10 +63,12 @@ class Theme(QObject):
         icons: The line icons, tinted on request.
 
     Signals:
-        changed: Colours, sizes or what is tinted are other ones now; what paints with them does so again.
+        changed: Colours or sizes are other ones now; what paints with them does so again.
+        tint_changed: `tinted` is another now.
     """
 
     changed = Signal()
+    tint_changed = Signal()
 
     def __init__(self, app: QApplication) -> None:
         super().__init__(app)
@@ -114,7 +116,7 @@ class Theme(QObject):
         """Tint in answers what was drafted and accepted, or do not."""
         if on is not self.tinted:
             self.tinted = on
-            self.changed.emit()
+            self.tint_changed.emit()
 
     def render_style(self) -> RenderStyle:
         """Return how messages look in the palette in use."""

@@ -66,6 +66,7 @@ class AnswerRow(QWidget):
         self._layout.addWidget(self.waiting)
         self._layout.addWidget(self.footer)
         theme.changed.connect(self._restyle)
+        theme.tint_changed.connect(self._show_tint)
         if message.thinking:
             self._make_thoughts().set_text(message.thinking, message.thought_ms)
         if self.streaming:
@@ -110,6 +111,8 @@ class AnswerRow(QWidget):
         note = _note(message.status)
         self.figures.setText(" · ".join(part for part in (note, figures) if part))
         self.figures.setToolTip(final_tooltip(message.stats) if message.stats else "")
+        if self.view and not self.streaming:
+            self.view.set_marks(message.marks)
         self._show_card()
 
     def set_state(self, state: RowState) -> None:
@@ -190,6 +193,7 @@ class AnswerRow(QWidget):
     def _make_view(self) -> AnswerView:
         self.view = AnswerView(self._theme.render_style(), self)
         self.view.link_activated.connect(self.link_activated)
+        self._show_tint()
         self._layout.insertWidget(self._layout.indexOf(self.thoughts or self.waiting) + 1, self.view)
         self.view.show()
         QWidget.setTabOrder(self.view, self.footer.button(RowAction.COPY))
@@ -204,6 +208,10 @@ class AnswerRow(QWidget):
     def _restyle(self) -> None:
         if self.view:
             self.view.set_style(self._theme.render_style())
+
+    def _show_tint(self) -> None:
+        if self.view:
+            self.view.set_tinted(on=self._theme.tinted)
 
 
 def _note(status: MessageStatus) -> str:

@@ -260,3 +260,26 @@ def test_shortcut_sheet_shows_every_key(start):
         assert (action.text() in shown) is bool(action.shortcuts()), action.text()
     assert {"Edit", "Ctrl+Alt+I", "Ctrl+. or Esc"} <= shown
     sheet.close()
+
+
+def test_tint_shows_and_hides_what_was_drafted(start):
+    driver = start()
+    driver.ask("Why?")
+    driver.until_idle()
+    assert any(driver.answer.message.marks)
+    tint = driver.window.menus.tint
+    plain, tinted, plain_again = (_look(driver, tint), _look(driver, tint), _look(driver, tint))
+    assert tinted != plain
+    assert plain_again == plain
+    driver.ask("And then?")  # while it is on
+    driver.until_idle()
+    tinted = driver.answer.view.grab().toImage()
+    assert _look(driver, tint) == tinted
+    assert _look(driver, tint) != tinted
+
+
+def _look(driver, tint):
+    """Return how the last answer looks, and switch the tint."""
+    image = driver.answer.view.grab().toImage()
+    tint.trigger()
+    return image
