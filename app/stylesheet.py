@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING
 from app.palette import Palette, over, tint
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from PySide6.QtGui import QColor
+
+    from app.icons import IconSet
 
 _TEMPLATE = Template("""
 QWidget#chatPane, QWidget#transcriptPage, QStackedWidget#pages { background: $window; }
@@ -55,6 +59,10 @@ QPushButton:default:focus, QPushButton[primary="true"]:focus { border-color: $te
 
 QCheckBox { color: $text; border: 1px solid transparent; border-radius: 6px; padding: 2px 4px 2px 2px;
     font-size: 13px; }
+QCheckBox::indicator { width: 14px; height: 14px; border: 1px solid $tertiary; border-radius: 4px;
+    background: $raised; }
+QCheckBox::indicator:checked { background: $accent; border-color: $accent;
+    image: url($images/check-on-accent.svg); }
 QCheckBox:focus { border-color: $accent; }
 
 QPushButton#quiet { background: transparent; border: 1px solid transparent; text-align: left;
@@ -110,17 +118,26 @@ QMenuBar { background: $sidebar; color: $text; border: none; padding: 2px 4px; }
 QMenuBar::item { background: transparent; padding: 4px 8px; border-radius: 6px; }
 QMenuBar::item:selected { background: $selected; }
 QMenu { background: $raised; color: $text; border: 1px solid $border; padding: 4px; }
-QMenu::item { padding: 5px 20px 5px 12px; border-radius: 5px; }
+QMenu::item { padding: 5px 20px 5px 26px; border-radius: 5px; }
 QMenu::item:selected { background: $accent; color: $on_accent; }
 QMenu::item:disabled { color: $tertiary; background: transparent; }
+QMenu::indicator { width: 14px; height: 14px; left: 7px; }
+QMenu::indicator:checked { image: url($images/check.svg); }
+QMenu::indicator:checked:selected { image: url($images/check-on-accent.svg); }
 QMenu::separator { height: 1px; background: $border; margin: 4px 8px; }
 QToolTip { background: $raised; color: $text; border: 1px solid $border; padding: 6px 8px; }
 """)
 
 
-def stylesheet(palette: Palette) -> str:
-    """Return the program's style sheet in the colours of `palette`."""
+def stylesheet(palette: Palette, images: Path) -> str:
+    """Return the program's style sheet in the colours of `palette`.
+
+    Args:
+        palette: The colours.
+        images: The folder of the pictures in it, written by `write_images`.
+    """
     return _TEMPLATE.substitute(
+        images=images.as_posix(),
         window=palette.window,
         sidebar=palette.sidebar,
         raised=palette.raised,
@@ -145,6 +162,12 @@ def stylesheet(palette: Palette) -> str:
         toast_action=palette.toast_action,
         toast_hover=_rgba(tint(palette.toast_text, 0.1)),
     )
+
+
+def write_images(palette: Palette, icons: IconSet, folder: Path) -> None:
+    """Write the pictures of the style sheet into a folder."""
+    icons.write("check", palette.text, folder / "check.svg")
+    icons.write("check", palette.on_accent, folder / "check-on-accent.svg")
 
 
 def _rgba(color: QColor) -> str:

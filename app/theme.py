@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, Qt, QTemporaryDir, Signal
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication, QStyleFactory
 
@@ -13,7 +14,7 @@ from app.icons import IconSet
 from app.palette import DARK, LIGHT, Palette
 from app.render.style import DARK_SYNTAX, LIGHT_SYNTAX, RenderStyle
 from app.services.settings import Appearance
-from app.stylesheet import stylesheet
+from app.stylesheet import stylesheet, write_images
 from mtplx_engine import paths
 
 SPACE_XS, SPACE_S, SPACE_M, SPACE_L, SPACE_XL, SPACE_XXL = 4, 8, 12, 16, 24, 32
@@ -75,6 +76,7 @@ class Theme(QObject):
         self._app = app
         self.fonts = load_fonts()
         self.icons = IconSet()
+        self._images = QTemporaryDir()
         self.palette = LIGHT
         self.text_px = TEXT_PX
         self.tinted = False
@@ -109,7 +111,11 @@ class Theme(QObject):
         """Paint everything in `palette` from now on."""
         self.palette = palette
         self._app.setPalette(qt_palette(palette))
-        self._app.setStyleSheet(stylesheet(palette))
+        images = Path(self._images.path()) / ("dark" if palette.dark else "light")
+        if not images.is_dir():
+            images.mkdir()
+            write_images(palette, self.icons, images)
+        self._app.setStyleSheet(stylesheet(palette, images))
         self.changed.emit()
 
     def set_tinted(self, *, on: bool) -> None:

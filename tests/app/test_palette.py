@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from pathlib import Path
 
 import pytest
 from PySide6.QtGui import QColor
@@ -75,7 +76,7 @@ def test_layers_mix_like_paint():
 
 @pytest.mark.parametrize("palette", [LIGHT, DARK])
 def test_style_sheet_leaves_no_placeholder(palette):
-    sheet = stylesheet(palette)
+    sheet = stylesheet(palette, Path("pictures"))
     assert "$" not in sheet
     assert palette.accent in sheet
     assert sheet.count("{") == sheet.count("}")
@@ -86,7 +87,7 @@ def test_style_sheet_has_no_colour_of_its_own(palette):
     known = {value for value in dataclasses.asdict(palette).values() if isinstance(value, str)}
     mixed = {over(layer, below) for layer in (palette.hover, palette.selected) for below in known}
     mixed.add(over(tint(palette.accent, 0.55), palette.border))  # the ring around the composer
-    assert set(re.findall(r"#[0-9A-F]{6}\b", stylesheet(palette))) <= known | mixed
+    assert set(re.findall(r"#[0-9A-F]{6}\b", stylesheet(palette, Path("pictures")))) <= known | mixed
 
 
 @pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])

@@ -66,7 +66,7 @@ def test_blank_text_is_not_sent(composer, blank):
     assert not composer.button.isEnabled()
 
 
-def test_return_during_composition_commits_only(composer, qtbot):
+def test_d10_return_during_composition_commits_only(composer, qtbot):
     compose(composer, "にほん")
     press(composer, Qt.Key.Key_Return)
     assert composer.sent == []
