@@ -76,12 +76,13 @@ class ChatPane(QWidget):
         self.pages.setObjectName("pages")
         self.pages.addWidget(self.empty)
         self.pages.addWidget(self.transcript)
-        self.find_bar = FindBar(theme, self.pages)
+        self.find_bar = FindBar(theme, self)
         self._finder = FindInChat(self.find_bar, self.transcript)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(self.header)
+        layout.addLayout(self._find_row())
         layout.addWidget(self.pages, 1)
         self._missing_row = self._column_row()
         layout.addLayout(self._missing_row)
@@ -111,6 +112,13 @@ class ChatPane(QWidget):
         """An empty chat has a button of its own."""
         if self.missing is not None:
             self.missing.setVisible(self.pages.currentWidget() is self.transcript)
+
+    def _find_row(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setContentsMargins(SPACE_L, 0, SPACE_L, 0)
+        row.addStretch(1)
+        row.addWidget(self.find_bar)
+        return row
 
     def _composer_row(self) -> QHBoxLayout:
         self.composer.setMaximumWidth(COLUMN_WIDTH)

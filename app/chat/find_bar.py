@@ -8,7 +8,7 @@ from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLineEdit, QWidget
 
-from app.theme import SCROLL_BAR_WIDTH, SMALL_PX, SPACE_M, SPACE_S, SPACE_XS
+from app.theme import SMALL_PX, SPACE_S, SPACE_XS
 from app.translate import tr
 from app.widgets.icon_button import IconButton
 from app.widgets.throttle import Throttle
@@ -22,7 +22,7 @@ _SEARCH_MS = 60
 
 
 class FindBar(QFrame):
-    """Floats at the top right of what is searched.
+    """One line above what is searched; it is there only while it is used.
 
     Attributes:
         field: What is searched for.
@@ -38,8 +38,8 @@ class FindBar(QFrame):
     moved = Signal(int)
     closed = Signal()
 
-    def __init__(self, theme: Theme, around: QWidget) -> None:
-        super().__init__(around)
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
         self.setObjectName("findBar")
         self.field = QLineEdit(self)
         self.field.setObjectName("find")
@@ -66,8 +66,6 @@ class FindBar(QFrame):
         self.next.clicked.connect(lambda: self.moved.emit(1))
         self.close_button.clicked.connect(self.dismiss)
         self.field.installEventFilter(self)
-        self._around = around
-        around.installEventFilter(self)
         self.show_count(None, 0)
         self.hide()
 
@@ -75,8 +73,6 @@ class FindBar(QFrame):
         """Show the field, ready to be typed into; what is in it is searched for again."""
         was_open = self.isVisible()
         self.show()
-        self._place()
-        self.raise_()
         self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.field.selectAll()
         if not was_open and self.field.text():
@@ -121,15 +117,9 @@ class FindBar(QFrame):
             super().keyPressEvent(event)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Keep the place at the top right, and Escape for this bar."""
-        if event.type() == QEvent.Type.Resize and watched is self._around:
-            self._place()
+        """Keep Escape for this bar: as a shortcut it stops an answer."""
         is_escape = isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape
         if is_escape and event.type() == QEvent.Type.ShortcutOverride:
             event.accept()
             return True
         return super().eventFilter(watched, event)
-
-    def _place(self) -> None:
-        self.adjustSize()
-        self.move(self._around.width() - self.width() - SPACE_M - SCROLL_BAR_WIDTH, SPACE_S)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _BATCH = 6  # messages built at once; a batch is higher than a screen, mostly
 _LAYOUT_PASSES = 4  # a text's height is known once its width is, and goes up through row, column and page
-_BELOW_BAR, _FROM_BELOW = 64, 32  # what was found is looked at between these distances from top and bottom
+_EDGE = 32  # what was found is looked at no nearer to top and bottom
 _NEAR = 24  # pixels from the end that still count as being there
 
 
@@ -215,7 +215,7 @@ class Transcript(QScrollArea):
             row.y() if view is None or box is None else view.mapTo(self.widget(), box.topLeft().toPoint()).y()
         )
         bar, high = self.verticalScrollBar(), self.viewport().height()
-        if not bar.value() + _BELOW_BAR <= top <= bar.value() + high - _FROM_BELOW:
+        if not bar.value() + _EDGE <= top <= bar.value() + high - 2 * _EDGE:
             bar.setValue(top - high // 3)
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QRectF, Qt
@@ -35,7 +36,11 @@ class Highlights:
         """Have `places`, in their order in the document, and no others."""
         self._places = {}
         for place in places:
-            self._places.setdefault(place.leaf, []).append(place)
+            known = self._places.setdefault(place.leaf, [])
+            if known and (known[-1].part, known[-1].end) == (place.part, place.start):
+                known[-1] = replace(known[-1], end=place.end)
+            else:
+                known.append(place)
 
     def __bool__(self) -> bool:
         return bool(self._places)

@@ -11,6 +11,7 @@ from app.chat.conversation import ChatSummary, Conversation, Message, MessageSta
 from app.chat.find_bar import FindBar
 from app.chat.find_in_chat import FindInChat
 from app.chat.transcript import Transcript
+from tests.support.fake_host import Script
 
 ANSWER = "An answer with **word** in it.\n\n" + "More text of it. " * 20
 
@@ -30,8 +31,9 @@ class Finder:
         self.page = QWidget()
         rows = QVBoxLayout(self.page)
         self.transcript = Transcript(theme, dict)
-        rows.addWidget(self.transcript)
         self.bar = FindBar(theme, self.page)
+        rows.addWidget(self.bar)
+        rows.addWidget(self.transcript)
         self.finder = FindInChat(self.bar, self.transcript)
         self.page.resize(700, 500)
         qtbot.addWidget(self.page)
@@ -154,3 +156,19 @@ def test_another_message_is_counted_without_moving(finder):
 def test_everything_has_a_name(finder):
     for widget in (finder.bar.field, finder.bar.previous, finder.bar.next, finder.bar.close_button):
         assert widget.accessibleName()
+
+
+def test_find_is_opened_by_its_key_and_escape_leaves_the_answer_alone(start):
+    driver = start(Script(answer="alpha beta " * 300, cycle_s=0.02))
+    driver.ask("word?")
+    driver.until(lambda: "beta" in driver.shown_text)
+    driver.activate()
+    QTest.keyClick(driver.window, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+    bar = driver.pane.find_bar
+    driver.until(bar.isVisible)
+    QTest.keyClicks(bar.field, "word?")
+    driver.until(lambda: bar.count.text() == "1 of 1")
+    QTest.keyClick(bar.field, Qt.Key.Key_Escape)
+    assert not bar.isVisible()
+    assert driver.program.session.busy
+    assert driver.composer.edit.hasFocus()
