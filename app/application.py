@@ -16,6 +16,8 @@ from app.chat.chat_settings import ChatSettings
 from app.chat.model_status import ModelPresenter, ModelStatus
 from app.chat.presets import find
 from app.chat.session import ChatSession
+from app.library.chat_files import ChatFiles
+from app.library.library import Library
 from app.main_window import MainWindow, quits_with_its_window
 from app.services.engine_link import EngineLink, EngineState
 from app.services.log import log_qt, start_logging
@@ -72,6 +74,8 @@ class Application(QObject):
         self.window = MainWindow(
             self.theme, self.session, self.chats, self.settings, log_dir=log_dir, list_models=self._models
         )
+        self.library = Library(self.window, self.store, self.session, self.chats)
+        self.files = ChatFiles(self.window, self.store, self.session)
         self._settings_window: SettingsWindow | None = None
         self._soon = QTimer(self, singleShot=True, interval=0)
         self._soon.timeout.connect(self._start)
@@ -88,6 +92,7 @@ class Application(QObject):
         self._soon.stop()
         self.setup.close()
         self.session.close()
+        self.window.pane.drafts.keep()
         self.store.close()
         if self._settings_window is not None:
             self._settings_window.close()
@@ -107,6 +112,7 @@ class Application(QObject):
     def _connect(self) -> None:
         window, menus = self.window, self.window.menus
         self.store.opened.connect(self._chats_opened)
+        self.store.draft_found.connect(self.window.pane.drafts.restore)
         self.session.opened.connect(self._begin)
         self.link.loaded.connect(menus.allow_drafting)
         self.link.loaded.connect(window.inspector.show_model)

@@ -69,7 +69,12 @@ class Commands(QObject):
         menus.copy_answer.setEnabled(
             any(message.role is Role.ASSISTANT and message.text for message in shown.path())
         )
-        menus.delete_chat.setEnabled(self._chats.chat(shown.chat.id) is not None)
+        listed = self._chats.chat(shown.chat.id)
+        for action in (menus.rename_chat, menus.pin_chat, menus.delete_chat):
+            action.setEnabled(listed is not None)
+        menus.pin_chat.setText(tr("Unpin Chat") if listed and listed.pinned else tr("Pin Chat"))
+        menus.export_chat.setEnabled(bool(shown.messages))
+        menus.export_all.setEnabled(bool(self._chats.chat_ids()))
         menus.previous_chat.setEnabled(bool(self._neighbour(-1)))
         menus.next_chat.setEnabled(bool(self._neighbour(+1)))
         menus.edit.can_undo = self._window.toast.can_undo

@@ -102,12 +102,23 @@ class MainWindow(QMainWindow):
         """Say something that belongs to no message."""
         self.toast.offer(sentence, tr("Show Logs"), self._open_logs)
 
+    def put_chats(self, chats: tuple[ChatSummary, ...]) -> None:
+        """List chats."""
+        self._chats.put(*chats)
+        self.sidebar.search_again()
+
     def come_forward(self) -> None:
         """Show the window in front of all others."""
         self.setWindowState(self.windowState() & ~self.windowState().WindowMinimized)
         self.show()
         self.raise_()
         self.activateWindow()
+
+    def show_sidebar(self) -> None:
+        """Show the chats, in the place of the inspector where there is no room for both."""
+        self.menus.sidebar.setChecked(True)
+        if self.sidebar.isHidden():
+            self.menus.inspector.setChecked(False)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Make room for the chat that is shown."""
@@ -129,14 +140,12 @@ class MainWindow(QMainWindow):
             leaving.connect(self.inspector.settle)  # first of all
         sidebar.chosen.connect(session.open_chat)
         sidebar.new_chat_requested.connect(session.new_chat)
-        sidebar.deletion_requested.connect(self._delete)
         session.opened.connect(self._opened)
         session.listed.connect(self._listed)
         session.activity.connect(self._chats.set_busy)
         session.notice.connect(self.show_notice)
         menus.sidebar.toggled.connect(self._show_sides)
         menus.inspector.toggled.connect(self._show_sides)
-        menus.delete_chat.triggered.connect(lambda: self._delete(session.shown.chat.id))
         menus.show_logs.triggered.connect(self._open_logs)
         self.pane.header.sidebar_button.clicked.connect(self._press_sidebar)
         self.pane.header.inspector_button.clicked.connect(menus.inspector.toggle)
@@ -157,19 +166,6 @@ class MainWindow(QMainWindow):
         if chat.id == self._session.shown.chat.id:
             self.sidebar.show_chosen(chat.id)
             self._settings.change(last_chat=chat.id)
-
-    def _delete(self, chat_id: str) -> None:
-        chat = self._chats.chat(chat_id)
-        if chat is not None:
-            self._session.delete_chat(chat_id)
-            self._chats.remove(chat_id)
-            self.toast.offer_undo(
-                tr("Deleted “{title}”").format(title=chat.title), lambda: self._restore(chat)
-            )
-
-    def _restore(self, chat: ChatSummary) -> None:
-        self._chats.put(chat)
-        self._session.restore_chat(chat.id)
 
     def _preset_deleted(self, preset: Preset) -> None:
         words = tr("Deleted preset “{name}”").format(name=preset.name)

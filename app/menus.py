@@ -66,6 +66,10 @@ class Menus(QObject):
     def _fill_file(self, menu: QMenu) -> None:
         self.new_chat = _add(menu, tr("New Chat"), "Ctrl+N")
         menu.addSeparator()
+        self.import_chats = _add(menu, tr("Import…"))
+        self.export_chat = _add(menu, tr("Export Chat…"))
+        self.export_all = _add(menu, tr("Export All Chats…"))
+        menu.addSeparator()
         self.close_window = _add(menu, tr("Close Window"), "Ctrl+W")
         menu.addSeparator()
         # A Mac takes these two into the program's own menu.
@@ -82,6 +86,7 @@ class Menus(QObject):
         self.tint = _add(menu, tr("Tint What Was Drafted"), "Ctrl+Alt+T")
         menu.addSeparator()
         self.focus_message = _add(menu, tr("Go to Message Field"), "Ctrl+L")
+        self.search = _add(menu, tr("Search All Chats"), "Ctrl+Shift+F")
         self.previous_chat = _add(menu, tr("Previous Chat"), "Ctrl+[")
         self.next_chat = _add(menu, tr("Next Chat"), "Ctrl+]")
         menu.addSeparator()
@@ -95,6 +100,8 @@ class Menus(QObject):
         menu.addSeparator()
         self.copy_answer = _add(menu, tr("Copy Answer"), "Ctrl+Shift+C")
         menu.addSeparator()
+        self.rename_chat = _add(menu, tr("Rename Chat"))
+        self.pin_chat = _add(menu, tr("Pin Chat"))
         self.delete_chat = _add(menu, tr("Delete Chat"))
 
     def _fill_drafting(self, menu: QMenu) -> dict[Depth, QAction]:

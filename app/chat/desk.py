@@ -52,6 +52,12 @@ class Desk:
         elif chat_id in self._background:
             self._background[chat_id] = conversation
 
+    def put_chat(self, chat: ChatSummary) -> None:
+        """Take the newer title and times of a chat, if it is at hand."""
+        at_hand = self.shown if chat.id == self.shown.chat.id else self._background.get(chat.id)
+        if at_hand is not None:
+            self.put(dataclasses.replace(at_hand, chat=chat))
+
     def put_message(self, message: Message) -> None:
         """Take the newer version of a message; one that was deleted stays so."""
         chats = (self.shown, self._background.get(message.chat_id))

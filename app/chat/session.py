@@ -15,6 +15,7 @@ from app.chat.desk import Desk, now_ms
 from app.chat.edits import Edits
 from app.chat.prompting import prompt_of
 from app.chat.turn import Ask, Outcome, Turn, missing_answer
+from app.services.chat_database import UNBEGUN
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from app.chat.answer_line import AnswerLine
-    from app.chat.conversation import Attachment, Conversation
+    from app.chat.conversation import Attachment, ChatSummary, Conversation
     from app.chat.turn import Piece
     from app.services.store import Store
     from mtplx_engine.stats import DecodeStats
@@ -122,19 +123,28 @@ class ChatSession(QObject):
         if at_hand is not None:
             self._show(at_hand)
 
-    def delete_chat(self, chat_id: str) -> None:
-        """Take a chat out of the list; an answer to come in it is stopped."""
-        turn = self._line.turn_in(chat_id)
-        if turn:
-            self._line.stop(turn)
-        self._store.delete_chats([chat_id])
-        if chat_id == self._desk.shown.chat.id:
+    def delete_chats(self, chat_ids: Sequence[str]) -> None:
+        """Take chats out of the list; answers to come in them are stopped."""
+        for chat_id in chat_ids:
+            turn = self._line.turn_in(chat_id)
+            if turn:
+                self._line.stop(turn)
+        self._store.delete_chats(chat_ids)
+        if self._desk.shown.chat.id in chat_ids:
             self._show(self._desk.blank)
 
-    def restore_chat(self, chat_id: str) -> None:
-        """Bring back a chat that was deleted, and show it."""
-        self._store.restore_chats([chat_id])
-        self.open_chat(chat_id)
+    def restore_chats(self, chat_ids: Sequence[str]) -> None:
+        """Bring back chats that were deleted."""
+        self._store.restore_chats(chat_ids)
+
+    def take_chat(self, chat: ChatSummary) -> None:
+        """Take the new title or pin of a chat, which is saved elsewhere."""
+        self._desk.put_chat(chat)
+        self.listed.emit(chat)
+
+    def set_draft(self, chat_id: str, text: str) -> None:
+        """Keep what is typed in a chat and not sent."""
+        self._store.set_draft(UNBEGUN if chat_id == self._desk.blank.chat.id else chat_id, text)
 
     def set_settings(self, settings: ChatSettings) -> None:
         """Set what holds for the next answers of the chat that is shown."""
@@ -175,6 +185,8 @@ class ChatSession(QObject):
         question = self._message(Role.USER, text, MessageStatus.DONE, parent_id, tuple(attachments))
         self._add(question)
         self.answer(question)
+        if not shown.messages:
+            self._store.set_draft(UNBEGUN, "")  # what is in the composer belongs to this chat from now on
 
     def answer(self, question: Message, settings: ChatSettings | None = None) -> None:
         """Have a question of the shown chat answered, once more if it was; `settings` are for this answer alone."""

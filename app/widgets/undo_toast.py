@@ -61,6 +61,10 @@ class UndoToast(QFrame):
         """Say `text` for a while, with a button that runs `undo`; the Edit menu offers it for longer."""
         self._offer(text, tr("Undo"), undo, can_undo=True)
 
+    def tell(self, text: str) -> None:
+        """Say `text` for a while; there is nothing to do about it."""
+        self._offer(text, "", self.hide, can_undo=False)
+
     def undo(self) -> None:
         """Undo what the last notice spoke of."""
         if self.can_undo:
@@ -72,6 +76,7 @@ class UndoToast(QFrame):
         self.changed.emit()
         self._label.setText(text)
         self.button.setText(action_text)
+        self.button.setVisible(bool(action_text))
         self.button.setAccessibleName(f"{action_text}: {text}")
         self._place()
         self.show()

@@ -312,11 +312,12 @@ def test_chat_that_cannot_be_read_leaves_the_shown_one(ready):
 def test_deleting_a_chat_stops_its_answer_and_undo_brings_it_back(ready):
     one, answer_one = ask_in_new_chat(ready, "One?")
     ready.link.say("A")
-    ready.session.delete_chat(one)
+    ready.session.delete_chats([one])
     assert ready.link.cancelled == [ready.link.asked[-1].generation]
     assert ready.session.shown.messages == ()
     assert ready.store.deleted == {one}
-    ready.session.restore_chat(one)
+    ready.session.restore_chats([one])
+    ready.session.open_chat(one)
     ready.store.deliver(one)
     assert ready.store.deleted == set()
     assert (ready.answer.id, ready.answer.text) == (answer_one, "A")
