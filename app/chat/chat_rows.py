@@ -108,6 +108,8 @@ class ChatRowDelegate(QStyledItemDelegate):
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
         palette, row, state = self._theme.palette, option.rect, option.state  # type: ignore[attr-defined]
+        if state & QStyle.StateFlag.State_Editing:
+            return
         chosen = bool(state & QStyle.StateFlag.State_Selected)
         pointed_at = bool(state & QStyle.StateFlag.State_MouseOver)
         if chosen or pointed_at:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from app.chat.conversation import ChatSummary
 
-_BEFORE, _AFTER = 32, 140
+_BEFORE, _AFTER = 24, 140
+# What Markdown writes around words; not in the way of reading a line.
+_MARKUP = re.compile(r"\*\*|__|`+")
 _WORD = 16  # a word that is cut off at the start of a passage is left out when it is no longer than this
 
 
@@ -63,7 +65,10 @@ class Wanted:
         if start:
             space = text.find(" ", start - 1, at)
             start = space + 1 if 0 <= space <= start + _WORD else start
-        piece = " ".join(text[start : end + _AFTER].split())
+        piece = text[start : end + _AFTER]
+        if not any(_MARKUP.search(term) for term in self.terms):
+            piece = _MARKUP.sub("", piece)
+        piece = " ".join(piece.split())
         return self.marked(
             f"{'…' if start else ''}{piece}{'…' if end + _AFTER < len(text) else ''}", message_id
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QPainter, QTextCharFormat, QTextLayout, QTextOption
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QTextCharFormat, QTextLayout, QTextOption
 from PySide6.QtWidgets import QAbstractItemView, QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from app.library.found_list import FoundList, FoundRole
@@ -80,11 +80,9 @@ class FoundRowDelegate(QStyledItemDelegate):
         view = option.widget  # type: ignore[attr-defined]
         width = view.viewport().width() if isinstance(view, QAbstractItemView) else 0
         passage: Passage = index.data(FoundRole.PASSAGE)
-        height = (
-            _laid_out(self._theme, passage, _text_area(QRect(0, 0, width, 0)).width()).boundingRect().height()
-        )
+        height = _height(self._theme, passage, _text_area(QRect(0, 0, width, 0)).width())
         above = (SPACE_M if index.row() else SPACE_XS) if not passage.message_id else SPACE_XS
-        return QSize(0, round(height) + above + SPACE_XS + 2)
+        return QSize(0, height + above + SPACE_XS + 2)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         """Paint the row of `index`."""
@@ -93,7 +91,7 @@ class FoundRowDelegate(QStyledItemDelegate):
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         layout = _laid_out(self._theme, passage, _text_area(row).width())
-        top = row.bottom() - SPACE_XS - round(layout.boundingRect().height())
+        top = row.bottom() - SPACE_XS - _height(self._theme, passage, _text_area(row).width())
         back = QRect(row.left(), top - SPACE_XS, row.width(), row.bottom() - top + SPACE_XS + 1)
         chosen = bool(state & QStyle.StateFlag.State_Selected)
         if chosen or state & QStyle.StateFlag.State_MouseOver:
@@ -113,27 +111,49 @@ def _text_area(row: QRect) -> QRect:
     return row.adjusted(SPACE_M, 0, -SPACE_M, 0)
 
 
+def _font(theme: Theme, passage: Passage) -> QFont:
+    if passage.message_id:
+        return theme.font(SMALL_PX)
+    return theme.font(_TITLE_PX, QFont.Weight.Medium)
+
+
+def _height(theme: Theme, passage: Passage, width: int) -> int:
+    """Return the height of a passage; asked of every row at once, so nothing is laid out for it."""
+    metrics = QFontMetrics(_font(theme, passage))
+    lines = _LINES if passage.message_id and metrics.horizontalAdvance(passage.text) > width else 1
+    return lines * metrics.lineSpacing()
+
+
 def _laid_out(theme: Theme, passage: Passage, width: int) -> QTextLayout:
-    """Return a passage in the lines that it may take, cut off with an ellipsis, its marks bold and tinted."""
-    title = not passage.message_id
-    font = theme.font(_TITLE_PX if title else SMALL_PX, QFont.Weight.Medium if title else QFont.Weight.Normal)
-    layout = QTextLayout(passage.text, font)
+    """Return a passage in the lines that it may take, its marks bold and tinted; what is too long ends in "…"."""
+    layout, end = _lines(theme, passage, passage.text, width)
+    text = passage.text
+    while end < _units(text):
+        text = _first_units(text, end - 1).rstrip(" …") + "…"
+        layout, end = _lines(theme, passage, text, width)
+    return layout
+
+
+def _lines(theme: Theme, passage: Passage, text: str, width: int) -> tuple[QTextLayout, int]:
+    """Return the lines that there is room for, and how many UTF-16 units of `text` are in them."""
+    font = _font(theme, passage)
+    layout = QTextLayout(text, font)
     option = QTextOption()
     option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
     layout.setTextOption(option)
     layout.setFormats(_marks(theme, passage))
-    most = 1 if title else _LINES
     layout.beginLayout()
-    top = 0.0
-    for _ in range(most):
+    top, end = 0.0, 0
+    for _ in range(_LINES if passage.message_id else 1):
         line = layout.createLine()
         if not line.isValid():
             break
         line.setLineWidth(max(width, 1))
         line.setPosition(QPointF(0, top))
-        top += line.height() + (0 if title else 1)
+        top += QFontMetrics(font).lineSpacing()
+        end = line.textStart() + line.textLength()
     layout.endLayout()
-    return layout
+    return layout, end
 
 
 def _marks(theme: Theme, passage: Passage) -> list[QTextLayout.FormatRange]:
@@ -153,3 +173,7 @@ def _marks(theme: Theme, passage: Passage) -> list[QTextLayout.FormatRange]:
 
 def _units(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def _first_units(text: str, count: int) -> str:
+    return text.encode("utf-16-le", "surrogatepass")[: 2 * max(count, 0)].decode("utf-16-le", "ignore")
