@@ -16,6 +16,7 @@ from app.render.geometry import Geometry
 from app.render.intake import clean
 from app.render.markdown_stream import StreamingMarkdown
 from app.render.parser import whole
+from app.render.portions import portions
 from app.render.selection import selected_leaves
 from app.render.source_map import SourceMap
 from app.render.tint import accepted_runs
@@ -23,10 +24,11 @@ from app.widgets.fitted_text import FittedText
 from app.widgets.throttle import Throttle
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from PySide6.QtWidgets import QWidget
 
+    from app.render.markdown_stream import Update
     from app.render.style import RenderStyle
 
 _FLUSH_MS = 30
@@ -65,6 +67,10 @@ class AnswerView(FittedText):
         self._refining = QTimer(self)
         self._refining.setInterval(0)
         self._refining.timeout.connect(self._refine_some)
+        self._portions: Iterator[Update] = iter(())
+        self._writing = QTimer(self)
+        self._writing.setInterval(0)
+        self._writing.timeout.connect(self._write_portion)
         self.take_colors(style)
 
     def append(self, text: str) -> None:
@@ -93,8 +99,9 @@ class AnswerView(FittedText):
         self._throttle.cancel()
         self._stream = None
         self._pieces = [text]
-        self._writer.show(whole(clean(text)))
-        self._written()
+        self._writer.clear()
+        self._portions = portions(whole(clean(text)))
+        self._write_portion()
 
     def set_marks(self, marks: Sequence[int]) -> None:
         """Take which parts of the source were drafted and accepted: lengths of runs, beginning with not drafted."""
@@ -168,6 +175,15 @@ class AnswerView(FittedText):
         """Do what every change of the document asks for."""
         self._buttons.sync()
         self._refine_some()
+
+    def _write_portion(self) -> None:
+        """Write what fits into a moment; the rest of a long message comes when events have had their turn."""
+        update = next(self._portions, None)
+        if update is not None:
+            self._writer.apply(update)
+        if (update is not None) != self._writing.isActive():
+            self._writing.start() if update is not None else self._writing.stop()
+        self._written()
 
     def _place_highlights(self) -> None:
         """Find where the parts of the source stand that have a colour behind them."""

@@ -5,16 +5,20 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QPointF, QRectF, Qt, QTimer
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent, QTextCharFormat
 from PySide6.QtWidgets import QPushButton, QSizePolicy, QTextEdit, QWidget
 
+from app.render.formats import Formats
 from app.render.intake import clean
-from app.render.plain import place_of, write_plain
+from app.render.plain import append_plain, place_of, write_plain
+from app.render.portions import text_portions
 from app.widgets.fitted_text import FittedText
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+    from PySide6.QtGui import QTextDocument
 
     from app.render.style import RenderStyle
 
@@ -43,6 +47,10 @@ class UserBubble(QWidget):
         self._more = QPushButton(self)
         self._more.setObjectName("quiet")
         self._more.clicked.connect(self._show_all)
+        self._rest: Iterator[str] = iter(())
+        self._writing = QTimer(self)
+        self._writing.setInterval(0)
+        self._writing.timeout.connect(self._write_more)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._write()
 
@@ -111,27 +119,43 @@ class UserBubble(QWidget):
 
     def _write(self) -> None:
         text = clean(self._text)
-        shown = text if self._all else _beginning(text)
-        self._shown = shown
+        self._shown = shown = _beginning(text)
+        self._writing.stop()
         write_plain(self._view.document(), shown, self._style)
         self._select_found()
         self._view.take_colors(self._style)
         self._more.setText(f"Show all {_length_of(text)}")
         self._more.setVisible(len(shown) < len(text))
         self._arrange()
+        if self._all:
+            self._show_all()
 
     def _show_all(self) -> None:
+        """Show the hidden rest, bit by bit when it is long."""
         self._all = True
-        self._write()
+        self._more.hide()
+        self._rest = text_portions(clean(self._text)[len(self._shown) :])
+        self._writing.start()
+        self._write_more()
+
+    def _write_more(self) -> None:
+        piece = next(self._rest, None)
+        if piece is None:
+            self._writing.stop()
+            self._select_found()
+            return
+        self._shown += piece
+        append_plain(self._view.document(), piece, Formats(self._style))
+        self._arrange()
 
     def _arrange(self) -> None:
         """Make the text as narrow as its longest line, at most the bubble's share of the row."""
         most = max(1, round(self.width() * _BUBBLE_SHARE) - 2 * _PADDING_X)
-        document = self._view.document()
-        document.setTextWidth(most)
-        is_cut = self._more.isVisibleTo(self)
-        wanted = most if is_cut else min(most, math.ceil(document.idealWidth()) + 1)
-        document.setTextWidth(wanted)
+        _set_width(self._view.document(), most)
+        # A long one keeps its width while the rest of it is written: another one would lay all of it out again.
+        is_long = len(self._text) > _SHOWN_LENGTH or self._text.count("\n") >= _SHOWN_LINES
+        wanted = most if is_long else min(most, math.ceil(self._view.document().idealWidth()) + 1)
+        _set_width(self._view.document(), wanted)
         self._view.setFixedWidth(wanted)
         self._view.fit()
         self._view.move(self.width() - _PADDING_X - wanted, _ABOVE)
@@ -139,6 +163,11 @@ class UserBubble(QWidget):
         self._more.move(self._view.x() - 8, self._view.geometry().bottom() + 4)
         self.setFixedHeight(round(self.bubble().height()))
         self.update()
+
+
+def _set_width(document: QTextDocument, width: int) -> None:
+    if document.textWidth() != width:  # Qt lays everything out again, whatever the width was
+        document.setTextWidth(width)
 
 
 def _length_of(text: str) -> str:

@@ -86,6 +86,10 @@ class DocumentWriter:
             self._replace(0, leaves)
         self._frozen = len(leaves)
 
+    def clear(self) -> None:
+        """Empty the document."""
+        self.show(())
+
     def restyle(self, style: RenderStyle) -> None:
         """Write everything again in another style."""
         leaves = [each.leaf for each in self.written]

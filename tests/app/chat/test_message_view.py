@@ -364,7 +364,7 @@ class TestUserBubble:
         bubble._view.copy()
         assert QGuiApplication.clipboard().text() == "A" * 9_000 + "\nb"
 
-    def test_a_pasted_file_is_shown_in_part_until_asked_for(self, make):
+    def test_a_pasted_file_is_shown_in_part_until_asked_for(self, make, qtbot):
         text = "\n".join(f"line {number}" for number in range(3000))
         bubble = make(text)
         assert bubble._view.document().blockCount() == 200
@@ -372,9 +372,10 @@ class TestUserBubble:
         more = bubble.findChild(QPushButton)
         assert more.text() == "Show all 3,000 lines"
         more.click()
-        settle()
-        assert bubble._view.toPlainText() == text
+        qtbot.waitUntil(lambda: bubble._view.toPlainText() == text)
         assert not more.isVisible()
+        bubble.set_style(style(DARK))
+        qtbot.waitUntil(lambda: bubble._view.toPlainText() == text)
 
     def test_one_long_paragraph_is_measured_in_characters(self, make):
         bubble = make("word " * 3_000)
