@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication
 from app.chat.answer_line import AnswerLine
 from app.chat.chat_list import ChatList
 from app.chat.chat_settings import ChatSettings
+from app.chat.context_watch import ContextWatch
 from app.chat.model_status import ModelPresenter, ModelStatus
 from app.chat.presets import find
 from app.chat.session import ChatSession
@@ -77,6 +78,7 @@ class Application(QObject):
         self.library = Library(self.window, self.store, self.session, self.chats)
         self.files = ChatFiles(self.window, self.store, self.session)
         self._settings_window: SettingsWindow | None = None
+        self.window.pane.watch_context(ContextWatch(self.session, self.line, self.link, self.window.pane))
         self._soon = QTimer(self, singleShot=True, interval=0)
         self._soon.timeout.connect(self._start)
         self._connect()
@@ -93,6 +95,7 @@ class Application(QObject):
         self.setup.close()
         self.session.close()
         self.window.pane.drafts.keep()
+        self.window.pane.stop_reading()
         self.store.close()
         if self._settings_window is not None:
             self._settings_window.close()

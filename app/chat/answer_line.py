@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from app.chat.conversation import MessageStatus
 from app.chat.turn import Outcome, Piece, Turn
 from app.services.engine_link import EngineLink, EngineState
+from app.translate import tr
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 from mtplx_engine.stats import FinishReason
 
@@ -62,8 +63,8 @@ class AnswerLine(QObject):
         self._restarting = False  # asked for, and not answered yet
         self._switching: Turn | None = None  # wants another model, which is being loaded
         self._known_as = ""  # what the loaded model was called when it was asked for
-        self._progress = "Starting the engine…"
-        self._down = ErrorInfo(ErrorKind.NO_MODEL, "No model is loaded. Press Restart to load it.")
+        self._progress = tr("Starting the engine…")
+        self._down = ErrorInfo(ErrorKind.NO_MODEL, tr("No model is loaded. Press Restart to load it."))
         self._clock = QTimer(self, interval=_READING_MS)
         self._clock.timeout.connect(self._measure)
         link.loaded.connect(self._loaded)
@@ -183,7 +184,7 @@ class AnswerLine(QObject):
     def _state_changed(self, state: EngineState) -> None:
         self._restarting = False
         if state is EngineState.STARTING:
-            self._progress = "Starting the engine…"
+            self._progress = tr("Starting the engine…")
         self._switched(state)
         self.advance()
 
@@ -248,7 +249,9 @@ class AnswerLine(QObject):
                 or prefill.done >= prefill.total
             ):
                 return ""
-            return f"Reading… {prefill.done:,} of {prefill.total:,} tokens"
+            return tr("Reading… {done} of {total} tokens").format(
+                done=f"{prefill.done:,}", total=f"{prefill.total:,}"
+            )
         if self._running:
-            return "Waiting for the answer in another chat…"
+            return tr("Waiting for the answer in another chat…")
         return "" if self._link.state is EngineState.READY else self._progress

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.chat.branches import find, subtree
 from app.chat.composer import Composer
+from app.chat.composing import Composing
 from app.chat.conversation import MessageStatus
 from app.chat.details import details_of
 from app.chat.details_popover import DetailsPopover
@@ -20,11 +21,12 @@ from app.chat.header import Header
 from app.chat.row_state import RowAction
 from app.chat.transcript import Transcript
 from app.theme import COLUMN_WIDTH, SCROLL_BAR_WIDTH, SPACE_L, SPACE_M, SPACE_XL
-from app.translate import tr
+from app.translate import marked, tr
 from app.widgets.announce import announce
 from app.widgets.error_card import ErrorCard
 
 if TYPE_CHECKING:
+    from app.chat.context_watch import ContextWatch
     from app.chat.conversation import Conversation, Message
     from app.chat.model_status import ModelStatus
     from app.chat.session import ChatSession
@@ -35,7 +37,8 @@ _SIDE = SPACE_XL + SCROLL_BAR_WIDTH
 
 _WARMTH = {RowAction.FOCUSED: 0.5, RowAction.VARIED: 1.5}
 
-_SPOKEN = {MessageStatus.STOPPED: "The answer was stopped."}
+_COMPLETE = marked("The answer is complete.")
+_SPOKEN = {MessageStatus.STOPPED: marked("The answer was stopped.")}
 
 
 class ChatPane(QWidget):
@@ -49,6 +52,7 @@ class ChatPane(QWidget):
         composer: Where the next one is typed.
         drafts: Keeps what is typed there.
         find_bar: Finds words in the messages.
+        composing: What happens around the composer, once the window is watched.
         missing: Over the composer of a chat with messages while there is no model; None otherwise.
 
     Signals:
@@ -64,6 +68,7 @@ class ChatPane(QWidget):
         self._session = session
         self._theme = theme
         self.missing: ErrorCard | None = None
+        self.composing: Composing | None = None
         self._chat_id = ""
         self.setObjectName("chatPane")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -86,9 +91,23 @@ class ChatPane(QWidget):
         layout.addWidget(self.pages, 1)
         self._missing_row = self._column_row()
         layout.addLayout(self._missing_row)
+        self._card_row = self._column_row()
+        layout.addLayout(self._card_row)
         layout.addLayout(self._composer_row())
         self._connect()
         self._show(session.shown)
+
+    def watch_context(self, watch: ContextWatch) -> None:
+        """Send what is typed from now on, as far as `watch` finds that it fits."""
+        self.composing = Composing(
+            self._theme, self._session, watch, self.composer, slot=self._card_row, area=self
+        )
+        self.composing.shorten.connect(self.transcript.edit)
+
+    def stop_reading(self) -> None:
+        """Read no more files: the program ends."""
+        if self.composing is not None:
+            self.composing.close()
 
     def copy_last_answer(self) -> None:
         """Put the last answer on the clipboard."""
@@ -150,7 +169,6 @@ class ChatPane(QWidget):
         transcript.fix_pressed.connect(session.edits.retry)
         transcript.chosen.connect(self._act)
         transcript.edited.connect(self._edit)
-        composer.submitted.connect(self._send)
         self.empty.action_pressed.connect(self.model_action_pressed)
         self.pages.currentChanged.connect(self._show_missing)
         composer.stop_requested.connect(session.stop)
@@ -214,11 +232,7 @@ class ChatPane(QWidget):
     def _announce(self, answer: Message) -> None:
         """Tell people who do not see it that an answer is over; its tokens are not read out one by one."""
         if answer.chat_id == self._chat_id and answer.status is not MessageStatus.STREAMING:
-            announce(self.transcript, answer.error or _SPOKEN.get(answer.status, "The answer is complete."))
-
-    def _send(self, text: str) -> None:
-        if self._session.send(text):
-            self.composer.set_text("")
+            announce(self.transcript, answer.error or tr(_SPOKEN.get(answer.status, _COMPLETE)))
 
     def _show_activity(self, busy: frozenset[str]) -> None:
         self.composer.set_busy(busy=self._chat_id in busy)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from app.chat import branches
 from app.chat.conversation import Message, MessageStatus, Role
 from app.chat.row_state import RowAction, RowState
+from app.translate import tr
 from mtplx_engine.errors import ErrorKind
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Edits:
 
     def vary(self, answer_id: str, factor: float) -> None:
         """Have a question answered once more, its temperature that many times as high, with a seed of its own."""
-        settings, sampler = self._session.shown.settings, self._session.sampler
+        settings, sampler = self._session.settings, self._session.sampler
         warmth = min(sampler.temperature * factor, _HOTTEST)
         other = dataclasses.replace(sampler, temperature=round(warmth, 3), seed=None)
         self.regenerate(answer_id, dataclasses.replace(settings, sampler=other))
@@ -134,7 +135,7 @@ class Edits:
             return "Restart"
         failed = message.status is MessageStatus.ERROR or bool(message.error)
         cut_off = message.status is MessageStatus.INTERRUPTED and not (message.text or message.thinking)
-        return "Try again" if (failed and kind not in _HOPELESS) or cut_off else ""
+        return tr("Try again") if (failed and kind not in _HOPELESS) or cut_off else ""
 
     def last_answer(self) -> Message | None:
         """Return the last answer of the shown branch."""

@@ -9,6 +9,8 @@ from PySide6.QtGui import QFontMetricsF, QInputMethodEvent, QKeyEvent, QResizeEv
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QSizePolicy
 
 from app.services.settings import SendKey
+from app.translate import marked, tr
+from app.widgets.file_drop import local_files
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 _MAX_LINES = 8
 # Qt lays out a run of 300,000 characters without a space in seconds, unless it may break it anywhere.
 _LONG_RUN = 4096
-_PLACEHOLDER = "Message"
+_PLACEHOLDER = marked("Message")
 
 
 class MessageEdit(QPlainTextEdit):
@@ -27,9 +29,13 @@ class MessageEdit(QPlainTextEdit):
 
     Signals:
         submitted: What sends was pressed, and no input method was composing.
+        files_offered(list[Path]): Files were pasted or dropped.
+        image_offered: A picture was pasted or dropped.
     """
 
     submitted = Signal()
+    files_offered = Signal(object)
+    image_offered = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -37,8 +43,8 @@ class MessageEdit(QPlainTextEdit):
         self._composing = False
         self._just_composed = False
         self.setObjectName("message")
-        self.setPlaceholderText(_PLACEHOLDER)
-        self.setAccessibleName("Message")
+        self.setPlaceholderText(tr(_PLACEHOLDER))
+        self.setAccessibleName(tr(_PLACEHOLDER))
         self.setTabChangesFocus(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.document().setDocumentMargin(0)
@@ -74,15 +80,26 @@ class MessageEdit(QPlainTextEdit):
             self._just_composed = True
             QTimer.singleShot(0, self, self._composition_over)
         # Qt would paint it under what is being composed.
-        self.setPlaceholderText("" if self._composing else _PLACEHOLDER)
+        self.setPlaceholderText("" if self._composing else tr(_PLACEHOLDER))
         super().inputMethodEvent(event)
 
     def insertFromMimeData(self, source: QMimeData) -> None:
-        """Paste text; runs without a space may then break anywhere."""
+        """Paste text; runs without a space may then break anywhere. Files and pictures are no text."""
+        files = local_files(source)
+        if files:
+            self.files_offered.emit(files)
+            return
+        if source.hasImage() and not source.hasText():
+            self.image_offered.emit()
+            return
         longest = max((len(run) for run in source.text().split()), default=0)
         if longest > _LONG_RUN:
             self.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
         super().insertFromMimeData(source)
+
+    def canInsertFromMimeData(self, source: QMimeData) -> bool:
+        """Take files and pictures as well, to say what becomes of them."""
+        return bool(local_files(source)) or source.hasImage() or super().canInsertFromMimeData(source)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Fit the height to the new line breaks."""

@@ -90,10 +90,25 @@ class ChatSession(QObject):
         return shown.replace_message(turn.snapshot()) if turn else shown
 
     @property
+    def chat_id(self) -> str:
+        """The id of the chat that is shown."""
+        return self._desk.shown.chat.id
+
+    @property
+    def settings(self) -> ChatSettings:
+        """What is set for the chat that is shown."""
+        return self._desk.shown.settings
+
+    @property
+    def largest_window(self) -> int:
+        """How many tokens the model's context window can hold; 0 without a model."""
+        return self._line.model.context_window if self._line.model else 0
+
+    @property
     def sampler(self) -> SamplerConfig:
         """How the tokens of the next answer are chosen in the chat that is shown."""
         model = self._line.model
-        return self._desk.shown.settings.sampler or (model.recommended if model else SamplerConfig())
+        return self.settings.sampler or (model.recommended if model else SamplerConfig())
 
     @property
     def turn(self) -> Turn | None:

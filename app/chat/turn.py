@@ -124,6 +124,7 @@ class Turn:
         text: The answer so far.
         thinking: What was thought so far.
         tokens: How many tokens came in this turn.
+        thinking_tokens: How many of them were thought.
         sampler: How they are chosen, once the engine was asked.
     """
 
@@ -137,7 +138,7 @@ class Turn:
         self.meter = LiveMeter()
         self.text = answer.text
         self.thinking = answer.thinking
-        self.tokens = 0
+        self.tokens = self.thinking_tokens = 0
         self.sampler: SamplerConfig | None = None
         self._marks = Marks(answer.marks or ((len(answer.text),) if answer.text else ()))
         self._thought_s: tuple[float, float] | None = None  # when the first and the last thought came
@@ -164,6 +165,7 @@ class Turn:
         if event.thinking:
             first = self._thought_s[0] if self._thought_s else event.at_s
             self._thought_s = first, event.at_s
+            self.thinking_tokens += 0 if event.text else len(event.token_ids)
         self.meter.add(
             at_s=event.at_s,
             tokens=len(event.token_ids),

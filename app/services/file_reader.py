@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _PATIENCE_MS = 30_000
-MOST_FILES = 10
 
 
 class FileReader(QObject):

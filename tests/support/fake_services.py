@@ -8,7 +8,7 @@ from app.chat.conversation import conversation_from
 from app.services.engine_link import EngineState
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.errors import ErrorInfo, ErrorKind
-from mtplx_engine.protocol import Failed, Finished, ModelInfo, PrefillProgress, Tokens
+from mtplx_engine.protocol import Counted, Failed, Finished, ModelInfo, PrefillProgress, Tokens
 from mtplx_engine.stats import DecodeStats, FinishReason
 
 MODEL = ModelInfo(
@@ -132,6 +132,12 @@ class FakeLink(QObject):
 
     def count(self, request):
         self.counts.append(request)
+
+    def tell_count(self, tokens, *texts):
+        """Answer the last count; the texts that are not given count their words."""
+        request = self.counts[-1]
+        rest = tuple(len(text.split()) for text in request.texts[len(texts) :])
+        self.counted.emit(Counted(request.request, tokens, () if tokens is None else (*texts, *rest)))
 
     def generate(self, request):
         self.asked.append(request)

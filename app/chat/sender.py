@@ -1,0 +1,139 @@
+"""The last step before a message is asked: it must fit the context window, and if not there are ways out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+
+from app.chat.branches import question_of
+from app.chat.context_use import first_to_read, raised_window
+from app.chat.prompting import read_path, with_files
+from app.translate import tr
+from mtplx_engine.errors import ErrorKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from app.chat.chat_settings import ChatSettings
+    from app.chat.context_watch import ContextWatch, Weighed
+    from app.chat.conversation import Attachment, Message
+    from app.chat.session import ChatSession
+
+Choice = tuple[str, "Callable[[], None]"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Excess:
+    """A prompt that is too long.
+
+    Attributes:
+        tokens: How long it is.
+        window: What it must be shorter than.
+        largest: What the window can be made.
+        path: The messages in it that were there before.
+        counts: The tokens of each.
+    """
+
+    tokens: int
+    window: int
+    largest: int
+    path: Sequence[Message]
+    counts: Sequence[int]
+
+
+class Sender(QObject):
+    """Passes messages on to the session, unless they do not fit; nothing that was typed is lost.
+
+    Signals:
+        waiting(bool): A message is being weighed, or no longer.
+        sent: It was taken.
+        blocked(str, object): What does not fit, and the choices, each a name and what it does.
+        unblocked: What was said of that is over.
+        shorten(str): A message that was sent already is to be made shorter; "" is the one that is typed.
+    """
+
+    waiting = Signal(bool)
+    sent = Signal()
+    blocked = Signal(str, object)
+    unblocked = Signal()
+    shorten = Signal(str)
+
+    def __init__(self, session: ChatSession, watch: ContextWatch, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._watch = watch
+        self._chat_id = ""  # in which a message is being weighed
+        watch.weighed.connect(self._weighed)
+        session.changed.connect(self._look_for_refusal)
+
+    def submit(self, text: str, attachments: Sequence[Attachment]) -> None:
+        """Send this if it fits."""
+        if self._chat_id or self._session.busy:
+            return
+        self.unblocked.emit()
+        self._chat_id = self._session.chat_id
+        self.waiting.emit(True)
+        self._watch.weigh(text, attachments)
+
+    def _weighed(self, weighed: Weighed) -> None:
+        chat_id, self._chat_id = self._chat_id, ""
+        self.waiting.emit(False)
+        if chat_id != self._session.chat_id:
+            return  # the person has gone elsewhere; what was typed is there as a draft
+        draft, use = weighed.draft, weighed.use
+        if use is not None and use.is_over:
+            excess = _Excess(use.used, use.window, use.largest, weighed.path, weighed.counts)
+            again = partial(self.submit, draft.text, draft.attachments)
+            self._block(excess, again, lambda: self.shorten.emit(""))
+        elif self._session.send(draft.text, draft.attachments):
+            self.sent.emit()
+
+    def _look_for_refusal(self, answer: Message) -> None:
+        """Offer the same ways out when only the engine could say that it does not fit."""
+        fault = self._session.fault(answer)
+        if fault is None or fault.kind is not ErrorKind.CONTEXT_OVERFLOW or fault.tokens is None:
+            return
+        if answer.chat_id != self._session.chat_id or fault.window is None:
+            return
+        chat = self._session.shown
+        question = question_of(chat, answer.id)
+        path = [message for message in read_path(chat) if message.id not in (answer.id, question.id)]
+        lengths = [len(with_files(message.text, message.attachments)) for message in path]
+        everything = sum(lengths) + len(with_files(question.text, question.attachments))
+        counts = [fault.tokens * length // max(1, everything) for length in lengths]
+        excess = _Excess(fault.tokens, fault.window, self._session.largest_window, path, counts)
+        again = partial(self._session.edits.retry, answer.id)
+        self._block(excess, again, lambda: self.shorten.emit(question.id))
+
+    def _block(self, excess: _Excess, again: Callable[[], None], shorten: Callable[[], None]) -> None:
+        choices: list[Choice] = []
+        raised = raised_window(excess.tokens, excess.window, excess.largest)
+        if raised is not None:
+            name = tr("Raise the window to {tokens}").format(tokens=f"{raised:,}")
+            context = None if raised == excess.largest else raised
+            choices.append((name, partial(self._set, again, lambda old: replace(old, context=context))))
+        first = first_to_read(excess.path, excess.counts, excess.tokens, excess.window)
+        if first is not None:
+            choices.append(
+                (
+                    tr("Leave out the oldest messages"),
+                    partial(self._set, again, lambda old: replace(old, reads_from=first)),
+                )
+            )
+        choices.append((tr("Shorten"), partial(self._leave, shorten)))
+        sentence = tr("With this message the chat is {tokens} tokens long, and its window holds {window}.")
+        self.blocked.emit(
+            sentence.format(tokens=f"{excess.tokens:,}", window=f"{excess.window:,}"), tuple(choices)
+        )
+
+    def _set(self, again: Callable[[], None], change: Callable[[ChatSettings], ChatSettings]) -> None:
+        self.unblocked.emit()
+        self._session.set_settings(change(self._session.settings))
+        again()
+
+    def _leave(self, shorten: Callable[[], None]) -> None:
+        self.unblocked.emit()
+        shorten()
