@@ -44,8 +44,7 @@ class _Reader:
             case "softbreak" | "hardbreak":
                 self._add("\n", self._marks, self._href)
             case "image":
-                source = str(child.attrs.get("src", ""))
-                self._add(child.content or source, self._marks, self._href or _allowed(source))
+                self._add_image(child.content, str(child.attrs.get("src", "")))
             case "link_open":
                 target = str(child.attrs.get("href", ""))
                 self._href = _allowed(target)
@@ -58,6 +57,11 @@ class _Reader:
                 self._marks |= _MARKS[child.tag]
             case _:
                 self._marks &= ~_MARKS[child.tag]
+
+    def _add_image(self, words: str, source: str) -> None:
+        self._add(words or source, self._marks, self._href or _allowed(source))
+        if words and not _allowed(source):
+            self._add(f" ({source})", self._marks, self._href)
 
     def _add(self, text: str, marks: Mark, href: str) -> None:
         if not text:

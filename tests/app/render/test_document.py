@@ -5,95 +5,18 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QTextCursor, QTextDocument
+from PySide6.QtGui import QTextCursor
 
-from app.palette import DARK, LIGHT
+from app.palette import DARK
 from app.render.code_block import CodeBlock
-from app.render.document import DocumentWriter
 from app.render.formats import CONTINUES
-from app.render.geometry import Geometry
 from app.render.intake import clean
 from app.render.markdown_stream import StreamingMarkdown
 from app.render.parser import whole
 from app.render.style import LIGHT_SYNTAX
 from tests.support.looks import style
 from tests.support.markdown import SAMPLE, chunk_sizes, pieces, texts_with_definitions
-
-WIDTH = 500
-
-
-class Page:
-    """A document with its writer."""
-
-    def __init__(self, palette=LIGHT):
-        self.document = QTextDocument()
-        self.document.setTextWidth(WIDTH)
-        self.writer = DocumentWriter(self.document, style(palette))
-        self.geometry = Geometry(self.document, self.writer)
-
-    def stream(self, text, sizes, *, finish=True):
-        reader = StreamingMarkdown()
-        for piece in pieces(text, sizes):
-            self.writer.apply(reader.feed(piece))
-        if finish:
-            self.writer.show(reader.finish())
-        self.color()
-        return self
-
-    def show(self, text):
-        self.writer.show(whole(clean(text)))
-        self.color()
-        return self
-
-    def color(self):
-        assert not self.writer.refine(lambda: True)
-
-    def blocks(self):
-        block = self.document.begin()
-        while block.isValid():
-            yield block
-            block = block.next()
-
-    def look(self):
-        """Everything that can be seen."""
-        return [
-            (
-                block.text(),
-                self.document.documentLayout().blockBoundingRect(block).getRect(),
-                block.blockFormat().layoutDirection(),
-                [(each.start, each.length, color_of(each)) for each in block.layout().formats()],
-                fragments(block),
-            )
-            for block in self.blocks()
-        ]
-
-
-def color_of(span):
-    return span.format.foreground().color().name()
-
-
-def fragments(block):
-    found = []
-    position = block.begin()
-    while not position.atEnd():
-        fragment = position.fragment()
-        form = fragment.charFormat()
-        font = form.font()
-        look = (
-            form.foreground().color().name(),
-            font.family(),
-            font.pixelSize(),
-            font.weight(),
-            font.italic(),
-            font.strikeOut(),
-            form.anchorHref(),
-        )
-        if found and found[-1][1] == look:
-            found[-1] = (found[-1][0] + fragment.text(), look)
-        else:
-            found.append((fragment.text(), look))
-        position += 1
-    return found
+from tests.support.page import Page, color_of
 
 
 @given(texts_with_definitions, chunk_sizes)
