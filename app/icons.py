@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QByteArray, QRectF, Qt
@@ -15,6 +16,12 @@ if TYPE_CHECKING:
 
 _SCALES = (1, 2, 3)
 _APP_SIZES = (16, 32, 64, 128, 256)
+
+
+@cache
+def shared_icons() -> IconSet:
+    """Return the icons of what paints itself in the colours of a message."""
+    return IconSet()
 
 
 class IconSet:

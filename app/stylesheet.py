@@ -98,6 +98,10 @@ QToolButton::menu-indicator { image: none; width: 0; }
 QToolButton#settingsTab { color: $secondary; padding: 4px 0; }
 QToolButton#settingsTab:checked { color: $text; background: $selected; }
 QToolButton#quietIcon { padding-right: 11px; border-left: none; }
+QToolButton#quietIcon[side="right"] { padding-right: 0; padding-left: 11px; }
+QToolButton#clip { padding-right: 12px; border-left: none; }
+QFrame#chip { background: $bubble; border: none; border-radius: 8px; }
+QFrame#popover { background: $raised; border: 1px solid $border; }
 QToolButton#quietIcon:hover, QToolButton#quietIcon:pressed { background: transparent; }
 QToolButton#send { background: $accent; border-radius: 16px; }
 QToolButton#send:hover { background: $accent_hover; }
@@ -111,6 +115,10 @@ QScrollBar::handle:vertical { background: $handle; border-radius: 3px; min-heigh
     margin: 2px 3px 2px 3px; }
 QScrollBar::handle:vertical:hover { background: $handle_hover; }
 QScrollBar::handle:vertical:disabled { background: transparent; }
+QScrollBar:horizontal { background: transparent; height: 12px; margin: 0; border: none; }
+QScrollBar::handle:horizontal { background: $handle; border-radius: 3px; min-width: 32px;
+    margin: 3px 2px 3px 2px; }
+QScrollBar::handle:horizontal:hover, QScrollBar::handle:horizontal:focus { background: $handle_hover; }
 QScrollBar::add-line, QScrollBar::sub-line { height: 0; width: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 
@@ -148,6 +156,7 @@ def stylesheet(palette: Palette, images: Path) -> str:
         accent=palette.accent,
         on_accent=palette.on_accent,
         accepted=_rgba(palette.accepted),
+        bubble=palette.bubble,
         hover=_rgba(palette.hover),
         selected=_rgba(palette.selected),
         hover_on_raised=over(palette.hover, palette.raised),

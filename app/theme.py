@@ -128,6 +128,7 @@ class Theme(QObject):
         """Return how messages look in the palette in use."""
         palette = self.palette
         return RenderStyle(
+            window=palette.window,
             text=palette.text,
             secondary=palette.secondary,
             accent=palette.accent,

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMimeData, QRectF, QTimer
-from PySide6.QtGui import QPainter, QPaintEvent, QShowEvent
+from PySide6.QtGui import QPainter, QPaintEvent, QShowEvent, QWheelEvent
 
 from app.chat.code_buttons import CodeButtons
 from app.render.decoration import Decoration
@@ -62,6 +62,7 @@ class AnswerView(FittedText):
         self._geometry = Geometry(self.document(), self._writer)
         self._decoration = Decoration(self._writer, self._geometry)
         self._buttons = CodeButtons(self, self._writer, self._geometry)
+        self._buttons.wrapped.connect(self.laid_out)
         self._throttle = Throttle(_FLUSH_MS, self)
         self._throttle.due.connect(self._flush)
         self._refining = QTimer(self)
@@ -151,6 +152,16 @@ class AnswerView(FittedText):
         self._decoration.paint(painter, QRectF(event.rect()))
         painter.end()
         super().paintEvent(event)
+        painter = QPainter(self.viewport())
+        self._decoration.cover(painter, QRectF(event.rect()))
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Move code sideways whose lines are not wrapped; everything else is left to the area around."""
+        sideways = event.pixelDelta().x() or event.angleDelta().x() // 2
+        if abs(event.angleDelta().x()) <= abs(event.angleDelta().y()) or not self._buttons.move_sideways(
+            event.position().toPoint(), -sideways
+        ):
+            super().wheelEvent(event)
 
     def laid_out(self) -> None:
         """Put the columns and the buttons where they belong in the new width."""

@@ -72,6 +72,17 @@ class Decoration:
         self.found.paint(painter, clip, style.found)
         self.found_now.paint(painter, clip, style.found_now)
 
+    def cover(self, painter: QPainter, clip: QRectF) -> None:
+        """Paint over what reaches beyond the sides of a code panel: lines that are not wrapped."""
+        style = self._writer.formats.style
+        for written in self._geometry.in_view(clip.top(), clip.bottom()):
+            if written.code is None or not written.code.is_shifted:
+                continue
+            panel = self._geometry.panel(written).adjusted(0, CODE_HEADER, 0, -_PANEL_RADIUS)
+            painter.fillRect(QRectF(0, panel.top(), panel.left(), panel.height()), QColor(style.window))
+            for left in (panel.left(), panel.right() - CODE_INSET):
+                painter.fillRect(QRectF(left, panel.top(), CODE_INSET, panel.height()), QColor(style.code))
+
     def _size(self, leaf: Paragraph | Heading) -> int:
         formats = self._writer.formats
         return formats.heading_size(leaf.level) if isinstance(leaf, Heading) else formats.style.text_size

@@ -166,6 +166,14 @@ class Formats:
         result.setTextIndent(-hang)
         return result
 
+    def unwrapped(self, block: QTextBlockFormat, shift: int) -> QTextBlockFormat:
+        """Return the format of a code line that is one row, of which the first `shift` pixels are out of sight."""
+        result = QTextBlockFormat(block)
+        result.setNonBreakableLines(True)
+        result.setLeftMargin(block.leftMargin() + block.textIndent())
+        result.setTextIndent(-shift)
+        return result
+
     def table(self, leaf: Table, before: Leaf | None) -> QTextTableFormat:
         """Return the format of a table, which has no lines of its own: the painter draws them."""
         result = QTextTableFormat()

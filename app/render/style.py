@@ -47,6 +47,7 @@ class RenderStyle:
     """The look of messages. Colours are "#RRGGBB" or "#AARRGGBB", sizes are pixels.
 
     Attributes:
+        window: Behind everything.
         text: What is read; `secondary` is for labels and list markers.
         accent: Links and the focus ring.
         code: Behind code blocks.
@@ -59,6 +60,7 @@ class RenderStyle:
         line_height: Of running text, as a multiple of `text_size`.
     """
 
+    window: str
     text: str
     secondary: str
     accent: str

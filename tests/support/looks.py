@@ -10,6 +10,7 @@ from app.render.style import DARK_SYNTAX, LIGHT_SYNTAX, RenderStyle
 
 def style(palette: Palette = LIGHT) -> RenderStyle:
     return RenderStyle(
+        window=palette.window,
         text=palette.text,
         secondary=palette.secondary,
         accent=palette.accent,
