@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import apsw
 
 from app.services import chat_rescue
+from app.services.daily_backup import FOLDER, copies
+from app.services.private_file import make_private
 from app.services.store_error import StoreError, counted
 
 if TYPE_CHECKING:
@@ -149,16 +151,29 @@ def _rescue(aside: Path, path: Path) -> str:
         # Messages may come without their chat, which is made up at the end.
         fresh.pragma("foreign_keys", 0)
         _migrate(fresh, chat_rescue.version(damaged, len(MIGRATIONS)))
-        with transaction(fresh):
-            saved = chat_rescue.copy_readable(damaged, fresh)
+        with transaction(fresh), _newest_copy(path.parent) as copy:
+            saved = chat_rescue.copy_readable(damaged, copy, fresh)
     unfinished.rename(path)
     found = (
         f"{counted(saved.messages, 'message')} in {counted(saved.chats, 'chat')} could be read and are here"
     )
+    if saved.from_copy:
+        found += f", {saved.from_copy} of them from the last daily copy"
     return (
         f"The file of your chats was damaged: {found if saved.chats else 'nothing in it could be read'}. "
         f"The damaged file is kept as {aside.name}."
     )
+
+
+@contextmanager
+def _newest_copy(folder: Path) -> Iterator[apsw.Connection | None]:
+    """Open the last daily copy, if there is one."""
+    path = max(copies(folder / FOLDER), default=None)
+    if path is None:
+        yield None
+    else:
+        with closing(_connect(path)) as connection:
+            yield connection
 
 
 def _connect(path: Path) -> apsw.Connection:
@@ -206,16 +221,6 @@ def _check(connection: apsw.Connection) -> None:
 
 def _leave_as_it_is(connection: apsw.Connection) -> None:
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-
-
-def make_private(path: Path) -> None:
-    """Make an empty file that only its owner can read, or take the others' right to read one that is there."""
-    # Made before SQLite makes it, for the mode. Never opened when it exists: closing it would drop the locks
-    # that this process may hold on it.
-    try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    except FileExistsError:
-        path.chmod(0o600)
 
 
 def _copy(connection: apsw.Connection, target: Path) -> None:

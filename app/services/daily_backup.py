@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import apsw
 
-from app.services.chat_file import make_private
+from app.services.private_file import make_private
 from mtplx_engine import durable
 
 if TYPE_CHECKING:

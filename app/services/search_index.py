@@ -18,7 +18,8 @@ from app.chat.conversation import MessageStatus, clean_text
 from app.chat.found_chat import FoundChat, Wanted
 from app.services import chat_records
 from app.services.careful_read import read_rows
-from app.services.chat_file import make_private, transaction
+from app.services.chat_file import transaction
+from app.services.private_file import make_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -305,3 +305,27 @@ def test_what_cannot_be_exported_or_imported_is_told(store: Store, qtbot: QtBot,
     words = [info.message for info, _ in failed]
     assert ["nowhere" in words[0], "missing" in words[1], "no JSON" in words[2]] == [True] * 3
     assert all(info.kind is ErrorKind.STORAGE for info, _ in failed)
+
+
+def test_d16_closing_waits_for_no_index_and_no_copy(
+    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "chats"
+    with ChatDatabase(folder, NOW) as database:
+        database.add_chat(CHAT)
+        for number in range(100):
+            database.add_message(message(f"m{number}", "chat", text="words " * 500))
+    monkeypatch.setattr("app.services.search_index._SLICE", 1)
+    monkeypatch.setattr("app.services.daily_backup._PAGES", 1)
+    monkeypatch.setattr("app.services.daily_backup.FIRST_S", 0.0)
+    store = Store(folder)
+    with qtbot.waitSignal(store.opened):
+        store.open()
+    store.add_message(QUESTION)
+    store.close()
+    again = Store(folder)
+    again.open()
+    with qtbot.waitSignal(again.found) as found:
+        again.search("text q")
+    assert found.args[1][0].passages[0].message_id == "q"
+    again.close()
