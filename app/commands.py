@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.chat.conversation import Role
+from app.message_commands import MessageCommands
 from app.services.engine_link import EngineState
 from app.translate import tr
 from app.widgets.about_box import AboutBox
@@ -48,8 +49,12 @@ class Commands(QObject):
         menus.about.triggered.connect(
             lambda: AboutBox(window.windowIcon().pixmap(_ABOUT_ICON), window).open()
         )
+        menus.edit.find.triggered.connect(window.pane.find_bar.open)
+        menus.edit.find_next.triggered.connect(lambda: window.pane.find_bar.go(1))
+        menus.edit.find_previous.triggered.connect(lambda: window.pane.find_bar.go(-1))
+        self._messages = MessageCommands(menus, window.pane, session)
         menus.edit.undo_requested.connect(window.toast.undo)
-        for signal in (session.opened, session.listed, session.added, session.changed):
+        for signal in (session.opened, session.rearranged, session.listed, session.added, session.changed):
             signal.connect(self.refresh)
         session.activity.connect(self._note_activity)
         for signal in (chats.rowsInserted, chats.rowsRemoved, window.toast.changed):
@@ -69,6 +74,7 @@ class Commands(QObject):
         menus.copy_answer.setEnabled(
             any(message.role is Role.ASSISTANT and message.text for message in shown.path())
         )
+        self._messages.refresh()
         listed = self._chats.chat(shown.chat.id)
         for action in (menus.rename_chat, menus.pin_chat, menus.delete_chat):
             action.setEnabled(listed is not None)

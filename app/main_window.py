@@ -154,6 +154,7 @@ class MainWindow(QMainWindow):
         self.inspector.presets.deleted.connect(self._preset_deleted)
         session.settings_changed.connect(self.inspector.show_settings)
         self.pane.transcript.link_activated.connect(lambda url: LinkSheet(url, self).open())
+        self.pane.undo_offered.connect(self.toast.offer_undo)
         self.pane.model_action_pressed.connect(self.model_action_pressed)
 
     def _opened(self, conversation: Conversation) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
@@ -167,7 +168,7 @@ class ChatPane(QWidget):
         session.activity.connect(self._show_activity)
         session.listed.connect(self._show_title)
         transcript.fix_pressed.connect(session.edits.retry)
-        transcript.chosen.connect(self._act)
+        transcript.chosen.connect(self.act)
         transcript.edited.connect(self._edit)
         self.empty.action_pressed.connect(self.model_action_pressed)
         self.pages.currentChanged.connect(self._show_missing)
@@ -193,7 +194,7 @@ class ChatPane(QWidget):
         self.transcript.rearrange(conversation)
         self._finder.refresh()
 
-    def _act(self, action: RowAction, message_id: str) -> None:
+    def act(self, action: RowAction, message_id: str) -> None:
         """Do to a message what its row offers."""
         edits = self._session.edits
         if action is RowAction.REGENERATE:
@@ -202,6 +203,10 @@ class ChatPane(QWidget):
             edits.vary(message_id, _WARMTH[action])
         elif action is RowAction.RESUME:
             edits.resume(message_id)
+        elif action is RowAction.EDIT:
+            self.transcript.edit(message_id)
+        elif action is RowAction.READ_ALL:
+            self._session.set_settings(replace(self._session.settings, reads_from=""))
         elif action is RowAction.DETAILS:
             self._show_details(message_id)
         elif action is RowAction.DELETE:

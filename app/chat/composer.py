@@ -60,6 +60,7 @@ class Composer(QFrame):
         self.chips = AttachmentChips(theme, self, removable=True)
         self.chips.changed.connect(self._note_draft)
         self.clip = IconButton(theme, "clip", tr("Attach files"), size=20, side=_SEND_SIDE, parent=self)
+        self.clip.setObjectName("clip")
         self.clip.clicked.connect(self.attach_requested)
         self.ring = ContextRing(theme, self)
         self.ring.hide()

@@ -66,10 +66,12 @@ class Composing(QObject):
         self._chat_id = session.chat_id
         self._files: dict[str, tuple[Attachment, ...]] = {}  # of drafts in other chats
         self.card: ChoiceCard | None = None
+        self._blocked = False  # whether the card is about a message that does not fit
         self._sender = Sender(session, watch, self)
         self._attaching = Attaching(composer, area)
         composer.submitted.connect(self._submit)
         composer.draft_changed.connect(watch.touch)
+        composer.draft_changed.connect(self._draft_changed)
         watch.follow(lambda: Draft(composer.text(), composer.chips.attachments))
         watch.changed.connect(composer.set_use)
         session.opened.connect(self._opened)
@@ -77,7 +79,7 @@ class Composing(QObject):
         sender = self._sender
         sender.waiting.connect(composer.edit.setReadOnly)
         sender.sent.connect(self._sent)
-        sender.blocked.connect(self._show_card)
+        sender.blocked.connect(self._block)
         sender.unblocked.connect(self._drop_card)
         sender.shorten.connect(self._shorten)
 
@@ -87,6 +89,15 @@ class Composing(QObject):
 
     def _submit(self, text: str) -> None:
         self._sender.submit(text, self._composer.chips.attachments)
+
+    def _draft_changed(self) -> None:
+        """What was said of another draft is over; why a file was refused stays."""
+        if self._blocked:
+            self._drop_card()
+
+    def _block(self, sentence: str, choices: Sequence[Choice]) -> None:
+        self._show_card(sentence, choices)
+        self._blocked = True
 
     def _sent(self) -> None:
         self._composer.set_text("")
@@ -114,6 +125,7 @@ class Composing(QObject):
         announce(self.card, sentence)
 
     def _drop_card(self) -> None:
+        self._blocked = False
         if self.card is not None:
             self._slot.removeWidget(self.card)
             self.card.hide()

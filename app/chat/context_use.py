@@ -103,7 +103,8 @@ def first_to_read(path: Sequence[Message], counts: Sequence[int], tokens: int, w
         window: What prompt and answer may hold together.
 
     Returns:
-        Its id, as little as possible left out; None when leaving out is not enough.
+        Its id, as little as possible left out; "" for the one that comes after them all; None when leaving out is not
+        enough.
     """
     excess = tokens - window + min(_ROOM, window // 4)
     dropped = 0
@@ -111,4 +112,4 @@ def first_to_read(path: Sequence[Message], counts: Sequence[int], tokens: int, w
         if message.role is Role.USER and dropped >= excess:
             return message.id
         dropped += count
-    return None
+    return "" if path and dropped >= excess else None

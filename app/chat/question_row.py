@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QEnterEvent, QGuiApplication
-from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
+from app.chat.attachment_chips import AttachmentChips
 from app.chat.message_editor import MessageEditor
 from app.chat.row_footer import RowFooter
 from app.chat.row_state import RowAction, RowState
@@ -39,20 +40,17 @@ class QuestionRow(QWidget):
         self.message = message
         self.state = RowState()
         self.editor: MessageEditor | None = None
-        self.boundary = QLabel(tr("The model does not read what is above"), self)
-        self.boundary.setProperty("tone", "tertiary")
-        self.boundary.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        self.boundary.hide()
+        self.boundary = self._boundary_line()
+        self.files = AttachmentChips(theme, self, right=True)
+        self.files.set_attachments(message.attachments)
         self.bubble = UserBubble(message.text, theme.render_style(), self)
-        self.footer = RowFooter(theme, _ACTIONS, _labels(), self)
-        self.footer.row.insertStretch(0, 1)
-        self.footer.row.removeWidget(self.footer.arrows)
-        self.footer.row.insertWidget(1, self.footer.arrows)
+        self.footer = RowFooter(theme, _ACTIONS, _labels(), self, right=True)
         self.footer.chosen.connect(self._choose)
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._layout.setSpacing(SPACE_S)
         self._layout.addWidget(self.boundary)
+        self._layout.addWidget(self.files)
         self._layout.addWidget(self.bubble)
         self._layout.addWidget(self.footer)
         self.bubble.setVisible(bool(message.text))
@@ -101,6 +99,23 @@ class QuestionRow(QWidget):
         """Hide the actions."""
         super().leaveEvent(event)
         self.footer.reveal(shown=False)
+
+    def _boundary_line(self) -> QWidget:
+        line = QWidget(self)
+        row = QHBoxLayout(line)
+        row.setContentsMargins(0, 0, 0, SPACE_S)
+        words = QLabel(tr("The model does not read what is above"), line)
+        words.setProperty("tone", "secondary")
+        read_all = QPushButton(tr("Read everything"), line)
+        read_all.setObjectName("quiet")
+        read_all.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        read_all.clicked.connect(lambda: self.chosen.emit(RowAction.READ_ALL, self.message.id))
+        row.addStretch(1)
+        row.addWidget(words)
+        row.addWidget(read_all)
+        row.addStretch(1)
+        line.hide()
+        return line
 
     def _choose(self, action: RowAction) -> None:
         if action is RowAction.COPY:

@@ -62,6 +62,7 @@ class RowFooter(QWidget):
         labels: What they are called.
         parent: The row.
         more: Those in a menu behind the last button.
+        right: Whether the line keeps to the right, the arrows first.
         lasting: Those whose buttons are seen, behind the arrows, as long as they are offered.
     """
 
@@ -76,6 +77,7 @@ class RowFooter(QWidget):
         *,
         more: Sequence[RowAction] = (),
         lasting: Sequence[RowAction] = (),
+        right: bool = False,
     ) -> None:
         super().__init__(parent)
         self._labels = labels
@@ -100,12 +102,17 @@ class RowFooter(QWidget):
         self.row = QHBoxLayout(self)
         self.row.setContentsMargins(0, 0, 0, 0)
         self.row.setSpacing(0)
+        if right:
+            self.row.addStretch(1)
+            self.row.addWidget(self.arrows)
         for action in actions:
+            self._buttons[action].setProperty("side", "right" if right else "left")
             self.row.addWidget(self._buttons[action])
         self.more = self._more_button(theme, more) if more else None
         if self.more:
             self.row.addWidget(self.more)
-        self.row.addWidget(self.arrows)
+        if not right:
+            self.row.addWidget(self.arrows)
         self.arrows.hide()
         self._lasting = tuple(lasting)
         for action in lasting:

@@ -21,6 +21,7 @@ class RowAction(StrEnum):
     RESUME = "resume"
     DETAILS = "details"
     DELETE = "delete"
+    READ_ALL = "read_all"
     PREVIOUS = "previous"
     NEXT = "next"
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from app.chat.chat_settings import ChatSettings
-    from app.chat.context_watch import ContextWatch, Weighed
+    from app.chat.context_watch import ContextWatch, Draft, Weighed
     from app.chat.conversation import Attachment, Message
     from app.chat.session import ChatSession
 
@@ -35,6 +35,9 @@ class _Excess:
         largest: What the window can be made.
         path: The messages in it that were there before.
         counts: The tokens of each.
+        again: Sends it once more.
+        alone: Sends it without anything before it.
+        shorten: Lets the person make it shorter.
     """
 
     tokens: int
@@ -42,6 +45,9 @@ class _Excess:
     largest: int
     path: Sequence[Message]
     counts: Sequence[int]
+    again: Callable[[], None]
+    alone: Callable[[], None]
+    shorten: Callable[[], None]
 
 
 class Sender(QObject):
@@ -85,10 +91,24 @@ class Sender(QObject):
             return  # the person has gone elsewhere; what was typed is there as a draft
         draft, use = weighed.draft, weighed.use
         if use is not None and use.is_over:
-            excess = _Excess(use.used, use.window, use.largest, weighed.path, weighed.counts)
-            again = partial(self.submit, draft.text, draft.attachments)
-            self._block(excess, again, lambda: self.shorten.emit(""))
-        elif self._session.send(draft.text, draft.attachments):
+            self._block(
+                _Excess(
+                    use.used,
+                    use.window,
+                    use.largest,
+                    weighed.path,
+                    weighed.counts,
+                    again=partial(self.submit, draft.text, draft.attachments),
+                    alone=partial(self._send, draft, alone=True),
+                    shorten=lambda: self.shorten.emit(""),
+                )
+            )
+        else:
+            self._send(draft)
+
+    def _send(self, draft: Draft, *, alone: bool = False) -> None:
+        self.unblocked.emit()
+        if self._session.send(draft.text, draft.attachments, alone=alone):
             self.sent.emit()
 
     def _look_for_refusal(self, answer: Message) -> None:
@@ -104,26 +124,35 @@ class Sender(QObject):
         lengths = [len(with_files(message.text, message.attachments)) for message in path]
         everything = sum(lengths) + len(with_files(question.text, question.attachments))
         counts = [fault.tokens * length // max(1, everything) for length in lengths]
-        excess = _Excess(fault.tokens, fault.window, self._session.largest_window, path, counts)
         again = partial(self._session.edits.retry, answer.id)
-        self._block(excess, again, lambda: self.shorten.emit(question.id))
+        self._block(
+            _Excess(
+                fault.tokens,
+                fault.window,
+                self._session.largest_window,
+                path,
+                counts,
+                again=again,
+                alone=partial(self._set, again, lambda old: replace(old, reads_from=question.id)),
+                shorten=lambda: self.shorten.emit(question.id),
+            )
+        )
 
-    def _block(self, excess: _Excess, again: Callable[[], None], shorten: Callable[[], None]) -> None:
+    def _block(self, excess: _Excess) -> None:
         choices: list[Choice] = []
         raised = raised_window(excess.tokens, excess.window, excess.largest)
         if raised is not None:
             name = tr("Raise the window to {tokens}").format(tokens=f"{raised:,}")
             context = None if raised == excess.largest else raised
-            choices.append((name, partial(self._set, again, lambda old: replace(old, context=context))))
+            choices.append(
+                (name, partial(self._set, excess.again, lambda old: replace(old, context=context)))
+            )
         first = first_to_read(excess.path, excess.counts, excess.tokens, excess.window)
         if first is not None:
-            choices.append(
-                (
-                    tr("Leave out the oldest messages"),
-                    partial(self._set, again, lambda old: replace(old, reads_from=first)),
-                )
-            )
-        choices.append((tr("Shorten"), partial(self._leave, shorten)))
+            name = tr("Leave out the oldest messages") if first else tr("Leave out all earlier messages")
+            later = partial(self._set, excess.again, lambda old: replace(old, reads_from=first))
+            choices.append((name, later if first else excess.alone))
+        choices.append((tr("Shorten"), partial(self._leave, excess.shorten)))
         sentence = tr("With this message the chat is {tokens} tokens long, and its window holds {window}.")
         self.blocked.emit(
             sentence.format(tokens=f"{excess.tokens:,}", window=f"{excess.window:,}"), tuple(choices)

@@ -182,15 +182,25 @@ class ChatSession(QObject):
 
     # ------------------------------------------------------------ asking
 
-    def send(self, text: str, attachments: Sequence[Attachment] = ()) -> bool:
-        """Ask `text` in the chat that is shown, about some files; return whether it was taken."""
+    def send(self, text: str, attachments: Sequence[Attachment] = (), *, alone: bool = False) -> bool:
+        """Ask `text` in the chat that is shown, about some files; return whether it was taken.
+
+        With `alone` the model reads nothing of what came before, from now on.
+        """
         if self.busy or self._wanted or not (text.strip() or attachments):
             return False
-        self.say(text, attachments, self._desk.shown.leaf_id)
+        self.say(text, attachments, self._desk.shown.leaf_id, alone=alone)
         return True
 
-    def say(self, text: str, attachments: Sequence[Attachment], parent_id: str | None) -> None:
-        """Ask something after a message, or at the beginning."""
+    def say(
+        self,
+        text: str,
+        attachments: Sequence[Attachment],
+        parent_id: str | None,
+        *,
+        alone: bool = False,
+    ) -> None:
+        """Ask something after a message, or at the beginning; `alone` is as in `send`."""
         shown = self._desk.shown
         if not shown.messages:
             self._desk.begin(title_from(text if text.strip() else attachments[0].name))
@@ -199,6 +209,8 @@ class ChatSession(QObject):
                 self._store.set_settings(shown.chat.id, shown.settings)
         question = self._message(Role.USER, text, MessageStatus.DONE, parent_id, tuple(attachments))
         self._add(question)
+        if alone:
+            self.set_settings(dataclasses.replace(self.settings, reads_from=question.id))
         self.answer(question)
         if not shown.messages:
             self._store.set_draft(UNBEGUN, "")  # what is in the composer belongs to this chat from now on
@@ -333,7 +345,12 @@ class ChatSession(QObject):
         self._tell_activity()
 
     def _figures(self, turn: Turn, stats: DecodeStats) -> None:
-        self._keep(turn, Outcome(MessageStatus.STOPPED, stats))
+        """Take the figures of a stopped answer, which may be written on already."""
+        newer = self._line.turn_in(turn.chat_id)
+        if newer is not None and newer.answer.id == turn.answer.id:
+            newer.follow(turn, stats)
+        else:
+            self._keep(turn, Outcome(MessageStatus.STOPPED, stats))
 
     # ------------------------------------------------------------ inside
 

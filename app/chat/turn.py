@@ -178,6 +178,11 @@ class Turn:
         """Take in the rest that was held back."""
         return self._write(event)
 
+    def follow(self, earlier: Turn, stats: DecodeStats) -> None:
+        """Take the figures of the turn that wrote the beginning of the answer; they come when it is over."""
+        part = earlier.outcome(Outcome(MessageStatus.STOPPED, stats), self.answer.model)
+        self.answer = dataclasses.replace(self.answer, stats=part.stats, sampler=part.sampler)
+
     def snapshot(self) -> Message:
         """Return the answer as far as it is written."""
         return dataclasses.replace(

@@ -51,6 +51,7 @@ def test_the_oldest_turns_are_left_out_and_no_more_than_needed():
     counts = [100, 300, 50, 400, 20]
     assert first_to_read(PATH, counts, 1000, 1000) == "q2"  # room of 250 is needed
     assert first_to_read(PATH, counts, 1300, 1000) == "q3"
+    assert first_to_read(PATH, counts, 1610, 1000) == ""
     assert first_to_read(PATH, counts, 5000, 1000) is None
     assert first_to_read([], [], 5000, 1000) is None
 

@@ -151,6 +151,20 @@ def test_a_cut_answer_is_written_on_as_one(ready, reason):
     assert ready.store.messages[answer.id] == ready.answer
 
 
+def test_figures_of_a_stopped_answer_that_come_when_it_is_written_on_already(ready):
+    ready.session.send("Why tides?")
+    ready.link.say("The Mo")
+    first = ready.link.asked[-1].generation
+    ready.session.stop()
+    ready.session.edits.resume(ready.answer.id)
+    ready.link.finish(FinishReason.CANCELLED, generation=first, stats=DecodeStats(prompt_tokens=5, emitted=2))
+    assert ready.answer.status is MessageStatus.STREAMING
+    ready.link.say("on.")
+    ready.link.finish(stats=DecodeStats(prompt_tokens=7, emitted=3))
+    assert (ready.answer.text, ready.answer.status) == ("The Moon.", MessageStatus.DONE)
+    assert (ready.answer.stats.prompt_tokens, ready.answer.stats.emitted) == (5, 5)
+
+
 def test_an_answer_that_cannot_be_continued_is_still_what_it_was(ready):
     ready.session.send("Why tides?")
     ready.link.say("The Mo")
