@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QToolButton
 from app.chat.code_wrap import WrapButton
 from app.icons import shared_icons
 from app.render.blocks import Code
+from app.render.measures import Measures
 from app.translate import tr
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 _HEIGHT = 24
 _ICON = 14
-_LABEL = 12
 _PADDING = 7
 _GAP = 5
 _EDGE = 5
@@ -37,12 +37,14 @@ class CopyButton(QToolButton):
         super().__init__(parent.viewport())
         self._code = code
         self._style = style
+        measures = Measures(style.text_size)
+        self._icon = measures.px(_ICON)
         self._done = QTimer(self)
         self._done.setSingleShot(True)
         self._done.setInterval(_SHOWN_MS)
         self._done.timeout.connect(lambda: self._say(tr("Copy")))
         font = QFont(style.text_family)
-        font.setPixelSize(_LABEL)
+        font.setPixelSize(measures.label)
         self.setFont(font)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.ArrowCursor)
@@ -50,8 +52,8 @@ class CopyButton(QToolButton):
             tr("Copy {language} code").format(language=language) if language else tr("Copy code")
         )
         self._say(tr("Copy"))
-        width = _ICON + _GAP + 2 * _PADDING + QFontMetrics(font).horizontalAdvance(tr("Copied"))
-        self.setFixedSize(QSize(width, _HEIGHT))
+        width = self._icon + _GAP + 2 * _PADDING + QFontMetrics(font).horizontalAdvance(tr("Copied"))
+        self.setFixedSize(QSize(width, measures.px(_HEIGHT)))
         self.clicked.connect(self._copy)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
@@ -61,7 +63,7 @@ class CopyButton(QToolButton):
         color = style.text if lit else style.secondary
         width = self.fontMetrics().horizontalAdvance(self.text())
         text = QRect(self.width() - _PADDING - width, 0, width + 2, self.height())
-        icon = QPoint(text.left() - _GAP - _ICON, (self.height() - _ICON) // 2)
+        icon = QPoint(text.left() - _GAP - self._icon, (self.height() - self._icon) // 2)
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QPen(QColor(style.accent), 1.5) if self.hasFocus() else Qt.PenStyle.NoPen)
@@ -69,7 +71,9 @@ class CopyButton(QToolButton):
         box = QRectF(self.rect()).adjusted(icon.x() - _PADDING, 0.75, -0.75, -0.75)
         painter.drawRoundedRect(box, 6, 6)
         name = "check" if self._done.isActive() else "copy"
-        painter.drawPixmap(icon, shared_icons().pixmap(name, color, _ICON, round(self.devicePixelRatioF())))
+        painter.drawPixmap(
+            icon, shared_icons().pixmap(name, color, self._icon, round(self.devicePixelRatioF()))
+        )
         painter.setPen(QColor(color))
         painter.drawText(text, Qt.AlignmentFlag.AlignVCenter, self.text())
 
@@ -136,7 +140,8 @@ class CodeButtons(QObject):
         visible = self._view.visibleRegion().boundingRect()
         top = visible.top()
         for _, button, panel in self._placed:
-            highest, lowest = panel.top() + _EDGE, panel.bottom() - _EDGE - button.height()
+            edge = self._writer.formats.measures.px(_EDGE)
+            highest, lowest = panel.top() + edge, panel.bottom() - edge - button.height()
             y = max(highest, min(top + _EDGE, lowest))
             place = QPoint(round(panel.right()) - _EDGE - button.width() - 2, round(y))
             if button.pos() != place:

@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QScrollBar, QToolButton
 
 from app.icons import shared_icons
-from app.render.formats import CODE_BOTTOM, CODE_INSET
+from app.render.measures import Measures
 from app.translate import tr
 
 if TYPE_CHECKING:
@@ -34,17 +34,21 @@ class WrapButton(QToolButton):
         super().__init__(viewport)
         self._code = code
         self._style = style
+        measures = Measures(style.text_size)
+        self._inset = measures.code_inset
+        self._icon = measures.px(_ICON)
         self._panel = QRectF()
         self.bar = QScrollBar(Qt.Orientation.Horizontal, viewport)
         self.bar.setAccessibleName(tr("Moves the code sideways"))
         self.bar.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.bar.setSingleStep(_STEP)
-        self.bar.setFixedHeight(CODE_BOTTOM)
+        self.bar.setFixedHeight(measures.code_bottom)
         self.bar.valueChanged.connect(code.shift)
+        self.bar.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent, on=False)  # the panel shows through
         self.bar.hide()
         self.setCheckable(True)
         self.setChecked(True)
-        self.setFixedSize(QSize(_SIDE, _SIDE))
+        self.setFixedSize(QSize(measures.px(_SIDE), measures.px(_SIDE)))
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.ArrowCursor)
         self.toggled.connect(self._toggled)
@@ -54,7 +58,7 @@ class WrapButton(QToolButton):
     def place(self, panel: QRectF, visible: QRectF) -> None:
         """Find the places of button and bar; `visible` is what is seen of the view."""
         self._panel = panel
-        room = panel.width() - 2 * CODE_INSET
+        room = panel.width() - 2 * self._inset
         widest = self._code.widest()
         self.setVisible(widest > room or not self.isChecked())
         self.bar.setVisible(not self.isChecked() and widest > room)
@@ -62,7 +66,7 @@ class WrapButton(QToolButton):
         self.bar.setMaximum(max(0, round(widest - room)))
         self.bar.setFixedWidth(max(1, round(room)))
         bottom = min(panel.bottom(), visible.bottom()) - self.bar.height()
-        self.bar.move(round(panel.left() + CODE_INSET), round(max(panel.top(), bottom)))
+        self.bar.move(round(panel.left() + self._inset), round(max(panel.top(), bottom)))
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Paint the icon on the colour of the panel."""
@@ -73,10 +77,10 @@ class WrapButton(QToolButton):
         painter.setPen(QPen(QColor(style.accent), 1.5) if self.hasFocus() else Qt.PenStyle.NoPen)
         painter.setBrush(QColor(style.rule if lit or not self.isChecked() else style.code))
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.75, 0.75, -0.75, -0.75), 6, 6)
-        corner = QPoint((_SIDE - _ICON) // 2, (_SIDE - _ICON) // 2)
+        edge = (self.width() - self._icon) // 2
         color = style.text if lit else style.secondary
-        icon = shared_icons().pixmap("wrap", color, _ICON, round(self.devicePixelRatioF()))
-        painter.drawPixmap(corner, icon)
+        icon = shared_icons().pixmap("wrap", color, self._icon, round(self.devicePixelRatioF()))
+        painter.drawPixmap(QPoint(edge, edge), icon)
 
     def _toggled(self) -> None:
         self.bar.setValue(0)

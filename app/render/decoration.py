@@ -11,7 +11,6 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
 from app.render.blocks import BULLET, TASK_DONE, TASK_OPEN, Code, Heading, Kind, Mark, Paragraph, Rule, Table
-from app.render.formats import CODE_HEADER, CODE_INSET, indent
 from app.render.highlights import Highlights
 
 if TYPE_CHECKING:
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from app.render.blocks import Place, Run
     from app.render.document import DocumentWriter, Written
     from app.render.geometry import Geometry
+    from app.render.measures import Measures
 
 _PANEL_RADIUS = 8.0
 _PILL_RADIUS = 4.0
@@ -31,7 +31,7 @@ _BAR = 3.0
 _MARKER_GAP = 7.0
 _BULLET = 2.5
 _BOX = 13.0
-_LABEL = 12
+_TICK = (QPointF(3.2, 6.8), QPointF(5.6, 9.2), QPointF(9.8, 4.2))
 _ABOVE_BASELINE = 0.8  # where Qt puts the baseline in a line of fixed height
 
 
@@ -49,6 +49,10 @@ class Decoration:
         self.accepted = Highlights(writer, geometry)
         self.found = Highlights(writer, geometry)
         self.found_now = Highlights(writer, geometry)
+
+    @property
+    def _measures(self) -> Measures:
+        return self._writer.formats.measures
 
     def paint(self, painter: QPainter, clip: QRectF) -> None:
         """Paint what belongs to the leaves inside `clip`, in the document's coordinates."""
@@ -78,10 +82,12 @@ class Decoration:
         for written in self._geometry.in_view(clip.top(), clip.bottom()):
             if written.code is None or not written.code.is_shifted:
                 continue
-            panel = self._geometry.panel(written).adjusted(0, CODE_HEADER, 0, -_PANEL_RADIUS)
+            panel = self._geometry.panel(written).adjusted(0, self._measures.code_header, 0, -_PANEL_RADIUS)
             painter.fillRect(QRectF(0, panel.top(), panel.left(), panel.height()), QColor(style.window))
-            for left in (panel.left(), panel.right() - CODE_INSET):
-                painter.fillRect(QRectF(left, panel.top(), CODE_INSET, panel.height()), QColor(style.code))
+            for left in (panel.left(), panel.right() - self._measures.code_inset):
+                painter.fillRect(
+                    QRectF(left, panel.top(), self._measures.code_inset, panel.height()), QColor(style.code)
+                )
 
     def _size(self, leaf: Paragraph | Heading) -> int:
         formats = self._writer.formats
@@ -94,16 +100,21 @@ class Decoration:
         painter.setBrush(QColor(style.code))
         painter.drawRoundedRect(panel, _PANEL_RADIUS, _PANEL_RADIUS)
         font = self._writer.formats.text_font()
-        font.setPixelSize(_LABEL)
+        font.setPixelSize(self._measures.label)
         painter.setFont(font)
         painter.setPen(QColor(style.secondary))
-        header = QRectF(panel.left() + CODE_INSET, panel.top(), panel.width() - 2 * CODE_INSET, CODE_HEADER)
+        header = QRectF(
+            panel.left() + self._measures.code_inset,
+            panel.top(),
+            panel.width() - 2 * self._measures.code_inset,
+            self._measures.code_header,
+        )
         label = QFontMetricsF(font).elidedText(leaf.language, Qt.TextElideMode.ElideRight, header.width() / 2)
         painter.drawText(header, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, label)
 
     def _paint_rule(self, painter: QPainter, written: Written, leaf: Rule) -> None:
         top = self._geometry.top(written)
-        left = indent(leaf.place)
+        left = self._measures.indent(leaf.place)
         line = QRectF(left, top, self._geometry.width() - left, 1)
         painter.fillRect(line, QColor(self._writer.formats.style.rule))
 
@@ -112,7 +123,7 @@ class Decoration:
         if table is None:
             return
         style = self._writer.formats.style
-        left = indent(leaf.place)
+        left = self._measures.indent(leaf.place)
         width = self._geometry.table_right(written) - left
         for row, y in self._geometry.rows_in_view(written, clip.top(), clip.bottom()):
             if row:
@@ -133,7 +144,7 @@ class Decoration:
             above = before.shape.place if before is not None else ()
             joins = before is not None and len(above) > index and above[index].kind is Kind.QUOTE
             start = self._geometry.bottom(before) if joins and before is not None else top
-            bar = QRectF(indent(place[:index]), start, _BAR, bottom - start)
+            bar = QRectF(self._measures.indent(place[:index]), start, _BAR, bottom - start)
             painter.fillRect(self._mirrored(bar, written), QColor(self._writer.formats.style.rule))
 
     def _paint_markers(self, painter: QPainter, written: Written, place: Place) -> None:
@@ -143,7 +154,7 @@ class Decoration:
         baseline = self._geometry.top(written) + _ABOVE_BASELINE * line
         for index, each in enumerate(place):
             if each.marker:
-                right = indent(place[: index + 1]) - _MARKER_GAP
+                right = self._measures.indent(place[: index + 1]) - self._measures.px(_MARKER_GAP)
                 self._paint_marker(painter, each.marker, QPointF(right, baseline), written)
 
     def _paint_marker(self, painter: QPainter, marker: str, corner: QPointF, written: Written) -> None:
@@ -153,13 +164,14 @@ class Decoration:
         metrics = QFontMetricsF(font)
         middle = corner.y() - metrics.xHeight() / 2
         if marker == BULLET:
-            side = 2 * _BULLET
-            dot = QRectF(corner.x() - side - 2, middle - _BULLET, side, side)
+            radius = _BULLET * self._measures.scale
+            dot = QRectF(corner.x() - 2 * radius - 2, middle - radius, 2 * radius, 2 * radius)
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(style.secondary))
             painter.drawEllipse(self._mirrored(dot, written))
         elif marker in (TASK_OPEN, TASK_DONE):
-            box = QRectF(corner.x() - _BOX + 1, middle - _BOX / 2, _BOX, _BOX)
+            side = _BOX * self._measures.scale
+            box = QRectF(corner.x() - side + 1, middle - side / 2, side, side)
             self._paint_task(painter, self._mirrored(box, written), done=marker == TASK_DONE)
         else:
             width = metrics.horizontalAdvance(marker)
@@ -182,10 +194,8 @@ class Decoration:
         pen.setCapStyle(Qt.PenCapStyle.RoundCap)
         pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
         painter.setPen(pen)
-        corner = box.topLeft()
-        painter.drawPolyline(
-            [corner + QPointF(3.2, 6.8), corner + QPointF(5.6, 9.2), corner + QPointF(9.8, 4.2)]
-        )
+        corner, scale = box.topLeft(), self._measures.scale
+        painter.drawPolyline([corner + point * scale for point in _TICK])
 
     def _mirrored(self, rect: QRectF, written: Written) -> QRectF:
         """Return `rect` on the other side when the leaf reads from right to left."""

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QTextBlockFormat
 
-from app.render.formats import CELL_PADDING_Y, CODE_BOTTOM, CODE_HEADER, indent
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from PySide6.QtGui import QFontMetricsF, QTextBlock, QTextDocument, QTextLine, QTextTable
 
     from app.render.document import DocumentWriter, Written
+    from app.render.measures import Measures
 
 _FIXED = QTextBlockFormat.LineHeightTypes.FixedHeight.value
 
@@ -27,10 +26,14 @@ class Geometry:
         self._document = document
         self._writer = writer
 
+    @property
+    def _measures(self) -> Measures:
+        return self._writer.formats.measures
+
     def height(self) -> float:
         """Return the height of everything, with what is painted below the last line."""
         written = self._writer.written
-        below = CODE_BOTTOM if written and written[-1].code is not None else 0
+        below = self._measures.code_bottom if written and written[-1].code is not None else 0
         return self._document.size().height() + below
 
     def width(self) -> float:
@@ -104,7 +107,11 @@ class Geometry:
     def top(self, written: Written) -> float:
         """Return where a leaf begins, with what is painted above its first line."""
         above = (
-            CODE_HEADER if written.code is not None else CELL_PADDING_Y if written.table is not None else 0
+            self._measures.code_header
+            if written.code is not None
+            else self._measures.cell_y
+            if written.table is not None
+            else 0
         )
         return self.rect(self.first_block(written)).top() - above
 
@@ -112,12 +119,12 @@ class Geometry:
         """Return where a leaf ends, with what is painted below its last line."""
         if written.table is not None:
             return self._table_bottom(written.table.qt)
-        below = CODE_BOTTOM if written.code is not None else 0
+        below = self._measures.code_bottom if written.code is not None else 0
         return self.rect(self.last_block(written)).bottom() + below
 
     def panel(self, written: Written) -> QRectF:
         """Return the panel of a code block."""
-        left = indent(written.shape.place)
+        left = self._measures.indent(written.shape.place)
         top = self.top(written)
         return QRectF(left, top, self.width() - left, self.bottom(written) - top)
 
@@ -136,12 +143,12 @@ class Geometry:
         if written.table is None:
             return 0
         block = written.table.qt.cellAt(row, 0).firstCursorPosition().block()
-        return self.rect(block).top() - CELL_PADDING_Y
+        return self.rect(block).top() - self._measures.cell_y
 
     def _table_bottom(self, table: QTextTable) -> float:
         cells = (table.cellAt(table.rows() - 1, column) for column in range(table.columns()))
         bottoms = [self.rect(cell.lastCursorPosition().block()).bottom() for cell in cells]
-        return max(bottoms) + CELL_PADDING_Y
+        return max(bottoms) + self._measures.cell_y
 
     def table_right(self, written: Written) -> float:
         """Return the right edge of a table."""

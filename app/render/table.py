@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtGui import QFontMetricsF, QTextLength, QTextTableCellFormat
 
 from app.render.blocks import text_of
-from app.render.formats import CELL_PADDING_X, CELL_PADDING_Y, indent
 from app.render.formula_object import width_of
 from app.render.formula_writer import insert_runs, is_tall, typeset_all
 
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
     from app.render.blocks import Cell, Leaf, Table
     from app.render.formats import Formats
+    from app.render.measures import Measures
 
 # In whole pixels: Qt rounds each column, and a word that misses its width by a fraction would be broken.
 Measure = tuple[int, int]
@@ -77,7 +77,7 @@ class TableBlock:
         columns = list(zip(*self._measures, strict=True))
         least = [max(cell[0] for cell in column) for column in columns]
         most = [max(cell[1] for cell in column) for column in columns]
-        widths = _shares(least, most, width - indent(self.leaf.place))
+        widths = _shares(least, most, width - self._formats.measures.indent(self.leaf.place))
         if widths == self._widths:
             return
         self._widths = widths
@@ -92,7 +92,7 @@ class TableBlock:
         for column, align in enumerate(self.leaf.aligns):
             runs = self.leaf.rows[row][column]
             cell = self.qt.cellAt(row, column)
-            cell.setFormat(_padding(column))
+            cell.setFormat(_padding(column, self._formats.measures))
             cursor = cell.firstCursorPosition()
             cursor.setPosition(cell.lastCursorPosition().position(), cursor.MoveMode.KeepAnchor)
             cursor.removeSelectedText()
@@ -118,7 +118,7 @@ class TableBlock:
             metrics = QFontMetricsF(form.font())
             total += metrics.horizontalAdvance(run.text)
             longest = max([longest, *(metrics.horizontalAdvance(word) for word in run.text.split())])
-        around = CELL_PADDING_X * (2 if column else 1) + 1
+        around = self._formats.measures.cell_x * (2 if column else 1) + 1
         return math.ceil(longest) + around, math.ceil(total) + around
 
 
@@ -145,10 +145,10 @@ def _cap(amounts: Sequence[int], total: float) -> float:
     return max(amounts)
 
 
-def _padding(column: int) -> QTextTableCellFormat:
+def _padding(column: int, measures: Measures) -> QTextTableCellFormat:
     result = QTextTableCellFormat()
-    result.setLeftPadding(CELL_PADDING_X if column else 0)
-    result.setRightPadding(CELL_PADDING_X)
-    result.setTopPadding(CELL_PADDING_Y)
-    result.setBottomPadding(CELL_PADDING_Y)
+    result.setLeftPadding(measures.cell_x if column else 0)
+    result.setRightPadding(measures.cell_x)
+    result.setTopPadding(measures.cell_y)
+    result.setBottomPadding(measures.cell_y)
     return result
