@@ -19,10 +19,10 @@ WIDTH = 500
 class Page:
     """A document with its writer."""
 
-    def __init__(self, palette=LIGHT):
+    def __init__(self, palette=LIGHT, look=None):
         self.document = QTextDocument()
         self.document.setTextWidth(WIDTH)
-        self.writer = DocumentWriter(self.document, style(palette))
+        self.writer = DocumentWriter(self.document, look or style(palette))
         self.geometry = Geometry(self.document, self.writer)
 
     def stream(self, text, sizes, *, finish=True):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QTextCursor
+from PySide6.QtGui import QFontMetricsF, QTextCursor
 
 from app.palette import DARK
 from app.render.code_block import CodeBlock
@@ -172,3 +174,14 @@ def test_nothing_can_be_undone(qapp):
     page = Page().stream(SAMPLE, [50])
     assert not page.document.isUndoAvailable()
     assert QTextCursor(page.document).block().isValid()
+
+
+@pytest.mark.parametrize("text_size", [11, 14, 24])
+def test_signs_of_items_keep_clear_of_their_text_in_every_size(qapp, text_size):
+    page = Page(look=replace(style(), text_size=text_size))
+    page.show("12. twelve\n- [x] task\n- x")
+    measures = page.writer.formats.measures
+    number = QFontMetricsF(page.writer.formats.text_font()).horizontalAdvance("12.")
+    assert number < measures.list_indent
+    (first, *_) = page.blocks()
+    assert first.blockFormat().leftMargin() == measures.list_indent == round(26 * text_size / 14)
