@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QLineEdit, QPlainTextEdit, QTextEdit
 
-from app.translate import tr
+from app.translate import marked, tr
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QMenu, QWidget
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 _Key = QKeySequence.StandardKey
 # name of the field's own method, what the menu calls it, its key
 _EDITS = (
-    ("undo", "Undo", _Key.Undo),
-    ("redo", "Redo", _Key.Redo),
+    ("undo", marked("Undo"), _Key.Undo),
+    ("redo", marked("Redo"), _Key.Redo),
     ("", "", None),
-    ("cut", "Cut", _Key.Cut),
-    ("copy", "Copy", _Key.Copy),
-    ("paste", "Paste", _Key.Paste),
-    ("selectAll", "Select All", _Key.SelectAll),
+    ("cut", marked("Cut"), _Key.Cut),
+    ("copy", marked("Copy"), _Key.Copy),
+    ("paste", marked("Paste"), _Key.Paste),
+    ("selectAll", marked("Select All"), _Key.SelectAll),
 )
 
 

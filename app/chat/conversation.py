@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from app.chat.chat_settings import ChatSettings
+from app.translate import marked
 from mtplx_engine.config import SamplerConfig  # noqa: TC001 - annotations are read at run time
 from mtplx_engine.stats import DecodeStats  # noqa: TC001
 from mtplx_engine.surrogates import replace_surrogates
 
 TITLE_LIMIT = 60
-UNTITLED = "New chat"
+UNTITLED = marked("New chat")
 
 
 class Role(StrEnum):

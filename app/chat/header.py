@@ -27,7 +27,7 @@ class Header(QWidget):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.sidebar_button = IconButton(theme, "sidebar", "Hide the sidebar", size=20, side=32)
+        self.sidebar_button = IconButton(theme, "sidebar", tr("Hide the sidebar"), size=20, side=32)
         self.title = MenuButton(theme, self)
         self.title.setFont(theme.font(_TITLE_PX, QFont.Weight.DemiBold))
         self.model = MenuButton(theme, self)
@@ -57,11 +57,11 @@ class Header(QWidget):
     def set_title(self, title: str) -> None:
         """Show the chat's title; an empty chat has none."""
         self.title.setText(title)
-        self.title.setAccessibleName(f"Chat: {title}")
+        self.title.setAccessibleName(tr("Chat: {title}").format(title=title))
         self.title.setVisible(bool(title))
 
     def set_model(self, text: str, fraction: float | None = None) -> None:
         """Show the model's name, or what is being loaded with how much of it, 0..1."""
         self.model.setText(text)
-        self.model.setAccessibleName(f"Model: {text}")
+        self.model.setAccessibleName(tr("Model: {text}").format(text=text))
         self.bar.set_fraction(fraction)

@@ -12,9 +12,10 @@ from app.chat.message_rows import AnswerRow
 from app.chat.question_row import QuestionRow
 from app.chat.row_state import RowState
 from app.theme import COLUMN_WIDTH, SCROLL_BAR_WIDTH, SPACE_L, SPACE_M, SPACE_XL
+from app.translate import tr
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from PySide6.QtGui import QResizeEvent, QShowEvent
 
@@ -71,7 +72,7 @@ class Transcript(QScrollArea):
         self._column.setSpacing(SPACE_M)
         self._column.addStretch(1)
         self._make_page()
-        self.latest = QPushButton("Jump to latest", self)
+        self.latest = QPushButton(tr("Jump to latest"), self)
         self.latest.setObjectName("latest")
         self.latest.setIconSize(QSize(16, 16))
         self.latest.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -98,10 +99,12 @@ class Transcript(QScrollArea):
         """Return all messages that are shown, built or not, from top to bottom."""
         return (*self._older, *(row.message for row in self._rows))
 
-    def text_of(self, message: Message) -> str:
-        """Return what a message says by now."""
-        row = self._answer(message.id)
-        return row.view.markdown() if row and row.view else message.text
+    def texts(self) -> Iterator[tuple[Message, str]]:
+        """Yield all messages, from top to bottom, with what they say by now."""
+        yield from ((message, message.text) for message in self._older)
+        for row in self._rows:
+            view = row.view if isinstance(row, AnswerRow) else None
+            yield row.message, view.markdown() if view else row.message.text
 
     def row(self, message_id: str) -> AnswerRow | QuestionRow | None:
         """Return the row of a message, if it is built."""

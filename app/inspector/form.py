@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from app.translate import tr
+from app.translate import marked, tr
 from mtplx_engine.config import MAX_DEPTH, Depth, SamplerConfig
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ DIALS = (
     Dial(
         "temperature",
         "Temperature",
-        "How freely words are chosen: 0 always takes the likeliest, higher is more varied.",
+        marked("How freely words are chosen: 0 always takes the likeliest, higher is more varied."),
         0.0,
         5.0,
         0.1,
@@ -52,19 +52,28 @@ DIALS = (
     ),
     Dial(
         "top_p",
-        "Top P",
-        "Chooses among the likeliest words that together reach this probability.",
+        marked("Top P"),
+        marked("Chooses among the likeliest words that together reach this probability."),
         0.0,
         1.0,
         0.05,
         2,
         off=1.0,
     ),
-    Dial("top_k", "Top K", "Chooses among so many of the likeliest words.", 0, 1_000_000, 5, 0, off=0),
+    Dial(
+        "top_k",
+        marked("Top K"),
+        marked("Chooses among so many of the likeliest words."),
+        0,
+        1_000_000,
+        5,
+        0,
+        off=0,
+    ),
     Dial(
         "min_p",
-        "Min P",
-        "Leaves out words that are less likely than this share of the likeliest one.",
+        marked("Min P"),
+        marked("Leaves out words that are less likely than this share of the likeliest one."),
         0.0,
         1.0,
         0.01,
@@ -73,8 +82,8 @@ DIALS = (
     ),
     Dial(
         "repetition_penalty",
-        "Repetition penalty",
-        "Above 1, words that have appeared in the chat become less likely.",
+        marked("Repetition penalty"),
+        marked("Above 1, words that have appeared in the chat become less likely."),
         0.1,
         10.0,
         0.05,
@@ -83,8 +92,8 @@ DIALS = (
     ),
     Dial(
         "presence_penalty",
-        "Presence penalty",
-        "Above 0, words that the answer already holds become less likely, however often they came.",
+        marked("Presence penalty"),
+        marked("Above 0, words that the answer already holds become less likely, however often they came."),
         -10.0,
         10.0,
         0.1,
@@ -93,8 +102,8 @@ DIALS = (
     ),
     Dial(
         "frequency_penalty",
-        "Frequency penalty",
-        "Above 0, words become less likely with every time that the answer holds them.",
+        marked("Frequency penalty"),
+        marked("Above 0, words become less likely with every time that the answer holds them."),
         -10.0,
         10.0,
         0.1,

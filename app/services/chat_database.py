@@ -15,6 +15,7 @@ from app.services.chat_file import open_chats, transaction
 from app.services.daily_backup import DailyBackup
 from app.services.search_index import SearchIndex
 from app.services.store_error import StoreError, storage_errors
+from app.translate import tr
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -103,7 +104,7 @@ class ChatDatabase:
         with storage_errors(self._folder):
             chats, _ = self._chats("WHERE id = ? AND deleted_ms IS NULL", chat_id)
             if not chats:
-                raise StoreError("This chat is no longer there, or cannot be read. Choose another one.")
+                raise StoreError(tr("This chat is no longer there, or cannot be read. Choose another one."))
             messages, unreadable = self._messages(chat_id)
             leaf_id, settings = read_row(self._connection, chat_records.CHOICES, chat_id) or (None, None)
         found = conversation_from(chats[0], messages)
@@ -312,7 +313,9 @@ class ChatDatabase:
 
     def _must_have_changed(self) -> None:
         if not self._connection.changes():
-            raise StoreError("This chat is no longer there, so nothing was saved in it. Start a new chat.")
+            raise StoreError(
+                tr("This chat is no longer there, so nothing was saved in it. Start a new chat.")
+            )
 
     @contextmanager
     def _writing(self) -> Iterator[None]:

@@ -16,6 +16,7 @@ from app.services import chat_rescue
 from app.services.daily_backup import FOLDER, copies
 from app.services.private_file import make_private
 from app.services.store_error import StoreError, counted
+from app.translate import tr
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -159,9 +160,8 @@ def _rescue(aside: Path, path: Path) -> str:
     )
     if saved.from_copy:
         found += f", {saved.from_copy} of them from the last daily copy"
-    return (
-        f"The file of your chats was damaged: {found if saved.chats else 'nothing in it could be read'}. "
-        f"The damaged file is kept as {aside.name}."
+    return tr("The file of your chats was damaged: {found}. The damaged file is kept as {name}.").format(
+        found=found if saved.chats else tr("nothing in it could be read"), name=aside.name
     )
 
 
@@ -207,8 +207,10 @@ def _supported_version(connection: apsw.Connection) -> int:
         raise apsw.CorruptError(f"format {version}")
     if version > len(MIGRATIONS):
         raise StoreError(
-            f"These chats were saved by a newer MTPLX (format {version}; this one reads up to "
-            f"{len(MIGRATIONS)}). Nothing was changed: install the newest MTPLX to open them."
+            tr(
+                "These chats were saved by a newer MTPLX (format {version}; this one reads up to {newest}). Nothing "
+                "was changed: install the newest MTPLX to open them."
+            ).format(version=version, newest=len(MIGRATIONS))
         )
     return version
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from app.library.chat_json import SIZE_LIMIT, UnreadableChatsError, from_json
 from app.services.store_error import StoreError
+from app.translate import tr
 from mtplx_engine import durable
 
 if TYPE_CHECKING:
@@ -24,7 +25,9 @@ def write_export(path: Path, text: str) -> None:
         durable.replace_file(path, text.encode(errors="replace"))
     except OSError as error:
         raise StoreError(
-            f"The chats could not be exported to {path}: {error.strerror or error}. Choose another place.",
+            tr("The chats could not be exported to {path}: {error}. Choose another place.").format(
+                path=path, error=error.strerror or error
+            ),
             repr(error),
         ) from error
 

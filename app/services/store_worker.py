@@ -16,6 +16,7 @@ from app.services.chat_database import UNBEGUN, ChatDatabase
 from app.services.export_file import read_export, write_export
 from app.services.store_error import StoreError, counted
 from app.services.write_queue import Write, WriteQueue
+from app.translate import tr
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class StoreWorker(QThread):
             self._refuse_all(error.info)
         except Exception:  # noqa: BLE001  the border of the thread: nothing may vanish in it
             self._refuse_all(
-                _fault("Your chats could not be opened because of a fault in MTPLX. Restart it.")
+                _fault(tr("Your chats could not be opened because of a fault in MTPLX. Restart it."))
             )
         else:
             with database:
@@ -178,7 +179,7 @@ class StoreWorker(QThread):
             self.failed.emit(error.info, "")
         except Exception:  # noqa: BLE001  the border of the thread: nothing may vanish in it
             self.failed.emit(
-                _fault("Your chats could not be read because of a fault in MTPLX. Restart it."), ""
+                _fault(tr("Your chats could not be read because of a fault in MTPLX. Restart it.")), ""
             )
 
     def _list(self, database: ChatDatabase) -> None:

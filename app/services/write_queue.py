@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from app.services.store_error import StoreError
+from app.translate import tr
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -133,7 +134,7 @@ def _attempt(run: Callable[[], None]) -> StoreError | None:
         return error
     except Exception:  # noqa: BLE001  a fault in one write must not take the others with it
         return StoreError(
-            "This could not be saved because of a fault in MTPLX. Copy your text and restart MTPLX.",
+            tr("This could not be saved because of a fault in MTPLX. Copy your text and restart MTPLX."),
             traceback.format_exc(),
         )
     return None
