@@ -156,14 +156,14 @@ class Application(QObject):
 
     def _show_model(self, status: ModelStatus) -> None:
         self.window.show_model(status)
-        self.line.set_progress("Waiting for the model" if status.missing else status.title)
+        self.line.set_progress(tr("Waiting for the model") if status.missing else status.title)
 
     def _model_action(self) -> None:
         """Do what helps: fetch the model, or start the engine again."""
         if self.link.state is not EngineState.CLOSED:
             self.line.restart()
         else:
-            self.presenter.show_setup(0.0, "Getting the model")
+            self.presenter.show_setup(0.0, tr("Getting the model"))
             self.setup.start()
 
     # ------------------------------------------------------------ settings

@@ -20,6 +20,7 @@ from app.render.portions import portions
 from app.render.selection import selected_leaves
 from app.render.source_map import SourceMap
 from app.render.tint import accepted_runs
+from app.translate import tr
 from app.widgets.fitted_text import FittedText
 from app.widgets.throttle import Throttle
 
@@ -47,8 +48,8 @@ class AnswerView(FittedText):
 
     def __init__(self, style: RenderStyle, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setAccessibleName("Answer")
-        self.setAccessibleDescription("Tab goes to the links and to the buttons that copy code")
+        self.setAccessibleName(tr("Answer"))
+        self.setAccessibleDescription(tr("Tab goes to the links and to the buttons that copy code"))
         self._stream: StreamingMarkdown | None = StreamingMarkdown()
         self._pieces: list[str] = []
         self._flushed = 0
@@ -100,7 +101,7 @@ class AnswerView(FittedText):
         self._throttle.cancel()
         self._stream = None
         self._pieces = [text]
-        self._writer.clear()
+        self._writer.show(())
         self._portions = portions(whole(clean(text)))
         self._write_portion()
 

@@ -13,6 +13,7 @@ from app.render.formats import Formats
 from app.render.intake import clean
 from app.render.plain import append_plain, place_of, write_plain
 from app.render.portions import text_portions
+from app.translate import tr
 from app.widgets.fitted_text import FittedText
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class UserBubble(QWidget):
         self._found: tuple[tuple[int, int], ...] = ()
         self._found_now: int | None = None
         self._view = FittedText(self)
-        self._view.setAccessibleName("Your message")
+        self._view.setAccessibleName(tr("Your message"))
         self._more = QPushButton(self)
         self._more.setObjectName("quiet")
         self._more.clicked.connect(self._show_all)
@@ -124,7 +125,7 @@ class UserBubble(QWidget):
         write_plain(self._view.document(), shown, self._style)
         self._select_found()
         self._view.take_colors(self._style)
-        self._more.setText(f"Show all {_length_of(text)}")
+        self._more.setText(tr("Show all {length}").format(length=_length_of(text)))
         self._more.setVisible(len(shown) < len(text))
         self._arrange()
         if self._all:
