@@ -75,9 +75,8 @@ class FindInChat(QObject):
     def _look_for(self, wanted: str) -> None:
         before = self._match()
         self._matches, self._spans = [], {}
-        for message in self._transcript.messages():
-            text = clean(self._transcript.text_of(message))
-            found = list(spans(text, wanted, markup=message.role is Role.ASSISTANT))
+        for message, text in self._transcript.texts():
+            found = list(spans(clean(text), wanted, markup=message.role is Role.ASSISTANT))
             if found:
                 self._spans[message.id] = found
                 self._matches += [Match(message.id, number, *span) for number, span in enumerate(found)]

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QTextBlockFormat, QTextCharFormat, QTextCursor, QTextOption
 
-from app.render.blocks import Code, Heading, Mark, Paragraph, Run, Table, stands_alone, text_of
+from app.render.blocks import Code, Heading, Paragraph, Run, Table, stands_alone, text_of
 from app.render.code_block import CodeBlock
+from app.render.difference import difference
 from app.render.formats import Formats, direction
 from app.render.formula_object import FormulaObject
 from app.render.formula_writer import insert_runs, is_tall, is_waiting, typeset_all
 from app.render.table import TableBlock
-from app.render.units import units
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -85,10 +85,6 @@ class DocumentWriter:
         with _edit(self._document):
             self._replace(0, leaves)
         self._frozen = len(leaves)
-
-    def clear(self) -> None:
-        """Empty the document."""
-        self.show(())
 
     def restyle(self, style: RenderStyle) -> None:
         """Write everything again in another style."""
@@ -192,7 +188,7 @@ class DocumentWriter:
         if before is None:
             self._set_head_room(block.topMargin())
         if isinstance(leaf, Paragraph | Heading):
-            self._set_runs(written, leaf, self._insert(cursor, leaf, runs))
+            self._set_runs(written, leaf, insert_runs(cursor, leaf, runs, self.formats))
         if isinstance(leaf, Code):
             written.shape = replace(leaf, text="")
             written.code = CodeBlock(self._document, written.start, leaf.language, block, self.formats)
@@ -206,10 +202,6 @@ class DocumentWriter:
         room = frame.frameFormat()
         room.setTopMargin(height)
         frame.setFrameFormat(room)
-
-    def _insert(self, cursor: QTextCursor, leaf: Leaf, runs: Sequence[Run]) -> list[Run]:
-        """Write `runs`; return them as they are in the document now."""
-        return insert_runs(cursor, leaf, runs, self.formats)
 
     def _set_runs(self, written: Written, leaf: Paragraph | Heading, runs: Sequence[Run]) -> None:
         """Note what stands in the document for `leaf`."""
@@ -230,7 +222,7 @@ class DocumentWriter:
         old = sum(run.length for run in leaf.runs)
         cursor.setPosition(written.start + old, QTextCursor.MoveMode.KeepAnchor)
         cursor.removeSelectedText()
-        runs = self._insert(cursor, leaf, leaf.runs)
+        runs = insert_runs(cursor, leaf, leaf.runs, self.formats)
         self._set_runs(written, leaf, runs)
         self.leaves_written += 1
         moved = sum(run.length for run in runs) - old
@@ -260,7 +252,7 @@ class DocumentWriter:
         return True
 
     def _amend_runs(self, written: Written, old: Paragraph | Heading, leaf: Paragraph | Heading) -> None:
-        kept, same, rest = _difference(old.runs, leaf.runs)
+        kept, same, rest = difference(old.runs, leaf.runs)
         cursor = self._end()
         cursor.setPosition(written.start + kept, QTextCursor.MoveMode.KeepAnchor)
         cursor.removeSelectedText()
@@ -269,7 +261,7 @@ class DocumentWriter:
             index = self.written.index(written)
             before = self.written[index - 1].shape if index else None
             cursor.setBlockFormat(self.formats.block(leaf, before, text))
-        inserted = self._insert(cursor, leaf, rest)
+        inserted = insert_runs(cursor, leaf, rest, self.formats)
         pairs = zip(leaf.runs[same:], inserted, strict=True)
         runs = (*old.runs[:same], *(replace(run, drawn=shown.drawn) for run, shown in pairs))
         self._set_runs(written, leaf, runs)
@@ -281,7 +273,7 @@ class DocumentWriter:
             last.code.add(text, color=True)
         elif isinstance(leaf, Paragraph):
             run = Run(text)
-            self._insert(self._end(), leaf, [run])
+            insert_runs(self._end(), leaf, [run], self.formats)
             last.shape = replace(leaf, runs=(*leaf.runs, run))
         else:
             return
@@ -305,26 +297,3 @@ def _edit(document: QTextDocument) -> Iterator[None]:
         yield
     finally:
         cursor.endEditBlock()
-
-
-def _difference(old: Sequence[Run], new: Sequence[Run]) -> tuple[int, int, list[Run]]:
-    """Return what two rows of runs share at the start, in UTF-16 units and in runs, and what `new` has behind it."""
-    kept = 0
-    for index, (before, after) in enumerate(zip(old, new, strict=False)):
-        if before == after:
-            kept += before.length
-            continue
-        if (before.marks, before.href) != (after.marks, after.href) or Mark.MATH in after.marks:
-            return kept, index, list(new[index:])
-        shared = len(_common_prefix(before.text, after.text))
-        kept += units(after.text[:shared])
-        return kept, index, [replace(after, text=after.text[shared:]), *new[index + 1 :]]
-    return kept, len(old), list(new[len(old) :])
-
-
-def _common_prefix(one: str, other: str) -> str:
-    if other.startswith(one):
-        return one
-    length = min(len(one), len(other))
-    same = next((at for at in range(length) if one[at] != other[at]), length)
-    return one[:same]
