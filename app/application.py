@@ -202,6 +202,7 @@ class Application(QObject):
         if self._settings_window is None:
             self._settings_window = SettingsWindow(self.theme, self.settings, self._data_dir / "chats")
             self._settings_window.changed.connect(self._setting_changed)
+            self._settings_window.chats.follow(self.window.menus.export_all)
         return self._settings_window
 
     def _open_privacy(self) -> None:

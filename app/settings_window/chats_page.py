@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
@@ -15,17 +15,13 @@ from app.translate import tr
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from PySide6.QtGui import QAction
+
     from app.theme import Theme
 
 
 class ChatsPage(Page):
-    """The folder of the chats and its backups.
-
-    Signals:
-        export_requested: All chats are to be written into a file.
-    """
-
-    export_requested = Signal()
+    """The folder of the chats and its backups."""
 
     def __init__(self, theme: Theme, folder: Path, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
@@ -36,7 +32,6 @@ class ChatsPage(Page):
         self.show_folder = self._button(tr("Show Folder"))
         self.show_folder.clicked.connect(self._open_folder)
         self.export = self._button(tr("Export All Chats…"))
-        self.export.clicked.connect(self.export_requested)
         buttons = QWidget(self)
         row = QHBoxLayout(buttons)
         row.setContentsMargins(0, 0, 0, 0)
@@ -50,6 +45,12 @@ class ChatsPage(Page):
             tr("Beside the chats, in the folder “backups”. Each is opened and checked when it is made.")
         )
         self.end()
+
+    def follow(self, export: QAction) -> None:
+        """Let the button do what a command of the menus does, while that can act."""
+        self.export.clicked.connect(export.trigger)
+        self.export.setEnabled(export.isEnabled())
+        export.enabledChanged.connect(self.export.setEnabled)
 
     def _button(self, text: str) -> QPushButton:
         button = QPushButton(text, self)

@@ -135,6 +135,18 @@ def test_chats_say_where_they_are(driver, monkeypatch, tmp_path):
     assert opened == [QUrl.fromLocalFile(str(tmp_path / "chats"))]
 
 
+def test_chats_are_exported_from_here_too(driver):
+    page = open_window(driver).chats
+    assert not page.export.isEnabled()
+    driver.ask("Why?")
+    driver.until_idle()
+    asked = []
+    driver.window.menus.export_all.triggered.disconnect()
+    driver.window.menus.export_all.triggered.connect(lambda: asked.append(1))
+    page.export.click()
+    assert asked == [1]
+
+
 def test_privacy_is_a_command_of_its_own(driver):
     driver.window.menus.privacy.trigger()
     window = driver.program._settings_window
