@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QProgressBar
 
 from app.translate import tr
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPaintEvent
+    from PySide6.QtWidgets import QWidget
 
     from app.theme import Theme
 
@@ -20,8 +21,8 @@ _WIDTH = 2.5
 _TIGHT = 0.8  # of the window; from here on the ring warns
 
 
-class ContextRing(QWidget):
-    """Shows a share of 0..1, and says the rest in its tooltip.
+class ContextRing(QProgressBar):
+    """Shows a share of 0..1, and says the rest in its tooltip; to a screen reader it is a progress bar.
 
     Attributes:
         share: What is shown.
@@ -39,6 +40,7 @@ class ContextRing(QWidget):
     def set_share(self, share: float, words: str, tooltip: str) -> None:
         """Show another share."""
         self.share = share
+        self.setValue(round(100 * share))
         self.setAccessibleName(words)
         self.setToolTip(tooltip)
         self.update()
