@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from app.chat.conversation import Attachment, Conversation, Message, MessageStatus, Role
@@ -29,9 +30,7 @@ def prompt_of(conversation: Conversation, *, continues: bool = False) -> tuple[C
     if settings.system_prompt.strip():
         turns.append(ChatMessage(Role.SYSTEM.value, settings.system_prompt))
     path = read_path(conversation)
-    kept = [
-        message for message, after in zip(path, (*path[1:], None), strict=True) if _is_read(message, after)
-    ]
+    kept = [message for message, after in zip_longest(path, path[1:]) if _is_read(message, after)]
     if continues and path and path[-1] not in kept:
         kept.append(path[-1])
     for message in kept:

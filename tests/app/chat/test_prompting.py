@@ -73,6 +73,14 @@ def test_the_prompt_is_the_text_of_the_path_in_order(messages: tuple[Message, ..
     assert all(one.role != two.role for one, two in itertools.pairwise(prompt))
 
 
+def test_an_empty_chat_is_an_empty_prompt_but_for_what_is_set() -> None:
+    settings = ChatSettings(system_prompt="Be brief.")
+    assert prompt_of(grown(())) == ()
+    assert prompt_of(dataclasses.replace(grown(()), settings=settings)) == (
+        ChatMessage("system", "Be brief."),
+    )
+
+
 def test_the_system_prompt_comes_first() -> None:
     conversation = dataclasses.replace(
         grown((message("q", None),)), settings=ChatSettings(system_prompt="Be brief.")
