@@ -13,6 +13,8 @@ _HIGHEST_COST = 1200
 _UNITS = 48  # per em, in the SVG
 _KEPT = 1000
 _LEVEL = re.compile(r"\\left\b|\\begin\b|(?<!\\)\{|\\right\b|\\end\b|(?<!\\)\}")
+# What is stretched around or over its content is measured twice.
+_DEAR = re.compile(r"\\(?:boxed|x\w*arrow|over|cases|substack|stackrel)(?![A-Za-z])")
 _VIEW_BOX = re.compile(r'viewBox="(\S+) (\S+) (\S+) (\S+)"')
 _BLACK = '"black"'
 _log = logging.getLogger(__name__)
@@ -82,7 +84,7 @@ def cost(tex: str) -> int:
         total += (match.start() - position) << min(level, 20)
         position = match.start()
         level = max(0, level + (1 if match.group() in ("{", "\\left", "\\begin") else -1))
-    return total + (len(tex) - position)
+    return (total + len(tex) - position) << min(len(_DEAR.findall(tex)), 20)
 
 
 def _typeset(source: str) -> Formula | None:

@@ -117,6 +117,7 @@ class TestTypesetting:
             "\\left(" * 30 + "x" + "\\right)" * 30,
             "x_{" * 900 + "}" * 900,
             "\\begin{matrix}" * 20,
+            "\\boxed{" * 5 + "x" + "}" * 5,
         ],
     )
     def test_what_would_take_long_is_not_tried(self, tex, monkeypatch):
@@ -127,6 +128,7 @@ class TestTypesetting:
         assert cost("abc") == 3
         assert cost("{aa}") == 2 * 3 + 1
         assert cost("\\{" * 50) == 100
+        assert cost("\\boxed{x}") == 2 * (6 + 2 * 2 + 1)
 
     def test_what_refers_to_something_is_not_drawn(self, monkeypatch):
         svg = '<svg viewBox="0 0 1 1"><image href="file:///etc/passwd"/></svg>'
