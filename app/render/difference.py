@@ -26,7 +26,7 @@ def difference(old: Sequence[Run], new: Sequence[Run]) -> tuple[int, int, list[R
         shared = len(_common_prefix(before.text, after.text))
         kept += units(after.text[:shared])
         return kept, index, [replace(after, text=after.text[shared:]), *new[index + 1 :]]
-    return kept, len(old), list(new[len(old) :])
+    return kept, min(len(old), len(new)), list(new[len(old) :])
 
 
 def _common_prefix(one: str, other: str) -> str:
