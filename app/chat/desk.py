@@ -27,6 +27,11 @@ class Desk:
         self.shown = self.blank
         self._background: dict[str, Conversation] = {}
 
+    @property
+    def is_blank(self) -> bool:
+        """Whether the empty chat is shown."""
+        return self.shown.chat.id == self.blank.chat.id
+
     def begin(self, title: str) -> None:
         """Make the empty chat that is shown a chat with a title; there is another empty one from now on."""
         self.put(dataclasses.replace(self.shown, chat=dataclasses.replace(self.shown.chat, title=title)))

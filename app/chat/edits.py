@@ -45,7 +45,7 @@ class Edits:
             return False
         if text != old.text:
             self._session.rearrange(branches.up_to(chat, old.parent_id))
-            self._session.say(text, old.attachments, old.parent_id)
+            self._session.questions.say(text, old.attachments, old.parent_id)
         return True
 
     def regenerate(self, answer_id: str, settings: ChatSettings | None = None) -> None:
@@ -54,7 +54,7 @@ class Edits:
         if not self._session.busy:
             question = branches.question_of(chat, answer_id)
             self._session.rearrange(branches.up_to(chat, question.id))
-            self._session.answer(question, settings)
+            self._session.questions.answer(question, settings)
 
     def vary(self, answer_id: str, factor: float) -> None:
         """Have a question answered once more, its temperature that many times as high, with a seed of its own."""
@@ -67,7 +67,7 @@ class Edits:
         """Write a cut answer on."""
         answer = branches.find(self._session.shown, answer_id)
         if not self._session.busy and self.can_resume(answer):
-            self._session.resume(answer)
+            self._session.questions.resume(answer)
 
     def retry(self, answer_id: str) -> None:
         """Ask again what a failed answer was to answer; what there is of it stays as a branch."""
@@ -75,11 +75,11 @@ class Edits:
         failed = branches.find(chat, answer_id)
         if self._session.busy:
             return
-        self._session.revive(branches.question_of(chat, answer_id))
+        self._session.questions.revive(branches.question_of(chat, answer_id))
         if (failed.text or failed.thinking) and not self.can_resume(failed):
             self.regenerate(answer_id)
         else:
-            self._session.resume(failed)
+            self._session.questions.resume(failed)
 
     def delete(self, message_id: str) -> Callable[[], None]:
         """Take away a message and all that follow it; the result brings them back."""

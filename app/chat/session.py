@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from itertools import count
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from app.chat import branches
-from app.chat.chat_settings import ChatSettings
-from app.chat.conversation import Message, MessageStatus, Role, new_id, title_from
-from app.chat.desk import Desk, now_ms
+from app.chat.conversation import Message, MessageStatus
+from app.chat.desk import Desk
 from app.chat.edits import Edits
-from app.chat.prompting import prompt_of
-from app.chat.turn import Ask, Outcome, Turn, missing_answer
+from app.chat.questions import Questions
+from app.chat.turn import Outcome, Turn, missing_answer
 from app.services.chat_database import UNBEGUN
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.errors import ErrorInfo, ErrorKind
@@ -23,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from app.chat.answer_line import AnswerLine
+    from app.chat.chat_settings import ChatSettings
     from app.chat.conversation import Attachment, ChatSummary, Conversation
     from app.chat.turn import Piece
     from app.services.store import Store
@@ -36,6 +34,7 @@ class ChatSession(QObject):
     once, can be stopped at once, and needs nobody to come back for it.
 
     Attributes:
+        questions: Asks.
         edits: Changes what is there.
 
     Signals:
@@ -69,10 +68,9 @@ class ChatSession(QObject):
         self._store = store
         self._line = line
         self._desk = Desk()
+        self.questions = Questions(self, self._desk, store, line)
         self.edits = Edits(self, store)
         self._wanted = ""  # a chat that is being read from the disk
-        self._generations = count(1)
-        self._saved: set[str] = set()
         self._faults: dict[str, ErrorInfo] = {}  # of answers that failed since the start
         store.chat_loaded.connect(self._chat_loaded)
         store.committed.connect(self._committed)
@@ -167,7 +165,7 @@ class ChatSession(QObject):
         if settings == shown.settings:
             return
         self._desk.put(dataclasses.replace(shown, settings=settings))
-        if shown.messages:
+        if not self._desk.is_blank:
             self._store.set_settings(shown.chat.id, settings)
         self.settings_changed.emit(settings)
         if settings.reads_from != shown.settings.reads_from:
@@ -189,52 +187,8 @@ class ChatSession(QObject):
         """
         if self.busy or self._wanted or not (text.strip() or attachments):
             return False
-        self.say(text, attachments, self._desk.shown.leaf_id, alone=alone)
+        self.questions.say(text, attachments, self._desk.shown.leaf_id, alone=alone)
         return True
-
-    def say(
-        self,
-        text: str,
-        attachments: Sequence[Attachment],
-        parent_id: str | None,
-        *,
-        alone: bool = False,
-    ) -> None:
-        """Ask something after a message, or at the beginning; `alone` is as in `send`."""
-        shown = self._desk.shown
-        if not shown.messages:
-            self._desk.begin(title_from(text if text.strip() else attachments[0].name))
-            self._store.add_chat(self._desk.shown.chat)
-            if shown.settings != ChatSettings():
-                self._store.set_settings(shown.chat.id, shown.settings)
-        question = self._message(Role.USER, text, MessageStatus.DONE, parent_id, tuple(attachments))
-        self._add(question)
-        if alone:
-            self.set_settings(dataclasses.replace(self.settings, reads_from=question.id))
-        self.answer(question)
-        if not shown.messages:
-            self._store.set_draft(UNBEGUN, "")  # what is in the composer belongs to this chat from now on
-
-    def answer(self, question: Message, settings: ChatSettings | None = None) -> None:
-        """Have a question of the shown chat answered, once more if it was; `settings` are for this answer alone."""
-        self._ask(question, self._message(Role.ASSISTANT, "", MessageStatus.STREAMING, question.id), settings)
-
-    def resume(self, answer: Message) -> None:
-        """Have an answer of the shown chat written on, or begun again when nothing is there of it."""
-        question = branches.question_of(self._desk.shown, answer.id)
-        continues = bool(answer.text or answer.thinking)
-        self._ask(
-            question,
-            dataclasses.replace(answer, status=MessageStatus.STREAMING, error=""),
-            continues=continues,
-        )
-
-    def revive(self, question: Message) -> None:
-        """Do what a question may lack to be asked again: an engine that runs, and a place on the disk."""
-        if self._line.down:
-            self._line.restart()
-        if question.id not in self._saved:
-            self._store.add_message(question)
 
     def stop(self) -> None:
         """Stop the answer in the chat that is shown."""
@@ -249,53 +203,12 @@ class ChatSession(QObject):
         """Keep what there is of all answers, because the program ends."""
         self._line.interrupt()
 
-    def _ask(
-        self,
-        question: Message,
-        answer: Message,
-        settings: ChatSettings | None = None,
-        *,
-        continues: bool = False,
-    ) -> None:
-        shown = self._desk.shown
-        upto = dataclasses.replace(shown, leaf_id=answer.id if continues else question.id)
-        ask = Ask(prompt_of(upto, continues=continues), settings or shown.settings, continues)
-        turn = Turn(next(self._generations), question.id, answer, ask)
-        turn.committed = question.id in self._saved
-        if any(message.id == answer.id for message in shown.messages):
-            self._desk.put_message(answer)
-            self._store.finish_answer(answer)
-            self.changed.emit(answer)
-        else:
-            self._add(answer)
-        self._line.add(turn)
-        self._tell_activity()
-
-    def _add(self, message: Message) -> None:
-        shown = self._desk.shown.with_message(message)
-        chat = dataclasses.replace(shown.chat, updated_ms=message.created_ms)
-        self._desk.put(dataclasses.replace(shown, chat=chat))
-        self._store.add_message(message)
-        self.listed.emit(chat)
-        self.added.emit(message)
-
-    def _message(
-        self,
-        role: Role,
-        text: str,
-        status: MessageStatus,
-        parent_id: str | None,
-        attachments: tuple[Attachment, ...] = (),
-    ) -> Message:
-        chat_id = self._desk.shown.chat.id
-        return Message(new_id(), chat_id, parent_id, role, text, status, now_ms(), attachments=attachments)
-
     # ------------------------------------------------------------ what the store tells
 
     def _chat_loaded(self, conversation: Conversation, damage: str) -> None:
         if conversation.chat.id == self._wanted:
             self._wanted = ""
-            self._saved.update(message.id for message in conversation.messages)
+            self.questions.saved.update(message.id for message in conversation.messages)
             missing = missing_answer(conversation)
             if missing is not None:
                 self._store.add_message(missing)
@@ -305,7 +218,7 @@ class ChatSession(QObject):
             self.notice.emit(damage)
 
     def _committed(self, message_id: str) -> None:
-        self._saved.add(message_id)
+        self.questions.saved.add(message_id)
         for turn in self._line.turns:
             if turn.question_id == message_id:
                 turn.committed = True
@@ -319,7 +232,7 @@ class ChatSession(QObject):
         if self._wanted and not message_id:
             self._wanted = ""
             self.opened.emit(self.shown)  # the one that could not be read is not
-        if message_id not in self._saved:
+        if message_id not in self.questions.saved:
             self.notice.emit(error.message)
 
     # ------------------------------------------------------------ what the line tells
@@ -342,7 +255,7 @@ class ChatSession(QObject):
             kind = ErrorKind.ENGINE_LOST if self._line.down else outcome.error.kind
             self._faults[turn.answer.id] = dataclasses.replace(outcome.error, kind=kind)
         self._keep(turn, outcome)
-        self._tell_activity()
+        self.tell_activity()
 
     def _figures(self, turn: Turn, stats: DecodeStats) -> None:
         """Take the figures of a stopped answer, which may be written on already."""
@@ -357,7 +270,7 @@ class ChatSession(QObject):
     def _show(self, conversation: Conversation) -> None:
         self._desk.show(conversation, keep=self.busy)
         self.opened.emit(self.shown)
-        self._tell_activity()
+        self.tell_activity()
         self._line.tell_waiting()
 
     def _keep(self, turn: Turn, outcome: Outcome) -> None:
@@ -367,7 +280,8 @@ class ChatSession(QObject):
         self._store.finish_answer(message)
         self.changed.emit(message)
 
-    def _tell_activity(self) -> None:
+    def tell_activity(self) -> None:
+        """Say in which chats an answer is to come."""
         busy = frozenset(turn.chat_id for turn in self._line.turns)
         # A chat whose answer has ended is on the disk, all of it.
         self._desk.keep_only(busy)

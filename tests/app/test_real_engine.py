@@ -112,7 +112,7 @@ def test_d5_greedy_answers_are_the_same_at_every_depth(start_real, length):
             driver.ask("Tell me about the sea.")
         else:
             driver.program.session.edits.regenerate(driver.answer.message.id)
-        driver.until_idle()
+        driver.qtbot.waitUntil(lambda: not driver.program.session.busy, timeout=200_000)
         answers.append(driver.answer.message)
     assert len({answer.text for answer in answers}) == 1
     assert [answer.stats.emitted for answer in answers] == [length] * 4

@@ -318,3 +318,13 @@ def test_what_can_never_work_is_not_offered_again(ready):
     ready.session.send("Long")
     ready.link.fail("Too long.", ErrorKind.CONTEXT_OVERFLOW)
     assert ready.session.edits.action_for(ready.answer) == ""
+
+
+def test_a_chat_whose_messages_are_all_deleted_goes_on_as_itself(ready):
+    ready.ask("Why tides?", "The Moon.")
+    chat_id = ready.session.chat_id
+    ready.session.edits.delete(path_ids(ready)[0])
+    ready.ask("Why waves?", "The wind.")
+    assert ready.session.chat_id == chat_id
+    assert [call[0] for call in ready.store.calls].count("add_chat") == 1
+    assert ready.session.shown.chat.title == "Why tides?"

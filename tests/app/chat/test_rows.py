@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel, QPushButton
 
 from app.chat.branches import Place
 from app.chat.conversation import ChatSummary, Conversation, Message, MessageStatus, Role
@@ -134,4 +135,6 @@ def test_a_finished_answer_that_is_written_on_grows_again(shown, qtbot):
 def test_a_line_says_what_the_model_does_not_read(shown):
     row = shown.show(QUESTION, q=RowState(boundary=True))
     assert row.boundary.isVisible()
-    assert row.boundary.text() == "The model does not read what is above"
+    assert row.boundary.findChild(QLabel).text() == "The model does not read what is above"
+    row.boundary.findChild(QPushButton).click()
+    assert shown.asked == [(RowAction.READ_ALL, "q")]
