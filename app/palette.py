@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from PySide6.QtGui import QColor
 
-_FOUND_ALPHA, _FOUND_NOW_ALPHA = 0.2, 0.45
+# A yellow marker, light enough that links and code can be read on it.
+_MARKER = "#F5C211"
+_FOUND_ALPHA, _FOUND_NOW_ALPHA = 0.24, 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +68,12 @@ class Palette:
     @property
     def found(self) -> QColor:
         """Laid behind what was searched for."""
-        return tint(self.warning, _FOUND_ALPHA)
+        return tint(_MARKER, _FOUND_ALPHA)
 
     @property
     def found_now(self) -> QColor:
         """Laid behind the one of them that is looked at."""
-        return tint(self.warning, _FOUND_NOW_ALPHA)
+        return tint(_MARKER, _FOUND_NOW_ALPHA)
 
 
 LIGHT = Palette(

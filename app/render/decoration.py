@@ -74,7 +74,7 @@ class Decoration:
         style = self._writer.formats.style
         self.accepted.paint(painter, clip, style.accepted)
         self.found.paint(painter, clip, style.found)
-        self.found_now.paint(painter, clip, style.found_now)
+        self.found_now.paint(painter, clip, style.found_now, framed=True)
 
     def cover(self, painter: QPainter, clip: QRectF) -> None:
         """Paint over what reaches beyond the sides of a code panel: lines that are not wrapped."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF
+from PySide6.QtGui import QColor, QFontMetricsF, QPen
 
 from app.render.blocks import Code, Heading, Table
 
@@ -45,11 +45,11 @@ class Highlights:
     def __bool__(self) -> bool:
         return bool(self._places)
 
-    def paint(self, painter: QPainter, clip: QRectF, color: str) -> None:
+    def paint(self, painter: QPainter, clip: QRectF, color: str, *, framed: bool = False) -> None:
         """Paint `color` behind what is inside `clip`, in the document's coordinates."""
         if not self._places:
             return
-        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setPen(QPen(QColor(QColor(color).rgb()), 1.5) if framed else Qt.PenStyle.NoPen)
         painter.setBrush(QColor(color))
         for rect in self._boxes_in(clip):
             painter.drawRoundedRect(rect, _RADIUS, _RADIUS)
