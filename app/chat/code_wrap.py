@@ -47,7 +47,7 @@ class WrapButton(QToolButton):
         self.bar.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent, on=False)  # the panel shows through
         self.bar.hide()
         self.setCheckable(True)
-        self.setChecked(True)
+        self.setChecked(code.wrapped)
         self.setFixedSize(QSize(measures.px(_SIDE), measures.px(_SIDE)))
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.ArrowCursor)

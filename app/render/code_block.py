@@ -31,6 +31,9 @@ class CodeBlock:
         language: What the colours go by.
         first: Format of its first line.
         formats: The formats of the style.
+
+    Attributes:
+        wrapped: Whether long lines are wrapped; others may reach beyond the sides of the panel.
     """
 
     def __init__(
@@ -48,7 +51,7 @@ class CodeBlock:
         self._line_length = 0
         self._indent: str | None = ""  # of the line that is being written, until more than spaces have come
         self._newline_due = False
-        self._wrapped = True
+        self.wrapped = True
         self._shift = 0
         self._blocks = 1
         self._longest = 0  # columns of the longest line
@@ -62,23 +65,18 @@ class CodeBlock:
             return None
         return self._document.findBlockByNumber(self._first_line + line)
 
-    @property
-    def is_shifted(self) -> bool:
-        """Whether lines may reach beyond the sides of the panel."""
-        return not self._wrapped
-
     def widest(self) -> float:
         """Return about how wide the longest line is, in pixels."""
         return self._longest * self._formats.code_width
 
     def set_wrapped(self, *, on: bool) -> None:
         """Wrap long lines, or let each be one row."""
-        self._wrapped, self._shift = on, 0
+        self.wrapped, self._shift = on, 0
         self._format_lines()
 
     def shift(self, pixels: int) -> None:
         """Show lines that are not wrapped from so far on."""
-        if not self._wrapped and pixels != self._shift:
+        if not self.wrapped and pixels != self._shift:
             self._shift = pixels
             self._format_lines()
 
@@ -100,7 +98,7 @@ class CodeBlock:
 
     def _shaped(self, base: QTextBlockFormat, columns: int) -> QTextBlockFormat:
         """Return the format of a line that begins with so many spaces."""
-        if not self._wrapped:
+        if not self.wrapped:
             return self._formats.unwrapped(base, self._shift)
         return self._formats.hanging(base, columns) if columns else base
 
@@ -168,7 +166,7 @@ class CodeBlock:
         self._indent += text[: len(text) - len(word)]
         if word:
             columns = len(self._indent.expandtabs(4))
-            if columns and self._wrapped:
+            if columns and self.wrapped:
                 cursor.setBlockFormat(self._shaped(cursor.blockFormat(), columns))
             self._indent = None
 

@@ -80,7 +80,7 @@ class Decoration:
         """Paint over what reaches beyond the sides of a code panel: lines that are not wrapped."""
         style = self._writer.formats.style
         for written in self._geometry.in_view(clip.top(), clip.bottom()):
-            if written.code is None or not written.code.is_shifted:
+            if written.code is None or written.code.wrapped:
                 continue
             panel = self._geometry.panel(written).adjusted(0, self._measures.code_header, 0, -_PANEL_RADIUS)
             painter.fillRect(QRectF(0, panel.top(), panel.left(), panel.height()), QColor(style.window))

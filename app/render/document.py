@@ -89,11 +89,15 @@ class DocumentWriter:
     def restyle(self, style: RenderStyle) -> None:
         """Write everything again in another style."""
         leaves = [each.leaf for each in self.written]
+        unwrapped = [index for index, each in enumerate(self.written) if each.code and not each.code.wrapped]
         self.formats = Formats(style)
         with _edit(self._document):
             self._truncate(0)
             self._prepare()
             self._replace(0, leaves)
+            for code in (self.written[index].code for index in unwrapped):
+                if code is not None:
+                    code.set_wrapped(on=False)
 
     def fit_tables(self) -> None:
         """Share out the width of the document among the columns of each table."""

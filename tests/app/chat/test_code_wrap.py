@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QScrollArea, QVBoxLayout, QWidget
 from app.chat.code_buttons import CopyButton
 from app.chat.code_wrap import WrapButton
 from app.chat.message_view import AnswerView
+from app.palette import DARK
 from app.render.selection import selected_leaves
 from tests.support.looks import style
 
@@ -134,3 +135,14 @@ def test_after_the_code_text_wraps_as_ever(view):
     button.click()
     settle()
     assert list(rows(view))[-1] > 1
+
+
+def test_other_colours_wrap_nothing_again(view):
+    show(view, CODE).click()
+    view.set_style(style(DARK))
+    settle()
+    assert set(rows(view)) == {1}
+    button = view.findChildren(WrapButton)[-1]
+    assert not button.isChecked()
+    button.click()
+    assert max(rows(view)) > 1
