@@ -36,7 +36,7 @@ bench-ui: setup
 	$(BIN)/python scripts/bench_ui.py
 
 screenshots: setup
-	$(BIN)/python scripts/screenshots.py
+	$(BIN)/python -m scripts.screenshots
 
 $(STAMPS)/venv:
 	@command -v $(PYTHON) >/dev/null || { echo "MTPLX needs Python 3.11 (or: make PYTHON=/path/to/python3.11)"; exit 1; }

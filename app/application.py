@@ -87,6 +87,7 @@ class Application(QObject):
         """Show the window, and start everything else once it is on the screen."""
         self.window.show_model(self.presenter.status)
         self.window.show()
+        self.window.pane.composer.setFocus()  # what is typed at once is a message
         self._soon.start()
 
     def close(self) -> None:
@@ -131,7 +132,7 @@ class Application(QObject):
         menus.load_model.triggered.connect(self.line.restart)
         menus.unload_model.triggered.connect(self.link.unload)
         menus.drafting_chosen.connect(lambda depth: self._set(drafting=depth))
-        menus.settings.triggered.connect(lambda: self._open_settings().open_page())
+        menus.settings.triggered.connect(lambda: self.open_settings().open_page())
         menus.privacy.triggered.connect(self._open_privacy)
         menus.tint.triggered.connect(lambda tinted: self._set(tint=tinted))
         menus.larger.triggered.connect(lambda: self._set_text_px(self.theme.text_px + 1))
@@ -183,7 +184,7 @@ class Application(QObject):
         self.theme.set_text_px(settings.text_px)
         self.theme.set_tinted(on=settings.tint)
         self.theme.reduced_motion = settings.reduced_motion
-        self.window.pane.composer.edit.send_key = settings.send_key
+        self.window.pane.set_send_key(settings.send_key)
         self.line.drafting = settings.drafting
         self.window.inspector.show_drafting(settings.drafting)
         menus.drafting_action(settings.drafting).setChecked(True)
@@ -198,7 +199,8 @@ class Application(QObject):
         if preset is not None and not conversation.messages and conversation.settings == ChatSettings():
             self.session.set_settings(preset.applied_to(conversation.settings))
 
-    def _open_settings(self) -> SettingsWindow:
+    def open_settings(self) -> SettingsWindow:
+        """Return the one settings window; its `open_page` shows it."""
         if self._settings_window is None:
             self._settings_window = SettingsWindow(self.theme, self.settings, self._data_dir / "chats")
             self._settings_window.changed.connect(self._setting_changed)
@@ -206,7 +208,7 @@ class Application(QObject):
         return self._settings_window
 
     def _open_privacy(self) -> None:
-        window = self._open_settings()
+        window = self.open_settings()
         window.open_page(window.privacy)
 
     def _setting_changed(self) -> None:

@@ -29,12 +29,10 @@ class ShortcutSheet(QDialog):
         named = [(name, actions) for name, actions in named if actions]
         columns = QHBoxLayout()
         columns.setSpacing(SPACE_XXL)
-        half = (sum(len(actions) for _, actions in named) + 1) // 2
-        column, rows = self._column(columns), 0
+        half = sum(len(actions) for _, actions in named) / 2
+        left, right, rows = self._column(columns), self._column(columns), 0
         for name, actions in named:
-            if rows and rows + len(actions) / 2 > half:
-                column, rows = self._column(columns), 0
-            self._add(column, name, actions)
+            self._add(left if rows + len(actions) / 2 <= half else right, name, actions)
             rows += len(actions)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
         buttons.rejected.connect(self.reject)
