@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from app.chat.conversation import Conversation, Message
     from app.chat.model_status import ModelStatus
     from app.chat.session import ChatSession
+    from app.services.settings import SendKey
     from app.theme import Theme
 
 # The composer stands under the column of messages, which leaves room for the scroll bar.
@@ -104,6 +105,11 @@ class ChatPane(QWidget):
             self._theme, self._session, watch, self.composer, slot=self._card_row, area=self
         )
         self.composing.shorten.connect(self.transcript.edit)
+
+    def set_send_key(self, key: SendKey) -> None:
+        """Say what sends a message, a new one and one that is edited."""
+        self.composer.edit.send_key = key
+        self.transcript.send_key = key
 
     def stop_reading(self) -> None:
         """Read no more files: the program ends."""

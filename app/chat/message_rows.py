@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, QUrl, Signal
@@ -196,13 +197,21 @@ class AnswerRow(QWidget):
         self._show_tint()
         self._layout.insertWidget(self._layout.indexOf(self.thoughts or self.waiting) + 1, self.view)
         self.view.show()
-        QWidget.setTabOrder(self.view, self.footer.button(RowAction.COPY))
+        self._order_tabs()
         return self.view
+
+    def _order_tabs(self) -> None:
+        """Let the keyboard go through the row as the eye does."""
+        stops: list[QWidget] = [self.thoughts.head] if self.thoughts else []
+        stops += [self.view] if self.view else []
+        for before, after in pairwise([*stops, *self.footer.stops()]):
+            QWidget.setTabOrder(before, after)
 
     def _make_thoughts(self) -> ThinkingCard:
         self.thoughts = ThinkingCard(self._theme, self)
         self._layout.insertWidget(self._layout.indexOf(self.waiting) + 1, self.thoughts)
         self.thoughts.show()
+        self._order_tabs()
         return self.thoughts
 
     def _restyle(self) -> None:

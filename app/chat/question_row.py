@@ -18,6 +18,7 @@ from app.translate import tr
 
 if TYPE_CHECKING:
     from app.chat.conversation import Message
+    from app.services.settings import SendKey
     from app.theme import Theme
 
 _ACTIONS = (RowAction.EDIT, RowAction.COPY, RowAction.DELETE)
@@ -62,11 +63,12 @@ class QuestionRow(QWidget):
         self.footer.set_state(state)
         self.boundary.setVisible(state.boundary)
 
-    def edit(self) -> None:
+    def edit(self, send_key: SendKey) -> None:
         """Put an editor into the place of the bubble."""
         if self.editor is not None:
             return
         self.editor = MessageEditor(self.message.text, self)
+        self.editor.edit.send_key = send_key
         self.editor.submitted.connect(lambda text: self.edited.emit(self.message.id, text))
         self.editor.cancelled.connect(self.stop_editing)
         self._layout.insertWidget(self._layout.indexOf(self.footer), self.editor)
@@ -120,8 +122,6 @@ class QuestionRow(QWidget):
     def _choose(self, action: RowAction) -> None:
         if action is RowAction.COPY:
             self.copy()
-        elif action is RowAction.EDIT:
-            self.edit()
         else:
             self.chosen.emit(action, self.message.id)
 

@@ -81,6 +81,8 @@ class RowFooter(QWidget):
     ) -> None:
         super().__init__(parent)
         self._labels = labels
+        self._quiet = tuple(actions)
+        self._right = right
         self._entries: dict[RowAction, QAction] = {}
         self.setFixedHeight(_HEIGHT)
         self._buttons: dict[RowAction, IconButton] = {
@@ -122,6 +124,14 @@ class RowFooter(QWidget):
     def button(self, action: RowAction) -> IconButton:
         """Return the button of an action."""
         return self._buttons[action]
+
+    def stops(self) -> tuple[QWidget, ...]:
+        """Return the buttons from left to right."""
+        between = (self._buttons[RowAction.PREVIOUS], self._buttons[RowAction.NEXT])
+        quiet = [self._buttons[action] for action in self._quiet]
+        quiet += [self.more] if self.more else []
+        lasting = [self._buttons[action] for action in self._lasting]
+        return (*between, *quiet) if self._right else (*quiet, *between, *lasting)
 
     def set_state(self, state: RowState) -> None:
         """Offer what can be done."""

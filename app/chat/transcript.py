@@ -11,6 +11,7 @@ from app.chat.conversation import Conversation, Message, Role
 from app.chat.message_rows import AnswerRow
 from app.chat.question_row import QuestionRow
 from app.chat.row_state import RowState
+from app.services.settings import SendKey
 from app.theme import COLUMN_WIDTH, SCROLL_BAR_WIDTH, SPACE_L, SPACE_M, SPACE_XL
 from app.translate import tr
 
@@ -39,6 +40,9 @@ class Transcript(QScrollArea):
         theme: Gives colours and fonts.
         states: Tells of each message of the shown branch what can be done to it.
 
+    Attributes:
+        send_key: What sends a message that is edited.
+
     Signals:
         fix_pressed(str): The one thing is to be done about the answer with this id.
         chosen(RowAction, str): Something else is to be done to the message with this id.
@@ -58,6 +62,7 @@ class Transcript(QScrollArea):
         self._theme = theme
         self._read_states = states
         self._states: Mapping[str, RowState] = {}
+        self.send_key = SendKey.RETURN
         self._older: list[Message] = []  # not built yet
         self._rows: list[AnswerRow | QuestionRow] = []
         self._following = True
@@ -144,6 +149,8 @@ class Transcript(QScrollArea):
         for message in path[same:]:
             self._insert(len(self._rows), message).show()
         self.refresh()
+        self._lay_out()
+        self._scrolled(self.verticalScrollBar().value())
 
     def refresh(self) -> None:
         """Look again at what can be done to each message."""
@@ -167,7 +174,7 @@ class Transcript(QScrollArea):
         """Let a message be written anew in its place."""
         row = self.row(message_id)
         if isinstance(row, QuestionRow):
-            row.edit()
+            row.edit(self.send_key)
             self.ensureWidgetVisible(row)
 
     def stop_editing(self, message_id: str) -> None:

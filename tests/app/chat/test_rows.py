@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -96,6 +98,8 @@ def test_what_can_be_done_changes_without_moving_anything(shown):
 def test_an_edited_message_is_written_in_its_place_and_escape_leaves_it_alone(shown):
     row = shown.show(QUESTION, q=RowState(offers=frozenset({RowAction.EDIT})))
     row.footer.button(RowAction.EDIT).click()
+    assert shown.asked.pop() == (RowAction.EDIT, "q")
+    shown.transcript.edit("q")
     assert not row.bubble.isVisible()
     assert row.editor.edit.toPlainText() == "q"
     QTest.keyClicks(row.editor.edit, " more")
@@ -130,6 +134,30 @@ def test_a_finished_answer_that_is_written_on_grows_again(shown, qtbot):
     qtbot.waitUntil(lambda: row.view.toPlainText() == "One, two")
     shown.transcript.change(message("a1", "q", Role.ASSISTANT, "One, two"))
     assert row.view.markdown() == "One, two"
+
+
+def test_the_keyboard_goes_through_a_row_as_the_eye_does(shown):
+    done = message("a1", "q", Role.ASSISTANT, "Yes.", thinking="Hm", thought_ms=4000)
+    row = shown.show(QUESTION, done, a1=RowState(Place(1, 2), frozenset(RowAction)))
+    stops = [row.thoughts.head, row.view, *row.footer.stops()]
+    for before, after in itertools.pairwise(stops):
+        following = before.nextInFocusChain()
+        while following not in stops:
+            following = following.nextInFocusChain()
+        assert following is after
+    places = [stop.mapTo(row, stop.rect().center()).x() for stop in row.footer.stops()]
+    assert places == sorted(places)
+
+
+def test_a_shorter_branch_that_is_all_in_view_needs_no_way_to_its_end(shown, qtbot):
+    long = message("long", "q", Role.ASSISTANT, "A line.\n\n" * 80)
+    messages = (QUESTION, long, ANSWERS[0])
+    shown.transcript.show_chat(Conversation(CHAT, messages, "long"))
+    qtbot.waitUntil(lambda: shown.transcript.verticalScrollBar().maximum() > 400)
+    shown.transcript.rearrange(Conversation(CHAT, messages, "a1"))
+    qtbot.waitUntil(lambda: shown.transcript.verticalScrollBar().maximum() == 0)
+    assert shown.transcript.following
+    assert not shown.transcript.latest.isVisible()
 
 
 def test_a_line_says_what_the_model_does_not_read(shown):
