@@ -217,11 +217,13 @@ class AnswerView(FittedText):
     def _refine_some(self) -> None:
         """Set formulas and colour code for a moment; what is left waits until events had their turn."""
         end = time.monotonic() + _REFINE_S
+        before = self._writer.leaves_written
         left = self._writer.refine(lambda: time.monotonic() < end)
         if self._mapped != self._writer.leaves_written:
             self._place_highlights()
         self.fit()
-        self._buttons.place()
+        if self._writer.leaves_written != before:
+            self._buttons.place()  # formulas above them take another height than their sources
         if left != self._refining.isActive():
             self._refining.start() if left else self._refining.stop()
         self.viewport().update()

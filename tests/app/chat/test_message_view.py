@@ -275,6 +275,26 @@ class TestCopying:
         area.verticalScrollBar().setValue(0)
         assert button.y() == at_rest
 
+    def test_a_growing_answer_looks_only_for_the_last_place(self, view, monkeypatch):
+        view.append("```\none\n```\n\n" * 20)
+        view._flush()
+        settle()
+        places = []
+        plain = type(view._geometry).panel
+        monkeypatch.setattr(
+            type(view._geometry), "panel", lambda self, written: places.append(1) or plain(self, written)
+        )
+        view.append("word")
+        view._flush()
+        assert len(places) <= 1
+
+    def test_a_formula_set_later_moves_the_button_below_it(self, view):
+        view.set_markdown("$$\\frac{a}{b} + 731$$\n\n```\none\n```")
+        settle()
+        (button,) = buttons(view)
+        (written,) = [each for each in view._writer.written if each.code]
+        assert button.y() == round(view._geometry.panel(written).top()) + 5
+
     def test_buttons_go_with_their_code(self, view):
         view.set_markdown(CODE * 3)
         settle()
