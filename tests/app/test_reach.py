@@ -69,8 +69,27 @@ def link(driver):
     return sheet
 
 
+def worked_on(driver):
+    """Return the window with what opens in it: the thoughts, the field to find with, a message being edited."""
+    answered(driver)
+    driver.window.menus.edit.find.trigger()
+    driver.answer.thoughts.head.click()
+    driver.window.menus.edit_last.trigger()
+    return driver.window
+
+
+def searched(driver):
+    answered(driver)
+    driver.window.sidebar.focus_search()
+    driver.window.sidebar.search.setText("Why?")
+    driver.until(driver.window.sidebar.found.isVisible)
+    return driver.window
+
+
 SCENES = {
     "empty": empty,
+    "worked on": worked_on,
+    "searched": searched,
     "answered": answered,
     "failed": failed,
     "inspector": inspected,
@@ -84,7 +103,9 @@ SCENES = {
 
 @pytest.fixture(params=SCENES)
 def scene(request, start):
-    driver = start(Script(answer_error="It broke." if request.param == "failed" else ""))
+    driver = start(
+        Script(answer_error="It broke." if request.param == "failed" else "", thinking="The Moon.")
+    )
     window = SCENES[request.param](driver)
     driver.until(window.isVisible)
     window.activateWindow()

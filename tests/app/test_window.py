@@ -51,6 +51,13 @@ def test_everything_that_can_have_the_focus_has_a_name(start, state):
     assert nameless == []
 
 
+def test_what_is_typed_at_once_is_a_message(start):
+    driver = start()
+    driver.window.activateWindow()
+    driver.until(driver.window.isActiveWindow)
+    assert QApplication.focusWidget() is driver.composer.edit
+
+
 def test_tab_goes_round_and_comes_back_to_the_message(start):
     driver = start()
     driver.activate()
