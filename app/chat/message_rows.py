@@ -17,6 +17,7 @@ from app.chat.row_state import RowAction, RowState
 from app.chat.thinking_card import ThinkingCard
 from app.theme import SMALL_PX, SPACE_S
 from app.translate import tr
+from app.widgets.elided_label import ElidedLabel
 from app.widgets.error_card import ErrorCard
 from app.widgets.pulse import Pulse
 
@@ -49,17 +50,20 @@ class AnswerRow(QWidget):
         self.state = RowState()
         self.card: ErrorCard | None = None
         self._card_says = ("", "")
-        self.words = self._label("secondary")
+        self.words = QLabel(self)
+        self.words.setTextFormat(Qt.TextFormat.PlainText)
+        self.words.setProperty("tone", "secondary")
         self.waiting = self._waiting_line()
         self.thoughts: ThinkingCard | None = None  # made with the first thought
         self._thinks = False
         self.view: AnswerView | None = None  # made with the first text
-        self.figures = self._label("tertiary")
+        self.figures = ElidedLabel(self)
+        self.figures.setProperty("tone", "tertiary")
         self.figures.setFont(theme.figures_font(SMALL_PX))
         self.figures.setAccessibleName(tr("Figures of this answer"))
         self.footer = RowFooter(theme, _ACTIONS, _labels(), self, more=_MORE, lasting=(RowAction.RESUME,))
-        self.footer.row.addStretch(1)
-        self.footer.row.addWidget(self.figures)
+        self.footer.row.addSpacing(SPACE_S)
+        self.footer.row.addWidget(self.figures, 1)
         self.footer.chosen.connect(self._choose)
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(0, 0, 0, 0)
@@ -165,12 +169,6 @@ class AnswerRow(QWidget):
         row.addWidget(Pulse(self._theme, line))
         row.addWidget(self.words, 1)
         return line
-
-    def _label(self, tone: str) -> QLabel:
-        label = QLabel(self)
-        label.setTextFormat(Qt.TextFormat.PlainText)
-        label.setProperty("tone", tone)
-        return label
 
     def _show_card(self) -> None:
         fix = self.state.fix
