@@ -21,6 +21,7 @@ from app.library.chat_files import ChatFiles
 from app.library.library import Library
 from app.main_window import MainWindow, quits_with_its_window
 from app.services.engine_link import EngineLink, EngineState
+from app.services.garbage import GarbageCollector
 from app.services.log import log_qt, start_logging
 from app.services.settings import LARGEST_TEXT_PX, SMALLEST_TEXT_PX, SettingsFile
 from app.services.single_instance import SingleInstance
@@ -236,6 +237,7 @@ def run(data_dir: Path, log_dir: Path) -> int:
     log_qt()
     qt.setApplicationName(paths.APP_NAME)
     qt.setQuitOnLastWindowClosed(quits_with_its_window())
+    collector = GarbageCollector(qt)
     instance = SingleInstance(data_dir)
     try:
         first = instance.acquire()
@@ -257,6 +259,7 @@ def run(data_dir: Path, log_dir: Path) -> int:
     program.close()
     signals.close()
     instance.release()
+    collector.close()
     return code
 
 

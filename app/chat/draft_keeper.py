@@ -22,6 +22,7 @@ class DraftKeeper(QObject):
         self._composer = composer
         self._session = session
         self._chat_id = ""
+        self._showing = False
         self._drafts: dict[str, str] = {}  # of chats that were shown since the start
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._pause.timeout.connect(self.keep)
@@ -32,8 +33,9 @@ class DraftKeeper(QObject):
         self.keep()
         self._drafts[self._chat_id] = self._composer.text()
         self._chat_id = conversation.chat.id
+        self._showing = True  # what is kept already is not kept again
         self._composer.set_text(self._drafts.pop(self._chat_id, conversation.draft))
-        self._pause.stop()
+        self._showing = False
 
     def restore(self, text: str) -> None:
         """Show what was typed before the last end of the program, unless the person was faster."""
@@ -47,7 +49,9 @@ class DraftKeeper(QObject):
             self._session.set_draft(self._chat_id, self._composer.text())
 
     def _changed(self) -> None:
+        if self._showing:
+            return
         if not self._pause.isActive():
             self._pause.start()
-        if not self._composer.text():
+        if self._composer.edit.document().isEmpty():
             self.keep()  # what was sent must not come back
