@@ -83,6 +83,8 @@ class Commands(QObject):
         menus.export_all.setEnabled(bool(self._chats.chat_ids()))
         menus.previous_chat.setEnabled(bool(self._neighbour(-1)))
         menus.next_chat.setEnabled(bool(self._neighbour(+1)))
+        for action in (menus.edit.find, menus.edit.find_next, menus.edit.find_previous):
+            action.setEnabled(bool(shown.messages))
         menus.edit.can_undo = self._window.toast.can_undo
         loaded = self._engine is EngineState.READY
         menus.load_model.setEnabled(self._engine is EngineState.NO_MODEL)

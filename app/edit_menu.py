@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QLineEdit, QPlainTextEdit, QTextEdit
 
+from app.command import add_command
 from app.translate import marked, tr
 
 if TYPE_CHECKING:
@@ -47,14 +48,14 @@ class EditMenu(QObject):
             if key is None:
                 menu.addSeparator()
                 continue
-            action = _add(menu, tr(text), key)
+            action = add_command(menu, tr(text), key)
             action.setData(method)
             action.triggered.connect(self._do)
             self._actions[method] = action
         menu.addSeparator()
-        self.find = _add(menu, tr("Find in Chat…"), _Key.Find)
-        self.find_next = _add(menu, tr("Find Next"), _Key.FindNext)
-        self.find_previous = _add(menu, tr("Find Previous"), _Key.FindPrevious)
+        self.find = add_command(menu, tr("Find in Chat…"), _Key.Find)
+        self.find_next = add_command(menu, tr("Find Next"), _Key.FindNext)
+        self.find_previous = add_command(menu, tr("Find Previous"), _Key.FindPrevious)
         menu.aboutToShow.connect(self._refresh)
         menu.aboutToHide.connect(self._allow_all)
 
@@ -79,13 +80,6 @@ class EditMenu(QObject):
             method()
         elif action.data() == "undo":
             self.undo_requested.emit()
-
-
-def _add(menu: QMenu, text: str, key: QKeySequence.StandardKey) -> QAction:
-    action = menu.addAction(text)
-    action.setMenuRole(QAction.MenuRole.NoRole)
-    action.setShortcut(QKeySequence(key))
-    return action
 
 
 def _field() -> QLineEdit | QPlainTextEdit | QTextEdit | None:

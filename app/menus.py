@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QMenu, QMenuBar
 
+from app.command import add_command
 from app.edit_menu import EditMenu
 from app.translate import tr
 from mtplx_engine.config import MAX_DEPTH
@@ -64,56 +65,56 @@ class Menus(QObject):
     # ------------------------------------------------------------ the menus
 
     def _fill_file(self, menu: QMenu) -> None:
-        self.new_chat = _add(menu, tr("New Chat"), "Ctrl+N")
+        self.new_chat = add_command(menu, tr("New Chat"), "Ctrl+N")
         menu.addSeparator()
-        self.import_chats = _add(menu, tr("Import…"))
-        self.export_chat = _add(menu, tr("Export Chat…"))
-        self.export_all = _add(menu, tr("Export All Chats…"))
+        self.import_chats = add_command(menu, tr("Import…"))
+        self.export_chat = add_command(menu, tr("Export Chat…"))
+        self.export_all = add_command(menu, tr("Export All Chats…"))
         menu.addSeparator()
-        self.close_window = _add(menu, tr("Close Window"), "Ctrl+W")
+        self.close_window = add_command(menu, tr("Close Window"), "Ctrl+W")
         menu.addSeparator()
         # A Mac takes these two into the program's own menu.
-        self.settings = _add(menu, tr("Settings…"), "Ctrl+,", role=_Role.PreferencesRole)
-        self.quit = _add(menu, tr("Quit MTPLX"), "Ctrl+Q", role=_Role.QuitRole)
+        self.settings = add_command(menu, tr("Settings…"), "Ctrl+,", role=_Role.PreferencesRole)
+        self.quit = add_command(menu, tr("Quit MTPLX"), "Ctrl+Q", role=_Role.QuitRole)
 
     def _fill_view(self, menu: QMenu) -> None:
-        self.sidebar = _add(menu, tr("Show Sidebar"), "Ctrl+Alt+S")
-        self.inspector = _add(menu, tr("Show Inspector"), "Ctrl+Alt+I")
+        self.sidebar = add_command(menu, tr("Show Sidebar"), "Ctrl+Alt+S")
+        self.inspector = add_command(menu, tr("Show Inspector"), "Ctrl+Alt+I")
         menu.addSeparator()
-        self.larger = _add(menu, tr("Make Text Bigger"), "Ctrl++", "Ctrl+=")
-        self.smaller = _add(menu, tr("Make Text Smaller"), "Ctrl+-")
-        self.usual_size = _add(menu, tr("Usual Text Size"), "Ctrl+0")
-        self.tint = _add(menu, tr("Tint What Was Drafted"), "Ctrl+Alt+T")
+        self.larger = add_command(menu, tr("Make Text Bigger"), "Ctrl++", "Ctrl+=")
+        self.smaller = add_command(menu, tr("Make Text Smaller"), "Ctrl+-")
+        self.usual_size = add_command(menu, tr("Usual Text Size"), "Ctrl+0")
+        self.tint = add_command(menu, tr("Tint What Was Drafted"), "Ctrl+Alt+T")
         menu.addSeparator()
-        self.focus_message = _add(menu, tr("Go to Message Field"), "Ctrl+L")
-        self.search = _add(menu, tr("Search All Chats"), "Ctrl+Shift+F")
-        self.previous_chat = _add(menu, tr("Previous Chat"), "Ctrl+[")
-        self.next_chat = _add(menu, tr("Next Chat"), "Ctrl+]")
+        self.focus_message = add_command(menu, tr("Go to Message Field"), "Ctrl+L")
+        self.search = add_command(menu, tr("Search All Chats"), "Ctrl+Shift+F")
+        self.previous_chat = add_command(menu, tr("Previous Chat"), "Ctrl+[")
+        self.next_chat = add_command(menu, tr("Next Chat"), "Ctrl+]")
         menu.addSeparator()
         for action in (self.sidebar, self.inspector, self.tint):
             action.setCheckable(True)
-        self.full_screen = _add(menu, tr("Enter Full Screen"), _Key.FullScreen)
+        self.full_screen = add_command(menu, tr("Enter Full Screen"), _Key.FullScreen)
 
     def _fill_chat(self, menu: QMenu) -> None:
-        self.stop = _add(menu, tr("Stop"), "Ctrl+.", "Esc")
+        self.stop = add_command(menu, tr("Stop"), "Ctrl+.", "Esc")
         self.stop.setEnabled(False)
         menu.addSeparator()
-        self.copy_answer = _add(menu, tr("Copy Answer"), "Ctrl+Shift+C")
-        self.answer_again = _add(menu, tr("Answer Again"), "Ctrl+R")
-        self.answer_focused = _add(menu, tr("Answer Again, More Focused"))
-        self.answer_varied = _add(menu, tr("Answer Again, More Varied"))
-        self.resume_answer = _add(menu, tr("Continue Answer"))
-        self.previous_version = _add(menu, tr("Previous Version"))
-        self.next_version = _add(menu, tr("Next Version"))
-        self.details = _add(menu, tr("Details of the Answer…"))
-        self.delete_answer = _add(menu, tr("Delete Answer"))
+        self.copy_answer = add_command(menu, tr("Copy Answer"), "Ctrl+Shift+C")
+        self.answer_again = add_command(menu, tr("Answer Again"), "Ctrl+R")
+        self.answer_focused = add_command(menu, tr("Answer Again, More Focused"))
+        self.answer_varied = add_command(menu, tr("Answer Again, More Varied"))
+        self.resume_answer = add_command(menu, tr("Continue Answer"))
+        self.previous_version = add_command(menu, tr("Previous Version"))
+        self.next_version = add_command(menu, tr("Next Version"))
+        self.details = add_command(menu, tr("Details of the Answer…"))
+        self.delete_answer = add_command(menu, tr("Delete Answer"))
         menu.addSeparator()
-        self.edit_last = _add(menu, tr("Edit Last Message"))
-        self.attach = _add(menu, tr("Attach Files…"), "Ctrl+Shift+A")
+        self.edit_last = add_command(menu, tr("Edit Last Message"))
+        self.attach = add_command(menu, tr("Attach Files…"), "Ctrl+Shift+A")
         menu.addSeparator()
-        self.rename_chat = _add(menu, tr("Rename Chat"))
-        self.pin_chat = _add(menu, tr("Pin Chat"))
-        self.delete_chat = _add(menu, tr("Delete Chat"))
+        self.rename_chat = add_command(menu, tr("Rename Chat"))
+        self.pin_chat = add_command(menu, tr("Pin Chat"))
+        self.delete_chat = add_command(menu, tr("Delete Chat"))
 
     def _fill_drafting(self, menu: QMenu) -> dict[Depth, QAction]:
         menu.addAction(tr("From the next answer on")).setEnabled(False)
@@ -131,32 +132,25 @@ class Menus(QObject):
         return actions
 
     def _fill_model(self, menu: QMenu) -> None:
-        self.choose_model = _add(menu, tr("Model of This Chat…"))
+        self.choose_model = add_command(menu, tr("Model of This Chat…"))
         menu.addSeparator()
-        self.load_model = _add(menu, tr("Load Model"))
-        self.unload_model = _add(menu, tr("Unload Model"))
-        self.restart_engine = _add(menu, tr("Restart Engine"))
+        self.load_model = add_command(menu, tr("Load Model"))
+        self.unload_model = add_command(menu, tr("Unload Model"))
+        self.restart_engine = add_command(menu, tr("Restart Engine"))
         for action in (self.load_model, self.unload_model, self.restart_engine):
             action.setEnabled(False)  # there is no engine yet
 
     def _fill_window(self, menu: QMenu) -> None:
-        self.minimize = _add(menu, tr("Minimize"), "Ctrl+M")
-        self.zoom = _add(menu, tr("Zoom"))
+        self.minimize = add_command(menu, tr("Minimize"), "Ctrl+M")
+        self.zoom = add_command(menu, tr("Zoom"))
         menu.addSeparator()
-        self.main_window = _add(menu, tr("Chats"), "Ctrl+1")
+        self.main_window = add_command(menu, tr("Chats"), "Ctrl+1")
 
     def _fill_help(self, menu: QMenu) -> None:
-        self.shortcuts = _add(menu, tr("Keyboard Shortcuts"), "Ctrl+/")
-        self.privacy = _add(menu, tr("Privacy"))
-        self.show_logs = _add(menu, tr("Show Logs"))
-        self.about = _add(menu, tr("About MTPLX"), role=_Role.AboutRole)
-
-
-def _add(menu: QMenu, text: str, *keys: _Key | str, role: _Role = _Role.NoRole) -> QAction:
-    action = menu.addAction(text)
-    action.setMenuRole(role)
-    action.setShortcuts([QKeySequence(key) for key in keys])
-    return action
+        self.shortcuts = add_command(menu, tr("Keyboard Shortcuts"), "Ctrl+/")
+        self.privacy = add_command(menu, tr("Privacy"))
+        self.show_logs = add_command(menu, tr("Show Logs"))
+        self.about = add_command(menu, tr("About MTPLX"), role=_Role.AboutRole)
 
 
 def _within(menu: QMenu) -> tuple[QAction, ...]:

@@ -15,7 +15,7 @@ APP = Path(__file__).parents[2] / "app"
 SHOWN_BY = re.compile(
     r"set(Text|PlainText|ToolTip|WindowTitle|AccessibleName|AccessibleDescription|PlaceholderText|InformativeText"
     r"|LabelText|Title|StatusTip|_face|_title|_action|_model|_content)$"
-    r"|add(Action|Menu|Button|_choice|_switch|_note)$|^(offer|offer_undo|announce|_add)$"
+    r"|add(Action|Menu|Button|_choice|_switch|_note)$|^(offer|offer_undo|announce|add_command)$"
     r"|^Q(Label|PushButton|CheckBox|RadioButton|Action|Menu|GroupBox)$|^(IconButton|QuietButton|ErrorCard|MessageBox)$"
 )
 # A sentence, a name of several words, or something that goes on.
