@@ -62,8 +62,8 @@ class RowFooter(QWidget):
         labels: What they are called.
         parent: The row.
         more: Those in a menu behind the last button.
-        right: Whether the line keeps to the right, the arrows first.
-        lasting: Those whose buttons are seen, behind the arrows, as long as they are offered.
+        right: Whether the line keeps to the right.
+        lasting: Those whose buttons are seen, behind the others, as long as they are offered.
     """
 
     chosen = Signal(object)
@@ -81,42 +81,27 @@ class RowFooter(QWidget):
     ) -> None:
         super().__init__(parent)
         self._labels = labels
-        self._quiet = tuple(actions)
-        self._right = right
         self._entries: dict[RowAction, QAction] = {}
-        self.setFixedHeight(_HEIGHT)
-        self._buttons: dict[RowAction, IconButton] = {
-            action: self._button(theme, action) for action in actions
-        }
-        self.arrows = QWidget(self)
-        self._place = QLabel(self.arrows)
+        self._buttons: dict[RowAction, IconButton] = {}
+        self._lasting = tuple(lasting)
+        self._place = QLabel(self)
         self._place.setTextFormat(Qt.TextFormat.PlainText)
         self._place.setProperty("tone", "tertiary")
         self._place.setFont(theme.figures_font(SMALL_PX))
-        between = QHBoxLayout(self.arrows)
-        between.setContentsMargins(0, 0, 0, 0)
-        between.setSpacing(0)
-        for action in (RowAction.PREVIOUS, RowAction.NEXT):
-            self._buttons[action] = self._arrow(theme, action)
-        between.addWidget(self._buttons[RowAction.PREVIOUS])
-        between.addWidget(self._place)
-        between.addWidget(self._buttons[RowAction.NEXT])
+        self.setFixedHeight(_HEIGHT)
         self.row = QHBoxLayout(self)
         self.row.setContentsMargins(0, 0, 0, 0)
         self.row.setSpacing(0)
         if right:
             self.row.addStretch(1)
-            self.row.addWidget(self.arrows)
+        self.arrows = self._add_arrows(theme)
         for action in actions:
+            self._buttons[action] = self._quiet_button(theme, action)
             self._buttons[action].setProperty("side", "right" if right else "left")
             self.row.addWidget(self._buttons[action])
         self.more = self._more_button(theme, more) if more else None
         if self.more:
             self.row.addWidget(self.more)
-        if not right:
-            self.row.addWidget(self.arrows)
-        self.arrows.hide()
-        self._lasting = tuple(lasting)
         for action in lasting:
             self._buttons[action] = self._lasting_button(theme, action)
             self.row.addWidget(self._buttons[action])
@@ -127,11 +112,9 @@ class RowFooter(QWidget):
 
     def stops(self) -> tuple[QWidget, ...]:
         """Return the buttons from left to right."""
-        between = (self._buttons[RowAction.PREVIOUS], self._buttons[RowAction.NEXT])
-        quiet = [self._buttons[action] for action in self._quiet]
-        quiet += [self.more] if self.more else []
+        steady = [button for action, button in self._buttons.items() if action not in self._lasting]
         lasting = [self._buttons[action] for action in self._lasting]
-        return (*between, *quiet) if self._right else (*quiet, *between, *lasting)
+        return (*steady, *([self.more] if self.more else []), *lasting)
 
     def set_state(self, state: RowState) -> None:
         """Offer what can be done."""
@@ -160,7 +143,7 @@ class RowFooter(QWidget):
         button.set_face("check", tr("Copied"))
         QTimer.singleShot(_COPIED_MS, self, lambda: button.set_face("copy", label))
 
-    def _button(self, theme: Theme, action: RowAction) -> QuietButton:
+    def _quiet_button(self, theme: Theme, action: RowAction) -> QuietButton:
         button = QuietButton(theme, _ICONS[action], self._labels[action], self)
         button.clicked.connect(lambda: self.chosen.emit(action))
         return button
@@ -181,8 +164,22 @@ class RowFooter(QWidget):
         button.hide()
         return button
 
-    def _arrow(self, theme: Theme, action: RowAction) -> IconButton:
-        label = tr("Previous version") if action is RowAction.PREVIOUS else tr("Next version")
-        button = IconButton(theme, _ICONS[action], label, parent=self.arrows)
-        button.clicked.connect(lambda: self.chosen.emit(action))
-        return button
+    def _add_arrows(self, theme: Theme) -> QWidget:
+        arrows = QWidget(self)
+        row = QHBoxLayout(arrows)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
+        for action, label in (
+            (RowAction.PREVIOUS, tr("Previous version")),
+            (RowAction.NEXT, tr("Next version")),
+        ):
+            button = IconButton(theme, _ICONS[action], label, parent=arrows)
+            button.clicked.connect(lambda _=False, action=action: self.chosen.emit(action))
+            self._buttons[action] = button
+        row.addWidget(self._buttons[RowAction.PREVIOUS])
+        row.addWidget(self._place)
+        row.addWidget(self._buttons[RowAction.NEXT])
+        self._buttons[RowAction.PREVIOUS].setObjectName("quietIcon")  # its arrow stands where the text begins
+        arrows.hide()
+        self.row.addWidget(arrows)
+        return arrows
