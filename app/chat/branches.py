@@ -63,16 +63,10 @@ def newest_leaf(conversation: Conversation, message_id: str) -> str:
     return [message.id for message in conversation.messages if message.id in below][-1]
 
 
-def question_of(conversation: Conversation, answer_id: str) -> Message:
-    """Return the person's message that an answer answers.
-
-    Raises:
-        KeyError: There is none.
-    """
-    message = find(conversation, answer_id)
-    while message.role is not Role.USER:
-        message = find(conversation, message.parent_id or "")
-    return message
+def question_of(conversation: Conversation, answer_id: str) -> Message | None:
+    """Return the person's message that an answer answers; None when it cannot be read any more."""
+    path = up_to(conversation, answer_id).path()
+    return next((message for message in reversed(path) if message.role is Role.USER), None)
 
 
 def up_to(conversation: Conversation, message_id: str | None) -> Conversation:

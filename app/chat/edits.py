@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from app.chat import branches
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # Asking the same again gives the same error.
 _HOPELESS = (ErrorKind.BAD_REQUEST, ErrorKind.CONTEXT_OVERFLOW)
 _AGAIN = {RowAction.REGENERATE, RowAction.FOCUSED, RowAction.VARIED}
+_ASKING = {*_AGAIN, RowAction.RESUME}  # these need a question
 _HOTTEST = 2.0  # above that no model makes sense
 _CUT = (MessageStatus.STOPPED, MessageStatus.LENGTH, MessageStatus.INTERRUPTED)
 
@@ -51,8 +52,8 @@ class Edits:
     def regenerate(self, answer_id: str, settings: ChatSettings | None = None) -> None:
         """Have the question of an answer answered once more, beside it; `settings` hold for the new one alone."""
         chat = self._session.shown
-        if not self._session.busy:
-            question = branches.question_of(chat, answer_id)
+        question = branches.question_of(chat, answer_id)
+        if question is not None and not self._session.busy:
             self._session.rearrange(branches.up_to(chat, question.id))
             self._session.questions.answer(question, settings)
 
@@ -60,8 +61,8 @@ class Edits:
         """Have a question answered once more, its temperature that many times as high, with a seed of its own."""
         settings, sampler = self._session.settings, self._session.sampler
         warmth = min(sampler.temperature * factor, _HOTTEST)
-        other = dataclasses.replace(sampler, temperature=round(warmth, 3), seed=None)
-        self.regenerate(answer_id, dataclasses.replace(settings, sampler=other))
+        other = replace(sampler, temperature=round(warmth, 3), seed=None)
+        self.regenerate(answer_id, replace(settings, sampler=other))
 
     def resume(self, answer_id: str) -> None:
         """Write a cut answer on."""
@@ -73,9 +74,10 @@ class Edits:
         """Ask again what a failed answer was to answer; what there is of it stays as a branch."""
         chat = self._session.shown
         failed = branches.find(chat, answer_id)
-        if self._session.busy:
+        question = branches.question_of(chat, answer_id)
+        if question is None or self._session.busy:
             return
-        self._session.questions.revive(branches.question_of(chat, answer_id))
+        self._session.questions.revive(question)
         if (failed.text or failed.thinking) and not self.can_resume(failed):
             self.regenerate(answer_id)
         else:
@@ -108,7 +110,13 @@ class Edits:
         """Return what can be done to each message of the shown branch, and where it stands."""
         chat = self._session.shown
         places = branches.places(chat)
-        return {message.id: self._state(chat, message, places[message.id]) for message in chat.path()}
+        states: dict[str, RowState] = {}
+        is_asked = False
+        for message in chat.path():
+            is_asked = is_asked or message.role is Role.USER
+            state = self._state(chat, message, places[message.id])
+            states[message.id] = state if is_asked else replace(state, offers=state.offers - _ASKING, fix="")
+        return states
 
     def _state(self, chat: Conversation, message: Message, place: Place) -> RowState:
         is_answer = message.role is Role.ASSISTANT

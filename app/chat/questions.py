@@ -70,6 +70,8 @@ class Questions:
         """Have an answer of the shown chat written on, or begun again when nothing is there of it."""
         question = branches.question_of(self._desk.shown, answer.id)
         continues = bool(answer.text or answer.thinking)
+        if question is None:
+            return
         self._ask(
             question,
             dataclasses.replace(answer, status=MessageStatus.STREAMING, error=""),

@@ -120,6 +120,8 @@ class Sender(QObject):
             return
         chat = self._session.shown
         question = question_of(chat, answer.id)
+        if question is None:
+            return
         path = [message for message in read_path(chat) if message.id not in (answer.id, question.id)]
         lengths = [len(with_files(message.text, message.attachments)) for message in path]
         everything = sum(lengths) + len(with_files(question.text, question.attachments))

@@ -8,11 +8,13 @@ import pytest
 
 from app.chat import branches
 from app.chat.chat_settings import ChatSettings
-from app.chat.conversation import Attachment, MessageStatus
+from app.chat.conversation import Attachment, MessageStatus, Role
+from app.chat.row_state import RowAction
 from mtplx_engine.config import ChatMessage, SamplerConfig
 from mtplx_engine.errors import ErrorKind
 from mtplx_engine.stats import DecodeStats, FinishReason
 from tests.support.fake_services import MODEL
+from tests.support.trees import CHAT, message
 
 
 def path_ids(bench):
@@ -328,3 +330,17 @@ def test_a_chat_whose_messages_are_all_deleted_goes_on_as_itself(ready):
     assert ready.session.chat_id == chat_id
     assert [call[0] for call in ready.store.calls].count("add_chat") == 1
     assert ready.session.shown.chat.title == "Why tides?"
+
+
+def test_an_answer_whose_question_was_lost_is_shown_and_no_more(ready):
+    orphan = message("a", None, Role.ASSISTANT, chat_id="c", status=MessageStatus.STOPPED)
+    ready.store.chats["c"] = dataclasses.replace(CHAT, id="c")
+    ready.store.messages["a"] = orphan
+    ready.session.open_chat("c")
+    ready.store.deliver("c")
+    state = ready.session.edits.states()["a"]
+    assert state.offers == {RowAction.COPY, RowAction.DELETE}
+    ready.session.edits.regenerate("a")
+    ready.session.edits.retry("a")
+    ready.session.edits.resume("a")
+    assert ready.link.asked == []
