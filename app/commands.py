@@ -33,7 +33,7 @@ class Commands(QObject):
         self._engine = EngineState.CLOSED
         self._busy: frozenset[str] = frozenset()
         menus = window.menus
-        menus.new_chat.triggered.connect(session.new_chat)
+        menus.new_chat.triggered.connect(self._new_chat)
         menus.stop.triggered.connect(session.stop)
         menus.copy_answer.triggered.connect(window.pane.copy_last_answer)
         menus.focus_message.triggered.connect(window.pane.composer.setFocus)
@@ -102,6 +102,11 @@ class Commands(QObject):
         # The empty chat stands above all others.
         place = (ids.index(shown) if shown in ids else -1) + step
         return ids[place] if 0 <= place < len(ids) else ""
+
+    def _new_chat(self) -> None:
+        self._session.new_chat()
+        if not self._window.isVisible():  # closed, on a Mac
+            self._window.come_forward()
 
     def _step(self, step: int) -> None:
         chat_id = self._neighbour(step)

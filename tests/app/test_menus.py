@@ -223,6 +223,13 @@ def test_model_is_unloaded_and_loaded_again(start):
     driver.until(lambda: program.link.state is EngineState.READY)
 
 
+def test_new_chat_brings_a_closed_window_back(start):
+    driver = start()
+    driver.window.hide()
+    driver.window.menus.new_chat.trigger()
+    assert driver.window.isVisible()
+
+
 def test_choosing_a_model_leads_to_the_inspector(start):
     driver = start()
     driver.activate()

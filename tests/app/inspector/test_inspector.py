@@ -167,6 +167,12 @@ def test_half_typed_system_prompt_belongs_to_the_chat_that_is_left(start):
     window.menus.new_chat.trigger()
     assert told == [(first, ChatSettings(system_prompt="For the first chat"))]
     assert session.shown.settings.system_prompt == window.inspector.prompt.toPlainText() == ""
+    window.sidebar.chosen.emit(first)
+    driver.until(lambda: session.shown.chat.id == first)
+    assert window.inspector.prompt.toPlainText() == "For the first chat"
+    tomorrow = start()
+    tomorrow.until(lambda: tomorrow.program.session.shown.chat.id == first)
+    assert tomorrow.window.inspector.prompt.toPlainText() == "For the first chat"
 
 
 def test_preset_is_saved_changed_renamed_deleted_and_brought_back(panel, file):
