@@ -116,7 +116,7 @@ class Sender(QObject):
         fault = self._session.fault(answer)
         if fault is None or fault.kind is not ErrorKind.CONTEXT_OVERFLOW or fault.tokens is None:
             return
-        if answer.chat_id != self._session.chat_id or fault.window is None:
+        if answer.chat_id != self._session.chat_id or fault.window is None or not answer.error:
             return
         chat = self._session.shown
         question = question_of(chat, answer.id)

@@ -220,6 +220,19 @@ def test_what_only_the_engine_can_refuse_has_the_same_ways_out(start):
     assert driver.shown_text == "Fine."
 
 
+def test_a_window_that_the_engine_found_too_small_is_raised_and_the_question_asked_again(start):
+    driver = start(Script(answer="Fine.", load_s=0.5))
+    driver.program.session.set_settings(ChatSettings(context=300))
+    driver.composer.set_text("word " * 400)
+    driver.composer.edit.submitted.emit()
+    driver.until(lambda: driver.pane.composing.card is not None)
+    driver.pane.composing.card.buttons[0].click()
+    driver.until_idle()
+    assert driver.shown_text == "Fine."
+    assert driver.pane.composing.card is None
+    assert len(driver.transcript.rows) == 2
+
+
 def test_d11_the_ring_counts_what_the_engine_counts(start):
     driver = start(Script(answer="one two three", thinking="hm hm", cycle_s=0.002))
     ready(driver)
