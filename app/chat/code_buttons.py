@@ -137,18 +137,19 @@ class CodeButtons(QObject):
 
     def keep_in_view(self) -> None:
         """Move each button to the top of what is seen of its code block."""
-        visible = self._view.visibleRegion().boundingRect()
+        visible = QRectF(self._view.visibleRegion().boundingRect())
         top = visible.top()
+        edge = self._writer.formats.measures.px(_EDGE)
         for _, button, panel in self._placed:
-            edge = self._writer.formats.measures.px(_EDGE)
             highest, lowest = panel.top() + edge, panel.bottom() - edge - button.height()
             y = max(highest, min(top + _EDGE, lowest))
             place = QPoint(round(panel.right()) - _EDGE - button.width() - 2, round(y))
             if button.pos() != place:
                 button.move(place)
             wrap = self._wraps[button]
-            wrap.place(panel, QRectF(visible) if not visible.isEmpty() else panel)
-            wrap.move(place.x() - wrap.width() - _GAP, place.y())
+            if wrap.panel != panel or panel.intersects(visible):
+                wrap.place(panel, visible if panel.intersects(visible) else panel)
+                wrap.move(place.x() - wrap.width() - _GAP, place.y())
 
     def _place(self, codes: list[Written], first: int) -> None:
         buttons = {id(written): button for written, button, _ in self._placed[first:]}

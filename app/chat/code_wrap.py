@@ -28,6 +28,7 @@ class WrapButton(QToolButton):
 
     Attributes:
         bar: Moves lines that are not wrapped.
+        panel: The panel in which the two were placed last.
     """
 
     def __init__(self, code: CodeBlock, style: RenderStyle, viewport: QWidget) -> None:
@@ -37,7 +38,7 @@ class WrapButton(QToolButton):
         measures = Measures(style.text_size)
         self._inset = measures.code_inset
         self._icon = measures.px(_ICON)
-        self._panel = QRectF()
+        self.panel = QRectF()
         self.bar = QScrollBar(Qt.Orientation.Horizontal, viewport)
         self.bar.setAccessibleName(tr("Moves the code sideways"))
         self.bar.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -57,7 +58,7 @@ class WrapButton(QToolButton):
 
     def place(self, panel: QRectF, visible: QRectF) -> None:
         """Find the places of button and bar; `visible` is what is seen of the view."""
-        self._panel = panel
+        self.panel = panel
         room = panel.width() - 2 * self._inset
         widest = self._code.widest()
         self.setVisible(widest > room or not self.isChecked())
