@@ -162,11 +162,15 @@ class DocumentWriter:
         if count >= len(self.written):
             return
         end = max(0, self.written[count].start - 1)
-        kept = self._document.findBlock(end).blockFormat() if count else QTextBlockFormat()
+        last = self._document.findBlock(end)
+        kept = last.blockFormat() if count else QTextBlockFormat()
+        colors = last.layout().formats() if count else []
         cursor = self._end()
         cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
         cursor.removeSelectedText()
-        cursor.setBlockFormat(kept)  # an empty text block takes on the format of what was removed behind it
+        # An empty text block takes on the format of what was removed behind it, and the colours if that was code.
+        cursor.setBlockFormat(kept)
+        cursor.block().layout().setFormats(colors)
         removed = self.written[count:]
         del self.written[count:]
         self._recoloring = [each for each in self._recoloring if each[0] not in removed]

@@ -42,6 +42,19 @@ def test_another_style_is_as_if_it_had_been_so_from_the_start(qapp):
     assert page.look() == Page(DARK).show(SAMPLE).look()
 
 
+def test_colours_of_code_stay_with_code(qapp):
+    page = Page()
+    page.writer.show(whole("```python\ndef f(x): return 1\n```"))
+    while page.writer.refine(lambda: True):
+        pass
+    assert page.document.firstBlock().layout().formats()
+    page.writer.show(whole("# Heading"))
+    assert page.document.firstBlock().layout().formats() == []
+    page.writer.show(whole("# Heading\n\n```python\ndef f(x): return 1\n```"))
+    page.writer.restyle(style(DARK))
+    assert page.document.firstBlock().layout().formats() == []
+
+
 def test_nothing_above_moves_while_an_answer_streams(qapp):
     page, reader, seen = Page(), StreamingMarkdown(), []
     for piece in pieces(SAMPLE, [1]):
