@@ -175,6 +175,7 @@ class Transcript(QScrollArea):
         row = self.row(message_id)
         if isinstance(row, QuestionRow):
             row.edit(self.send_key)
+            self._lay_out()  # or it is where it was before it grew
             self.ensureWidgetVisible(row)
 
     def stop_editing(self, message_id: str) -> None:

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QAction, QDesktopServices, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QMenu
+from PySide6.QtWidgets import QApplication, QLabel, QMenu
 
 from app.services.engine_link import EngineState
 from app.widgets.about_box import AboutBox
@@ -290,3 +290,18 @@ def _look(driver, tint):
     image = driver.answer.view.grab().toImage()
     tint.trigger()
     return image
+
+
+def test_a_message_that_is_edited_from_the_menu_comes_into_sight(start):
+    driver = start()
+    driver.ask("Why?")
+    driver.until_idle()
+    driver.window.resize(700, 480)
+    QApplication.processEvents()
+    driver.window.menus.edit_last.trigger()
+    QApplication.processEvents()
+    QTest.qWait(50)
+    editor = driver.transcript.rows[0].editor.edit
+    place = editor.mapTo(driver.transcript.viewport(), editor.rect().topLeft())
+    assert driver.transcript.viewport().rect().contains(place)
+    assert editor.hasFocus()
