@@ -143,7 +143,7 @@ class Composer(QFrame):
             self._submit()
 
     def _has_draft(self) -> bool:
-        return bool(self.text().strip() or self.chips.attachments)
+        return bool(self.chips.attachments) or not self.edit.is_blank()
 
     def _note_draft(self) -> None:
         self._refresh()

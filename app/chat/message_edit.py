@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QMimeData, QTimer, Signal
-from PySide6.QtGui import QFontMetricsF, QInputMethodEvent, QKeyEvent, QResizeEvent, Qt, QTextOption
+from PySide6.QtGui import QFont, QFontMetricsF, QInputMethodEvent, QKeyEvent, QResizeEvent, Qt, QTextOption
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QSizePolicy
 
 from app.services.settings import SendKey
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
 _MAX_LINES = 8
-# Qt lays out a run of 300,000 characters without a space in seconds, unless it may break it anywhere.
+# Qt lays out a run of 300,000 characters without a space in seconds, unless it may break it anywhere, and takes half
+# as long for one of a million where it need not look for pairs of characters that belong closer together.
 _LONG_RUN = 4096
 _PLACEHOLDER = marked("Message")
 
@@ -42,6 +43,7 @@ class MessageEdit(QPlainTextEdit):
         self.send_key = SendKey.RETURN
         self._composing = False
         self._just_composed = False
+        self._long_runs = False
         self.setObjectName("message")
         self.setPlaceholderText(tr(_PLACEHOLDER))
         self.setAccessibleName(tr(_PLACEHOLDER))
@@ -49,6 +51,10 @@ class MessageEdit(QPlainTextEdit):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.document().setDocumentMargin(0)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        # Always there, so that a text which becomes longer than the field is not laid out twice; seen when of use.
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
+        self.verticalScrollBar().setEnabled(False)
+        self.verticalScrollBar().rangeChanged.connect(self._range_changed)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.textChanged.connect(self._fit)
         self._fit()
@@ -92,9 +98,7 @@ class MessageEdit(QPlainTextEdit):
         if source.hasImage() and not source.hasText():
             self.image_offered.emit()
             return
-        longest = max((len(run) for run in source.text().split()), default=0)
-        if longest > _LONG_RUN:
-            self.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
+        self._allow(source.text())
         super().insertFromMimeData(source)
 
     def canInsertFromMimeData(self, source: QMimeData) -> bool:
@@ -119,13 +123,42 @@ class MessageEdit(QPlainTextEdit):
 
     def set_text(self, text: str) -> None:
         """Replace what has been typed, the cursor at its end."""
+        self._allow_long_runs(on=False)
+        self._allow(text)
         self.setPlainText(text)
         cursor = self.textCursor()
         cursor.movePosition(cursor.MoveOperation.End)
         self.setTextCursor(cursor)
 
+    def is_blank(self) -> bool:
+        """Return whether nothing but spaces is there; looks no further than the first line that has more."""
+        block = self.document().begin()
+        while block.isValid() and not block.text().strip():
+            block = block.next()
+        return not block.isValid()
+
+    def _allow(self, text: str) -> None:
+        """Be ready for text that may hold long runs without a space."""
+        if not self._long_runs and max(map(len, text.split()), default=0) > _LONG_RUN:
+            self._allow_long_runs(on=True)
+
+    def _allow_long_runs(self, *, on: bool) -> None:
+        if on is self._long_runs:
+            return
+        self._long_runs = on
+        modes = QTextOption.WrapMode
+        self.setWordWrapMode(modes.WrapAnywhere if on else modes.WrapAtWordBoundaryOrAnywhere)
+        font = QFont()  # says nothing about family and size
+        if on:
+            font.setKerning(False)
+            font.setStyleStrategy(QFont.StyleStrategy.PreferNoShaping)
+        self.setFont(font)
+
     def _composition_over(self) -> None:
         self._just_composed = False
+
+    def _range_changed(self, _minimum: int, maximum: int) -> None:
+        self.verticalScrollBar().setEnabled(maximum > 0)
 
     def _fit(self) -> None:
         # A plain text document measures its height in lines.

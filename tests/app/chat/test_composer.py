@@ -170,3 +170,33 @@ def test_paste_is_plain_and_a_long_run_may_break_anywhere(composer):
     composer.edit.insertFromMimeData(mime)
     assert composer.edit.wordWrapMode() == QTextOption.WrapMode.WrapAnywhere
     assert len(composer.text()) == 100_004
+
+
+def test_a_long_run_leaves_the_field_as_it_was_once_it_is_gone(composer):
+    """A look that is quick to lay out, for a text that would hold up the window; it has its size from outside."""
+    usual = composer.edit.font()
+    composer.set_text("x" * 5000)
+    assert composer.edit.wordWrapMode() == QTextOption.WrapMode.WrapAnywhere
+    assert not composer.edit.font().kerning()
+    assert (composer.edit.font().family(), composer.edit.font().pixelSize()) == (
+        usual.family(),
+        usual.pixelSize(),
+    )
+    composer.set_text("x y")
+    assert composer.edit.wordWrapMode() == QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere
+    assert composer.edit.font() == usual
+
+
+def test_the_scroll_bar_takes_no_width_from_a_text_that_becomes_long(composer):
+    """It would have all of it laid out twice."""
+    width = composer.edit.viewport().width()
+    assert not composer.edit.verticalScrollBar().isEnabled()
+    composer.set_text("word\n" * 50)
+    assert composer.edit.verticalScrollBar().isEnabled()
+    assert composer.edit.viewport().width() == width
+
+
+@pytest.mark.parametrize(("text", "blank"), [("", True), (" \n\t\n\u2003", True), ("\n\n x", False)])
+def test_blank_is_what_has_only_spaces(composer, text, blank):
+    composer.set_text(text)
+    assert composer.edit.is_blank() is blank
