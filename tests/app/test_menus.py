@@ -294,13 +294,17 @@ def _look(driver, tint):
 
 def test_a_message_that_is_edited_from_the_menu_comes_into_sight(start):
     driver = start()
+    driver.window.resize(700, 480)
     driver.ask("Why?")
     driver.until_idle()
-    driver.window.resize(700, 480)
-    QApplication.processEvents()
+    bar = driver.transcript.verticalScrollBar()
+    for _ in range(5):
+        QApplication.processEvents()
+    driver.window.resize(700, 480 + bar.maximum() - 20)  # it begins just above what is seen
+    driver.until(lambda: 0 < bar.value() == bar.maximum() < 60)
     driver.window.menus.edit_last.trigger()
-    QApplication.processEvents()
-    QTest.qWait(50)
+    for _ in range(3):
+        QApplication.processEvents()
     editor = driver.transcript.rows[0].editor.edit
     place = editor.mapTo(driver.transcript.viewport(), editor.rect().topLeft())
     assert driver.transcript.viewport().rect().contains(place)
