@@ -98,7 +98,8 @@ class MessageEdit(QPlainTextEdit):
         if source.hasImage() and not source.hasText():
             self.image_offered.emit()
             return
-        self._allow(source.text())
+        if _has_long_run(source.text()):
+            self._allow_long_runs(on=True)
         super().insertFromMimeData(source)
 
     def canInsertFromMimeData(self, source: QMimeData) -> bool:
@@ -123,9 +124,12 @@ class MessageEdit(QPlainTextEdit):
 
     def set_text(self, text: str) -> None:
         """Replace what has been typed, the cursor at its end."""
-        self._allow_long_runs(on=False)
-        self._allow(text)
+        is_long = _has_long_run(text)
+        if is_long:
+            self._allow_long_runs(on=True)
         self.setPlainText(text)
+        if not is_long:  # not before: what stood there would be laid out once more, in the slow way
+            self._allow_long_runs(on=False)
         cursor = self.textCursor()
         cursor.movePosition(cursor.MoveOperation.End)
         self.setTextCursor(cursor)
@@ -137,12 +141,8 @@ class MessageEdit(QPlainTextEdit):
             block = block.next()
         return not block.isValid()
 
-    def _allow(self, text: str) -> None:
-        """Be ready for text that may hold long runs without a space."""
-        if not self._long_runs and max(map(len, text.split()), default=0) > _LONG_RUN:
-            self._allow_long_runs(on=True)
-
     def _allow_long_runs(self, *, on: bool) -> None:
+        """Lay out in a way that is quick for text with long runs, or in the usual one."""
         if on is self._long_runs:
             return
         self._long_runs = on
@@ -164,3 +164,7 @@ class MessageEdit(QPlainTextEdit):
         # A plain text document measures its height in lines.
         lines = min(max(round(self.document().size().height()), 1), _MAX_LINES)
         self.setFixedHeight(round(lines * QFontMetricsF(self.font()).lineSpacing()) + 2)
+
+
+def _has_long_run(text: str) -> bool:
+    return max(map(len, text.split()), default=0) > _LONG_RUN

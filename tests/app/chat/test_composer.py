@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from PySide6.QtCore import QEvent, QMimeData, Qt
 from PySide6.QtGui import QInputMethodEvent, QKeyEvent, QTextOption
@@ -200,3 +202,11 @@ def test_the_scroll_bar_takes_no_width_from_a_text_that_becomes_long(composer):
 def test_blank_is_what_has_only_spaces(composer, text, blank):
     composer.set_text(text)
     assert composer.edit.is_blank() is blank
+
+
+def test_a_long_run_is_gone_as_quickly_as_it_came(composer):
+    """Its usual line breaks would take seconds."""
+    started = time.process_time()
+    composer.set_text("ab1" * 100_000)
+    composer.set_text("")
+    assert time.process_time() - started < 1
