@@ -86,9 +86,11 @@ class FileReader(QObject):
 
     def _end(self) -> None:
         self._patience.stop()
-        if self._process:
-            self._process.deleteLater()
-            self._process = None
+        process, self._process = self._process, None
+        if process:
+            # Out of its parent's hands, which may end before its turn comes: it would end twice.
+            process.setParent(None)
+            process.deleteLater()
 
     def _kill(self) -> None:
         if self._process:
