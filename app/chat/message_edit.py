@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QMimeData, QTimer, Signal
@@ -19,6 +20,7 @@ _MAX_LINES = 8
 # Qt lays out a run of 300,000 characters without a space in seconds, unless it may break it anywhere, and takes half
 # as long for one of a million where it need not look for pairs of characters that belong closer together.
 _LONG_RUN = 4096
+_SPACE = re.compile(r"\s")
 _PLACEHOLDER = marked("Message")
 
 
@@ -167,4 +169,6 @@ class MessageEdit(QPlainTextEdit):
 
 
 def _has_long_run(text: str) -> bool:
-    return max(map(len, text.split()), default=0) > _LONG_RUN
+    """Return whether there is a stretch without a space; one of twice the length is never missed."""
+    starts = range(0, len(text) - _LONG_RUN + 1, _LONG_RUN)
+    return not all(_SPACE.search(text, start, start + _LONG_RUN) for start in starts)
