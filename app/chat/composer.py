@@ -14,6 +14,7 @@ from app.theme import SMALL_PX, SPACE_L, SPACE_M, SPACE_S
 from app.translate import tr
 from app.widgets.context_ring import ContextRing
 from app.widgets.icon_button import IconButton
+from app.widgets.restyle import outline, restyle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -127,9 +128,8 @@ class Composer(QFrame):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Outline the whole card while its field has the focus."""
-        if watched is self.edit and event.type() in (QEvent.Type.FocusIn, QEvent.Type.FocusOut):
-            self.setProperty("focused", event.type() == QEvent.Type.FocusIn)
-            self._restyle(self)
+        if watched is self.edit:
+            outline(self, event)
         return super().eventFilter(watched, event)
 
     def _submit(self) -> None:
@@ -158,10 +158,4 @@ class Composer(QFrame):
             self.button.set_face("stop", tr("Stop"), "window")
         else:
             self.button.set_face("send", tr("Send"), "on_accent")
-        self._restyle(self.button)
-
-    @staticmethod
-    def _restyle(widget: QWidget) -> None:
-        # The style sheet's selectors on properties are looked at only when a widget is polished.
-        widget.style().unpolish(widget)
-        widget.style().polish(widget)
+        restyle(self.button)

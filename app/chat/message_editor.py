@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout
 from app.chat.message_edit import MessageEdit
 from app.theme import SPACE_L, SPACE_M, SPACE_S
 from app.translate import tr
+from app.widgets.restyle import outline
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QObject
@@ -52,7 +53,8 @@ class MessageEditor(QFrame):
         layout.addLayout(row)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Take Escape before the menus do, unless an input method is composing."""
+        """Outline the field, and take Escape before the menus do, unless an input method is composing."""
+        outline(self, event)
         if isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape and not self.edit.composing:
             if event.type() == QEvent.Type.ShortcutOverride:
                 event.accept()
