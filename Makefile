@@ -33,7 +33,7 @@ bench: setup
 	$(BIN)/mtplx bench
 
 bench-ui: setup
-	$(BIN)/python scripts/bench_ui.py
+	$(BIN)/python -m scripts.bench_ui
 
 screenshots: setup
 	$(BIN)/python -m scripts.screenshots

@@ -63,7 +63,7 @@ class Script:
         answer: Its answer to everything; `{question}` becomes the last message, `{turns}` their number.
         thinking: What it thinks first, unless it is told not to.
         count_s: Time to count a prompt.
-        cycle_s: Time of one decode cycle.
+        cycle_s: Time of one decode cycle; by the clock, so that an engine which was held up catches up.
         accepted: Accepted draft tokens of the cycles after the first, over and over; drafts are 3 long.
         load_s: Time to load, in ten steps.
         load_error: The sentence with which loading fails.
@@ -175,13 +175,14 @@ class ScriptedEngine:
         stats = dataclasses.replace(
             stats, prefill_s=time.monotonic() - started, ttft_s=time.monotonic() - started
         )
-        decode_started = time.monotonic()
+        decode_started = due = time.monotonic()
         # The first token comes from the prefill.
         for accepted in chain((0,), cycle(self._script.accepted if drafting else (0,))):
             if not words:
                 break
             self._misbehave(stats.verify_steps + stats.plain_steps, request)
-            if cancelled.wait(self._script.cycle_s):
+            due += self._script.cycle_s
+            if cancelled.wait(max(0.0, due - time.monotonic())):
                 reason = FinishReason.CANCELLED
                 break
             first = stats.emitted == 0

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import itertools
 import random
-import tempfile
-import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.chat.conversation import ChatSummary
 from app.services.chat_database import ChatDatabase
 from app.services.chat_file import transaction
+from scripts.bench_ui.figure import Figure, timed
+from scripts.bench_ui.own_time import Moment, OwnTime
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 _SYLLABLES = (
     "ka",
@@ -56,10 +56,11 @@ _COMMON = (
 _CHINESE = "日本語の文章です、東京タワーに行きました。"
 _PER_CHAT = 20
 _REPEATS = 5
+_LIMIT_MS = 50.0
 
 
-def measure_search(folder: Path, messages: int = 100_000) -> dict[str, float]:
-    """Fill a store with messages of 440 characters on average, and return the seconds each kind of query takes.
+def measure(folder: Path, messages: int) -> list[Figure]:
+    """Fill a store with messages of 440 characters on average, and measure each kind of query.
 
     Of each query the slowest of five counts, opening and indexing are not part of it.
     """
@@ -76,22 +77,27 @@ def measure_search(folder: Path, messages: int = 100_000) -> dict[str, float]:
         "a Japanese word": "東京タワー",
         "nothing like it": "xylophone",
     }
-    seconds = {}
-    with ChatDatabase(folder, 0) as database:
+    with ChatDatabase(folder, 0) as database, OwnTime() as clock:
         index = database.search_index()
-        started = time.perf_counter()
         while index.behind:
             index.catch_up()
-        seconds["indexing all of it"] = time.perf_counter() - started
-        for name, query in queries.items():
-            seconds[name] = max(_timed(lambda q=query: index.find(q)) for _ in range(_REPEATS))
-    return seconds
+        return [
+            timed(
+                f"search in {messages:,} messages: {name}",
+                max(
+                    (_time(clock, lambda q=query: index.find(q)) for _ in range(_REPEATS)),
+                    key=lambda t: t.own,
+                ),  # type: ignore[misc]
+                _LIMIT_MS,
+            )
+            for name, query in queries.items()
+        ]
 
 
-def _timed(run: Callable[[], object]) -> float:
-    started = time.perf_counter()
+def _time(clock: OwnTime, run: Callable[[], object]) -> Moment:
+    started = clock.now()
     run()
-    return time.perf_counter() - started
+    return clock.now().since(started)
 
 
 def _fill(folder: Path, messages: int) -> str:
@@ -122,14 +128,3 @@ def _fill(folder: Path, messages: int) -> str:
                     (f"m{number}", f"c{number // _PER_CHAT}", text + _CHINESE * (number % 50 == 0)),
                 )
     return rare[-1]
-
-
-def main() -> None:
-    """Measure and print."""
-    with tempfile.TemporaryDirectory() as folder:
-        for name, seconds in measure_search(Path(folder)).items():
-            print(f"{name:26} {1000 * seconds:8.1f} ms")
-
-
-if __name__ == "__main__":
-    main()
