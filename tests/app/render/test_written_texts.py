@@ -38,6 +38,6 @@ def test_short_texts_may_be_cut_at_every_position(qapp, text):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("text", [text for text in all_texts() if SHORT < len(text) <= 400])
+@pytest.mark.parametrize("text", [text for text in all_texts() if SHORT < len(text) <= 200])
 def test_longer_texts_may_be_cut_at_every_position(qapp, text):
     cut_everywhere(text)
