@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import sys
+import resource
 from pathlib import Path
 
 from app.chat.conversation import MessageStatus
@@ -13,6 +13,7 @@ from scripts.bench_ui.program import Program
 from scripts.bench_ui.texts import answer
 from tests.support.fake_host import Script
 
+_STATM = Path("/proc/self/statm")
 _PER_CHAT = 10
 _IDLE_LIMIT_MB, _GROWTH_LIMIT_MB = 200.0, 1.0
 
@@ -52,10 +53,7 @@ def _ask(program: Program, count: int) -> None:
 def _resident_mb() -> float:
     """Return the memory that is held, after everything that is free was given back."""
     gc.collect()
-    if sys.platform == "linux":
-        ctypes.CDLL(None).malloc_trim(0)
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-        return pages * 4096 / 1e6
-    import resource
-
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6  # the most there ever was
+    if not _STATM.exists():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6  # the most there ever was
+    ctypes.CDLL(None).malloc_trim(0)
+    return int(_STATM.read_text().split()[1]) * resource.getpagesize() / 1e6

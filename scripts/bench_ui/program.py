@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, cast
 
 from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication
@@ -46,7 +46,7 @@ class Program:
     def __init__(self, folder: Path, script: Script, chats: Sequence[Conversation] = ()) -> None:
         with ChatDatabase(folder / "chats", 0) as database:
             database.import_chats(chats)
-        self._qt = QApplication.instance() or QApplication([])
+        self._qt = cast("QApplication", QApplication.instance() or QApplication([]))
         make_client = partial(EngineClient, folder / "logs", fake_host_command(script))
         starter.is_installed = lambda *_: True
         self.app = Application(self._qt, folder, folder / "logs", make_client)

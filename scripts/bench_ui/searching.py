@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from functools import partial
 from typing import TYPE_CHECKING
 
 from app.chat.conversation import ChatSummary
@@ -84,14 +85,15 @@ def measure(folder: Path, messages: int) -> list[Figure]:
         return [
             timed(
                 f"search in {messages:,} messages: {name}",
-                max(
-                    (_time(clock, lambda q=query: index.find(q)) for _ in range(_REPEATS)),
-                    key=lambda t: t.own,
-                ),  # type: ignore[misc]
+                _slowest(clock, partial(index.find, query)),
                 _LIMIT_MS,
             )
             for name, query in queries.items()
         ]
+
+
+def _slowest(clock: OwnTime, run: Callable[[], object]) -> Moment:
+    return max((_time(clock, run) for _ in range(_REPEATS)), key=lambda took: took.own)
 
 
 def _time(clock: OwnTime, run: Callable[[], object]) -> Moment:

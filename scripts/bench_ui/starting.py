@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QApplication
 
 from app import application
 from scripts.bench_ui.figure import Figure, timed
@@ -52,12 +53,12 @@ def start(data_dir: Path, started: float) -> int:
         def type(self) -> None:
             edit = self.window.focusWidget()
             key = QKeyEvent(QEvent.Type.KeyPress, Qt.Key.Key_A, Qt.KeyboardModifier.NoModifier, "a")
-            application.QApplication.sendEvent(edit, key)
+            QApplication.sendEvent(edit, key)
             edit.repaint()
             if self.window.pane.composer.text() != "a":
                 raise RuntimeError("the composer does not take what is typed")
             moments.append(clock.now().since(Moment(started, started)))
-            application.QApplication.quit()
+            QApplication.quit()
 
     application.Application = Watched  # type: ignore[misc]
     code = application.run(data_dir, data_dir / "logs")

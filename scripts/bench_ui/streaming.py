@@ -14,6 +14,7 @@ from tests.support.fake_host import Script
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from app.chat.conversation import Message
     from app.chat.turn import Piece, Turn
     from mtplx_engine.protocol import Tokens
 
@@ -69,9 +70,12 @@ def measure(folder: Path, tokens: int, messages: int = _MESSAGES) -> list[Figure
         _warm_up(program, min(_WARM_UP, tokens // 2))
         meter = StreamMeter(program)
         shown: list[float] = []
-        program.app.session.changed.connect(
-            lambda message: message.status is MessageStatus.DONE and shown.append(time.monotonic())
-        )
+
+        def note_end(message: Message) -> None:
+            if message.status is MessageStatus.DONE:
+                shown.append(time.monotonic())
+
+        program.app.session.changed.connect(note_end)
         program.watch.start()
         program.ask("Write a long answer.")
         program.until(lambda: bool(shown))
