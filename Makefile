@@ -29,8 +29,12 @@ check: $(STAMPS)/dev
 	$(BIN)/mypy app mtplx_engine
 	$(BIN)/lint-imports
 
+# Every drafter on the starter and on the trained toy. Each also drafts for itself, to try a second model's machinery:
+# a smaller one with the same tokenizer is not at hand.
+DRAFTERS := mtp prompt_lookup mtp+prompt_lookup draft_model
 bench: setup
-	$(BIN)/mtplx bench
+	$(BIN)/mtplx bench --drafters $(DRAFTERS) --draft-model smollm2-135m-instruct
+	$(BIN)/mtplx bench --drafters $(DRAFTERS) --model tests/data/toy --draft-model tests/data/toy
 
 bench-ui: setup
 	$(BIN)/python -m scripts.bench_ui

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import mlx.core as mx
 
@@ -40,6 +40,13 @@ class Step:
     tokens: tuple[int, ...]
     drafted: int
     accepted: int
+
+
+class _Chances(NamedTuple):
+    """The random numbers that judge a cycle: a uniform for each draft token [k], and Exp(1) draws [V]."""
+
+    uniforms: mx.array
+    exponentials: mx.array
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +160,10 @@ class Decoder:
         if draft is not None:
             mx.async_eval(draft.tokens)  # runs while the larger verify graph is being built
             inputs = mx.concatenate([inputs, draft.tokens])
+        chances = self._chances(inputs.size - 1, accept_key)
         strict = self._config.verify_core == "strict"
         hidden, logits = self._target.verify(inputs, self._cache, strict=strict)
-        packed, token = self._judge(logits, draft, accept_key)
+        packed, token = self._judge(logits, draft, chances)
         mx.async_eval(packed)
         self._pending = token
         if draft is None and self._history is not None:
@@ -209,22 +217,32 @@ class Decoder:
             if 0 <= row < hidden.shape[0]:
                 self._cache.checkpoint(hidden[row : row + 1])
 
+    def _chances(self, drafted: int, key: mx.array | None) -> _Chances | None:
+        """Draw the random numbers of a cycle, the many ahead of its forward; None when greedy.
+
+        mlx lets about a hundred operations wait on a CPU. The fewer come after the forward, the more of the forward
+        still runs while the next cycle is built.
+        """
+        if key is None:
+            return None
+        uniform_key, exponential_key = mx.random.split(key)
+        exponentials = draw_exponentials((self._target.vocabulary,), exponential_key)
+        mx.async_eval(exponentials)
+        return _Chances(mx.random.uniform(shape=(drafted,), key=uniform_key), exponentials)
+
     def _judge(
-        self, logits: mx.array, draft: Draft | None, key: mx.array | None
+        self, logits: mx.array, draft: Draft | None, chances: _Chances | None
     ) -> tuple[mx.array, mx.array]:
         """Turn the logits [k+1, V] of a verify step into its packed result and the next pending token."""
         drafts = mx.array([], mx.int32) if draft is None else draft.tokens
         history = self._history and self._history.rows(drafts)
         adjusted = self._shaper.adjust(logits, history)
-        if key is None:
+        if chances is None:
             verdict = accept_greedy(mx.argmax(adjusted, axis=-1).astype(mx.int32), drafts)
         else:
             p = self._shaper.distribution(adjusted)
             q = mx.zeros((0, p.shape[-1]), p.dtype) if draft is None or draft.laws is None else draft.laws
-            uniform_key, exponential_key = mx.random.split(key)
-            uniforms = mx.random.uniform(shape=drafts.shape, key=uniform_key)
-            exponentials = draw_exponentials(p.shape[-1:], exponential_key)
-            verdict = accept(p, q, drafts, uniforms, exponentials)
+            verdict = accept(p, q, drafts, *chances)
         head = mx.stack([finite(adjusted).astype(mx.int32), verdict.accepted, verdict.token])
         return mx.concatenate([head, drafts]), verdict.token
 

@@ -1,26 +1,36 @@
 """Chooses the draft depth from what was measured: the cost of a cycle at each depth, and acceptance by position.
 
 With E(k) = 1 + sum over i <= k of the product of the first i conditional acceptances, and C(k) the time of a cycle at
-depth k, the depth with the largest E(k) / C(k) decodes fastest; depth 0 is one of them. Other depths are looked at
-now and then, when they could be better by what is known and the time lost so far by looking allows it. The choice
-looks only at cycles that are over, so it never changes the law of the output.
+depth k, the depth with the largest E(k) / C(k) decodes fastest; depth 0 is one of them. Decoding goes in rounds of a
+few cycles. A round runs at the best depth known, or looks at another one that may well be better. Two accounts, in
+tokens, keep the measuring cheap: looks may lose only so much against the best depth, and everything together only so
+much against plain decoding. The choice sees only cycles that are over, so it never changes the law of the output.
 """
 
 from __future__ import annotations
 
-from mtplx_engine.depth_figures import SAMPLES, Acceptance, Cost, Figures, expected_tokens
+from mtplx_engine.depth_figures import Acceptance, Cost, Figures, expected_tokens
 
 # "auto" with a seed: what is fastest follows the clock, and a text that shall repeat must not.
 REPEATABLE_DEPTH = 1
 
-_PLAIN_BONUS = 1.02  # drafting must beat plain decoding by this much
-_PAUSE = 16  # cycles after a look that changed nothing
-_MARGIN = 1.02  # a change must promise this much, or noise would make the depth flutter
-_ADVANCE = 4.0  # plain steps that looks at a new model may lose at once,
-_SHARE = 0.008  # and the share of all time that they may lose after that
-_LONGEST_LOOK = 12  # cycles; a look that has not decided by then goes on later
-_OLD = 400  # cycles without a look after which the most promising depth's figures are forgotten
-_PLAIN_FIRST = 5  # plain cycles timed before the first look
+_ROUND = 5  # cycles; the first tells no time, and the others outvote one that waited for something else
+_FIRST_ROUND = 16  # plain cycles before the first look: all else is compared with them
+_PLAIN_BONUS = 1.03  # drafting must beat plain decoding by this much,
+_MARGIN = 1.02  # and any change must promise this much, or noise would make the depth flutter
+_FIRM = 63  # times after which plain decoding is known well enough
+_CHEAP = 0.1  # tokens a cycle; looks that lose less are all alike,
+_GLANCE = 4  # and one round in so many looks where nothing promises more but a look is that cheap
+_LOST = 6.0  # tokens; a look that has lost so many ends
+_FORGOTTEN = 0.7  # times that are left of old ones when a depth counts as never timed
+
+# The accounts, in tokens. Of the 2 % that 2,000 cycles may lose against plain decoding half may be lost knowingly, a
+# part at once and the rest as time goes on; the other half is for what the figures are off.
+_BUDGET = 0.02 * 2000
+_ADVANCE, _SHARE = _BUDGET / 4, 0.005
+_LOOK_ADVANCE = 7.0
+_PARKED_SHARE, _DRAFTING_SHARE = 0.006, 0.012  # what looks may lose; plain decoding has less to lose from
+_LOWEST = -60 * _SHARE  # what was spent too much is made good in so many plain cycles
 
 
 class DepthController:
@@ -40,17 +50,19 @@ class DepthController:
         self.best = 0
         self._costs = [Cost() for _ in range(max_depth + 1)]
         self._accepted = [Acceptance() for _ in range(max_depth)]
-        self._look: int | None = None
-        self._look_cycles = self._pause = 0
+        self._depth = 0
+        self._looking = False
+        self._left_of_round = _FIRST_ROUND
+        self._unpromising = 0  # rounds that began with nothing worth a look
+        self._unbooked: list[tuple[int, int, float]] = []  # depth, tokens and seconds of cycles
         self._last: int | None = None
-        self._elapsed = self._lost = 0.0
-        self._advance = _ADVANCE
+        self._for_looks, self._for_all = _LOOK_ADVANCE, _ADVANCE
         if known is not None:
             self._begin_with(known)
 
     def choose(self) -> int:
-        """Return the depth of the next cycle: the best, or one that is being looked at."""
-        return self.best if self._look is None else self._look
+        """Return the depth of the next cycle."""
+        return self._depth
 
     def record(self, depth: int, accepted: int, seconds: float) -> None:
         """Add a cycle: how many drafts were verified and accepted, and the time since the cycle before it.
@@ -59,20 +71,23 @@ class DepthController:
         as far as drafts went. Times count where two cycles in a row had the same depth, since part of the first one
         belongs to the depth before it; where a drafter was asked and had nothing they are no times of plain decoding.
         """
-        chosen = self.choose()
         for position, acceptance in enumerate(self._accepted):
             if position < min(depth, accepted + 1):
                 acceptance.add(accepted > position)
             else:
                 acceptance.fade()
-        if depth == self._last and depth <= self.max_depth and (depth or not chosen):
-            self._costs[depth].add(seconds)
+        timed = depth == self._last and (depth or not self._depth)
         for other, cost in enumerate(self._costs):
             if other != depth:
                 cost.fade()
+            elif timed:
+                cost.add(seconds)
         self._last = depth
-        self._elapsed += seconds
-        self._decide(depth, accepted + 1, seconds)
+        self._unbooked.append((depth, accepted + 1, seconds))
+        self._left_of_round -= 1
+        if self._left_of_round <= 0 or (self._looking and self._lost() > _LOST):
+            self._book()
+            self._begin_round()
 
     def rate(self, depth: int) -> float:
         """Return expected tokens per second at a depth, 0 while its cost is not measured."""
@@ -95,79 +110,102 @@ class DepthController:
     def _begin_with(self, known: Figures) -> None:
         """Take over figures, the costs as if just measured a few times, so that new ones soon outweigh them."""
         for cost, seconds in zip(self._costs, known.costs, strict=False):
-            for _ in range(SAMPLES if seconds else 0):
-                cost.add(seconds or 0.0)
+            if seconds:
+                cost.begin_with(seconds)
         for acceptance, accepted, offered in zip(self._accepted, known.accepted, known.offered, strict=False):
             acceptance.accepted, acceptance.offered = accepted, offered
         if known.best <= self.max_depth and self.rate(known.best):
-            self.best, self._advance = known.best, 0.0
+            self.best = self._depth = known.best
+            self._left_of_round, self._for_looks = _ROUND, 0.0
 
-    def _decide(self, depth: int, tokens: int, seconds: float) -> None:
-        """Account for a cycle, then begin or end a look, and move to a depth that is clearly better."""
-        pace = self.rate(self.best)
-        if not pace or len(self._costs[0].times) < _PLAIN_FIRST:
+    def _begin_round(self) -> None:
+        """Move to a depth that is clearly better, and choose what the next cycles run at."""
+        self._left_of_round = _ROUND
+        if not self.rate(0):
+            self._depth = 0
             return
-        if self._look is not None and depth <= self._look:
-            self._look_cycles += 1
-            self._lost += min(seconds, (depth + 1) * self._costs[0].mean) - tokens / pace
         winner = max(range(self.max_depth + 1), key=self._worth)
-        if self._worth(winner) > (_MARGIN if winner > self.best else 1) * self._worth(self.best):
-            self.best, self._look, self._pause = winner, None, 0
-        elif self._look is not None and self._look_is_over(self._look):
-            self._look, self._pause = None, _PAUSE
-        self._pause -= 1
-        if self._look is None and self._pause < 0:
-            self._look, self._look_cycles = self._worth_a_look(), 0
+        if self._worth(winner) > _MARGIN * self._worth(self.best):
+            self.best = winner
+        overdrawn = self._for_all < 0
+        self._depth = 0 if overdrawn else self._worth_a_look()
+        self._looking = not overdrawn and self._depth != self.best
 
-    def _look_is_over(self, depth: int) -> bool:
-        if self._look_cycles <= SAMPLES:
-            return False
-        too_dear = self._lost > self._allowance
-        return too_dear or self._look_cycles >= _LONGEST_LOOK or not self._promising(depth)
+    def _book(self) -> None:
+        """Book what cycles won or lost: all against plain decoding, and looks against the best depth.
 
-    def _worth_a_look(self) -> int | None:
-        """Return the depth that could be better by most, if looking at it is not too dear now."""
-        others = [depth for depth, cost in enumerate(self._costs) if cost.measured and depth != self.best]
-        others += [depth for depth, cost in enumerate(self._costs) if not cost.measured][:1]
-        if not others:
-            return None
-        depth = max(others, key=self._highest_rate)
-        if -self._pause > _OLD:
-            self._forget(depth)
-        if not self._promising(depth):
-            return None
-        loss = self._least_cost(depth) - self.expected_tokens(depth) / self.rate(self.best)
-        return depth if self._lost + (SAMPLES + 1) * max(0.0, loss) <= self._allowance else None
+        Neither balance grows for ever: a good hour does not pay for a bad one.
+        """
+        step = self._costs[0].mean
+        pace = max(1.0, self.rate(self.best) * step)
+        share = _DRAFTING_SHARE if self.best else _PARKED_SHARE
+        for depth, tokens, seconds in self._unbooked if step else ():
+            steps = self._steps(depth, seconds)
+            for_all = self._for_all + _SHARE * steps + (tokens - steps if depth else 0)
+            for_looks = self._for_looks + share * steps + (tokens - pace * steps if self._looking else 0)
+            self._for_all = max(_LOWEST, min(for_all, _BUDGET))
+            self._for_looks = max(_LOWEST, min(for_looks, _LOOK_ADVANCE))
+        self._unbooked.clear()
 
-    def _forget(self, depth: int) -> None:
-        """Measure a depth anew, since the machine or the text may have changed."""
-        self._pause = 0
-        self._costs[depth].forget()
-        for acceptance in self._accepted[:depth]:
-            acceptance.forget()
+    def _lost(self) -> float:
+        """Return the tokens that the cycles not booked yet have lost against plain decoding."""
+        return sum(self._steps(depth, seconds) - tokens for depth, tokens, seconds in self._unbooked)
 
-    def _promising(self, depth: int) -> bool:
-        """Return whether a depth may well be better than the best."""
-        highest = self._highest_rate(depth) * (_PLAIN_BONUS if depth == 0 else 1)
-        return highest > _MARGIN * self._worth(self.best)
+    def _steps(self, depth: int, seconds: float) -> float:
+        """Return a cycle's time in plain steps, free of what a single one waited for, where that is known."""
+        known = depth <= self.max_depth and self._costs[depth].measured
+        cost = self._costs[depth].mean if known else seconds
+        return min(cost / self._costs[0].mean, depth + 1)
 
-    @property
-    def _allowance(self) -> float:
-        """Seconds that looks may have lost by now."""
-        return self._advance * self._costs[0].mean + _SHARE * self._elapsed
+    def _worth_a_look(self) -> int:
+        """Return the depth that may gain most for what looking at it loses, or the best while that is too much."""
+        others = [
+            depth
+            for depth, cost in enumerate(self._costs)
+            if depth != self.best and (cost.measured or self._costs[depth - 1].measured)
+        ]
+        promising = [depth for depth in others if self._promise(depth) > _MARGIN]
+        if not promising and self.best and self._costs[0].weight < _FIRM:
+            promising = [0]
+        self._unpromising += not promising
+        if not promising and self._unpromising % _GLANCE == 0:
+            cheap = [depth for depth in others if self._loss(depth) < _CHEAP]
+            promising = sorted(cheap, key=self._promise)[-1:]
+        look = max(
+            promising,
+            key=lambda depth: (self._promise(depth) - 1) / max(_CHEAP, self._loss(depth)),
+            default=self.best,
+        )
+        return look if _ROUND * self._loss(look) <= max(0.0, self._for_looks) else self.best
 
-    def _least_cost(self, depth: int) -> float:
-        """Return what a cycle may well cost: a depth never tried costs no less than the one before it."""
+    def _loss(self, depth: int) -> float:
+        """Return the tokens that a cycle at a depth probably loses; an unknown row costs what the last one did."""
+        seconds = self._costs[depth].mean
+        if not self._known(depth):
+            seconds = 2 * self._costs[depth - 1].mean - self._costs[max(0, depth - 2)].mean
+        return min(seconds, self._most(depth)) * self.rate(self.best) - self.expected_tokens(depth)
+
+    def _known(self, depth: int) -> bool:
+        """Return whether a depth was timed, and not too long ago; what plain decoding costs is always known."""
         cost = self._costs[depth]
-        if not cost.times:
-            return self._least_cost(depth - 1)
-        return min(cost.lowest, (depth + 1) * self._costs[0].mean)  # a longer one waited for something else
+        return depth == 0 or (cost.measured and cost.weight >= _FORGOTTEN)
+
+    def _promise(self, depth: int) -> float:
+        """Return how many times as fast as the best a depth may well be."""
+        tokens = expected_tokens([acceptance.highest for acceptance in self._accepted[:depth]])
+        highest = tokens / self._least(depth) * (_PLAIN_BONUS if depth == 0 else 1)
+        return highest / self._worth(self.best)
+
+    def _least(self, depth: int) -> float:
+        """Return what a cycle may well cost: where it is unknown, no less than at the depth before."""
+        if not self._known(depth):
+            return self._least(depth - 1)
+        return min(self._costs[depth].lowest, self._most(depth))
+
+    def _most(self, depth: int) -> float:
+        """Return what a cycle costs at most: where every row cost a step, drafting could not pay anyway."""
+        return (depth + 1) * self._costs[0].mean
 
     def _worth(self, depth: int) -> float:
         """Return the rate, plain decoding having the benefit of the doubt."""
         return self.rate(depth) * (_PLAIN_BONUS if depth == 0 else 1)
-
-    def _highest_rate(self, depth: int) -> float:
-        """Return the tokens per second that a depth may well give."""
-        tokens = expected_tokens([acceptance.highest for acceptance in self._accepted[:depth]])
-        return tokens / self._least_cost(depth)

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SAMPLES = 3  # times before a depth counts as measured: the least that outvote one outlier
-_WINDOW = 63  # cycles whose times are averaged: their mean is then known to some 1.5 %
-_KEEP = 0.99  # weight left to an acceptance after another draft at its position: some 100 of them count
+SAMPLES = 3  # times before a depth counts as measured
+_WINDOW = 127  # cycles whose times are averaged: their mean is then known to 1 or 2 %
+_KEEP = 0.993  # weight left to an acceptance after another draft at its position: some 140 of them count
 _FADE = 0.998  # weight left to what was measured after a cycle that said nothing about it
-_JITTER = 0.15  # how far one time is from the mean, as a share of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,29 +39,28 @@ class Figures:
 
 @dataclass(slots=True)
 class Cost:
-    """The seconds of a cycle at one depth: a mean without the extremes, since single cycles wait for other things."""
+    """The seconds of a cycle at one depth: the mean of the middle half, since single cycles wait for other things."""
 
     times: deque[float] = field(default_factory=lambda: deque(maxlen=_WINDOW))
     weight: float = 0.0  # how many of the times still count
-    mean: float = 0.0
+    _middle: tuple[float, float] | None = None  # mean and least of the middle half, until another time comes
 
     def add(self, seconds: float) -> None:
-        """Count a cycle."""
+        """Count a cycle, and drop old times as far as they have faded."""
+        while len(self.times) >= max(self.weight + 1, SAMPLES):
+            self.times.popleft()
         self.times.append(seconds)
         self.weight = min(self.weight + 1, len(self.times))
-        cut = (len(self.times) + 5) // 8
-        inner = sorted(self.times)[cut : len(self.times) - cut] if len(self.times) > 2 else self.times
-        self.mean = sum(inner) / len(inner)
+        self._middle = None
+
+    def begin_with(self, seconds: float) -> None:
+        """Take over a cost from before, as if measured just often enough."""
+        self.times.extend([seconds] * SAMPLES)
+        self.weight = float(SAMPLES)
 
     def fade(self) -> None:
         """Count a cycle at another depth."""
         self.weight *= _FADE
-
-    def forget(self) -> None:
-        """Let the next times outweigh what came before."""
-        while len(self.times) > SAMPLES:
-            self.times.popleft()
-        self.weight = min(self.weight, 1.0)
 
     @property
     def measured(self) -> bool:
@@ -70,9 +68,23 @@ class Cost:
         return len(self.times) >= SAMPLES
 
     @property
+    def mean(self) -> float:
+        """The estimate, 0 without times."""
+        return self._quartiles()[0]
+
+    @property
     def lowest(self) -> float:
-        """What it may well be in truth."""
-        return self.mean / (1 + _JITTER / math.sqrt(max(self.weight, 0.01)))
+        """What it may well be in truth: the low quartile of a few times, nearer to the mean of many."""
+        mean, low = self._quartiles()
+        return mean / (1 + (mean / low - 1) * math.sqrt(SAMPLES / max(self.weight, 0.01))) if low else mean
+
+    def _quartiles(self) -> tuple[float, float]:
+        if self._middle is None:
+            times = sorted(self.times) or [0.0]
+            cut = min((len(times) + 1) // 4, (len(times) - 1) // 2)
+            middle = times[cut : len(times) - cut]
+            self._middle = sum(middle) / len(middle), times[max(0, cut - 1)]
+        return self._middle
 
 
 @dataclass(slots=True)
@@ -86,12 +98,6 @@ class Acceptance:
         """Count a draft that was verified at this position."""
         self.accepted = _KEEP * self.accepted + accepted
         self.offered = _KEEP * self.offered + 1
-
-    def forget(self) -> None:
-        """Let the next drafts outweigh what came before."""
-        share = min(1.0, 1 / max(self.offered, 1))
-        self.accepted *= share
-        self.offered *= share
 
     def fade(self) -> None:
         """Count a cycle that said nothing about this position."""

@@ -34,15 +34,17 @@ class Drafters:
         """The default: the model's own head, else the draft model, else none."""
         if self._model.new_drafter is not None:
             return "mtp"
-        return "draft_model" if self._draft_model is not None else None
+        return "draft_model" if self._draft_model is not None and self._model.takes_drafts else None
 
     def wanted(self, config: SamplerConfig) -> DrafterKind | None:
-        """Return who drafts an answer, None when nobody does.
+        """Return who drafts an answer, None when nobody does, as always for a model that nothing can draft for.
 
         Raises:
             EngineError: UNSUPPORTED, when a drafter is asked for by name that this model does not have.
         """
         core = config.draft_core
+        if not self._model.takes_drafts:
+            return None
         if core in ("mtp", "mtp+prompt_lookup") and self._model.new_drafter is None:
             raise EngineError(ErrorKind.UNSUPPORTED, self._model.drafter_note)
         if core == "draft_model" and self._draft_model is None:

@@ -29,6 +29,7 @@ from mtplx_engine.models import (
     probe_memory,
     tokenizer_pair,
 )
+from mtplx_engine.models.families import supported
 from mtplx_engine.prompt import PromptEncoder
 from mtplx_engine.protocol import Counted, ModelInfo
 from mtplx_engine.segments import Segmenter
@@ -76,7 +77,8 @@ class Engine:
             data_dir: Where installed models are.
             report: Told how far it is, 0..1 and in words.
             cancelled: Stops loading when it is set.
-            draft_model: Folder or name of a smaller model with the same tokenizer that can draft; "" for none.
+            draft_model: Folder or name of a smaller model with the same tokenizer that can draft; "" for none. Not
+                looked at when nothing can draft for the model.
 
         Raises:
             EngineError: NOT_FOUND, REFUSED or UNSUPPORTED, with a sentence for the person.
@@ -93,7 +95,8 @@ class Engine:
         template.shared().start()  # is ready by the time that the weights are
         step(0.0, "Checking files")
         checked = checkpoint.check(installed.resolve(model, data_dir))
-        small = checkpoint.check(installed.resolve(draft_model, data_dir)) if draft_model else None
+        wanted = draft_model if supported.takes_drafts(checked.config) else ""
+        small = checkpoint.check(installed.resolve(wanted, data_dir)) if wanted else None
         share, memory = 1.0, probe_memory.ProbeMemory(data_dir)
         if small is not None:
             tokenizer_pair.check(checked, small)

@@ -55,11 +55,6 @@ class PromptEncoder:
         """
         if not messages:
             raise EngineError(ErrorKind.BAD_REQUEST, "There is nothing to answer: the chat is empty.")
-        if not self._tokenizer.chat_template:
-            raise EngineError(
-                ErrorKind.UNSUPPORTED,
-                "This model has no chat template, so it cannot chat; choose an instruct model.",
-            )
         literals: list[str] = []
         switches: dict[str, bool] = {} if thinking is None else {"enable_thinking": thinking}
         turns = [self._turn(message, literals) for message in messages]
@@ -96,8 +91,7 @@ class PromptEncoder:
 
     def _render(self, turns: Sequence[dict[str, str]], switches: dict[str, bool]) -> str:
         names = {**self._tokenizer.special_tokens_map, **switches}
-        chosen = self._tokenizer.get_chat_template()
-        return template.shared().render(chosen, turns, names, self._window)
+        return template.shared().render(_template(self._tokenizer), turns, names, self._window)
 
     def _cut(self, turns: list[dict[str, str]], switches: dict[str, bool], literals: list[str]) -> str:
         """Render a chat up to the last character of its last turn, without what the template puts after it."""
@@ -129,3 +123,16 @@ class PromptEncoder:
             if text:
                 ids += self._tokenizer.encode(text, add_special_tokens=False, split_special_tokens=is_literal)
         return ids
+
+
+def _template(tokenizer: Any) -> str:
+    try:
+        found: str = tokenizer.get_chat_template()
+    except ValueError:  # it has none, or none for plain chats
+        found = ""
+    if not found:
+        raise EngineError(
+            ErrorKind.UNSUPPORTED,
+            "This model has no chat template, so it cannot chat; choose an instruct model.",
+        )
+    return found

@@ -43,9 +43,10 @@ class History:
 
     def rows(self, drafts: mx.array) -> History:
         """Return k+1 rows: row i has also seen the first i of the drafts [k]."""
+        if not drafts.size:
+            return History(self.prompt, self.counts[None])
         steps = mx.zeros((drafts.size + 1, self.counts.shape[-1]), mx.float32)
-        if drafts.size:
-            steps = steps.at[mx.arange(1, drafts.size + 1), drafts].add(1.0)
+        steps = steps.at[mx.arange(1, drafts.size + 1), drafts].add(1.0)
         return History(self.prompt, self.counts + mx.cumsum(steps, axis=0))
 
     def among(self, ids: mx.array) -> History:
@@ -126,7 +127,7 @@ def _keep_top_p(logprobs: mx.array, top_p: float) -> mx.array:
 def finite(adjusted: mx.array) -> mx.array:
     """Return a bool scalar: every row [..., V] is free of NaN and +inf and has some finite logit."""
     highest, total = mx.max(adjusted, axis=-1), mx.sum(adjusted, axis=-1)
-    return (mx.isfinite(highest) & ~mx.isnan(total)).all()
+    return ((mx.abs(highest) < mx.inf) & (total == total)).all()  # noqa: PLR0124 - NaN differs from itself
 
 
 def draw_exponentials(shape: tuple[int, ...], key: mx.array) -> mx.array:

@@ -60,8 +60,8 @@ class TemplateProcess:
             window: The model's context in tokens.
 
         Raises:
-            EngineError: UNSUPPORTED for a template that is too large, makes too much of the chat, or takes too long
-                or too much memory; BAD_REQUEST for a chat that it refuses.
+            EngineError: UNSUPPORTED for a template that is broken or too large, makes too much of the chat, or takes
+                too long or too much memory; BAD_REQUEST for a chat that it refuses.
         """
         if len(template) > MAX_TEMPLATE:
             raise EngineError(
@@ -82,6 +82,13 @@ class TemplateProcess:
             raise _hostile(f"makes {reply['length']:,} characters of this chat")
         if reply["error"].startswith("MemoryError"):
             raise _hostile("takes more than 1 GB of memory")
+        if reply["broken"]:
+            raise EngineError(
+                ErrorKind.UNSUPPORTED,
+                "This model's chat template is broken: it cannot write even the simplest chat. Choose another model, "
+                "or get this one again.",
+                reply["error"],
+            )
         raise EngineError(
             ErrorKind.BAD_REQUEST, "The model's chat template does not accept this chat.", reply["error"]
         )

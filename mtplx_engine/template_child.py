@@ -17,22 +17,37 @@ from transformers.utils.chat_template_utils import render_jinja_template
 
 _CPU_S = 2.0
 _MEMORY = 1 << 30  # bytes, the interpreter included
+_SIMPLEST = [{"role": "user", "content": "Hello"}]
 
 
 def _render(request: dict[str, Any]) -> dict[str, Any]:
     signal.setitimer(signal.ITIMER_PROF, _CPU_S)  # nobody handles its signal, so it ends the process
     try:
-        result: Any = render_jinja_template(
-            conversations=[request["turns"]],
-            chat_template=request["template"],
-            **{"add_generation_prompt": True, **request["names"]},
-        )
+        text = _text(request, request["turns"])
     except Exception as error:  # noqa: BLE001 - a template can raise anything
-        return {"error": repr(error)[:500]}
+        return {"error": repr(error)[:500], "broken": not _takes_simplest(request)}
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
-    text = result[0][0]  # of the first chat; the type that it is given is another
     return {"text": text} if len(text) <= request["limit"] else {"length": len(text)}
+
+
+def _text(request: dict[str, Any], turns: list[dict[str, str]]) -> str:
+    result: Any = render_jinja_template(
+        conversations=[turns],
+        chat_template=request["template"],
+        **{"add_generation_prompt": True, **request["names"]},
+    )
+    text: str = result[0][0]  # of the first chat; the type that it is given is another
+    return text
+
+
+def _takes_simplest(request: dict[str, Any]) -> bool:
+    """Whether the chat that any template must take is taken, so that it is the other chat that is not."""
+    try:
+        _text(request, _SIMPLEST)
+    except Exception:  # noqa: BLE001 - a template can raise anything
+        return False
+    return True
 
 
 def _main() -> None:

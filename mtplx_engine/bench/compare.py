@@ -6,7 +6,7 @@ import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mtplx_engine.bench.run import BASELINE
+from mtplx_engine.bench.run import BASELINE, PLAIN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -14,22 +14,35 @@ if TYPE_CHECKING:
     from mtplx_engine.bench.run import Method, Run
 
 
+_LEAST_PROMPTS = 3  # DESIGN section 6: no verdict from fewer pairs
+
+
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """A speed ratio over prompts: above 1 is faster than the baseline."""
+    """A speed ratio over prompts: above 1 is faster than the baseline.
+
+    Attributes:
+        median: Of one value a prompt.
+        low: The smallest of them.
+        high: The largest.
+        prompts: How many they are.
+    """
 
     median: float
     low: float
     high: float
+    prompts: int
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Ratio:
         """Reduce one value a prompt."""
-        return cls(statistics.median(values), min(values), max(values))
+        return cls(statistics.median(values), min(values), max(values), len(values))
 
     @property
     def verdict(self) -> str:
         """The ratio in words; a range that holds 1 says nothing either way."""
+        if self.prompts < _LEAST_PROMPTS:
+            return "too few prompts"
         if self.low > 1:
             return "faster"
         return "slower" if self.high < 1 else "no clear difference"
@@ -44,9 +57,9 @@ class Summary:
         decode_tps: Median tokens per second after the first event.
         wall: Baseline wall time / this method's, prompt by prompt.
         decode: The same of the decode speeds.
-        verify_steps: V over all prompts.
-        tokens_per_verify: 1 + A / V, None at depth 0.
-        accepted_at: Share of verify steps in which draft i was accepted.
+        verify_steps: V over all prompts; steps without a draft are not among them.
+        tokens_per_verify: 1 + A / V, None when nothing was verified.
+        accepted_at: Share of verify steps in which draft i was accepted, one a position.
         identical: Prompts whose tokens equal the baseline's, of all; None when sampling.
     """
 
@@ -89,8 +102,10 @@ def summarise(runs: Sequence[Run], *, greedy: bool) -> list[Summary]:
     return [_summary(name, mine, base, greedy=greedy) for name, mine in sorted(by_method.items(), key=_order)]
 
 
-def _order(item: tuple[str, dict[int, Run]]) -> tuple[bool, str]:
-    return item[0].startswith("depth"), item[0]
+def _order(item: tuple[str, dict[int, Run]]) -> tuple[bool, bool, str]:
+    """The baseline first, then plain decoding of ours, then each drafter with its depths."""
+    name = item[0]
+    return name != BASELINE, name != PLAIN, name
 
 
 def _summary(name: str, mine: dict[int, Run], base: dict[int, Run], *, greedy: bool) -> Summary:

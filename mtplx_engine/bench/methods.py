@@ -12,13 +12,13 @@ from mlx_lm.generate import stream_generate
 from mlx_lm.sample_utils import make_logits_processors, make_sampler
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 
-from mtplx_engine.bench.run import BASELINE, Run
+from mtplx_engine.bench.run import BASELINE, PLAIN, Run
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.protocol import Finished, Generate, Tokens
 from mtplx_engine.stats import DecodeStats
 
 if TYPE_CHECKING:
-    from mtplx_engine.config import DraftCore
+    from mtplx_engine.config import DraftCore, DrafterKind
     from mtplx_engine.engine import Engine
 
 _NEVER = -100.0  # a bias that keeps answers from ending early, so that all runs have the same length
@@ -61,13 +61,13 @@ class MlxLm:
 
 
 class Ours:
-    """Our engine at one depth, with one drafter."""
+    """Our engine with one drafter at one depth, or decoding plainly without one."""
 
-    def __init__(self, engine: Engine, depth: int, drafter: DraftCore = "stock") -> None:
-        self.name = f"depth {depth}" if drafter in ("stock", "off") else f"depth {depth} {drafter}"
+    def __init__(self, engine: Engine, drafter: DrafterKind | None = None, depth: int = 0) -> None:
+        self.name = f"{drafter} depth {depth}" if drafter else PLAIN
         self._engine = engine
         self._depth = depth
-        self._drafter = drafter
+        self._drafter: DraftCore = drafter or "off"
 
     def run(self, prompt: int, ids: list[int], temperature: float, tokens: int) -> Run:
         """Answer with the engine, reading the prompt from its first token."""

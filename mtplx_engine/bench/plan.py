@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -17,23 +18,44 @@ from mtplx_engine.bench.prompts import KINDS, PROMPTS
 from mtplx_engine.config import ChatMessage
 from mtplx_engine.engine import Engine
 from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.models import installed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from mtplx_engine.bench.run import Method, Run
-    from mtplx_engine.config import DraftCore
+    from mtplx_engine.config import DraftCore, DrafterKind
+    from mtplx_engine.protocol import ModelInfo
 
-_STOCK_PROMPTS = 4  # the wheel's own BLAS is slow; a few prompts show what it is like
-_STOCK_DEPTHS = ("0", "1", "3")
+# The head, which is the product, shallow and deep; the others at one depth, so that a bench of all ends in minutes.
+_DEPTHS: dict[DrafterKind, tuple[int, ...]] = {
+    "mtp": (1, 3),
+    "draft_model": (3,),
+    "prompt_lookup": (3,),
+    "mtp+prompt_lookup": (3,),
+}
+_STOCK_PROMPTS = 3  # the wheel's own BLAS is slow; a few prompts show what it is like
+_STOCK_DEPTH = "3"
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is run: the model, how many prompts and tokens, which temperatures, depths and drafters."""
+    """What is run.
+
+    Attributes:
+        model: Folder or name.
+        draft_model: Of a model that drafts for it, which may be the same one; "" for none.
+        data_dir: Where installed models are.
+        prompts: How many prompts.
+        tokens: Of each answer.
+        temperatures: One table each.
+        depths: Of every drafter; () for those that suit each.
+        drafters: Who drafts; "stock" is the model's default.
+    """
 
     model: str
+    draft_model: str
     data_dir: Path
     prompts: int
     tokens: int
@@ -51,12 +73,23 @@ def measure(plan: Plan, report: Callable[[Run], None]) -> dict[str, Any]:
 
     Returns:
         The report as plain data, ready for JSON.
+
+    Raises:
+        EngineError: BAD_REQUEST, when a draft model shall draft but none is named.
     """
+    if "draft_model" in plan.drafters and not plan.draft_model:
+        raise EngineError(
+            ErrorKind.BAD_REQUEST,
+            "No draft model is named; add --draft-model. The model itself will do to see that it works.",
+        )
+    load = os.getloadavg()[0]
     engine = Engine()
-    info = engine.load(plan.model, plan.data_dir, lambda _fraction, _phase: None, threading.Event())
+    info = engine.load(
+        plan.model, plan.data_dir, lambda _fraction, _phase: None, threading.Event(), plan.draft_model
+    )
     chosen = PROMPTS[: plan.prompts]
     prompts = [engine.encode((ChatMessage("user", prompt.text),)) for prompt in chosen]
-    methods = _methods(engine, plan)
+    methods = [MlxLm(engine), *_ours(engine, info, plan)]
     tables = {}
     for temperature in plan.temperatures:
         runs = alternate(methods, prompts, temperature, plan.tokens, report)
@@ -71,21 +104,36 @@ def measure(plan: Plan, report: Callable[[Run], None]) -> dict[str, Any]:
         }
     return {
         "model": info.name,
+        "draft_model": _who_drafts(plan),
         "backend": info.backend,
         "blas": backend.policy().blas,
         "machine": backend.machine(),
+        "cores": os.cpu_count(),
+        "load": load,
         "prompts": plan.prompts,
         "tokens": plan.tokens,
         "tables": tables,
     }
 
 
-def _methods(engine: Engine, plan: Plan) -> list[Method]:
-    """Return mlx-lm and ours; depth 0 is the same with any drafter."""
-    ours: list[Method] = [Ours(engine, 0, "off")] if 0 in plan.depths else []
-    deep = [depth for depth in plan.depths if depth]
-    ours += [Ours(engine, depth, drafter) for drafter in plan.drafters for depth in deep]
-    return [MlxLm(engine), *ours]
+def _ours(engine: Engine, info: ModelInfo, plan: Plan) -> list[Method]:
+    """Return plain decoding and every drafter at every depth; a model without a drafter has no stock one."""
+    named = [info.drafter if core == "stock" else core for core in plan.drafters]
+    kinds = [kind for kind in _DEPTHS if kind in named]
+    drafting = [Ours(engine, kind, depth) for kind in kinds for depth in plan.depths or _DEPTHS[kind]]
+    return [Ours(engine), *drafting]
+
+
+def _who_drafts(plan: Plan) -> str:
+    """Return the draft model in words, "" without one."""
+    if not plan.draft_model:
+        return ""
+    draft, target = (
+        installed.resolve(name, plan.data_dir).resolve() for name in (plan.draft_model, plan.model)
+    )
+    if draft == target:
+        return "the model itself, which shows that the machinery works and cannot be faster"
+    return draft.name
 
 
 def measure_stock(plan: Plan) -> dict[str, Any]:
@@ -96,16 +144,7 @@ def measure_stock(plan: Plan) -> dict[str, Any]:
     """
     command = [sys.executable, "-m", "mtplx_engine.cli.main", "bench", "--json", "--stock-only"]
     command += ["--model", plan.model, "--data-dir", str(plan.data_dir), "--tokens", str(plan.tokens)]
-    command += [
-        "--prompts",
-        str(min(plan.prompts, _STOCK_PROMPTS)),
-        "--temps",
-        "0",
-        "--depths",
-        *_STOCK_DEPTHS,
-        "--drafters",
-        *plan.drafters,
-    ]
+    command += ["--prompts", str(min(plan.prompts, _STOCK_PROMPTS)), "--temps", "0", "--depths", _STOCK_DEPTH]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise EngineError(ErrorKind.INTERNAL, "The bench with the wheel's BLAS failed.", done.stderr[-2000:])

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from mtplx_engine.stats import DecodeStats
 
 BASELINE = "mlx-lm"  # the method that all others are compared with
+PLAIN = "depth 0"  # ours without drafts
 
 
 @dataclass(frozen=True, slots=True)

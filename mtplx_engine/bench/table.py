@@ -2,49 +2,72 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from mtplx_engine.bench.compare import Ratio
 from mtplx_engine.bench.run import BASELINE
 
 _HEADER = (
-    f"{'':25}{'tok/s':>7}  {'wall vs mlx-lm':>22}  {'decode':>6}  {'per verify':>10}  "
+    f"{'':27}{'tok/s':>7}  {'wall vs mlx-lm':>22}  {'decode':>6}  {'per verify':>11}  {'steps':>5}  "
     f"{'accepted at 1, 2, ...':24}{'same':>6}  verdict"
 )
+_NOTES = (
+    "wall, decode: mlx-lm's time / this one's, median (lowest..highest) over prompts, rounded down",
+    "per verify: tokens per verify step, of the most possible; steps: the verify steps behind it, (few) when under 50",
+    "same: prompts with mlx-lm's very tokens; above temperature 0 texts differ by chance, and tests hold their law",
+)
+_FEW_STEPS = 50
 
 
 def render(report: dict[str, Any]) -> str:
     """Lay out what `plan.measure` returned, with the report of the wheel's BLAS under "stock" if there is one."""
     lines = [
-        f"{report['model']} on {report['machine']}; {report['prompts']} prompts x {report['tokens']} tokens"
+        f"{report['model']} on {report['machine']}; {report['prompts']} prompts x {report['tokens']} tokens",
+        f"load before: {report['load']:.1f} on {report['cores']} cores",
     ]
-    lines += _tables(report)
+    if report["draft_model"]:
+        lines.append(f"draft model: {report['draft_model']}")
+    for temperature, table in report["tables"].items():
+        lines += _whole(report["backend"], temperature, table)
+        for kind, summaries in table["kinds"].items():
+            lines += [f"  {kind} prompts", *(_row(summary) for summary in summaries)]
     stock = report.get("stock")
     if stock:
-        lines += _tables(stock)
+        lines += _whole(stock["backend"], "0", stock["tables"]["0"])  # too few prompts to part them by kind
+    lines += ["", *_NOTES]
     if stock and "0" in report["tables"]:
         ours = max(s["decode_tps"] for s in report["tables"]["0"]["summary"] if s["method"] != BASELINE)
         plain = next(s["decode_tps"] for s in stock["tables"]["0"]["summary"] if s["method"] == BASELINE)
-        lines += ["", f"our fastest against mlx-lm as the wheel comes: {ours / plain:.2f}x (two processes)"]
+        lines += ["", f"our fastest against mlx-lm as the wheel comes: {times(ours / plain)} (two processes)"]
     return "\n".join(lines)
 
 
-def _tables(report: dict[str, Any]) -> list[str]:
-    lines = []
-    for temperature, table in report["tables"].items():
-        lines += ["", f"temperature {temperature}, {report['backend']}", _HEADER]
-        lines += [_row(summary) for summary in table["summary"]]
-        for kind, summaries in table["kinds"].items():
-            lines += [f"  {kind} prompts", *(_row(summary) for summary in summaries)]
-    return lines
+def times(ratio: float) -> str:
+    """Return a ratio as in "1.24x", rounded down: a loss never looks like none, nor a gain larger than it is."""
+    return f"{math.floor(ratio * 100 + 1e-9) / 100:.2f}x"
+
+
+def _whole(backend: str, temperature: str, table: dict[str, Any]) -> list[str]:
+    """Lay out the rows over all prompts."""
+    heading = f"temperature {temperature}, {backend}"
+    return ["", heading, _HEADER, *(_row(summary) for summary in table["summary"])]
 
 
 def _row(s: dict[str, Any]) -> str:
-    wall, tau, same = Ratio(**s["wall"]), s["tokens_per_verify"], s["identical"]
-    spread = f"{wall.median:.2f}x ({wall.low:.2f}..{wall.high:.2f})"
+    wall, same = Ratio(**s["wall"]), s["identical"]
+    spread = f"{times(wall.median)} ({times(wall.low)[:-1]}..{times(wall.high)[:-1]})"
     verdict = "" if s["method"] == BASELINE else f"  {wall.verdict}"
     at = " ".join(f"{share:.3f}" for share in s["accepted_at"])
     return (
-        f"{s['method']:25}{s['decode_tps']:7.1f}  {spread:>22}  {s['decode']['median']:5.2f}x  "
-        f"{f'{tau:.3f}' if tau else '':>10}  {at:24}{f'{same[0]}/{same[1]}' if same else '':>6}{verdict}"
+        f"{s['method']:27}{s['decode_tps']:7.1f}  {spread:>22}  {times(s['decode']['median']):>6}  "
+        f"{_per_verify(s):>11}  {s['verify_steps'] or '':>5}  {at:24}"
+        f"{f'{same[0]}/{same[1]}' if same else '':>6}{verdict}"
     )
+
+
+def _per_verify(s: dict[str, Any]) -> str:
+    if not s["verify_steps"]:
+        return ""
+    text = f"{s['tokens_per_verify']:.3f} of {1 + len(s['accepted_at'])}"
+    return f"({text})" if s["verify_steps"] < _FEW_STEPS else text

@@ -12,6 +12,8 @@ from typing import NamedTuple
 import mlx.core as mx
 from mlx_lm.models.gated_delta import gated_delta_kernel, gated_delta_ops
 
+from mtplx_engine.cache.state import LayerState
+
 LONGEST_TAPE = 64  # steps; longer forwards read a prompt, of which nothing is refused
 
 
@@ -71,35 +73,19 @@ def delta_rule(q: mx.array, steps: DeltaSteps, state: mx.array | None) -> tuple[
     return out, state
 
 
-class RecurrentState:
-    """Convolution tail and state of one layer; to mlx-lm's layers it looks like its `ArraysCache`.
+class RecurrentState(LayerState):
+    """Convolution tail [1, K-1, C] and state [1, Hv, Dv, Dk] of one layer.
 
     Attributes:
-        offset: How many tokens went into the state.
-        lengths: Always None; mlx-lm's layers look here for padded batches.
         floor: The smallest length that `trim` can go back to.
     """
 
-    keeps_all = False
-
     def __init__(self) -> None:
-        self.offset: int = 0
+        super().__init__(2)
         self.floor: int = 0
-        self.lengths = None
-        self._now: list[mx.array | None] = [None, None]
         self._base = (self._now[0], self._now[1])
         self._tape: list[DeltaSteps] = []
         self._in_block = False
-
-    def __getitem__(self, index: int) -> mx.array | None:
-        """Return the convolution tail [1, K-1, C] (0) or the state [1, Hv, Dv, Dk] (1); None before any token."""
-        return self._now[index]
-
-    def __setitem__(self, index: int, value: mx.array) -> None:
-        self._now[index] = value
-
-    def make_mask(self, _count: int) -> None:
-        """Return the mask of a forward: none, there is no padding."""
 
     def record(self, steps: DeltaSteps) -> None:
         """Put a forward on the tape; called before its results are set."""
@@ -141,23 +127,10 @@ class RecurrentState:
             left -= kept.length
         self._now = [tail, state]
 
-    def snapshot(self) -> tuple[mx.array, ...]:
-        """Return the present state by reference: nothing ever writes into these arrays."""
-        return tuple(self.arrays())
-
     def restore(self, arrays: tuple[mx.array, ...], length: int) -> None:
         """Become what `snapshot` returned at `length`; no arrays are the empty state."""
-        self._now = list(arrays) or [None, None]
-        self.offset = length
+        self._become(arrays, length)
         self._start_tape()
-
-    def arrays(self) -> list[mx.array]:
-        """Return the arrays, to be evaluated; empty before the first forward."""
-        return [array for array in self._now if array is not None]
-
-    def contents(self) -> list[mx.array]:
-        """Return convolution tail and state."""
-        return self.arrays()
 
     def _start_tape(self) -> None:
         self.floor, self._tape = self.offset, []

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import mlx.core as mx
-from mlx_lm.models.cache import KVCache, QuantizedKVCache, RotatingKVCache
+from mlx_lm.models.cache import ArraysCache, CacheList, KVCache, QuantizedKVCache, RotatingKVCache
 
-from mtplx_engine.cache.plain import PlainCache, QuantizedCache
+from mtplx_engine.cache.plain import CacheGroup, PlainCache, QuantizedCache
 from mtplx_engine.cache.recurrent import RecurrentState
+from mtplx_engine.cache.state import StepState
 from mtplx_engine.cache.window import WindowCache
 from mtplx_engine.errors import EngineError, ErrorKind
 
@@ -29,12 +30,15 @@ class Layer(Protocol):
     """A layer's cache as `TokenCache` needs it; towards the model it is what mlx-lm's layers expect.
 
     Attributes:
-        offset: How many tokens it has read.
         keeps_all: Whether `floor` is always 0.
     """
 
-    offset: int
     keeps_all: bool
+
+    @property
+    def offset(self) -> int:
+        """How many tokens it has read."""
+        ...
 
     @property
     def floor(self) -> int:
@@ -84,11 +88,11 @@ class TokenCache:
 
     A forward of M tokens appends M entries; `trim_to` forgets the newest ones. Layers that keep everything go back
     to any length. The others go back inside the last block, that is the last forward or what `one_block` joined, and
-    to checkpoints.
+    to checkpoints; with a `StepState` only a forward of one token can be taken back.
 
     Args:
-        layers: One empty cache a layer: mlx-lm's plain, quantized or rotating one, or `RecurrentState` for a
-            gated-delta layer.
+        layers: One empty cache a layer: mlx-lm's plain, quantized or rotating one, a list of the first two, its
+            arrays (`StepState` takes their place), or `RecurrentState` for a gated-delta layer.
         most_checkpoints: How many checkpoints are kept.
         most_bytes: How much they may hold together.
 
@@ -206,7 +210,13 @@ def _ours(layer: Any) -> Layer:
         return QuantizedCache(layer.group_size, layer.bits)
     if type(layer) is RotatingKVCache and not layer.keep:
         return WindowCache(layer.max_size)
-    if isinstance(layer, PlainCache | QuantizedCache | RecurrentState | WindowCache):
+    if type(layer) is ArraysCache:
+        return StepState(len(layer.cache))
+    if type(layer) is CacheList:
+        kept = [part for part in map(_ours, layer.caches) if isinstance(part, PlainCache | QuantizedCache)]
+        if len(kept) == len(layer.caches):
+            return CacheGroup(kept)
+    if isinstance(layer, PlainCache | QuantizedCache | CacheGroup | RecurrentState | StepState | WindowCache):
         return layer
     raise EngineError(
         ErrorKind.UNSUPPORTED,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from mtplx_engine import backend, paths
 from mtplx_engine.bench.prompts import PROMPTS
-from mtplx_engine.cli.options import positive
-from mtplx_engine.config import MAX_DEPTH
+from mtplx_engine.cli.options import add_draft_model, positive
+from mtplx_engine.config import MAX_DEPTH, DrafterKind
 
 if TYPE_CHECKING:
     from mtplx_engine.bench.run import Run
@@ -20,6 +20,7 @@ _LEAST_TOKENS = 16
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options that no other command has."""
+    add_draft_model(parser)
     parser.add_argument(
         "--prompts",
         metavar="N",
@@ -28,24 +29,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"how many prompts, at most {len(PROMPTS)} (default)",
     )
     parser.add_argument(
-        "--tokens", metavar="N", type=_tokens, default=64, help="tokens of each answer (default: 64)"
+        "--tokens", metavar="N", type=_tokens, default=48, help="tokens of each answer (default: 48)"
     )
     parser.add_argument(
         "--depths",
         metavar="N",
         type=int,
-        choices=range(MAX_DEPTH + 1),
+        choices=range(1, MAX_DEPTH + 1),
         nargs="+",
-        default=[0, 1, 2, 3, 4],
-        help=f"draft depths to compare, 0 to {MAX_DEPTH}",
+        default=[],
+        help=f"draft depths to compare, up to {MAX_DEPTH} (default: 1 and 3 for the model's own head, 3 for others)",
     )
     parser.add_argument(
         "--drafters",
         metavar="NAME",
-        choices=("stock", "mtp", "prompt_lookup", "mtp+prompt_lookup"),
+        choices=("stock", *get_args(DrafterKind)),
         nargs="+",
         default=["stock"],
-        help="who drafts: stock (the model's default), mtp, prompt_lookup, mtp+prompt_lookup",
+        help=f"who drafts: stock (the model's default, which is the default here), {', '.join(get_args(DrafterKind))}",
     )
     parser.add_argument(
         "--temps", metavar="T", type=float, nargs="+", default=[0.0, 0.7], help="temperatures"
@@ -61,6 +62,7 @@ def run(args: argparse.Namespace, model: str) -> int:
 
     plan = Plan(
         model=model,
+        draft_model=args.draft_model,
         data_dir=paths.data_dir(args.data_dir),
         prompts=args.prompts,
         tokens=args.tokens,
@@ -97,4 +99,4 @@ def _silent(_run: Run) -> None:
 
 def _show(run: Run) -> None:
     speed = run.decode_tokens / run.decode_s
-    print(f"  prompt {run.prompt + 1:2}  {run.method:25} {speed:6.1f} tok/s", file=sys.stderr, flush=True)
+    print(f"  prompt {run.prompt + 1:2}  {run.method:27} {speed:6.1f} tok/s", file=sys.stderr, flush=True)

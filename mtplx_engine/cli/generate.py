@@ -45,8 +45,6 @@ def run(arguments: argparse.Namespace, new_engine: NewEngine) -> int:
     data = paths.data_dir(arguments.data_dir)
     session = open_session(arguments.model, arguments.draft_model, data, new_engine)
     output, notes = Console(sys.stdout), Console(sys.stderr)
-    if wanted.drafts and session.info.drafter_note:
-        notes.dim(session.info.drafter_note)
     answer = session.answer(
         [*wanted.opening(), ChatMessage("user", prompt)],
         wanted.sampler(session.info.recommended),
@@ -54,12 +52,12 @@ def run(arguments: argparse.Namespace, new_engine: NewEngine) -> int:
         max_tokens=wanted.max_tokens,
         stop=wanted.stop,
     )
-    if arguments.json:
-        output.line(json.dumps(as_json(answer)))
-    else:
-        output.line()
-        if notes.terminal:
-            notes.dim(figures.text(answer.finished.stats, answer.finished.reason))
+    stats = answer.finished.stats
+    output.line(json.dumps(as_json(answer)) if arguments.json else "")
+    if session.info.drafter_note and wanted.drafts and not stats.drafted:
+        notes.dim(session.info.drafter_note)
+    if notes.terminal and not arguments.json:
+        notes.dim(figures.text(stats, answer.finished.reason))
     return 130 if answer.finished.reason is FinishReason.CANCELLED else 0
 
 

@@ -60,6 +60,7 @@ def _lines(found: Inspection) -> list[str]:
             f"weights {_megabytes(need.weights)}, {need.context} tokens of context {_megabytes(need.cache)}"
         )
         rows.append(("memory", f"{_megabytes(need.total)}: {parts}"))
+    rows += [("note", note) for note in found.notes]
     return [f"{name:<8}{value}" for name, value in rows]
 
 
@@ -74,6 +75,7 @@ def _as_json(found: Inspection) -> dict[str, Any]:
         "path": str(found.folder),
         "tier": found.tier,
         "reason": found.reason,
+        "notes": found.notes,
         "family": found.family,
         "loads": found.loads,
         "head": head and {"source": head.place, "size": head.size},

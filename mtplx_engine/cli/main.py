@@ -90,7 +90,7 @@ def _run(parsed: argparse.Namespace, new_engine: NewEngine) -> int:
     if parsed.command == "generate":
         return generate.run(parsed, new_engine)
     if parsed.command == "models":
-        return models.run(parsed)
+        return models.run(parsed, new_engine)
     if parsed.command == "inspect":
         return inspect.run(parsed)
     with contextlib.closing(ProgressLine(sys.stderr)) as line:

@@ -58,8 +58,9 @@ class AnswerOptions:
 
     @property
     def drafts(self) -> bool:
-        """Whether drafting was asked for, and not only left to the engine."""
-        return self.sampling.get("speculative_depth", "auto") not in ("auto", 0)
+        """Whether drafting was asked for, by depth or drafter, and not only left to the engine."""
+        depth, drafter = self.sampling.get("speculative_depth"), self.sampling.get("draft_core", "stock")
+        return depth != 0 and drafter != "off" and (depth not in (None, "auto") or drafter != "stock")
 
     def sampler(self, recommended: SamplerConfig) -> SamplerConfig:
         """Return the model's recommendation, changed where the person asked for something else."""
@@ -70,10 +71,14 @@ class AnswerOptions:
         return [] if self.system is None else [ChatMessage("system", self.system)]
 
 
-def add_data_dir(parser: argparse.ArgumentParser) -> None:
-    """Declare --data-dir."""
+def add_data_dir(parser: argparse.ArgumentParser, *, again: bool = False) -> None:
+    """Declare --data-dir; `again` for a part of a command that has it, so that it may come before or after."""
     parser.add_argument(
-        "--data-dir", metavar="DIR", type=_not_empty, help="use this folder for models and settings"
+        "--data-dir",
+        metavar="DIR",
+        type=_not_empty,
+        default=argparse.SUPPRESS if again else None,
+        help="use this folder for models and settings",
     )
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, cast
 import mlx.core as mx
 
 from mtplx_engine.draft.mtp_head import MTPDrafter
-from mtplx_engine.models import head_builder, probe, probe_memory, repeats
+from mtplx_engine.models import completeness, head_builder, probe, probe_memory, repeats
+from mtplx_engine.models.families import supported
 from mtplx_engine.models.families.registry import family_for
-from mtplx_engine.models.families.supported import PLAIN_ONLY, has_head
 from mtplx_engine.models.refusal import refused
 from mtplx_engine.models.target import Target
 
@@ -87,19 +87,15 @@ class Connector:
             EngineError: REFUSED, when the draft vocabulary is damaged.
         """
         source = self._checkpoint.head
-        later = PLAIN_ONLY.get(self._config["model_type"])
-        if later and (source or has_head(self._config, self._checkpoint.tensors)):
-            return self._plain(
-                f"Drafting heads of {later} models come in a later version; this model decodes plainly."
-            )
-        if source is None:
-            return self._plain("This model has no drafting head (MTP); it decodes plainly.")
+        reason = supported.why_plain(self._config, self._checkpoint.tensors, head=source is not None)
+        if source is None or reason:
+            return self._plain(reason)
         try:
             return self._with_head(source)
         except _UnusableHeadError as error:
             return self._plain(str(error))
         except head_builder.HeadMismatchError as error:
-            return self._plain(f"The drafting head does not fit this model ({error}), so it is off.")
+            return self._plain(completeness.unfit(str(error)))
 
     def _plain(self, note: str) -> Connection:
         target = Target(self._trunk, self._model, self._vocabulary, self._policy.width_multiple)

@@ -24,8 +24,8 @@ DRAFT_VOCABULARY = "draft_vocab.safetensors"
 
 PREFIXES = ("mtp.", "model.mtp.", "language_model.mtp.", "model.language_model.mtp.")
 _LAYERS = ("model.layers.", "language_model.model.layers.", "model.language_model.layers.")
-# One of these joins embedding and hidden; a head has one and a layer of the trunk has none.
-_JOINTS = ("fc.weight", "eh_proj.weight")
+# What joins embedding and hidden: a head has some of these, even a damaged one, and a layer of the trunk has none.
+_JOINTS = ("fc.weight", "eh_proj.weight", "enorm.weight", "hnorm.weight")
 _HEAD_ONLY_ENDINGS = ("_mtp", "_assistant")
 _SAMPLED_TENSORS = 8
 _SAMPLED_BYTES = 4096
@@ -113,15 +113,24 @@ def is_head_only(folder: Path) -> bool:
 
 
 def bind(
-    folder: str, config: Mapping[str, Any], tensors: Mapping[str, TensorSpec], root: Path
+    folder: str, config: Mapping[str, Any], tensors: Mapping[str, TensorSpec], root: Path, target: str = ""
 ) -> HeadBinding:
-    """Return what ties the head-only `folder` (relative to `root`) to the model in `root`."""
+    """Return what ties a head-only folder to the model in `root`.
+
+    Args:
+        folder: The head's, as the manifest shall name it.
+        config: The model's config.json, laid flat.
+        tensors: The tensors of its weight files.
+        root: Its folder.
+        target: That folder as the manifest shall name it, empty when the manifest is in it.
+    """
     return HeadBinding(
         folder=folder,
         hidden_size=config["hidden_size"],
         vocabulary=config["vocab_size"],
         layers=config["num_hidden_layers"],
         target_sha256=target_fingerprint(root, tensors),
+        target=target,
     )
 
 
@@ -213,11 +222,12 @@ def _bound(
 ) -> HeadSource:
     """Return the head that the manifest names, with the reason when it was bound to another model."""
     found = _in_folder(folder / binding.folder, config)
-    if found.problem or bind(binding.folder, config, tensors, folder) == binding:
+    if found.problem or bind(binding.folder, config, tensors, folder, binding.target) == binding:
         return found
+    advice = "join the two again" if binding.target else "install the model again"
     problem = (
         f"The drafting head in {binding.folder} was installed for other weights than these, so it is off; "
-        "install the model again."
+        f"{advice}."
     )
     return HeadSource(found.place, found.tensors, found.draft_vocabulary, problem)
 

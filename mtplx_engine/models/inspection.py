@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING
 from mtplx_engine import paths
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.models import (
+    chat_template,
     checkpoint,
     head_source,
+    hub_cache,
     memory_need,
     model_config,
     probe_memory,
     safetensors_header,
     starter,
 )
-from mtplx_engine.models.families.supported import PLAIN_ONLY, SUPPORTED
+from mtplx_engine.models.families import supported
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,6 +35,7 @@ class Tier(StrEnum):
 
     VERIFIED = "verified"
     UNVERIFIED = "supported, unverified"
+    LATER = "supported later: plain decoding"
     NO_HEAD = "no MTP heads"
     UNSUPPORTED = "unsupported architecture"
     REFUSED = "refused"
@@ -50,6 +53,7 @@ class Inspection:
         family: Its architecture, config.json's model_type; empty when that cannot be read.
         head: Its drafting head, None without one or when the model does not load.
         memory: What it takes, None when the model does not load.
+        notes: What else there is to know before it is used, a sentence each.
     """
 
     folder: Path
@@ -59,6 +63,7 @@ class Inspection:
     family: str
     head: HeadSource | None = None
     memory: MemoryNeed | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def loads(self) -> bool:
@@ -82,7 +87,8 @@ def inspect(folder: Path, memory: ProbeMemory) -> Inspection:
         tier = {ErrorKind.REFUSED: Tier.REFUSED, ErrorKind.UNSUPPORTED: Tier.UNSUPPORTED}.get(error.kind)
         if tier is None:
             raise
-        return Inspection(folder, folder.name, tier, str(error), model_config.model_type(folder) or "")
+        name = hub_cache.title(folder)
+        return Inspection(folder, name, tier, str(error), model_config.model_type(folder) or "")
     tier, reason = _judge(checked, memory)
     return Inspection(
         folder=folder,
@@ -91,17 +97,26 @@ def inspect(folder: Path, memory: ProbeMemory) -> Inspection:
         reason=reason,
         family=checked.config["model_type"],
         head=checked.head,
-        memory=memory_need.of(checked),
+        memory=memory_need.of(checked.config, checked.tensors, checked.head),
+        notes=_notes(checked),
     )
+
+
+def _notes(checked: Checkpoint) -> tuple[str, ...]:
+    can_chat = chat_template.is_in(checked.folder)
+    no_chat = (
+        "" if can_chat else "It has no chat template, so it cannot chat; choose an instruct model for that."
+    )
+    return tuple(note for note in (no_chat, checked.unchecked) if note)
 
 
 def _judge(checked: Checkpoint, memory: ProbeMemory) -> tuple[Tier, str]:
     """Return the tier of a sound model, and why."""
-    head, family = checked.head, checked.config["model_type"]
-    if family not in SUPPORTED:
-        return Tier.NO_HEAD, f"Drafting heads of {PLAIN_ONLY[family]} models come later; it decodes plainly."
-    if head is None:
-        return Tier.NO_HEAD, "It has no drafting head, so it decodes plainly."
+    head, config = checked.head, checked.config
+    reason = supported.why_plain(config, checked.tensors, head=head is not None)
+    if head is None or reason:
+        is_later = head is not None or supported.has_head(config, checked.tensors)
+        return (Tier.LATER if is_later else Tier.NO_HEAD), reason
     if head.problem:
         return Tier.NO_HEAD, head.problem
     if _is_shipped(checked, head):

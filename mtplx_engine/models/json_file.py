@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,10 @@ def parse(raw: bytes, name: str) -> dict[str, Any]:
     Raises:
         EngineError: REFUSED, when it is anything else.
     """
+    if raw.startswith(codecs.BOM_UTF8):
+        raise refused(
+            name, "begins with a byte order mark, which JSON must not", "save it as UTF-8 without that mark"
+        )
     try:
         body = json.loads(raw.decode("utf-8"), object_pairs_hook=_unique)
     except (ValueError, RecursionError) as error:

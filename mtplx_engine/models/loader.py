@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mlx_lm.utils import load_model
-from transformers import AutoTokenizer
+from transformers import AutoConfig, AutoTokenizer, PreTrainedConfig
 
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.errors import EngineError
 from mtplx_engine.models import markup, placement
 from mtplx_engine.models.connection import Connector
+from mtplx_engine.models.families import supported
 from mtplx_engine.models.families.registry import trunk_for
 from mtplx_engine.models.refusal import refused
 
@@ -52,6 +53,7 @@ class LoadedModel:
         end_ids: Tokens that end an answer.
         window: Context window in tokens.
         recommended: The sampler that its makers recommend.
+        takes_drafts: Whether anything may draft for it; if not, it decodes plainly whatever is asked for.
         new_drafter: Makes an empty drafter, or None without a usable head.
         drafter_note: Why there is no drafter, one sentence; empty when there is one.
     """
@@ -65,6 +67,7 @@ class LoadedModel:
     end_ids: frozenset[int]
     window: int
     recommended: SamplerConfig
+    takes_drafts: bool
     new_drafter: Callable[[], MTPDrafter] | None
     drafter_note: str
 
@@ -110,12 +113,7 @@ def load(
         ) from error
     placement.place(model, policy, lambda fraction: report(0.1 + 0.7 * fraction, "Preparing weights"))
     report(0.85, "Reading the tokenizer")
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(
-            folder, trust_remote_code=False, local_files_only=True, model_max_length=_NO_LIMIT
-        )
-    except Exception as error:  # the tokenizers library raises nothing more special
-        raise refused(folder.name, "has a tokenizer that cannot be read", details=repr(error)) from error
+    tokenizer = _tokenizer(folder)
     report(0.95, "Connecting the drafting head")
     connector = Connector(
         checkpoint,
@@ -138,6 +136,7 @@ def load(
         end_ids=_end_ids(tokenizer, config, generation),
         window=int(config.get("max_position_embeddings") or 2048),
         recommended=_recommended(generation),
+        takes_drafts=supported.takes_drafts(config),
         new_drafter=connection.new_drafter,
         drafter_note=connection.note,
     )
@@ -160,6 +159,23 @@ def _trunk(model: type[nn.Module], checkpoint: Checkpoint) -> type[nn.Module]:
             return super().sanitize(kept) if hasattr(model, "sanitize") else kept
 
     return Trunk
+
+
+def _tokenizer(folder: Path) -> Any:
+    """Return the tokenizer of a folder; config.json only says which class it has, where transformers knows that.
+
+    Raises:
+        EngineError: REFUSED, when it cannot be read.
+    """
+    safely: dict[str, Any] = {"trust_remote_code": False, "local_files_only": True}
+    try:
+        config = AutoConfig.from_pretrained(folder, **safely)
+    except Exception:  # noqa: BLE001 - an architecture that it does not know, or one whose numbers it checks its own way
+        config = PreTrainedConfig()
+    try:
+        return AutoTokenizer.from_pretrained(folder, config=config, model_max_length=_NO_LIMIT, **safely)
+    except Exception as error:  # the tokenizers library raises nothing more special
+        raise refused(folder.name, "has a tokenizer that cannot be read", details=repr(error)) from error
 
 
 def _is_read(location: Location, folder: Path) -> bool:

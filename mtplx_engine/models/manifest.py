@@ -60,11 +60,12 @@ class HeadBinding:
     """A folder with nothing but a drafting head, and the one model that it was installed for.
 
     Attributes:
-        folder: Where the head is, beside the manifest.
+        folder: Where the head is: relative to the manifest, or absolute when the model is elsewhere too.
         hidden_size: Of the model.
         vocabulary: Of the model, in tokens.
         layers: Of the model.
         target_sha256: Hash over some tensors of the model, see `head_source.target_fingerprint`.
+        target: The model's absolute path when it is not beside the manifest but used in place, else empty.
     """
 
     folder: str
@@ -72,6 +73,7 @@ class HeadBinding:
     vocabulary: int
     layers: int
     target_sha256: str
+    target: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,14 @@ def read(folder: Path) -> Manifest | None:
         return _parse(body)
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
+
+
+def read_pair(folder: Path) -> tuple[Manifest, HeadBinding] | None:
+    """Return the manifest of `folder` when it joins a model and a head that are elsewhere, else None."""
+    found = read(folder)
+    if found is None or found.binding is None or not found.binding.target:
+        return None
+    return found, found.binding
 
 
 def write(folder: Path, manifest: Manifest) -> None:
@@ -163,15 +173,18 @@ def _parse(body: dict[str, Any]) -> Manifest | None:
     files = tuple(FileRecord(**item) for item in body.pop("files"))
     if any(not isinstance(item.size, int) or not is_inside(item.name) for item in files):
         return None
-    head, binding = body.pop("head"), body.pop("binding", None)
-    if binding is not None and not is_inside(binding["folder"]):
+    head, bound = body.pop("head"), body.pop("binding", None)
+    binding = None if bound is None else HeadBinding(**bound)
+    if binding is not None and not _is_placed(binding):
         return None
-    return Manifest(
-        **body,
-        files=files,
-        head=None if head is None else parse_head(head),
-        binding=None if binding is None else HeadBinding(**binding),
-    )
+    return Manifest(**body, files=files, head=None if head is None else parse_head(head), binding=binding)
+
+
+def _is_placed(binding: HeadBinding) -> bool:
+    """Whether model and head are both beside the manifest or both elsewhere."""
+    if binding.target:
+        return Path(binding.target).is_absolute() and Path(binding.folder).is_absolute()
+    return is_inside(binding.folder)
 
 
 def is_inside(name: str) -> bool:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from mtplx_engine.models.refusal import refused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
-    from mtplx_engine.models.checkpoint import Checkpoint
+    from mtplx_engine.models.head_source import HeadSource
     from mtplx_engine.models.safetensors_header import TensorSpec
 
 CONTEXT = 8192
@@ -45,26 +45,36 @@ class MemoryNeed:
         return self.weights + self.cache
 
 
-def of(checkpoint: Checkpoint) -> MemoryNeed:
-    """Return what a checked model takes on this machine: as its files on a Mac, unpacked to float32 elsewhere."""
+def of(config: Mapping[str, Any], tensors: Mapping[str, TensorSpec], head: HeadSource | None) -> MemoryNeed:
+    """Return what a checked model takes on this machine: as its files on a Mac, unpacked to float32 elsewhere.
+
+    Args:
+        config: Its config.json, laid flat.
+        tensors: Its own tensors.
+        head: Its drafting head.
+    """
     packed = sys.platform == "darwin"
     item = _FLOAT16 if packed else _FLOAT32
-    weights = checkpoint.total_bytes if packed else item * sum(_parameters(checkpoint))
-    context = min(checkpoint.config.get("max_position_embeddings") or CONTEXT, CONTEXT)
-    return MemoryNeed(weights, context, item * context * _numbers_a_token(checkpoint.config))
+    parts = [tensors, {name: location.spec for name, location in head.tensors.items()} if head else {}]
+    if packed:
+        weights = sum(spec.size for part in parts for spec in part.values())
+    else:
+        weights = item * sum(_numbers(part, config.get("quantization") or {}) for part in parts)
+    context = min(config.get("max_position_embeddings") or CONTEXT, CONTEXT)
+    return MemoryNeed(weights, context, item * context * _numbers_a_token(config))
 
 
-def check_fits(checkpoint: Checkpoint) -> None:
-    """Check that the weights are smaller than this machine's memory.
+def check_fits(name: str, need: MemoryNeed) -> None:
+    """Check that the weights of the model `name` are smaller than this machine's memory.
 
     Raises:
         EngineError: REFUSED.
     """
-    weights, memory = of(checkpoint).weights, installed_memory()
-    if weights > memory:
+    memory = installed_memory()
+    if need.weights > memory:
         raise refused(
-            checkpoint.name,
-            f"needs {weights / 1e9:.1f} GB for its weights, but this machine has {memory / 1e9:.1f} GB of memory",
+            name,
+            f"needs {need.weights / 1e9:.1f} GB for its weights, but this machine has {memory / 1e9:.1f} GB of memory",
             "choose a smaller model, or one with fewer bits",
         )
 
@@ -74,16 +84,16 @@ def installed_memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def _parameters(checkpoint: Checkpoint) -> Iterator[int]:
-    """Yield the number of weights in each tensor, unpacked."""
-    head = checkpoint.head.tensors if checkpoint.head else {}
-    for tensors in (checkpoint.tensors, {name: location.spec for name, location in head.items()}):
-        for name, spec in tensors.items():
-            stem, _, part = name.rpartition(".")
-            if f"{stem}.scales" not in tensors:
-                yield math.prod(spec.shape)
-            elif part == "weight":
-                yield _unpacked(tensors, stem, checkpoint.config.get("quantization") or {})
+def _numbers(tensors: Mapping[str, TensorSpec], quantization: Mapping[str, Any]) -> int:
+    """Return how many numbers tensors hold once they are unpacked."""
+    count = 0
+    for name, spec in tensors.items():
+        stem, _, part = name.rpartition(".")
+        if f"{stem}.scales" not in tensors:
+            count += math.prod(spec.shape)
+        elif part == "weight":
+            count += _unpacked(tensors, stem, quantization)
+    return count
 
 
 def _unpacked(tensors: Mapping[str, TensorSpec], stem: str, quantization: Mapping[str, Any]) -> int:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.models import json_file
-from mtplx_engine.models.families.supported import LATER, PLAIN_ONLY, SUPPORTED
+from mtplx_engine.models.families.supported import PLAIN_ONLY, SUPPORTED
 from mtplx_engine.models.refusal import refused
 
 if TYPE_CHECKING:
@@ -30,17 +30,21 @@ _LARGEST = {
     "qk_rope_head_dim": 4096,
 }
 _LARGEST_FLOAT = {"rms_norm_eps": 1.0, "rope_theta": 1e12}
+_OUTER = ("model_type", "quantization")
 _BITS = (2, 3, 4, 5, 6, 8)
 _GROUP_SIZES = (16, 32, 64, 128)
 
 
 def flat(config: dict[str, Any]) -> dict[str, Any]:
-    """Return config.json with the settings of a nested language model (text_config) beside the others."""
+    """Return config.json with the settings of a nested language model (text_config) beside the others.
+
+    Those win over others of their name, but for `quantization`, which mlx-lm takes from the outside only.
+    """
     nested = config.get("text_config")
     if not isinstance(nested, dict):
         return config
     own = {name: value for name, value in config.items() if name != "text_config"}
-    return own | {name: value for name, value in nested.items() if name != "model_type"}
+    return own | {name: value for name, value in nested.items() if name not in _OUTER}
 
 
 def model_type(folder: Path) -> str | None:
@@ -61,11 +65,6 @@ def check(config: dict[str, Any]) -> None:
     architecture = config.get("model_type")
     if not isinstance(architecture, str):
         raise refused(NAME, "does not say which architecture the model has (model_type)")
-    if architecture in LATER:
-        raise EngineError(
-            ErrorKind.UNSUPPORTED,
-            f"{LATER[architecture]} models come in a later version; choose another model until then.",
-        )
     if architecture not in SUPPORTED | PLAIN_ONLY.keys():
         raise EngineError(
             ErrorKind.UNSUPPORTED,
@@ -79,6 +78,7 @@ def check(config: dict[str, Any]) -> None:
         _check_whole(config.get(name), name, largest)
     for name, most in _LARGEST_FLOAT.items():
         _check_positive(config.get(name), name, most)
+    _check_ends(config.get("eos_token_id"))
     _check_quantization(config.get("quantization"))
 
 
@@ -97,6 +97,15 @@ def _check_positive(value: Any, name: str, largest: float) -> None:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not 0 < value <= largest:
         raise refused(NAME, f"says {name} is {_short(value)}, but it must be above 0 and up to {largest:g}")
+
+
+def _check_ends(value: Any) -> None:
+    ids = value if isinstance(value, list) else [value]
+    if value is not None and not all(isinstance(item, int) and not isinstance(item, bool) for item in ids):
+        raise refused(
+            NAME,
+            f"says eos_token_id is {_short(value)}, but it must be the number of a token, or a list of them",
+        )
 
 
 def _check_quantization(settings: Any) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mtplx_engine.kept_results import KeptResults
-from mtplx_engine.models import head_source
+from mtplx_engine.models import head_source, manifest, model_config, tokenizer_ids
 from mtplx_engine.models.wiring import Concat, Hidden, Norms, Wiring
 
 if TYPE_CHECKING:
@@ -18,6 +18,14 @@ if TYPE_CHECKING:
 NAME = "probes.json"
 FORMAT = 1
 LEAST_AGREEMENT = 0.2
+# Besides the weights: what makes other numbers of them, or other tokens of the probe's text.
+_SETTINGS = (
+    model_config.NAME,
+    tokenizer_ids.NAME,
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +52,7 @@ class Verdict:
 
 
 def key(checkpoint: Checkpoint) -> str:
-    """Return what stands for a target and its head: a hash over tensors of both.
+    """Return what stands for a target and its head: their fingerprint.
 
     Raises:
         ValueError: The model has no head.
@@ -55,10 +63,12 @@ def key(checkpoint: Checkpoint) -> str:
 
 
 def fingerprint(checkpoint: Checkpoint) -> str:
-    """Return a hash over tensors of a target and of its head, if it has one."""
+    """Return a hash over tensors of a target and of its head, if it has one, its config.json and its tokenizer."""
     target = head_source.target_fingerprint(checkpoint.folder, checkpoint.tensors)
     head = "" if checkpoint.head is None else head_source.fingerprint(checkpoint.head.tensors.values())
-    return hashlib.sha256(f"{target} {head}".encode()).hexdigest()
+    paths = (checkpoint.folder / name for name in _SETTINGS)
+    settings = [manifest.file_sha256(path) if path.is_file() else "" for path in paths]
+    return hashlib.sha256(" ".join([target, head, *settings]).encode()).hexdigest()
 
 
 class ProbeMemory:

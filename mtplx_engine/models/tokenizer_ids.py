@@ -7,6 +7,7 @@ from typing import Any
 from mtplx_engine.models.refusal import refused
 
 NAME = "tokenizer.json"
+SETTINGS = "tokenizer_config.json"
 
 
 def largest(tokenizer: dict[str, Any], settings: dict[str, Any]) -> int:
@@ -40,5 +41,5 @@ def _vocabulary_ids(tokenizer: dict[str, Any]) -> list[Any]:
 def _setting_ids(settings: dict[str, Any]) -> list[int]:
     table = settings.get("added_tokens_decoder") or {}
     if not isinstance(table, dict) or not all(key.isdecimal() and len(key) < 10 for key in table):
-        raise refused("tokenizer_config.json", "has added tokens without sound ids")
+        raise refused(SETTINGS, "has added tokens without sound ids")
     return [int(key) for key in table]

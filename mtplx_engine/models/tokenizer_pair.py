@@ -1,4 +1,4 @@
-"""Whether two models number the same tokens the same way, so that one can draft for the other; without mlx."""
+"""Whether one model can draft for another: it must number the same tokens the same way. Imports no mlx."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.models import json_file, tokenizer_ids
+from mtplx_engine.models.families import supported
 
 if TYPE_CHECKING:
     from mtplx_engine.models.checkpoint import Checkpoint
@@ -17,8 +18,14 @@ def check(target: Checkpoint, draft: Checkpoint) -> None:
     """Compare the tokenizers of two checked folders.
 
     Raises:
-        EngineError: UNSUPPORTED, when any token differs.
+        EngineError: UNSUPPORTED, when any token differs, or models of the second kind never draft.
     """
+    if not supported.takes_drafts(draft.config):
+        family = supported.PLAIN_ONLY[draft.config["model_type"]]
+        raise EngineError(
+            ErrorKind.UNSUPPORTED,
+            f"{family} models cannot draft in this version. Choose another draft model.",
+        )
     ours, theirs = _tokens(target), _tokens(draft)
     ids = ours.keys() | theirs.keys()
     differing = sum(ours.get(token) != theirs.get(token) for token in ids)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from mtplx_engine.depth import DepthController
+from mtplx_engine.depth_figures import Figures
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +32,6 @@ class World:
             tokens += reach
         return tokens / self.cost[depth]
 
-    @property
-    def best(self) -> int:
-        return max(range(len(self.cost)), key=self.rate)
-
 
 WORLDS = {
     "verifying costs almost nothing": World((1, 1.1, 1.2, 1.3, 1.4), (0.85, 0.8, 0.75, 0.7)),
@@ -50,35 +47,42 @@ WORLDS = {
 class Run:
     """Lets a controller decode in a world.
 
+    A run is judged by its decisions and not by its luck: a cycle counts as the tokens and the time that its depth has
+    on average in its world, and every fixed depth as the time that it has on average for the same tokens there. The
+    controller itself sees only what is drawn: accepted drafts, and times with noise.
+
     Args:
         seed: Of everything random.
+        noise: How far times are from their mean, as a share of it.
         spikes: How often a cycle takes 20 times as long, for reasons of its own.
-        max_depth: Of the controller.
     """
 
-    def __init__(self, seed: int, *, spikes: float = 0.01, max_depth: int = 4) -> None:
-        self.controller = DepthController(max_depth)
+    def __init__(self, seed: int, *, noise: float = 0.1, spikes: float = 0.01) -> None:
+        self.controller = DepthController(4)
         self._random = random.Random(seed)
+        self._noise = noise
         self._spikes = spikes
 
-    def decode(self, world: World, cycles: int) -> float:
-        """Decode so many cycles; returns tokens per second as a share of what the best fixed depth gives."""
-        return self.tokens_per_second([world], cycles) / world.rate(world.best)
+    def decode(self, worlds: list[World], cycles: int) -> list[float]:
+        """Decode so many cycles in each world; returns the speed as a share of what each fixed depth has."""
+        seconds = 0.0
+        fixed = [0.0] * 5
+        for world in worlds:
+            drawn = [self._cycle(world) for _ in range(cycles)]
+            seconds += sum(world.cost[depth] for depth in drawn)
+            tokens = sum(world.rate(depth) * world.cost[depth] for depth in drawn)
+            fixed = [total + tokens / world.rate(depth) for depth, total in enumerate(fixed)]
+        return [total / seconds for total in fixed]
 
-    def tokens_per_second(self, worlds: list[World], cycles: int) -> float:
-        """Decode so many cycles in each world; counts what its depths give on average, so that luck cancels out."""
-        tokens = seconds = 0.0
-        for world in (world for world in worlds for _ in range(cycles)):
-            depth = self.controller.choose()
-            accepted = 0
-            while accepted < depth and self._random.random() < world.accepted[accepted]:
-                accepted += 1
-            spike = 20 if self._random.random() < self._spikes else 1
-            measured = world.cost[depth] * self._random.lognormvariate(0, 0.1)
-            self.controller.record(depth, accepted, measured * spike)
-            tokens += world.rate(depth) * world.cost[depth]
-            seconds += world.cost[depth]
-        return tokens / seconds
+    def _cycle(self, world: World) -> int:
+        depth = self.controller.choose()
+        accepted = 0
+        while accepted < depth and self._random.random() < world.accepted[accepted]:
+            accepted += 1
+        spike = 20 if self._random.random() < self._spikes else 1
+        measured = world.cost[depth] * self._random.lognormvariate(0, self._noise)
+        self.controller.record(depth, accepted, measured * spike)
+        return depth
 
 
 # Cost of verifying 1..5 rows, in plain steps, where the reference measured it.
@@ -93,8 +97,10 @@ STARTER, NOTHING = (0.398, 0.42, 0.4, 0.39), (0.0, 0.0, 0.0, 0.0)
 CYCLES = 2000
 
 
-def _world(verify: tuple[float, ...], draft: float, accepted: tuple[float, ...]) -> World:
-    return World(tuple(cost + k * draft for k, cost in enumerate(verify)), accepted)
+def _world(
+    verify: tuple[float, ...], draft: float, accepted: tuple[float, ...], *, slower: float = 1.0
+) -> World:
+    return World(tuple((cost + k * draft) * slower for k, cost in enumerate(verify)), accepted)
 
 
 def _switching(verify: tuple[float, ...], draft: float, every: int) -> list[World]:
@@ -134,44 +140,87 @@ TRACES = {
     "reference BLAS, text changes every 125": _switching(REFERENCE_BLAS, 0.05, 125),
     "M5 Max, slower and slower": _drifting(M5_MAX, 1.0, 0.0),
     "M1 Ultra, accepting less and less": _drifting(M1_ULTRA, 0.0, 0.6),
+    "M1 Ultra, faster and faster": _drifting(M1_ULTRA, -0.4, 0.0),
+    "M4 Pro, acceptance falls": [_world(M4_PRO, 0.03, CODE), _world(M4_PRO, 0.03, NOTHING)],
+    "M4 Pro, acceptance rises": [_world(M4_PRO, 0.03, NOTHING), _world(M4_PRO, 0.03, CODE)],
+    "reference BLAS, acceptance falls": [
+        _world(REFERENCE_BLAS, 0.05, CODE),
+        _world(REFERENCE_BLAS, 0.05, NOTHING),
+    ],
+    "experts, acceptance rises": [_world(EXPERTS, 0.1, NOTHING), _world(EXPERTS, 0.1, CODE)],
+    "M1 Ultra, throttled": [_world(M1_ULTRA, 0.05, MIXED), _world(M1_ULTRA, 0.05, MIXED, slower=1.7)],
+    "M4 Pro, rows become dear": [_world(M4_PRO, 0.03, MIXED), _world(M1_ULTRA, 0.05, MIXED)],
+    "M4 Pro, rows become cheap": [_world(M1_ULTRA, 0.05, MIXED), _world(M4_PRO, 0.03, MIXED)],
     **{name: [world] for name, world in WORLDS.items()},
 }
 
 
-def _fixed(worlds: list[World], depth: int) -> float:
-    """Tokens per second of a fixed depth over a trace."""
-    tokens = sum(world.rate(depth) * world.cost[depth] for world in worlds)
-    return tokens / sum(world.cost[depth] for world in worlds)
+# With 15 % noise and every 50th cycle 20 times as long.
+NOISY = ["M4 Pro, code", "M4 Pro, nothing accepted", "reference BLAS, starter", "M1 Ultra, mixed"]
+
+
+def _shares(name: str, seed: int, *, noisy: bool = False) -> list[float]:
+    """Return the speed in a trace as a share of what each fixed depth has."""
+    run = Run(seed, noise=0.15, spikes=0.02) if noisy else Run(seed)
+    return run.decode(TRACES[name], CYCLES // len(TRACES[name]))
+
+
+def _within_bounds(shares: list[float]) -> bool:
+    """Whether a run is 5 % at most below the best fixed depth and 2 % at most below plain decoding."""
+    return min(shares) > 0.95 and shares[0] > 0.98
+
+
+# Where plain decoding and drafting take turns to be best by a little, some runs are late to notice.
+LATE = {"M1 Ultra, text changes every 250": 0.9}
 
 
 @pytest.mark.parametrize("name", TRACES)
-def test_it_is_near_the_best_fixed_depth_and_hardly_below_plain_decoding(name: str) -> None:
-    """Over 2,000 cycles, the measuring included: 5 % of the best fixed depth, and 2 % of plain decoding.
+def test_every_run_is_near_the_best_fixed_depth_and_hardly_below_plain_decoding(name: str) -> None:
+    """Over 2,000 cycles, the measuring included."""
+    for seed in range(3):
+        shares = _shares(name, seed)
+        assert min(shares) > LATE.get(name, 0.95)
+        assert shares[0] > 0.98
 
-    The 5 % are the mean of the runs. A single one can be 10 % below where the best depth gains little over the next
-    one: within 2,000 noisy cycles no choice tells two such depths apart every time. The 2 % hold for these seeds,
-    with which the constants were chosen; of 300 runs with other seeds 2 went further, to 2.6 % and 3.2 %.
-    """
-    worlds = TRACES[name]
-    speeds = [Run(seed).tokens_per_second(worlds, CYCLES // len(worlds)) for seed in range(5)]
-    best = max(_fixed(worlds, depth) for depth in range(5))
-    assert statistics.mean(speeds) > 0.95 * best
-    assert min(speeds) > 0.89 * best
-    assert min(speeds) > 0.98 * _fixed(worlds, 0)
+
+@pytest.mark.parametrize("name", NOISY)
+def test_noise_and_long_waits_change_nothing_about_that(name: str) -> None:
+    for seed in range(3):
+        assert _within_bounds(_shares(name, seed, noisy=True))
+
+
+@pytest.mark.long
+def test_of_many_runs_with_other_seeds_hardly_any_is_out_of_bounds() -> None:
+    """None is far below plain decoding; of the best depth one run in 100 may miss more, found late by bad luck."""
+    cases = [(name, False) for name in TRACES] + [(name, True) for name in NOISY]
+    runs = {
+        (name, noisy, seed): _shares(name, seed, noisy=noisy)
+        for name, noisy in cases
+        for seed in range(10_000, 10_100)
+    }
+    outside = [run for run, shares in runs.items() if not _within_bounds(shares)]
+    least_plain, least_best = min(shares[0] for shares in runs.values()), min(map(min, runs.values()))
+    print(
+        f"{len(outside)} of {len(runs)} out of bounds; least {least_plain:.3f} of plain, {least_best:.3f} of the best"
+    )
+    print(*outside, sep="\n")
+    assert len(outside) <= len(runs) / 100
+    assert least_plain > 0.975
+    assert least_best > 0.9
 
 
 @pytest.mark.parametrize("head", [NOTHING, STARTER, CODE])
-def test_finding_out_that_drafting_does_not_pay_costs_a_first_answer_a_dozen_steps_at_most(
+def test_finding_out_that_drafting_does_not_pay_costs_a_first_answer_16_steps_at_most(
     head: tuple[float, ...],
 ) -> None:
     for seed in range(10):
-        assert Run(seed).tokens_per_second([_world(REFERENCE_BLAS, 0.05, head)], 200) > 0.94
+        assert Run(seed).decode([_world(REFERENCE_BLAS, 0.05, head)], 200)[0] > 0.92
 
 
 def test_the_next_start_begins_where_the_last_one_ended() -> None:
     world = WORLDS["verifying costs almost nothing"]
     first = Run(0)
-    first.decode(world, 600)
+    first.decode([world], 600)
     known = first.controller.figures()
     second = DepthController(4, known)
     assert second.best == first.controller.best > 0
@@ -184,10 +233,10 @@ def test_the_next_start_begins_where_the_last_one_ended() -> None:
 def test_known_figures_spare_the_next_answer_the_measuring() -> None:
     world = _world(REFERENCE_BLAS, 0.05, NOTHING)
     first = Run(0)
-    first.decode(world, 1000)
+    first.decode([world], 1000)
     run = Run(1)
     run.controller = DepthController(4, first.controller.figures())
-    assert run.tokens_per_second([world], 100) > 0.98
+    assert run.decode([world], 100)[0] > 0.98
 
 
 def test_a_drafter_that_often_has_nothing_is_still_measured() -> None:
@@ -208,15 +257,15 @@ def test_a_drafter_that_often_has_nothing_is_still_measured() -> None:
 def test_it_parks_at_0_when_drafting_does_not_pay(name: str) -> None:
     for seed in range(10):
         run = Run(seed)
-        run.decode(WORLDS[name], 300)
+        run.decode([WORLDS[name]], 300)
         assert run.controller.best == 0
-        last = [run.controller.choose() for _ in range(300) if run.decode(WORLDS[name], 1)]
+        last = [run.controller.choose() for _ in range(300) if run.decode([WORLDS[name]], 1)]
         assert last.count(0) > 270
 
 
 def test_the_measuring_at_the_start_is_short() -> None:
     run = Run(0, spikes=0)
-    tried = [run.controller.choose() for _ in range(40) if run.decode(WORLDS["the head is useless"], 1)]
+    tried = [run.controller.choose() for _ in range(40) if run.decode([WORLDS["the head is useless"]], 1)]
     assert tried.count(0) > 25
     assert max(tried) <= 2  # deeper drafts cannot pay, so they are not tried
 
@@ -235,9 +284,9 @@ def test_it_notices_when_things_change(before: str, after: str) -> None:
     shares = []
     for seed in range(15):
         run = Run(seed)
-        run.decode(WORLDS[before], 1000)
-        run.decode(WORLDS[after], 1000)
-        shares.append(run.decode(WORLDS[after], 1000))
+        run.decode([WORLDS[before]], 1000)
+        run.decode([WORLDS[after]], 1000)
+        shares.append(min(run.decode([WORLDS[after]], 1000)))
     assert min(shares) > 0.75
     assert statistics.median(shares) > 0.9
 
@@ -246,9 +295,19 @@ def test_it_notices_when_things_change(before: str, after: str) -> None:
 def test_a_single_long_wait_changes_nothing_for_good(late: int) -> None:
     world = WORLDS["verifying costs almost nothing"]
     run = Run(1, spikes=0)
-    run.decode(world, late)
+    run.decode([world], late)
     run.controller.record(run.controller.choose(), 0, 1000.0)
-    assert run.decode(world, 2000) > 0.9
+    assert min(run.decode([world], 2000)) > 0.9
+
+
+def test_kept_figures_without_plain_decoding_are_completed() -> None:
+    """Everything is compared with plain decoding, so that is timed first."""
+    known = Figures(best=2, costs=(None, None, 1.2), accepted=(9.0, 9.0), offered=(10.0, 10.0))
+    controller = DepthController(2, known)
+    for _ in range(30):
+        depth = controller.choose()
+        controller.record(depth, depth, 1.0 + 0.1 * depth)
+    assert controller.rate(0) == pytest.approx(1.0)
 
 
 def test_without_a_drafter_there_is_only_depth_0() -> None:

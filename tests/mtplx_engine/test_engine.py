@@ -21,25 +21,9 @@ from tests.support.tiny_chat import PROMPT
 from tests.support.tiny_folder import END, WINDOW
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 LETTERS = tuple(range(36, 62))  # the tokens of A to Z
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("model")
-    tiny_folder.write(folder)
-    return folder
-
-
-@pytest.fixture
-def engine(folder: Path) -> Iterator[Engine]:
-    engine = Engine()
-    load(engine, folder)
-    yield engine
-    engine.unload()
 
 
 def prompt_of(engine: Engine) -> list[int]:

@@ -20,29 +20,19 @@ from tests.support.tiny_chat import SetAtLook
 from tests.support.tiny_folder import WINDOW
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("model")
-    tiny_folder.write(folder)
-    return folder
+    from mtplx_engine.progress import Report
 
 
-@pytest.fixture
-def engine(folder: Path) -> Iterator[Engine]:
+def test_what_is_said_of_a_loaded_model(tiny_path: Path) -> None:
     engine = Engine()
-    load(engine, folder)
-    yield engine
-    engine.unload()
-
-
-def test_what_is_said_of_a_loaded_model(folder: Path) -> None:
-    engine = Engine()
-    info = load(engine, folder)
-    assert (info.name, info.path, info.context_window) == (folder.name, str(folder), WINDOW)
+    info = load(engine, tiny_path)
+    assert (info.name, info.path, info.context_window) == (
+        tiny_path.name,
+        str(tiny_path),
+        WINDOW,
+    )
     assert (info.drafter, info.drafter_note, info.max_depth) == ("mtp", "", 8)
     assert info.recommended == SamplerConfig(temperature=0.6)
     assert info.backend == "CPU, float32, reference BLAS"
@@ -58,21 +48,24 @@ def test_an_installed_model_is_found_by_its_name(tmp_path: Path) -> None:
     assert info.path == str(folder)
 
 
-def test_loading_can_be_cancelled_at_every_step(folder: Path) -> None:
+def test_loading_can_be_cancelled_at_every_step(tiny_path: Path) -> None:
+    def noting(fractions: list[float]) -> Report:
+        return lambda fraction, _: fractions.append(fraction)
+
     engine = Engine()
     steps: list[float] = []
-    engine.load(str(folder), folder, lambda fraction, _: steps.append(fraction), threading.Event())
+    engine.load(str(tiny_path), tiny_path, noting(steps), threading.Event())
     assert steps[0] == 0.0
     assert steps == sorted(steps)
     for count in range(len(steps)):
         seen: list[float] = []
         with pytest.raises(LoadCancelledError):
-            engine.load(str(folder), folder, lambda fraction, _: seen.append(fraction), SetAtLook(count))  # noqa: B023
+            engine.load(str(tiny_path), tiny_path, noting(seen), SetAtLook(count))
         assert seen == steps[:count]
         with pytest.raises(EngineError) as caught:
             run(engine)
         check_error(caught, ErrorKind.NO_MODEL, "choose one")
-    load(engine, folder)
+    load(engine, tiny_path)
     assert run(engine)[-1].stats.emitted == 12
 
 
@@ -87,12 +80,12 @@ def test_a_model_that_does_not_load_leaves_none(engine: Engine, tmp_path: Path) 
         check_error(caught, ErrorKind.NO_MODEL, "choose one")
 
 
-def test_unloading_returns_the_memory(folder: Path) -> None:
+def test_unloading_returns_the_memory(tiny_path: Path) -> None:
     engine = Engine()
     gc.collect()
     mx.clear_cache()
     before = mx.get_active_memory()
-    load(engine, folder)
+    load(engine, tiny_path)
     run(engine, speculative_depth=2)
     assert mx.get_active_memory() > before + 500_000
     engine.unload()

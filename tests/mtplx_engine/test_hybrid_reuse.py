@@ -82,7 +82,7 @@ TURNS = st.lists(
 
 
 @pytest.mark.parametrize("layers", ["hybrid", "plain"])
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=settings().max_examples // 10)  # chats are slow: a tenth of what the profile says
 @given(turns=TURNS)
 def test_two_chats_from_one_prefix_never_disturb_each_other(
     hybrid: LoadedModel, tiny_model: LoadedModel, layers: str, turns: list[Any]

@@ -1,16 +1,13 @@
-"""After any end of a hybrid's answer its caches, and its head's, are those of a fresh prefill, bit for bit."""
+"""A hybrid's caches after drafts, and its head's, are those of a fresh prefill, to the bit; ends: `test_endings.py`."""
 
 from __future__ import annotations
 
-import dataclasses
-import itertools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from mtplx_engine.cache import RecurrentState
-from mtplx_engine.stats import FinishReason
-from tests.support.tiny_chat import PROMPT, Chat, SetAtLook, Spelling
+from tests.support.tiny_chat import PROMPT, Chat
 from tests.support.tiny_hybrid import KINDS, hybrid_chat_model
 
 if TYPE_CHECKING:
@@ -40,55 +37,6 @@ def test_after_every_accept_count(
     assert chat.tokens == whole[: len(chat.tokens)]
     assert chat.held == PROMPT + chat.tokens[:-1]
     chat.check()
-
-
-@pytest.mark.parametrize("settings", [{"temperature": 0.0}, {"temperature": 0.8}, {"verify_core": "strict"}])
-@pytest.mark.parametrize("depth", [0, 1, 3, 6])
-def test_after_the_limit(hybrid: LoadedModel, whole: list[int], depth: int, settings: dict[str, Any]) -> None:
-    chat = Chat(hybrid, right=[2, 0, 5, 1])
-    chat.answer(depth=depth, max_tokens=9, **settings)
-    assert (chat.reason, len(chat.tokens)) == (FinishReason.LENGTH, 9)
-    if not settings.get("temperature"):
-        assert chat.tokens == whole[:9]
-    chat.check()
-
-
-@pytest.mark.parametrize("depth", [0, 4])
-def test_after_an_end_token_and_a_stop_string_anywhere_in_a_block(
-    hybrid: LoadedModel, whole: list[int], depth: int
-) -> None:
-    first = [at for at, token in enumerate(whole) if token not in whole[:at]][:6]
-    assert len(first) >= 4
-    for at in first:
-        chat = Chat(dataclasses.replace(hybrid, end_ids=frozenset({whole[at]})))
-        chat.answer(depth=depth, max_tokens=12)
-        assert (chat.reason, chat.tokens) == (FinishReason.END, whole[:at])
-        chat.check()
-        chat = Chat(hybrid)
-        chat.answer(depth=depth, max_tokens=12, stop=(Spelling().decode([whole[at]]),))
-        assert (chat.reason, chat.tokens) == (FinishReason.STOP, whole[: at + 1])
-        chat.check()
-
-
-def test_after_a_cancel_at_any_moment(hybrid: LoadedModel, whole: list[int]) -> None:
-    for look in itertools.count():
-        chat = Chat(hybrid, right=[3, 0, 2], depths=[0, 0, 2, 3, 0])
-        chat.answer(depth="auto", cancelled=SetAtLook(look))
-        chat.check()
-        assert chat.tokens == whole[: len(chat.tokens)]
-        if chat.reason is FinishReason.LENGTH:
-            break
-    assert look > 5
-
-
-def test_after_closing_the_generator_at_any_event(hybrid: LoadedModel) -> None:
-    for events in itertools.count(1):
-        chat = Chat(hybrid, right=[3, 0, 2], depths=[0, 0, 2, 3, 0])
-        chat.answer(depth="auto", events=events)
-        chat.check()
-        if chat.finished:
-            break
-    assert events > 6
 
 
 def test_the_target_makes_states_for_its_recurrent_layers(hybrid: LoadedModel) -> None:

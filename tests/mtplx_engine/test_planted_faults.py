@@ -12,11 +12,12 @@ import pytest
 
 from mtplx_engine import acceptance, decoding
 from mtplx_engine.acceptance import Verdict, accept, race, residual
-from mtplx_engine.cache import TokenCache
+from mtplx_engine.cache import RecurrentState, TokenCache
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.decoding import Decoder
 from mtplx_engine.draft import chain
 from mtplx_engine.sampling import History
+from tests.support import toy_answers
 from tests.support.loop_case import Case, run
 
 if TYPE_CHECKING:
@@ -139,6 +140,26 @@ def test_planted_fault_is_called_wrong(monkeypatch: pytest.MonkeyPatch, plant: P
     outcome = run(case, STAGES, LEAST).outcome
     print(outcome)
     assert outcome.wrong, outcome
+
+
+def _state_of_refused_drafts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A recurrent layer keeps what refused drafts did to its state."""
+
+    def faulty(self: RecurrentState, surplus: int) -> None:
+        self.offset -= surplus
+
+    monkeypatch.setattr(RecurrentState, "trim", faulty)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("plant", [_state_of_refused_drafts, _no_residual])
+def test_planted_fault_is_seen_in_the_trained_toys_answers(
+    monkeypatch: pytest.MonkeyPatch, plant: Plant
+) -> None:
+    plant(monkeypatch)
+    config = SamplerConfig(temperature=0.4, speculative_depth=2)
+    result, _ = toy_answers.run("The name of the file", config, STAGES, LEAST)
+    assert result.outcome.wrong, result.outcome
 
 
 @pytest.mark.long

@@ -1,9 +1,8 @@
-"""The law that a configuration asks for, against one written down independently, in float64 and token by token."""
+"""The law that a configuration asks for, against the one that `tests.support.exact_law` writes down in float64."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,11 +15,13 @@ from mlx_lm.sample_utils import apply_min_p, apply_top_k, apply_top_p
 
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.sampling import History, Shaper, draw_exponentials, finite
+from tests.support.exact_law import adjusted_logits, filtered_law
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 V = 7
+HAIR = 1e-5
 # Steps of a quarter and powers of two: exact in float32, so that ties are ties, and there are many.
 QUARTERS = st.integers(-16, 16).map(lambda n: n / 4)
 LOGITS = st.lists(QUARTERS, min_size=V, max_size=V)
@@ -39,58 +40,21 @@ SAMPLER = st.fixed_dictionaries(
 ).map(lambda fields: SamplerConfig(**fields))
 
 
-class BorderlineError(Exception):
-    """A token so close to a filter's border that float32 may see it on the other side."""
-
-
-def expected_logits(
-    logits: Sequence[float], prompt: Sequence[int], answer: Sequence[int], config: SamplerConfig
-) -> list[float]:
-    """Bias and penalties, token by token."""
-    adjusted = list(logits)
-    for token, bias in config.logit_bias:
-        if token < len(adjusted):
-            adjusted[token] += bias
-    counts = Counter(answer)
-    for token in range(len(adjusted)):
-        if token in counts or token in prompt:
-            positive = adjusted[token] > 0
-            adjusted[token] *= 1 / config.repetition_penalty if positive else config.repetition_penalty
-        adjusted[token] -= config.presence_penalty * (token in counts)
-        adjusted[token] -= config.frequency_penalty * counts[token]
-    return adjusted
-
-
-def expected_law(adjusted: Sequence[float], config: SamplerConfig) -> np.ndarray:
-    """Filters in the order top_p, min_p, top_k on the law at temperature 1; then the temperature."""
-    x = np.array(adjusted, np.float64)
-    p = np.exp(x - x.max()) / np.exp(x - x.max()).sum()
-    kept = np.ones(len(x), bool)
-    if config.top_p < 1:
-        for token in range(len(x)):
-            mass_above = p[p > p[token]].sum()
-            if abs(mass_above - config.top_p) < 1e-5 and mass_above:
-                raise BorderlineError
-            kept[token] = mass_above < config.top_p or not mass_above  # the most probable one always
-    if config.min_p > 0:
-        above_floor = x - x.max() - math.log(config.min_p)
-        if (np.abs(above_floor) < 1e-5).any() and config.min_p < 1:
-            raise BorderlineError
-        kept &= above_floor >= 0
-    if 0 < config.top_k < len(x):
-        rest = np.where(kept, x, -np.inf)
-        kept &= x >= np.sort(rest)[-config.top_k]
-    scaled = np.where(kept, x, -np.inf) / config.temperature
-    weights = np.exp(scaled - scaled.max())
-    return weights / weights.sum()
+def is_borderline(adjusted: np.ndarray, config: SamplerConfig) -> bool:
+    """Whether a filter moved by a hair keeps other tokens; float32 may then see one on the other side."""
+    kept = filtered_law(adjusted, config) > 0
+    for factor in (1 - HAIR, 1 + HAIR):
+        top_p = config.top_p if config.top_p == 1 else min(1.0, config.top_p * factor)
+        moved = replace(config, top_p=top_p, min_p=min(1.0, config.min_p * factor))
+        if ((filtered_law(adjusted, moved) > 0) != kept).any():
+            return True
+    return False
 
 
 def check_law(config: SamplerConfig, logits: Sequence[float], prompt: list[int], answer: list[int]) -> None:
-    adjusted = expected_logits(logits, prompt, answer, config)
-    try:
-        law = expected_law(adjusted, config)
-    except BorderlineError:
-        assume(False)
+    adjusted = adjusted_logits(logits, config, prompt, answer)
+    assume(not is_borderline(adjusted, config))
+    law = filtered_law(adjusted, config)
     shaper = Shaper(config, V)
     history = History.of_prompt(mx.array(prompt, mx.int32), V).after(mx.array(answer, mx.int32))
     ours = shaper.adjust(mx.array(logits), history)
@@ -168,11 +132,11 @@ def test_a_draft_vocabulary_has_the_same_law_over_fewer_tokens(
     history = History.of_prompt(mx.array(prompt, mx.int32), V).after(mx.array(answer, mx.int32))
     restricted = Shaper(config, V).restricted(V, mx.array(ids))
     ours = restricted.adjust(mx.array(logits)[mx.array(ids)], history)
-    expected = [expected_logits(logits, prompt, answer, config)[token] for token in ids]
+    expected = adjusted_logits(logits, config, prompt, answer)[ids]
     np.testing.assert_allclose(np.array(ours), expected, atol=1e-5)
     unfiltered = replace(config, top_p=1.0, top_k=0, min_p=0.0)
     law = Shaper(unfiltered, V).restricted(V, mx.array(ids)).distribution(ours)
-    np.testing.assert_allclose(np.array(law), expected_law(expected, unfiltered), atol=1e-6)
+    np.testing.assert_allclose(np.array(law), filtered_law(expected, unfiltered), atol=1e-6)
 
 
 @given(IDS, IDS, IDS)

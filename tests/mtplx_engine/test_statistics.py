@@ -13,16 +13,12 @@ import mlx.core as mx
 import numpy as np
 import pytest
 
-from mtplx_engine import backend
 from mtplx_engine.acceptance import accept, race
 from mtplx_engine.config import SamplerConfig
-from mtplx_engine.models import checkpoint, loader
 from mtplx_engine.sampling import draw_exponentials
-from tests.support.exact_law import likely_answers
-from tests.support.goodness import g_test, sequential_test
+from tests.support import toy_answers
+from tests.support.goodness import g_test
 from tests.support.loop_case import Case, run
-from tests.support.tiny import Answers
-from tests.support.toy import TOY
 
 STAGES, LEAST = (400, 1000, 2000, 4000), 1000
 HYBRID_STAGES, HYBRID_LEAST = (300, 600), 300  # gated-delta layers are slow on a CPU
@@ -42,7 +38,7 @@ EVERYTHING = SamplerConfig(
 )
 REPEATING = (0, 1, 2, 3) * 3  # so that the newest 8 tokens came before
 BITS = tuple(map(int, f"{0xB2D5_90E3_71C8:048b}"))  # where any 8 tokens often came before
-CASES = {
+CASES = {  # with the hybrid and the trained toy below these are the eight of every run
     "head, temperature 0.7, depth 2": Case(SamplerConfig(temperature=0.7, speculative_depth=2)),
     "top_p, depth 1": Case(
         SamplerConfig(temperature=0.7, top_p=0.9, speculative_depth=1), "distorted", vocabulary=5, length=4
@@ -102,6 +98,18 @@ LONG_CASES = {
 LONG_HYBRID_CASES = {
     "Qwen3.5, depth 2": HYBRID,
     "Qwen3.5, all filters and penalties, depth 3": Case(EVERYTHING, "distorted", model="qwen3_5"),
+    "Qwen3-Next, all filters and penalties, depth 3": Case(EVERYTHING, "distorted", model="qwen3_next"),
+    "Qwen3-Next, head and lookup": Case(
+        SamplerConfig(temperature=0.7, speculative_depth=2),
+        "head and lookup",
+        vocabulary=2,
+        length=8,
+        prompt=BITS,
+        model="qwen3_next",
+    ),
+    "Qwen3-Next, draft model, depth 2": Case(
+        SamplerConfig(temperature=0.7, speculative_depth=2), "model", length=4, model="qwen3_next"
+    ),
     "Qwen3-Next, mixed depths": Case(
         SamplerConfig(temperature=0.7, speculative_depth="auto"), model="qwen3_next", vocabulary=3
     ),
@@ -144,28 +152,26 @@ def test_many_answers_of_hybrids_follow_their_law(case: Case) -> None:
     _check(case, LONG_HYBRID_STAGES, LONG_HYBRID_LEAST, first_seed=1_000_000)
 
 
+def _check_toy(text: str, temperature: float, stages: tuple[int, ...], least: int) -> None:
+    config = SamplerConfig(temperature=temperature, speculative_depth=2)
+    result, share = toy_answers.run(text, config, stages, least)
+    print(f"{result.outcome}; likely answers {share:.0%}; acceptance rate {result.acceptance_rate:.0%}")
+    assert not result.outcome.wrong, result.outcome
+    assert share > 0.3
+    assert {(2, 0), (2, 1), (2, 2)} <= set(result.cycles)
+
+
+def test_the_trained_toys_answers_follow_its_law() -> None:
+    _check_toy("The name of the file", 0.4, HYBRID_STAGES, HYBRID_LEAST)
+
+
 @pytest.mark.long
-@pytest.mark.parametrize("text", ["Return a list of", "The name of the file", "If the argument is"])
-def test_the_toys_answers_follow_its_law(text: str) -> None:
-    """The likeliest answers of four tokens and, together, all others; its head drafts two."""
-    backend.apply(policy := backend.policy())
-    toy = loader.load(checkpoint.check(TOY), policy, lambda *_: None)
-    prompt, config = toy.tokenizer.encode(text), SamplerConfig(temperature=0.5, speculative_depth=2)
-    likely = likely_answers(toy.target, prompt, config, length=4, width=15)
-    law = np.array([*likely.values(), 1 - sum(likely.values())])
-    assert toy.new_drafter
-    answers = Answers(toy.target, toy.new_drafter(), prompt, config, length=4)
-    cells = {answer: cell for cell, answer in enumerate(likely)}
-    outcome = sequential_test(
-        ((cells.get(tokens, len(likely)),) for tokens in answers),
-        law,
-        stages=LONG_HYBRID_STAGES,
-        least=LONG_HYBRID_LEAST,
-    )
-    print(f"{outcome}; likely answers {1 - law[-1]:.0%}; cycles {dict(answers.cycles)}")
-    assert not outcome.wrong, outcome
-    assert law[-1] < 0.9
-    assert {(2, 0), (2, 1), (2, 2)} <= set(answers.cycles)
+@pytest.mark.parametrize(
+    ("text", "temperature"),
+    [("Return a list of", 0.5), ("The name of the file", 0.5), ("If the argument is", 0.3)],
+)
+def test_many_answers_of_the_trained_toy_follow_its_law(text: str, temperature: float) -> None:
+    _check_toy(text, temperature, LONG_HYBRID_STAGES, LONG_HYBRID_LEAST)
 
 
 @pytest.mark.long

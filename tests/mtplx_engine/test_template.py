@@ -95,7 +95,7 @@ def test_a_template_that_is_too_large_is_not_read(own: TemplateProcess) -> None:
         "{{ messages.append(1) }}",
         "{% include '/etc/passwd' %}",
         "{% import 'os' as os %}",
-        "{{ raise_exception('only the user may speak') }}",
+        "{{ raise_exception('nobody may speak') }}",
         "{% if %}",
         "{{ strftime_now('\ud800') }}",
         "{{ 1 / 0 }}",
@@ -105,6 +105,20 @@ def test_a_template_that_is_too_large_is_not_read(own: TemplateProcess) -> None:
     ],
 )
 def test_what_it_may_not_do_is_one_error(process: TemplateProcess, text: str) -> None:
+    """It would not write any chat."""
+    check_refused(process, text, ErrorKind.UNSUPPORTED, "chat template is broken.*Choose another model")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{% if messages[0].content == 'hello' %}{{ raise_exception('say more') }}{% endif %}",
+        "{{ 1 / (messages[0].content != 'hello') }}",
+    ],
+)
+def test_a_chat_that_is_not_accepted_is_told_from_a_broken_template(
+    process: TemplateProcess, text: str
+) -> None:
     check_refused(process, text, ErrorKind.BAD_REQUEST, "does not accept this chat")
 
 

@@ -1,18 +1,14 @@
-"""Models with sliding windows through the engine: rolled back and reused like the others."""
+"""Sliding windows through the engine: rolled back and reused like the others; their ends: `test_endings.py`."""
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING
 
 import pytest
 
 from mtplx_engine.cache import window
-from mtplx_engine.draft.mtp_head import MTPDrafter
-from mtplx_engine.models.families import llama
-from mtplx_engine.models.target import Target
+from tests.support import cache_kinds
 from tests.support.tiny_chat import PROMPT, Chat
-from tests.support.tiny_llama import tiny_llama
 
 if TYPE_CHECKING:
     from mtplx_engine.models.loader import LoadedModel
@@ -22,17 +18,7 @@ if TYPE_CHECKING:
 def windowed(tiny_model: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> LoadedModel:
     """A model whose windows of 12 tokens move on all the time: their buffers have hardly any room."""
     monkeypatch.setattr(window, "_STEP", 4)
-    vocabulary = tiny_model.target.vocabulary
-    types = ["sliding_attention", "full_attention", "sliding_attention"]
-    model = tiny_llama(layer_types=types, sliding_window=12, vocab_size=vocabulary)
-    target = Target(llama, model, vocabulary)
-    head = llama.LlamaMTPHead(model.args)
-    project = target.projection(None)
-    return dataclasses.replace(
-        tiny_model,
-        target=target,
-        new_drafter=lambda: MTPDrafter(head, target.embed, project, None, vocabulary),
-    )
+    return cache_kinds.windowed(tiny_model)
 
 
 @pytest.mark.parametrize(

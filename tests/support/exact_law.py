@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import TYPE_CHECKING
 
 import mlx.core as mx
@@ -11,7 +12,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from mtplx_engine.config import SamplerConfig
     from mtplx_engine.models.target import Target
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-def next_token_law(
-    logits: Floats, config: SamplerConfig, prompt: Sequence[int], answer: Sequence[int]
+def adjusted_logits(
+    logits: ArrayLike, config: SamplerConfig, prompt: Sequence[int], answer: Sequence[int]
 ) -> Floats:
-    """Return the law [V] of the next token in float64; follows what `SamplerConfig` and `sampling` document."""
+    """Return logits [V] with bias and penalties in float64, token by token as `SamplerConfig` documents them."""
     z = np.array(logits, np.float64)
     for token, bias in config.logit_bias:
         if token < z.size:
@@ -31,17 +32,34 @@ def next_token_law(
         z[token] *= 1 / config.repetition_penalty if z[token] > 0 else config.repetition_penalty
     for token in set(answer):
         z[token] -= config.presence_penalty + config.frequency_penalty * list(answer).count(token)
-    p = np.exp(z - z.max())
-    p /= p.sum()
-    ranked = sorted(range(p.size), key=lambda token: -p[token])
-    if 0 < config.top_p < 1:
-        ranked = [t for rank, t in enumerate(ranked) if p[ranked[:rank]].sum() < config.top_p]
-    ranked = [t for t in ranked if p[t] >= config.min_p * p.max()]
-    if config.top_k:
-        ranked = ranked[: config.top_k]
-    law = np.zeros(p.size)
-    law[ranked] = p[ranked] ** (1 / config.temperature)
-    return law / law.sum()
+    return z
+
+
+def filtered_law(adjusted: Floats, config: SamplerConfig) -> Floats:
+    """Return the law [V] of adjusted logits: top_p, min_p, top_k on the law at temperature 1, then the temperature.
+
+    What ties with the last token that a filter keeps is kept too.
+    """
+    z = adjusted - adjusted.max()
+    p = np.exp(z) / np.exp(z).sum()
+    kept = np.ones(z.size, bool)
+    if config.top_p < 1:
+        above = np.array([p[p > own].sum() for own in p])
+        kept &= (above < config.top_p) | (above == 0)
+    if config.min_p > 0:
+        kept &= z >= math.log(config.min_p)
+    if 0 < config.top_k < z.size:
+        kept &= z >= np.sort(np.where(kept, z, -np.inf))[-config.top_k]
+    weights = np.where(kept, np.exp(z / config.temperature), 0)
+    law: Floats = weights / weights.sum()
+    return law
+
+
+def next_token_law(
+    logits: ArrayLike, config: SamplerConfig, prompt: Sequence[int], answer: Sequence[int]
+) -> Floats:
+    """Return the law [V] of the next token after a prompt and a part of its answer."""
+    return filtered_law(adjusted_logits(logits, config, prompt, answer), config)
 
 
 def prefix_logits(target: Target, prompt: Sequence[int], length: int) -> Floats:

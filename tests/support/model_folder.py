@@ -6,6 +6,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
+from mtplx_engine.models.families.tensor_lists import LISTS
 from mtplx_engine.models.safetensors_header import ITEM_BYTES
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ ROWS, HIDDEN = 16, 4
 CONFIG: dict[str, Any] = {
     "model_type": "llama",
     "hidden_size": HIDDEN,
+    "intermediate_size": 8,
     "num_hidden_layers": 1,
     "num_attention_heads": 2,
     "vocab_size": ROWS,
@@ -25,7 +27,15 @@ TOKENIZER: dict[str, Any] = {
     "added_tokens": [{"id": ROWS - 1, "content": "<end>"}],
     "model": {"type": "BPE", "vocab": {"a": 0, "auto_map": 1}, "merges": []},
 }
-TENSORS = {"model.embed_tokens.weight": ("F32", (ROWS, HIDDEN)), "model.norm.weight": ("F32", (HIDDEN,))}
+
+
+def tensors(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """Return tensors in float32 with these names and shapes."""
+    return {name: ("F32", shape) for name, shape in shapes.items()}
+
+
+TENSORS = tensors(LISTS["llama"].trunk.shapes(CONFIG))
+HEAD = tensors(LISTS["llama"].head.shapes(CONFIG))
 
 
 def safetensors(tensors: Mapping[str, tuple[str, tuple[int, ...]]]) -> bytes:

@@ -7,24 +7,38 @@ import os
 import pickle
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mtplx_engine.models import checkpoint, head_source, manifest, probe_memory
+from mtplx_engine.models import checkpoint, head_source, manifest, probe_memory, weight_files
+from mtplx_engine.models.families.tensor_lists import LISTS
 from mtplx_engine.models.inspection import Tier
 from mtplx_engine.models.manifest import Manifest
 from mtplx_engine.models.probe_memory import ProbeMemory, Verdict
 from mtplx_engine.models.wiring import Wiring
 from tests.support import model_folder
-from tests.support.model_folder import CONFIG, HIDDEN, ROWS, TENSORS, TOKENIZER, raw_safetensors
+from tests.support.model_folder import CONFIG, HEAD, HIDDEN, ROWS, TENSORS, TOKENIZER, raw_safetensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
 _FUSED = ("F32", (HIDDEN, 2 * HIDDEN))
-_HEAD = {"fc.weight": _FUSED, "norm.weight": ("F32", (HIDDEN,))}
-_HEAD_FILE = model_folder.safetensors(_HEAD)
+_HEAD_FILE = model_folder.safetensors(HEAD)
+_NARROW_HEAD = model_folder.safetensors(HEAD | {"norm.weight": _FUSED})
 _WEIGHTS = {"model.safetensors": model_folder.safetensors(TENSORS)}
 _HEAD_CONFIG = {"model_type": "llama_mtp", "hidden_size": HIDDEN, "vocab_size": ROWS}
 CANARY = "canary"
+_RECURRENT = {
+    "num_key_value_heads": 1,
+    "head_dim": 2,
+    "full_attention_interval": 1,
+}
+_EXPERTS = {
+    "num_key_value_heads": 1,
+    "head_dim": 2,
+    "first_k_dense_replace": 0,
+    "n_routed_experts": 2,
+    "n_shared_experts": 1,
+    "moe_intermediate_size": 4,
+}
 
 
 class Case(NamedTuple):
@@ -68,8 +82,11 @@ def _with(files: dict[str, bytes], **changes: object) -> Callable[[Path], None]:
     return lambda folder: _write(folder, files, **changes)
 
 
-def _weights(tensors: dict[str, Any], **changes: object) -> Callable[[Path], None]:
-    return _with({"model.safetensors": model_folder.safetensors(TENSORS | tensors)}, **changes)
+def _weights(
+    tensors: dict[str, Any] | None = None, drop: str = "", **changes: object
+) -> Callable[[Path], None]:
+    kept = {name: spec for name, spec in TENSORS.items() if name != drop}
+    return _with({"model.safetensors": model_folder.safetensors(kept | (tensors or {}))}, **changes)
 
 
 def _header(entry: object, data_bytes: int = 0) -> Callable[[Path], None]:
@@ -81,10 +98,34 @@ def _tensor(shape: list[int], begin: int, end: int) -> dict[str, object]:
 
 
 def _nested(folder: Path) -> None:
-    """As Qwen3.5 is published: a nested configuration, the head among the trunk's tensors."""
-    config = {"model_type": "qwen3_5", "text_config": {**CONFIG, "model_type": "qwen3_5_text"}}
-    names = {f"model.language_model.{name.removeprefix('model.')}": spec for name, spec in TENSORS.items()}
-    weights = model_folder.safetensors(names | {f"mtp.{name}": spec for name, spec in _HEAD.items()})
+    """As Qwen3.5 is published: a nested configuration, what sees, the head among the trunk's tensors."""
+    lists, sizes = LISTS["qwen3_5"], {**CONFIG, **_RECURRENT, "model_type": "qwen3_5_text"}
+    config = {"model_type": "qwen3_5", "text_config": sizes}
+    shapes = {
+        name.replace("language_model.model", "model.language_model"): shape
+        for name, shape in lists.trunk.shapes(config).items()
+    }
+    shapes |= {f"mtp.{name}": shape for name, shape in lists.head.shapes(sizes).items()}
+    shapes["model.visual.patch_embed.proj.weight"] = (2, 2)
+    weights = model_folder.safetensors(model_folder.tensors(shapes))
+    model_folder.write(folder, config=config, files={"model.safetensors": weights})
+
+
+def _appended(folder: Path) -> None:
+    """As GLM-4.5 is published: the head in a layer behind the last one."""
+    lists, config = LISTS["glm4_moe"], CONFIG | _EXPERTS | {"model_type": "glm4_moe"}
+    shapes = dict(lists.trunk.shapes(config))
+    raw = {
+        "pre_fc_norm_embedding": "enorm",
+        "pre_fc_norm_hidden": "hnorm",
+        "fc": "eh_proj",
+        "norm": "shared_head.norm",
+    }
+    for name, shape in lists.head.shapes(config).items():
+        path = name.removesuffix(".weight")
+        own = name.removeprefix("layers.0.") if path not in raw else f"{raw[path]}.weight"
+        shapes[f"model.layers.1.{own}"] = shape
+    weights = model_folder.safetensors(model_folder.tensors(shapes))
     model_folder.write(folder, config=config, files={"model.safetensors": weights})
 
 
@@ -92,7 +133,7 @@ def _in_shards(folder: Path) -> None:
     parts = {f"model-{number}.safetensors": name for number, name in enumerate(TENSORS)}
     files = {file: model_folder.safetensors({name: TENSORS[name]}) for file, name in parts.items()}
     index = {"weight_map": {name: file for file, name in parts.items()}}
-    model_folder.write(folder, files=files | {checkpoint.INDEX: json.dumps(index).encode()})
+    model_folder.write(folder, files=files | {weight_files.INDEX: json.dumps(index).encode()})
 
 
 def _quantized(folder: Path) -> None:
@@ -101,8 +142,9 @@ def _quantized(folder: Path) -> None:
         "model.embed_tokens.scales": ("F16", (ROWS, 1)),
         "model.embed_tokens.biases": ("F16", (ROWS, 1)),
     }
-    weights = {"model.safetensors": model_folder.safetensors(packed)}
-    _write(folder, weights, hidden_size=32, quantization={"bits": 4, "group_size": 32})
+    wider = CONFIG | {"hidden_size": 32, "quantization": {"bits": 4, "group_size": 32}}
+    tensors = model_folder.tensors(LISTS["llama"].trunk.shapes(wider)) | packed
+    model_folder.write(folder, config=wider, files={"model.safetensors": model_folder.safetensors(tensors)})
 
 
 def _head_folder(folder: Path, config: dict[str, Any] = _HEAD_CONFIG) -> None:
@@ -173,6 +215,17 @@ def _link(folder: Path) -> None:
     (folder / "more.txt").symlink_to("/etc/hostname")
 
 
+def _dangling(name: str) -> Callable[[Path], None]:
+    """Make a snapshot in the hub's cache, a file of which was not fetched."""
+
+    def build(folder: Path) -> None:
+        _write(folder)
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).symlink_to("../../blobs/beef")
+
+    return build
+
+
 def _pipe(folder: Path) -> None:
     _write(folder)
     os.mkfifo(folder / "pipe")
@@ -213,31 +266,64 @@ GOOD = (
         "tried when",
     ),
     Case("nested", _nested, Tier.UNVERIFIED, "tried when"),
-    Case(
-        "appended",
-        _weights({"model.layers.1.eh_proj.weight": _FUSED}, model_type="glm4_moe"),
-        Tier.UNVERIFIED,
-        "tried when",
-    ),
+    Case("appended", _appended, Tier.UNVERIFIED, "tried when"),
     Case("head folder", _with_head_folder(), Tier.UNVERIFIED, "tried when"),
     Case("pair", _pair, Tier.UNVERIFIED, "tried when"),
     Case("false starter", _claims_to_be_the_starter, Tier.UNVERIFIED, "tried when"),
     Case("remembered", _remembered(0.6), Tier.VERIFIED, "agreed with it on 60%"),
+    Case("dangling page", _dangling("README.md"), Tier.NO_HEAD, "no drafting head"),
+    Case("dangling settings", _dangling("generation_config.json"), Tier.NO_HEAD, "no drafting head"),
     Case("remembered as useless", _remembered(0.1), Tier.NO_HEAD, "on 10% of a known text, too little"),
 )
 WRONG = (
+    Case("no norm", _weights(drop="model.norm.weight"), Tier.REFUSED, "model.norm.weight is missing."),
+    Case("stray", _weights({"x.weight": _FUSED}), Tier.REFUSED, "config.json: x.weight is unknown."),
+    Case(
+        "narrow", _weights({"model.norm.weight": _FUSED}), Tier.REFUSED, "has the shape [4, 8] instead of [4]"
+    ),
+    Case(
+        "unfit head",
+        _with({"mtp.safetensors": _NARROW_HEAD}),
+        Tier.NO_HEAD,
+        "(norm.weight has the shape [4, 8]",
+    ),
     Case("other size", _with_head_folder(hidden_size=8), Tier.NO_HEAD, "model with hidden_size 8"),
     Case("other weights", _pair_with_other_weights, Tier.NO_HEAD, "installed for other weights"),
-    Case("later head", _weights({"mtp.fc.weight": _FUSED}, model_type="mimo"), Tier.NO_HEAD, "come later"),
-    Case("later", _with({}, model_type="nemotron_h"), Tier.UNSUPPORTED, "later version"),
+    Case(
+        "later head",
+        _weights({"mtp.fc.weight": _FUSED}, model_type="mimo"),
+        Tier.LATER,
+        "heads of MiMo models come in a later version",
+    ),
+    Case(
+        "later layer",
+        _weights({"model.layers.1.eh_proj.weight": _FUSED}, model_type="step3p5"),
+        Tier.LATER,
+        "heads of Step-3.5 models come in a later version",
+    ),
+    Case("later, no head", _with({}, model_type="gemma4_text"), Tier.NO_HEAD, "no drafting head"),
+    Case("no way back", _with({}, model_type="nemotron_h"), Tier.NO_HEAD, "Nemotron-H"),
     Case("unknown", _with({}, model_type="rwkv9"), Tier.UNSUPPORTED, '"rwkv9"'),
     Case("no kind", _with({}, model_type=7), Tier.REFUSED, "which architecture"),
     Case("only a head", _head_folder, Tier.UNSUPPORTED, "no model of its own"),
     Case("no tokenizer", _without_tokenizer, Tier.REFUSED, "no tokenizer.json"),
-    Case("missing file", _json(checkpoint.INDEX, '{"weight_map": {"x": "y"}}'), Tier.REFUSED, "y is missing"),
+    Case(
+        "missing file", _json(weight_files.INDEX, '{"weight_map": {"x": "y"}}'), Tier.REFUSED, "y is missing"
+    ),
     Case("cut head", _with({"mtp.safetensors": b"short"}), Tier.REFUSED, "mtp.safetensors is cut off"),
     Case("cut weights", _with({"model.safetensors": b"\x10"}), Tier.REFUSED, "is cut off"),
     Case("no object", _json("config.json", "[]"), Tier.REFUSED, "holds a list"),
+    Case(
+        "with a BOM",
+        _json("config.json", b"\xef\xbb\xbf{}"),
+        Tier.REFUSED,
+        "save it as UTF-8 without that mark",
+    ),
+    Case(
+        "end in words", _with({}, eos_token_id="abc"), Tier.REFUSED, "eos_token_id is 'abc', but it must be"
+    ),
+    Case("dangling weights", _dangling("model.safetensors"), Tier.REFUSED, "model.safetensors is missing"),
+    Case("dangling tokenizer", _dangling("tokenizer.json"), Tier.REFUSED, "no tokenizer.json"),
     Case("in UTF-16", _json("config.json", "{}".encode("utf-16")), Tier.REFUSED, "not valid JSON"),
     Case("large ids", _tokenizer(added_tokens=[{"id": 99, "content": "x"}]), Tier.REFUSED, "ids up to 99"),
 )

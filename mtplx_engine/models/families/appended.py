@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import dataclasses
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from mlx.utils import tree_flatten
 from mlx_lm.models.base import BaseModelArgs, create_attention_mask
 
 from mtplx_engine.models.ends import Ends
-from mtplx_engine.models.families.appended_names import in_head
+from mtplx_engine.models.families.appended_names import in_head, without_head
 from mtplx_engine.models.families.head import MTPHead
 from mtplx_engine.models.wiring import Wiring
 
@@ -23,6 +22,16 @@ if TYPE_CHECKING:
 
     import mlx.core as mx
     from mlx import nn
+
+
+class AppendedModel:
+    """Goes in front of one of mlx-lm's model classes."""
+
+    def sanitize(self: Any, weights: dict[str, mx.array]) -> dict[str, mx.array]:
+        """Leave out the head, whose number some of mlx-lm's classes take to be fixed, and convert the rest."""
+        trunk = without_head(weights, self.args.num_hidden_layers)
+        converted: dict[str, mx.array] = super().sanitize(trunk)  # type: ignore[misc]
+        return converted
 
 
 class AppendedHead(MTPHead):
@@ -68,12 +77,6 @@ class AppendedFamily:
             hidden = block(hidden, mask, cache)
         rows: mx.array = hidden[0]
         return rows
-
-    def head_tensors(self, config: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
-        """Return name and shape of every parameter of the head."""
-        head = self.new_head(config, Wiring())
-        parameters = cast("list[tuple[str, mx.array]]", tree_flatten(head.parameters()))
-        return {name: array.shape for name, array in parameters}
 
     def head_weights(self, raw: Mapping[str, mx.array], config: Mapping[str, Any]) -> dict[str, mx.array]:
         """Rename to the head's names, unpack fp8, stack the experts, split `kv_b_proj`."""

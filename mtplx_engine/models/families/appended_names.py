@@ -25,8 +25,15 @@ _REPEATED = re.compile(r"^(embed_tokens|shared_head\.head|lm_head)\.")
 
 def in_head(raw: Mapping[str, mx.array]) -> dict[str, mx.array]:
     """Return the tensors of a head by its own names, without those that it borrows from its target."""
-    named = {_renamed(name): array for name, array in raw.items()}
-    return {name: array for name, array in named.items() if not _REPEATED.match(name)}
+    named = ((own_name(name), array) for name, array in raw.items())
+    return {name: array for name, array in named if name is not None}
+
+
+def own_name(name: str) -> str | None:
+    """Return what a head calls the tensor that a file calls `name`, None when it borrows it from its target."""
+    for pattern, replacement in _RENAMED:
+        name = pattern.sub(replacement, name)
+    return None if _REPEATED.match(name) else name
 
 
 def without_head(weights: Mapping[str, mx.array], layers: int) -> dict[str, mx.array]:
@@ -40,9 +47,3 @@ def without_head(weights: Mapping[str, mx.array], layers: int) -> dict[str, mx.a
     if max(numbers.values(), default=0) > layers:
         raise ValueError(f"more than one layer behind the {layers} of the trunk")
     return {name: array for name, array in weights.items() if numbers.get(name, 0) < layers}
-
-
-def _renamed(name: str) -> str:
-    for pattern, replacement in _RENAMED:
-        name = pattern.sub(replacement, name)
-    return name

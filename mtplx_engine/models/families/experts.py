@@ -33,7 +33,7 @@ def stacked(weights: Mapping[str, mx.array], count: int) -> dict[str, mx.array]:
         elif match := _FUSED.match(name):
             if array.ndim != 3 or array.shape[1] % 2:
                 raise ValueError(
-                    f"{name}: {list(array.shape)}, expected three dimensions, the second one even"
+                    f"{name} has the shape {list(array.shape)} instead of three dimensions, the second one even"
                 )
             result |= _split(match[1], match[2], array)
         else:
@@ -56,12 +56,12 @@ def _split(prefix: str, projection: str, array: mx.array) -> dict[str, mx.array]
 def _check(wanted: Iterable[str], found: Iterable[str], weights: Mapping[str, mx.array]) -> None:
     wanted, found = list(wanted), set(found)
     if missing := [name for name in wanted if name not in found]:
-        raise ValueError(f"{missing[0]}: missing")
+        raise ValueError(f"{missing[0]} is missing")
     if unknown := sorted(found.difference(wanted)):
-        raise ValueError(f"{unknown[0]}: unknown, there are {len(wanted)} experts")
+        raise ValueError(f"{unknown[0]} is unknown, there are {len(wanted)} experts")
     first = weights[wanted[0]]
     for name in wanted:
         if weights[name].shape != first.shape or weights[name].dtype != first.dtype:
             raise ValueError(
-                f"{name}: {list(weights[name].shape)}, but the first expert has {list(first.shape)}"
+                f"{name} has the shape {list(weights[name].shape)}, but the first expert has {list(first.shape)}"
             )

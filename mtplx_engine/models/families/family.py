@@ -38,10 +38,6 @@ class Family(Trunk, Protocol):
     of the head's own parameters.
     """
 
-    def head_tensors(self, config: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
-        """Return name and unpacked shape of every parameter of the head."""
-        ...
-
     def head_weights(self, raw: Mapping[str, mx.array], config: Mapping[str, Any]) -> dict[str, mx.array]:
         """Rename raw tensors to the head's names, stacking or splitting experts; unknown ones keep their name.
 
@@ -55,5 +51,5 @@ class Family(Trunk, Protocol):
         ...
 
     def new_head(self, config: Mapping[str, Any], wiring: Wiring) -> MTPHead:
-        """Make a head with the parameters of `head_tensors`, not yet filled."""
+        """Make a head with the parameters of `tensor_lists`, not yet filled."""
         ...

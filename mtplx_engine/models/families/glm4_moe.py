@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from mlx_lm.models import glm4_moe
 
-from mtplx_engine.models.families.appended import AppendedFamily, AppendedHead
-from mtplx_engine.models.families.appended_names import without_head
+from mtplx_engine.models.families.appended import AppendedFamily, AppendedHead, AppendedModel
 
 if TYPE_CHECKING:
     import mlx.core as mx
@@ -15,13 +14,8 @@ if TYPE_CHECKING:
     from mtplx_engine.models.wiring import Wiring
 
 
-class Model(glm4_moe.Model):
+class Model(AppendedModel, glm4_moe.Model):
     """mlx-lm's model."""
-
-    def sanitize(self, weights: dict[str, mx.array]) -> dict[str, mx.array]:
-        """Leave out the head and convert the rest."""
-        converted: dict[str, mx.array] = super().sanitize(without_head(weights, self.args.num_hidden_layers))
-        return converted
 
 
 class Head(AppendedHead):

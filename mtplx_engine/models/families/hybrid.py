@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from mlx.utils import tree_flatten
 from mlx_lm.models.base import create_attention_mask
 
 from mtplx_engine.models import head_source
@@ -74,12 +73,6 @@ class HybridFamily:
             hidden = block(hidden, None if block.is_linear else mask, cache)
         rows: mx.array = hidden[0]
         return rows
-
-    def head_tensors(self, config: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
-        """Return name and shape of every parameter of the head."""
-        head = self.new_head(config, Wiring())
-        parameters = cast("list[tuple[str, mx.array]]", tree_flatten(head.parameters()))
-        return {name: array.shape for name, array in parameters}
 
     def head_weights(self, raw: Mapping[str, mx.array], config: Mapping[str, Any]) -> dict[str, mx.array]:
         """Stack or split the experts; the other names are the head's own."""

@@ -7,12 +7,15 @@ to cut the same tokens. Here every row attends over the latents: the cheap form 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mlx.core as mx
 from mlx_lm.models.base import scaled_dot_product_attention
 
-from mtplx_engine.models.families.appended import AppendedHead
+from mtplx_engine.models.families.appended import AppendedHead, AppendedModel
+
+if TYPE_CHECKING:
+    from mtplx_engine.models.wiring import Wiring
 
 
 class LatentAttention:
@@ -51,8 +54,36 @@ class LatentAttention:
         return queries
 
 
+class LatentModel(AppendedModel):
+    """Goes in front of one of mlx-lm's model classes, whose layers get the attention.
+
+    Attributes:
+        attention: One of mlx-lm's attention classes with `LatentAttention` in front.
+    """
+
+    attention: Any
+
+    def __init__(self: Any, args: Any) -> None:
+        super().__init__(args)  # type: ignore[call-arg]
+        for block in self.layers:
+            block.self_attn = self.attention(args)
+
+
 class LatentHead(AppendedHead):
-    """A head whose block has that attention."""
+    """A head whose block has that attention.
+
+    Attributes:
+        layer: mlx-lm's class of the target's decoder layers.
+        attention: As in the model.
+    """
+
+    layer: Any
+    attention: Any
+
+    def __init__(self, args: Any, wiring: Wiring) -> None:
+        block = self.layer(args, args.num_hidden_layers)
+        block.self_attn = self.attention(args)
+        super().__init__(block, args.hidden_size, args.rms_norm_eps, wiring)
 
     def block_output(self, inputs: mx.array, cache: Any) -> mx.array:
         """Run the block over inputs [1, m, H]; returns [m, H] before the head's norm."""

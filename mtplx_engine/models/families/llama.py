@@ -64,32 +64,6 @@ class LlamaMTPHead(MTPHead):
         return attention.rope(keys, offset=offset), values
 
 
-def head_tensors(config: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
-    """Return name and shape of every parameter of the head."""
-    size, inner = config["hidden_size"], config["intermediate_size"]
-    heads = config["num_attention_heads"]
-    head_dim = config.get("head_dim") or size // heads
-    kv_size = (config.get("num_key_value_heads") or heads) * head_dim
-    block = {
-        "input_layernorm": (size,),
-        "post_attention_layernorm": (size,),
-        "self_attn.q_proj": (heads * head_dim, size),
-        "self_attn.k_proj": (kv_size, size),
-        "self_attn.v_proj": (kv_size, size),
-        "self_attn.o_proj": (size, heads * head_dim),
-        "mlp.gate_proj": (inner, size),
-        "mlp.up_proj": (inner, size),
-        "mlp.down_proj": (size, inner),
-    }
-    shapes: dict[str, tuple[int, ...]] = {
-        "fc.weight": (size, 2 * size),
-        "pre_fc_norm_embedding.weight": (size,),
-        "pre_fc_norm_hidden.weight": (size,),
-        "norm.weight": (size,),
-    }
-    return shapes | {f"layers.0.{name}.weight": shape for name, shape in block.items()}
-
-
 def head_weights(raw: Mapping[str, mx.array], config: Mapping[str, Any]) -> dict[str, mx.array]:  # noqa: ARG001
     """Return the tensors as they are: our files have the head's own names."""
     return dict(raw)

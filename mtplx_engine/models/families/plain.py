@@ -6,7 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mlx import nn
-from mlx_lm.models import gemma4, gemma4_text, mimo, mimo_v2_flash, step3p5
+from mlx_lm.models import (
+    deepseek_v32,
+    gemma4,
+    gemma4_text,
+    glm_moe_dsa,
+    mimo,
+    mimo_v2_flash,
+    nemotron_h,
+    step3p5,
+)
 from mlx_lm.models.gemma4_text import logit_softcap
 
 from mtplx_engine.models.ends import Ends
@@ -36,14 +45,15 @@ class PlainFamily:
     def ends(self, model: nn.Module) -> Ends:
         """Return embedding and output head; the norm is part of `hidden_states`, where no head reads in between."""
         language = _language_model(model)
-        embedding = language.model.embed_tokens
+        trunk = _trunk(language)
+        embedding = trunk.embeddings if "embeddings" in trunk else trunk.embed_tokens
         output = language.lm_head if "lm_head" in language else embedding
         cap = getattr(language, "final_logit_softcapping", None)
         return Ends(embedding, nn.Identity(), output if cap is None else _Capped(output, cap))
 
     def hidden_states(self, model: nn.Module, tokens: mx.array, layers: list[Any]) -> mx.array:
         """Forward tokens [M]; returns [M, H] after the final norm."""
-        rows: mx.array = _language_model(model).model(tokens[None], cache=layers)[0]
+        rows: mx.array = _trunk(_language_model(model))(tokens[None], cache=layers)[0]
         return rows
 
 
@@ -67,8 +77,16 @@ def _language_model(model: nn.Module) -> Any:
     return model.language_model if "language_model" in model else model
 
 
+def _trunk(language: Any) -> Any:
+    """Return the layers with embedding and final norm; Nemotron-H has names of its own for them."""
+    return language.backbone if "backbone" in language else language.model
+
+
+DEEPSEEK_V32 = PlainFamily(deepseek_v32.Model, deepseek_v32.ModelArgs)
 GEMMA4 = PlainFamily(gemma4.Model, gemma4.ModelArgs)
 GEMMA4_TEXT = PlainFamily(gemma4_text.Model, gemma4_text.ModelArgs)
+GLM_MOE_DSA = PlainFamily(glm_moe_dsa.Model, glm_moe_dsa.ModelArgs)
 MIMO = PlainFamily(mimo.Model, mimo.ModelArgs)
 MIMO_V2_FLASH = PlainFamily(mimo_v2_flash.Model, mimo_v2_flash.ModelArgs)
+NEMOTRON_H = PlainFamily(nemotron_h.Model, nemotron_h.ModelArgs)
 STEP3P5 = PlainFamily(step3p5.Model, step3p5.ModelArgs)

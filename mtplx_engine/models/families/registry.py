@@ -23,6 +23,7 @@ FAMILIES: Mapping[str, Family] = {
     "deepseek_v3": deepseek_v3.FAMILY,
     "glm4_moe": glm4_moe.FAMILY,
     "glm4_moe_lite": glm4_moe_lite.FAMILY,
+    "kimi_k2": deepseek_v3.FAMILY,
     "llama": llama,
     "qwen3_5": qwen3_5.FAMILY,
     "qwen3_5_moe": qwen3_5.FAMILY,
@@ -31,10 +32,13 @@ FAMILIES: Mapping[str, Family] = {
 """By config.json's `model_type`; exactly those of `supported.SUPPORTED`."""
 
 PLAIN: Mapping[str, Trunk] = {
+    "deepseek_v32": plain.DEEPSEEK_V32,
     "gemma4": plain.GEMMA4,
     "gemma4_text": plain.GEMMA4_TEXT,
+    "glm_moe_dsa": plain.GLM_MOE_DSA,
     "mimo": plain.MIMO,
     "mimo_v2_flash": plain.MIMO_V2_FLASH,
+    "nemotron_h": plain.NEMOTRON_H,
     "step3p5": plain.STEP3P5,
 }
 """By the same; exactly those of `supported.PLAIN_ONLY`."""

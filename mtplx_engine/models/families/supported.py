@@ -9,28 +9,42 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 SUPPORTED: frozenset[str] = frozenset(
-    {"deepseek_v3", "glm4_moe", "glm4_moe_lite", "llama", "qwen3_5", "qwen3_5_moe", "qwen3_next"}
+    {
+        "deepseek_v3",
+        "glm4_moe",
+        "glm4_moe_lite",
+        "kimi_k2",
+        "llama",
+        "qwen3_5",
+        "qwen3_5_moe",
+        "qwen3_next",
+    }
 )
 """Values of config.json's `model_type` whose drafting heads load; `registry` has a family for each."""
 
 PLAIN_ONLY: Mapping[str, str] = {
+    "deepseek_v32": "DeepSeek-V3.2",
     "gemma4": "Gemma 4",
     "gemma4_text": "Gemma 4",
+    "glm_moe_dsa": "GLM-5",
     "mimo": "MiMo",
     "mimo_v2_flash": "MiMo-V2",
+    "nemotron_h": "Nemotron-H",
     "step3p5": "Step-3.5",
 }
 """Those that decode plainly until their drafting heads are supported, with their names for people."""
 
-LATER: Mapping[str, str] = {
-    "deepseek_v32": "DeepSeek-V3.2",
-    "glm_moe_dsa": "GLM-5",
-    "nemotron_h": "Nemotron-H",
-}
-"""Those that mlx-lm runs with caches that cannot be rolled back yet."""
+_UNDRAFTED: frozenset[str] = frozenset({"deepseek_v32", "glm_moe_dsa", "nemotron_h"})
+"""Those of `PLAIN_ONLY` that nothing can draft for: mlx-lm computes the rows of a wide forward in another way than
+single ones, and the state of Nemotron-H's layers cannot be taken back."""
 
 _HEAD = re.compile(r"(^|\.)mtp(_\w+)?\.")
 _LAYER = re.compile(r"(^|\.)layers\.(\d+)\.")
+
+
+def takes_drafts(config: Mapping[str, Any]) -> bool:
+    """Whether a model can verify drafts and take them back; one that cannot does not draft for others either."""
+    return config["model_type"] not in _UNDRAFTED
 
 
 def has_head(config: Mapping[str, Any], names: Iterable[str]) -> bool:
@@ -39,3 +53,19 @@ def has_head(config: Mapping[str, Any], names: Iterable[str]) -> bool:
     return any(
         _HEAD.search(name) or ((match := _LAYER.search(name)) and int(match[2]) >= layers) for name in names
     )
+
+
+def why_plain(config: Mapping[str, Any], names: Iterable[str], *, head: bool) -> str:
+    """Return why nothing drafts for a model unless it is told to, one sentence; empty when its head may be tried.
+
+    Args:
+        config: Its config.json, laid flat.
+        names: Its tensors' names, without those of a head that was found.
+        head: Whether a head was found.
+    """
+    later = PLAIN_ONLY.get(config["model_type"])
+    if later and not takes_drafts(config):
+        return f"Nothing can draft for {later} models in this version; this model decodes plainly."
+    if later and (head or has_head(config, names)):
+        return f"Drafting heads of {later} models come in a later version; this model decodes plainly."
+    return "" if head else "This model has no drafting head (MTP); it decodes plainly."

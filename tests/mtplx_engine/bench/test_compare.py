@@ -6,7 +6,6 @@ import pytest
 
 from mtplx_engine.bench.compare import Ratio, alternate, summarise
 from mtplx_engine.bench.run import Run
-from mtplx_engine.bench.table import render
 from mtplx_engine.stats import DecodeStats
 
 
@@ -41,14 +40,14 @@ def test_each_round_begins_with_another_method_and_a_short_warm_up_is_dropped() 
 
 def test_a_summary_is_the_median_of_ratios_prompt_by_prompt() -> None:
     stats = DecodeStats(verify_steps=10, drafted=20, accepted=7, accepted_at=(5, 2))
-    methods = [Scripted("mlx-lm", (2.0, 3.0, 4.0)), Scripted("depth 2", (1.0, 1.0, 8.0), stats)]
+    methods = [Scripted("mlx-lm", (2.0, 3.0, 4.0)), Scripted("mtp depth 2", (1.0, 1.0, 8.0), stats)]
     runs = alternate(methods, PROMPTS, 0.0, 10, lambda _run: None)
     base, ours = summarise(runs, greedy=True)
-    assert (base.method, ours.method) == ("mlx-lm", "depth 2")
-    assert base.wall == Ratio(1.0, 1.0, 1.0)
+    assert (base.method, ours.method) == ("mlx-lm", "mtp depth 2")
+    assert base.wall == Ratio(1.0, 1.0, 1.0, 3)
     assert base.tokens_per_verify is None
-    assert ours.wall == Ratio(2.0, 0.5, 3.0)
-    assert ours.decode == Ratio(2.0, 0.5, 3.0)
+    assert ours.wall == Ratio(2.0, 0.5, 3.0, 3)
+    assert ours.decode == Ratio(2.0, 0.5, 3.0, 3)
     assert ours.decode_tps == pytest.approx(20.0)
     assert ours.verify_steps == 30
     assert ours.tokens_per_verify == pytest.approx(1.7)
@@ -65,36 +64,32 @@ def test_different_tokens_are_counted_and_sampling_is_not_compared() -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "verdict"),
+    ("values", "verdict"),
     [
-        (1.01, 2.0, "faster"),
-        (0.5, 0.99, "slower"),
-        (0.9, 1.1, "no clear difference"),
-        (1.0, 1.0, "no clear difference"),
+        ((1.01, 2.0, 1.2), "faster"),
+        ((0.5, 0.99, 0.999), "slower"),
+        ((0.9, 1.1, 1.2), "no clear difference"),
+        ((1.0, 1.0, 1.0), "no clear difference"),
+        ((1.0, 1.1, 1.2), "no clear difference"),
+        ((2.0, 3.0), "too few prompts"),
+        ((0.1,), "too few prompts"),
     ],
 )
-def test_a_range_that_holds_one_says_nothing_either_way(low: float, high: float, verdict: str) -> None:
-    assert Ratio((low + high) / 2, low, high).verdict == verdict
+def test_a_verdict_takes_three_prompts_and_a_range_without_one(
+    values: tuple[float, ...], verdict: str
+) -> None:
+    assert Ratio.of(values).verdict == verdict
 
 
-def test_the_table_shows_every_method_with_its_range() -> None:
-    summary = {
-        "method": "depth 1",
-        "decode_tps": 20.04,
-        "wall": {"median": 1.249, "low": 0.9, "high": 1.5},
-        "decode": {"median": 1.3, "low": 1.0, "high": 1.6},
-        "tokens_per_verify": 1.42,
-        "accepted_at": (0.42,),
-        "identical": (2, 2),
-    }
-    plain = {**summary, "method": "mlx-lm", "tokens_per_verify": None, "accepted_at": (), "identical": None}
-    table = {"0": {"summary": [plain, summary], "kinds": {"copy": [plain, summary]}}}
-    report = {"model": "M", "machine": "Linux", "backend": "CPU", "prompts": 2, "tokens": 64, "tables": table}
-    text = render({**report, "stock": {**report, "tables": table}})
-    assert "1.25x (0.90..1.50)" in text
-    assert "1.420" in text
-    assert "2/2" in text
-    assert text.count("no clear difference") == 4
-    assert text.count("depth 1") == 4
-    assert text.count("copy prompts") == 2
-    assert "1.00x (two processes)" in text
+def test_the_baseline_comes_first_then_plain_decoding_then_each_drafter_with_its_depths() -> None:
+    names = [
+        "mlx-lm",
+        "depth 0",
+        "draft_model depth 3",
+        "mtp depth 1",
+        "mtp depth 3",
+        "prompt_lookup depth 3",
+    ]
+    methods = [Scripted(name, (1.0, 1.0, 1.0)) for name in reversed(names)]
+    runs = alternate(methods, PROMPTS, 0.0, 10, lambda _run: None)
+    assert [summary.method for summary in summarise(runs, greedy=True)] == names

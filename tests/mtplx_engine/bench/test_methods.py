@@ -13,6 +13,8 @@ from tests.support import engine_runs, tiny_folder
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from mtplx_engine.config import DrafterKind
+
 IDS = [3, 4, 5, 3, 4]
 TOKENS = 20
 
@@ -26,17 +28,19 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
     return engine
 
 
-@pytest.mark.parametrize("depth", [0, 3])
-def test_greedy_answers_are_mlx_lms_and_end_at_the_limit_only(engine: Engine, depth: int) -> None:
+@pytest.mark.parametrize(("drafter", "depth"), [(None, 0), ("mtp", 3), ("prompt_lookup", 3)])
+def test_greedy_answers_are_mlx_lms_and_end_at_the_limit_only(
+    engine: Engine, drafter: DrafterKind | None, depth: int
+) -> None:
     plain = MlxLm(engine).run(0, IDS, 0.0, TOKENS)
-    ours = Ours(engine, depth).run(0, IDS, 0.0, TOKENS)
+    ours = Ours(engine, drafter, depth).run(0, IDS, 0.0, TOKENS)
     assert len(plain.tokens) == TOKENS
     assert ours.tokens == plain.tokens
     assert not set(ours.tokens) & engine.model.end_ids
 
 
 def test_the_prompt_is_read_anew_each_time_and_the_engines_clock_counts(engine: Engine) -> None:
-    ours = Ours(engine, 2)
+    ours = Ours(engine, "mtp", 2)
     for _ in range(2):
         run = ours.run(0, IDS, 0.7, TOKENS)
         assert run.stats is not None
@@ -47,13 +51,11 @@ def test_the_prompt_is_read_anew_each_time_and_the_engines_clock_counts(engine: 
 
 
 def test_a_prompts_answer_repeats(engine: Engine) -> None:
-    ours = Ours(engine, 2)
+    ours = Ours(engine, "mtp", 2)
     assert ours.run(1, IDS, 0.7, TOKENS).tokens == ours.run(1, IDS, 0.7, TOKENS).tokens
     assert ours.run(1, IDS, 0.7, TOKENS).tokens != ours.run(2, IDS, 0.7, TOKENS).tokens
 
 
-def test_a_drafter_is_part_of_the_name_and_changes_no_greedy_token(engine: Engine) -> None:
-    plain = MlxLm(engine).run(0, IDS, 0.0, TOKENS)
-    copying = Ours(engine, 3, "prompt_lookup")
-    assert copying.name == "depth 3 prompt_lookup"
-    assert copying.run(0, IDS, 0.0, TOKENS).tokens == plain.tokens
+def test_drafter_and_depth_are_the_name(engine: Engine) -> None:
+    assert Ours(engine).name == "depth 0"
+    assert Ours(engine, "prompt_lookup", 3).name == "prompt_lookup depth 3"

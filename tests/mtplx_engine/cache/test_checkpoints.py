@@ -137,7 +137,7 @@ def test_a_snapshot_never_changes_whatever_is_written_later(
 
 @pytest.mark.parametrize(
     "layer",
-    [ArraysCache(2), CacheList(KVCache()), ChunkedKVCache(8), object()],
+    [CacheList(KVCache(), ArraysCache(2)), ChunkedKVCache(8), object()],
     ids=lambda x: type(x).__name__,
 )
 def test_unknown_kinds_are_refused(layer: object) -> None:

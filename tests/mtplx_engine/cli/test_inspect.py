@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 from mtplx_engine.cli.main import main
+from tests.support.model_folder import HEAD
 from tests.support.odd_folders import GOOD, HOSTILE
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ def test_for_people(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert "tried when" in lines["reason"]
     assert lines["family"] == "llama"
     assert lines["head"] == "mtp.safetensors, 0.0 MB"
+    assert lines["note"].startswith("It has no chat template")
     assert lines["memory"].startswith("0.3 MB: weights 0.0 MB, 8192 tokens")
 
 
@@ -40,7 +43,9 @@ def test_for_programs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Non
     found = json.loads(capsys.readouterr().out)
     assert found["tier"] == "supported, unverified"
     assert found["loads"] is True
-    assert found["head"] == {"source": "mtp.safetensors", "size": 144}
+    assert [note.partition(",")[0] for note in found["notes"]] == ["It has no chat template"]
+    size = 4 * sum(math.prod(shape) for _, shape in HEAD.values())
+    assert found["head"] == {"source": "mtp.safetensors", "size": size}
     assert found["memory"]["total"] == found["memory"]["weights"] + found["memory"]["cache"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -11,13 +12,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.models import checkpoint, manifest
+from mtplx_engine.models import checkpoint, inspection, manifest, weight_files
 from mtplx_engine.models.manifest import Manifest
+from mtplx_engine.models.probe_memory import ProbeMemory
 from tests.support import model_folder
 from tests.support.model_folder import CONFIG, ROWS, TENSORS, TOKENIZER
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+TRUNK_BYTES = 4 * sum(math.prod(shape) for _, shape in TENSORS.values())
 
 
 def refusal(folder: Path, kind: ErrorKind = ErrorKind.REFUSED) -> str:
@@ -32,8 +36,8 @@ def test_a_sound_folder_is_described(tmp_path: Path) -> None:
     found = checkpoint.check(folder)
     assert (found.folder, found.name, found.config) == (folder, "tiny", CONFIG)
     assert {name: (spec.dtype, spec.shape) for name, spec in found.tensors.items()} == TENSORS
-    assert (found.head, found.manifest) == (None, None)
-    assert found.total_bytes == (ROWS + 1) * model_folder.HIDDEN * 4
+    assert (found.head, found.manifest, found.unchecked) == (None, None, "")
+    assert found.total_bytes == TRUNK_BYTES
 
 
 def test_the_head_is_kept_apart_from_the_model(tmp_path: Path) -> None:
@@ -45,7 +49,7 @@ def test_the_head_is_kept_apart_from_the_model(tmp_path: Path) -> None:
     assert found.head.place == "mtp.safetensors"
     assert found.head.tensors["model.norm.weight"].spec.shape == (3,)
     assert found.tensors["model.norm.weight"].shape == (4,)
-    assert found.total_bytes == (ROWS + 1) * model_folder.HIDDEN * 4 + 6
+    assert found.total_bytes == TRUNK_BYTES + 6
 
 
 def test_a_damaged_head_is_refused(tmp_path: Path) -> None:
@@ -114,11 +118,28 @@ def test_links_may_stay_inside_or_lead_into_the_blobs_of_a_cache(tmp_path: Path)
     assert checkpoint.check(folder).tensors
 
 
-@pytest.mark.parametrize("target", ["/etc/hostname", "..", "missing"])
+@pytest.mark.parametrize("target", ["/etc/hostname", "..", "/nowhere/at/all"])
 def test_links_to_elsewhere_are_refused(tmp_path: Path, target: str) -> None:
     folder = model_folder.write(tmp_path / "tiny")
     (folder / "more.txt").symlink_to(target)
     assert "holds more.txt" in refusal(folder)
+
+
+def test_a_link_to_a_folder_is_refused(tmp_path: Path) -> None:
+    folder = model_folder.write(tmp_path / "tiny")
+    (folder / "real").mkdir()
+    (folder / "again").symlink_to("real")
+    assert "holds again, which is not a plain file" in refusal(folder)
+
+
+def test_a_snapshot_is_called_by_its_repository(tmp_path: Path) -> None:
+    folder = model_folder.write(tmp_path / "models--ai--Tiny-4bit" / "snapshots" / "0123")
+    assert checkpoint.check(folder).name == "ai/Tiny-4bit"
+    (folder / "x.py").write_text("")
+    found = inspection.inspect(folder, ProbeMemory(tmp_path))
+    assert (found.name, found.reason[:20]) == ("ai/Tiny-4bit", "ai/Tiny-4bit holds x")
+    for other in ("models--ai--tiny/0123", "ai--tiny/snapshots/0123"):
+        assert checkpoint.check(model_folder.write(tmp_path / other)).name == "0123"
 
 
 def test_a_pipe_is_refused_instead_of_waited_for(tmp_path: Path) -> None:
@@ -150,6 +171,10 @@ def test_another_architecture_is_named(tmp_path: Path) -> None:
         ({"num_attention_heads": 0}, "num_attention_heads is 0"),
         ({"num_key_value_heads": -1}, "num_key_value_heads is -1"),
         ({"head_dim": 1.5}, "head_dim is 1.5"),
+        (
+            {"eos_token_id": [1, "2"]},
+            "eos_token_id is [1, '2'], but it must be the number of a token, or a list",
+        ),
         ({"num_hidden_layers": True}, "num_hidden_layers is True"),
         ({"num_hidden_layers": "2"}, "num_hidden_layers is '2'"),
         ({"rms_norm_eps": float("nan")}, "rms_norm_eps is nan"),
@@ -216,7 +241,7 @@ def shards(folder: Path, weight_map: object) -> Path:
     files = {
         "model-1.safetensors": model_folder.safetensors(first),
         "model-2.safetensors": model_folder.safetensors(second),
-        checkpoint.INDEX: json.dumps({"weight_map": weight_map}).encode(),
+        weight_files.INDEX: json.dumps({"weight_map": weight_map}).encode(),
     }
     return model_folder.write(folder, files=files)
 

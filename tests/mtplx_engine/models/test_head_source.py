@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.models import checkpoint, head_source, installed, manifest
+from mtplx_engine.models import checkpoint, head_source, installed, manifest, weight_files
 from mtplx_engine.models.manifest import Manifest
 from tests.support import model_folder
 from tests.support.model_folder import CONFIG, HIDDEN, ROWS, TENSORS
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from mtplx_engine.models.head_source import HeadSource
 
-HEAD = {"fc.weight": ("BF16", (HIDDEN, 2 * HIDDEN)), "norm.weight": ("BF16", (HIDDEN,))}
+HEAD = {name: ("BF16", shape) for name, (_, shape) in model_folder.HEAD.items()}
 APPENDED = {"eh_proj.weight": ("BF16", (HIDDEN, 2 * HIDDEN)), "enorm.weight": ("BF16", (HIDDEN,))}
-HEAD_BYTES = 2 * (2 * HIDDEN * HIDDEN + HIDDEN)
+HEAD_BYTES = 2 * sum(math.prod(shape) for _, shape in HEAD.values())
 HEAD_CONFIG = {"model_type": "llama_mtp", "text_config": {"hidden_size": HIDDEN, "vocab_size": ROWS}}
 
 
@@ -48,9 +48,8 @@ def found_in(folder: Path) -> HeadSource:
     checked = checkpoint.check(folder)
     assert checked.head
     assert checked.tensors.keys() == TENSORS.keys()
-    assert checked.head.size == HEAD_BYTES
     trunk = sum(math.prod(shape) * 4 for _, shape in TENSORS.values())
-    assert checked.total_bytes == trunk + HEAD_BYTES
+    assert checked.total_bytes == trunk + checked.head.size
     return checked.head
 
 
@@ -60,7 +59,7 @@ def test_a_file_beside_the_weights(tmp_path: Path, name: str, prefix: str) -> No
     folder = write(tmp_path, {name: model_folder.safetensors(named(prefix))})
     head = found_in(folder)
     assert (head.place, head.problem) == (name, "")
-    assert head.tensors.keys() == HEAD.keys()
+    assert (head.tensors.keys(), head.size) == (HEAD.keys(), HEAD_BYTES)
     assert head.tensors["fc.weight"].path == folder / name
     assert head.tensors["fc.weight"].name == f"{prefix}fc.weight"
 
@@ -127,7 +126,7 @@ def test_an_index_may_promise_a_head_in_its_own_file(tmp_path: Path) -> None:
     names = {**dict.fromkeys(TENSORS, "model.safetensors"), "mtp.fc.weight": "mtp.safetensors"}
     index = json.dumps({"weight_map": names}).encode()
     head = model_folder.safetensors(named("mtp."))
-    found_in(write(tmp_path, {"mtp.safetensors": head, checkpoint.INDEX: index}))
+    found_in(write(tmp_path, {"mtp.safetensors": head, weight_files.INDEX: index}))
 
 
 def test_a_damaged_head_is_refused(tmp_path: Path) -> None:
@@ -239,5 +238,5 @@ def test_the_fingerprint_tells_weights_apart(tmp_path: Path) -> None:
     first = fingerprint(TENSORS)
     assert first == fingerprint(TENSORS)
     assert fingerprint(TENSORS, flipped=-1) != first
-    shorter = {**TENSORS, "model.norm.weight": ("F32", (HIDDEN // 2,))}
-    assert fingerprint(shorter) != first
+    other = {**TENSORS, "model.norm.weight": ("F16", (HIDDEN,))}
+    assert fingerprint(other) != first

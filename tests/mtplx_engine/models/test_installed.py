@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.models import checkpoint, installed, manifest
+from mtplx_engine.models import installed, manifest, weight_files
 from mtplx_engine.models.manifest import Manifest
 from tests.support import model_folder
 
@@ -26,7 +26,7 @@ def data(tmp_path: Path) -> Path:
     manifest.write(named, noted)
     model_folder.write(models / "plain")
     broken = model_folder.write(models / "broken")
-    (broken / checkpoint.INDEX).write_text(json.dumps({"weight_map": {"x": "model-9.safetensors"}}))
+    (broken / weight_files.INDEX).write_text(json.dumps({"weight_map": {"x": "model-9.safetensors"}}))
     (models / ".staging").mkdir()
     (models / "note.txt").write_text("")
     return tmp_path
@@ -47,7 +47,7 @@ def test_a_file_that_is_gone_makes_it_incomplete(data: Path) -> None:
 
 
 def test_a_damaged_index_makes_it_incomplete(data: Path) -> None:
-    (data / "models" / "plain" / checkpoint.INDEX).write_text("[]")
+    (data / "models" / "plain" / weight_files.INDEX).write_text("[]")
     assert [model.name for model in installed.models(data) if model.complete] == ["named"]
 
 

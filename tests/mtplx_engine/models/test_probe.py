@@ -142,6 +142,47 @@ def test_a_known_head_is_not_probed_again(memory: ProbeMemory, monkeypatch: pyte
     assert load(TOY, memory).new_drafter is not None
 
 
+def reword(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("config.json", '"rope_theta": 10000.0', '"rope_theta": 20000.0'),
+        ("config.json", '"rms_norm_eps": 1e-06', '"rms_norm_eps": 1e-05'),
+        ("tokenizer.json", '"version"', '"Version"'),
+        ("tokenizer_config.json", '"pad_token"', '"unk_token"'),
+    ],
+)
+def test_the_key_changes_with_configuration_and_tokenizer(
+    tmp_path: Path, file: str, old: str, new: str
+) -> None:
+    folder = shutil.copytree(TOY, tmp_path / "toy")
+    before = probe_memory.key(checkpoint.check(folder))
+    reword(
+        folder / "generation_config.json", "{", "{ "
+    )  # how answers are sampled is no matter of the probe's
+    assert probe_memory.key(checkpoint.check(folder)) == before
+    reword(folder / file, old, new)
+    assert probe_memory.key(checkpoint.check(folder)) != before
+    (folder / file).write_text((TOY / file).read_text())
+    assert probe_memory.key(checkpoint.check(folder)) == before
+    (folder / "added_tokens.json").write_text("{}")
+    assert probe_memory.key(checkpoint.check(folder)) != before
+
+
+def test_another_rope_is_a_fresh_probe(memory: ProbeMemory, tmp_path: Path) -> None:
+    folder = shutil.copytree(TOY, tmp_path / "toy")
+    load(folder, memory)
+    first = verdict(folder, memory)
+    reword(folder / "config.json", '"rope_theta": 10000.0', '"rope_theta": 3.0')
+    load(folder, memory)
+    assert verdict(folder, memory).agreement != first.agreement
+
+
 def test_it_is_cheap(memory: ProbeMemory, tmp_path: Path) -> None:
     load(TOY, memory)  # also fills the caches of mlx and of the file system
     started = time.process_time()

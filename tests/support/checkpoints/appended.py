@@ -67,6 +67,19 @@ class Tiny:
             tensors[f"{self.head_prefix}shared_head.head.weight"] = converted["lm_head.weight"]
         return {name: mx.contiguous(array) for name, array in tensors.items()}
 
+    def apart(self, tensors: Mapping[str, mx.array]) -> tuple[dict[str, mx.array], dict[str, mx.array]]:
+        """Return the trunk, and the head as a repository of its own names it, with the ends that it repeats."""
+        trunk, head = {}, {}
+        for name, array in tensors.items():
+            raw = name.removeprefix(self.head_prefix)
+            if raw == name:
+                trunk[name] = array
+            elif raw.startswith(("enorm.", "hnorm.", "eh_proj.", "shared_head.norm.")):
+                head[f"model.{raw.replace('shared_head.', 'shared_head_')}"] = array
+            else:
+                head[f"model.mtp_block.{raw}"] = array
+        return trunk, head | {name: tensors[name] for name in ("model.embed_tokens.weight", "lm_head.weight")}
+
     def _shapes(self) -> Shapes:
         config = self.config
         size, vocabulary, layers = (config[key] for key in ("hidden_size", "vocab_size", "num_hidden_layers"))

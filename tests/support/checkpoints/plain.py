@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 import mlx.core as mx
 import numpy as np
 from mlx.utils import tree_flatten
-from mlx_lm.models import gemma4, mimo, mimo_v2_flash, step3p5
+from mlx_lm.models import (
+    deepseek_v32,
+    gemma4,
+    gemma4_text,
+    glm_moe_dsa,
+    mimo,
+    mimo_v2_flash,
+    nemotron_h,
+    step3p5,
+)
 
 from tests.support.checkpoints import shards
 from tests.support.tiny_folder import END, VOCABULARY, WINDOW
@@ -19,6 +28,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 SLIDING = 8  # narrower than the prompts of the tests, so that windows move
+TOP = 12  # fewer than their tokens, so that sparse attention leaves some out
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +85,71 @@ _EXPERTS = {
     "topk_method": "noaux_tc",
     "scoring_func": "sigmoid",
 }
+_SPARSE = {
+    **_COMMON,
+    **_EXPERTS,
+    "n_shared_experts": 1,
+    "moe_layer_freq": 1,
+    "first_k_dense_replace": 1,
+    "kv_lora_rank": 16,
+    "q_lora_rank": 16,
+    "qk_rope_head_dim": 8,
+    "qk_nope_head_dim": 8,
+    "v_head_dim": 8,
+    "index_head_dim": 16,
+    "index_n_heads": 2,
+    "index_topk": TOP,
+    "attention_bias": False,
+}
+_GEMMA4_TEXT = {
+    **_COMMON,
+    "model_type": "gemma4_text",
+    "num_hidden_layers": 4,
+    "head_dim": 8,
+    "global_head_dim": 16,
+    "num_kv_shared_layers": 2,
+    "layer_types": ["sliding_attention", "full_attention"] * 2,
+    "sliding_window": SLIDING,
+    "hidden_size_per_layer_input": 8,
+    "vocab_size_per_layer_input": VOCABULARY,
+}
 
 PLAIN = {
+    "deepseek_v32": Plain(
+        {**_SPARSE, "model_type": "deepseek_v32", "rope_theta": 10000},
+        deepseek_v32,
+        "model.layers.2.eh_proj.weight",
+    ),
+    "glm_moe_dsa": Plain(
+        {**_SPARSE, "model_type": "glm_moe_dsa", "rope_parameters": {"rope_theta": 10000}},
+        glm_moe_dsa,
+        "model.layers.2.eh_proj.weight",
+    ),
+    "nemotron_h": Plain(
+        {
+            **_COMMON,
+            **_EXPERTS,
+            "model_type": "nemotron_h",
+            "n_shared_experts": 1,
+            "moe_shared_expert_intermediate_size": 16,
+            "num_hidden_layers": 6,
+            "hybrid_override_pattern": "ME*-M*",
+            "head_dim": 8,
+            "attention_bias": False,
+            "mamba_num_heads": 4,
+            "mamba_head_dim": 8,
+            "mamba_proj_bias": False,
+            "ssm_state_size": 16,
+            "conv_kernel": 4,
+            "n_groups": 2,
+            "mlp_bias": False,
+            "layer_norm_epsilon": 1e-5,
+            "use_bias": False,
+            "use_conv_bias": True,
+        },
+        nemotron_h,
+        "mtp.layers.0.eh_proj.weight",
+    ),
     "mimo": Plain({**_COMMON, "model_type": "mimo"}, mimo, "model.mtp_layers.0.input_proj.weight"),
     "mimo_v2_flash": Plain(
         {
@@ -124,20 +197,10 @@ PLAIN = {
             "model_type": "gemma4",
             "vocab_size": VOCABULARY,
             "eos_token_id": END,
-            "text_config": {
-                **_COMMON,
-                "model_type": "gemma4_text",
-                "num_hidden_layers": 4,
-                "head_dim": 8,
-                "global_head_dim": 16,
-                "num_kv_shared_layers": 2,
-                "layer_types": ["sliding_attention", "full_attention"] * 2,
-                "sliding_window": SLIDING,
-                "hidden_size_per_layer_input": 8,
-                "vocab_size_per_layer_input": VOCABULARY,
-            },
+            "text_config": _GEMMA4_TEXT,
         },
         gemma4,
         "",
     ),
+    "gemma4_text": Plain(_GEMMA4_TEXT, gemma4_text, ""),
 }

@@ -12,15 +12,13 @@ import pytest
 from mlx_lm.utils import load_model
 
 from mtplx_engine import backend
-from mtplx_engine.cache import TokenCache
-from mtplx_engine.config import SamplerConfig
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.models import checkpoint, connection, head_builder, loader, probe
 from mtplx_engine.models.families.registry import family_for
 from mtplx_engine.models.wiring import Wiring
-from mtplx_engine.sampling import Shaper
 from tests.support.appended_reference import Reference
 from tests.support.checkpoints import deepseek_v3, glm4_moe, glm4_moe_lite, shards
+from tests.support.checkpoints.family_case import check_same, load, numbers, write
 from tests.support.tiny_chat import PROMPT, Chat, Spelling
 
 if TYPE_CHECKING:
@@ -32,18 +30,8 @@ if TYPE_CHECKING:
 
 TINIES = {module.TINY.config["model_type"]: module.TINY for module in (deepseek_v3, glm4_moe, glm4_moe_lite)}
 CARRIES_NORMED = {"deepseek_v3": False, "glm4_moe": True, "glm4_moe_lite": True}
-DRAFTS = 3
 
 families = pytest.mark.parametrize("tiny", TINIES.values(), ids=TINIES.keys())
-
-
-def load(folder: Path) -> LoadedModel:
-    return loader.load(checkpoint.check(folder), backend.policy(), lambda *_: None)
-
-
-def write(folder: Path, tiny: Tiny, tensors: Mapping[str, mx.array], **changes: object) -> Path:
-    shards.write(folder, {**tiny.config, **changes}, tensors)
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -53,19 +41,6 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, LoadedModel]:
     for name, tiny in TINIES.items():
         write(folders[name], tiny, tiny.original(tiny.converted(), repeats=True))
     return {name: load(folder) for name, folder in folders.items()}
-
-
-def numbers(model: LoadedModel) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[int]]:
-    """Return the hiddens and logits of the prompt, and the laws and tokens of drafts after it."""
-    target = model.target
-    hidden = target.forward(mx.array(PROMPT, mx.int32), TokenCache(target.new_layers()))
-    assert model.new_drafter, model.drafter_note
-    drafter = model.new_drafter()
-    drafter.extend(hidden[:-1], PROMPT[1:])
-    shaper = Shaper(SamplerConfig(temperature=1.0, top_p=1.0), target.vocabulary)
-    draft = drafter.propose(DRAFTS, shaper, None, mx.random.key(3))
-    assert draft.laws is not None
-    return np.array(hidden), np.array(target.logits(hidden)), np.array(draft.laws), draft.tokens.tolist()
 
 
 @families
@@ -80,9 +55,7 @@ def test_both_layouts_hold_the_same_model(
         settings = {"quantization": {"bits": bits, "group_size": group_size}}
     write(tmp_path / "original", tiny, tiny.original(converted, repeats=True))
     write(tmp_path / "converted", tiny, packed, **settings)
-    original, other = numbers(load(tmp_path / "original")), numbers(load(tmp_path / "converted"))
-    for expected, got in zip(original, other, strict=True):
-        np.testing.assert_array_equal(got, expected)
+    check_same(numbers(load(tmp_path / "original")), numbers(load(tmp_path / "converted")))
 
 
 @families
@@ -163,7 +136,7 @@ def test_a_head_may_leave_out_what_it_repeats(tiny: Tiny, tmp_path: Path) -> Non
     write(tmp_path / "with", tiny, tiny.original(tensors, repeats=True))
     write(tmp_path / "without", tiny, tiny.original(tensors, repeats=False))
     with_repeats, without = numbers(load(tmp_path / "with")), numbers(load(tmp_path / "without"))
-    np.testing.assert_array_equal(without[2], with_repeats[2])
+    np.testing.assert_array_equal(without.laws, with_repeats.laws)
 
 
 @families
@@ -196,7 +169,7 @@ def test_every_tensor_of_the_head_must_be_there(tiny: Tiny, layout: str) -> None
             build(others)
         with pytest.raises(head_builder.HeadMismatchError):
             build({**raw, name: mx.concatenate([array, array])})
-    with pytest.raises(head_builder.HeadMismatchError, match=r"stray\.weight: unknown"):
+    with pytest.raises(head_builder.HeadMismatchError, match=r"stray\.weight is unknown"):
         build({**raw, "stray.weight": raw["enorm.weight"]})
     with pytest.raises(head_builder.HeadMismatchError, match=r"experts\.9"):
         build({**raw, "mlp.experts.9.up_proj.weight": raw["eh_proj.weight"]})
@@ -205,19 +178,17 @@ def test_every_tensor_of_the_head_must_be_there(tiny: Tiny, layout: str) -> None
 def test_a_repository_of_its_own_holds_the_same_head(tmp_path: Path) -> None:
     tiny = TINIES["glm4_moe_lite"]
     tensors, head = tiny.converted(), tmp_path / "with" / "mtp"
-    inside = {name.removeprefix(tiny.head_prefix): name for name in tensors if tiny.head_prefix in name}
+    trunk, apart = tiny.apart(tensors)
     write(tmp_path / "without", tiny, tensors)
-    write(head.parent, tiny, {name: tensors[name] for name in tensors.keys() - set(inside.values())})
-    own = {"shared_head.norm.weight": "shared_head_norm.weight"}
-    joints = ("enorm.", "hnorm.", "eh_proj.", "shared_head")
-    renamed = {
-        f"model.{own.get(raw, raw) if raw.startswith(joints) else f'mtp_block.{raw}'}": tensors[name]
-        for raw, name in inside.items()
-    }
-    repeated = {name: tensors[name] for name in ("model.embed_tokens.weight", "lm_head.weight")}
-    write(head, tiny, renamed | repeated, model_type="glm4_moe_lite_mtp")
-    expected, got = numbers(load(tmp_path / "without")), numbers(load(head.parent))
-    np.testing.assert_array_equal(got[2], expected[2])
+    write(head.parent, tiny, trunk)
+    write(head, tiny, apart, model_type="glm4_moe_lite_mtp")
+    check_same(numbers(load(tmp_path / "without")), numbers(load(head.parent)))
+
+
+def test_kimi_k2_is_deepseek_v3_by_another_name(loaded: dict[str, LoadedModel], tmp_path: Path) -> None:
+    tiny = TINIES["deepseek_v3"]
+    write(tmp_path, tiny, tiny.original(tiny.converted(), repeats=True), model_type="kimi_k2")
+    check_same(numbers(loaded["deepseek_v3"]), numbers(load(tmp_path)))
 
 
 def test_fp8_weights_are_unpacked_in_trunk_and_head(tmp_path: Path) -> None:
@@ -226,9 +197,34 @@ def test_fp8_weights_are_unpacked_in_trunk_and_head(tmp_path: Path) -> None:
     settings = {"quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]}}
     write(tmp_path / "packed", tiny, packed, **settings)
     write(tmp_path / "unpacked", tiny, unpacked)
-    expected, got = numbers(load(tmp_path / "unpacked")), numbers(load(tmp_path / "packed"))
-    for one, other in zip(expected, got, strict=True):
-        np.testing.assert_array_equal(other, one)
+    check_same(numbers(load(tmp_path / "unpacked")), numbers(load(tmp_path / "packed")))
+
+
+@families
+@pytest.mark.parametrize("gone", ["eh_proj.weight", "enorm.weight", "mlp.gate.weight"])
+def test_a_damaged_head_is_off_and_its_model_is_not(tiny: Tiny, gone: str, tmp_path: Path) -> None:
+    tensors = tiny.converted()
+    del tensors[tiny.head_prefix + gone]
+    model = load(write(tmp_path, tiny, tensors))
+    assert model.new_drafter is None
+    assert "does not fit this model" in model.drafter_note
+    assert "is missing" in model.drafter_note
+
+
+@families
+def test_a_layer_too_many_is_no_head(tiny: Tiny, tmp_path: Path) -> None:
+    """A trunk that is longer than its config.json says would lose its last layer without a word."""
+    tensors = tiny.converted()
+    layer = {
+        name.replace("layers.1.", "layers.2."): array
+        for name, array in tensors.items()
+        if "layers.1." in name
+    }
+    trunk = {name: array for name, array in tensors.items() if not name.startswith(tiny.head_prefix)}
+    write(tmp_path, tiny, trunk | layer)
+    with pytest.raises(EngineError, match=r"model\.layers\.2\..* is unknown") as caught:
+        checkpoint.check(tmp_path)
+    assert caught.value.kind is ErrorKind.REFUSED
 
 
 @families
@@ -237,9 +233,9 @@ def test_a_second_head_is_not_dropped_without_a_word(tiny: Tiny, tmp_path: Path)
     second = f"model.layers.{tiny.config['num_hidden_layers'] + 1}.enorm.weight"
     write(tmp_path, tiny, tensors | {second: tensors["model.norm.weight"]})
     with pytest.raises(EngineError) as caught:
-        load(tmp_path)
+        checkpoint.check(tmp_path)
     assert caught.value.kind is ErrorKind.REFUSED
-    assert "more than one layer behind the 2 of the trunk" in caught.value.info.details
+    assert f"{second} is unknown" in str(caught.value)
 
 
 @families

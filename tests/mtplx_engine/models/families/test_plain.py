@@ -8,26 +8,20 @@ import mlx.core as mx
 import numpy as np
 import pytest
 
-from mtplx_engine import backend
 from mtplx_engine.cache import TokenCache
-from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.models import checkpoint, loader
+from mtplx_engine.models import inspection
 from mtplx_engine.models.families.registry import FAMILIES, PLAIN
-from mtplx_engine.models.families.supported import LATER, PLAIN_ONLY, SUPPORTED
-from tests.support import model_folder
+from mtplx_engine.models.families.supported import PLAIN_ONLY, SUPPORTED, takes_drafts
+from mtplx_engine.models.probe_memory import ProbeMemory
 from tests.support.checkpoints import plain
+from tests.support.checkpoints.family_case import load
 from tests.support.tiny_chat import PROMPT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mtplx_engine.models.loader import LoadedModel
-
 families = pytest.mark.parametrize("name", plain.PLAIN)
-
-
-def load(folder: Path) -> LoadedModel:
-    return loader.load(checkpoint.check(folder), backend.policy(), lambda *_: None)
+DRAFTED = [name for name in plain.PLAIN if takes_drafts({"model_type": name})]
 
 
 @families
@@ -38,7 +32,7 @@ def test_logits_are_those_of_mlx_lm(name: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(np.array(logits), np.array(stock(mx.array([PROMPT]))[0]), atol=1e-5)
 
 
-@families
+@pytest.mark.parametrize("name", DRAFTED)
 def test_a_refused_block_leaves_nothing_behind(name: str, tmp_path: Path) -> None:
     plain.PLAIN[name].write(tmp_path)
     target = load(tmp_path).target
@@ -52,7 +46,7 @@ def test_a_refused_block_leaves_nothing_behind(name: str, tmp_path: Path) -> Non
     np.testing.assert_array_equal(np.array(after), np.array(fresh))
 
 
-@families
+@pytest.mark.parametrize("name", DRAFTED)
 def test_an_answer_has_no_drafts_and_the_note_says_why(name: str, tmp_path: Path) -> None:
     plain.PLAIN[name].write(tmp_path)
     model = load(tmp_path)
@@ -61,18 +55,10 @@ def test_an_answer_has_no_drafts_and_the_note_says_why(name: str, tmp_path: Path
     expected = f"Drafting heads of {family} models come in a later version; this model decodes plainly."
     without = "This model has no drafting head (MTP); it decodes plainly."
     assert model.drafter_note == (expected if plain.PLAIN[name].head else without)
-
-
-@pytest.mark.parametrize("name", LATER)
-def test_what_comes_later_is_refused_by_its_name(name: str, tmp_path: Path) -> None:
-    folder = model_folder.write(tmp_path, config={**model_folder.CONFIG, "model_type": name})
-    with pytest.raises(EngineError, match=f"{LATER[name]} models come in a later version") as caught:
-        checkpoint.check(folder)
-    assert caught.value.kind is ErrorKind.UNSUPPORTED
+    assert inspection.inspect(tmp_path, ProbeMemory(tmp_path)).reason == model.drafter_note
 
 
 def test_the_lists_name_every_family_once() -> None:
     assert FAMILIES.keys() == SUPPORTED
     assert PLAIN.keys() == PLAIN_ONLY.keys()
     assert not SUPPORTED & PLAIN_ONLY.keys()
-    assert not LATER.keys() & (SUPPORTED | PLAIN_ONLY.keys())

@@ -1,0 +1,116 @@
+"""What the bench prints of scripted runs: each drafter by kind of prompt, and no word more than they bear out."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mtplx_engine.bench.compare import summarise
+from mtplx_engine.bench.run import Run
+from mtplx_engine.bench.table import render, times
+from mtplx_engine.stats import DecodeStats
+
+STATS = DecodeStats(verify_steps=20, drafted=60, accepted=12, accepted_at=(8, 3, 1))
+
+
+def runs(method: str, seconds: tuple[float, ...], stats: DecodeStats | None) -> list[Run]:
+    return [Run(method, at, (1, 2), s, s, 47, stats) for at, s in enumerate(seconds)]
+
+
+def summaries(seconds: tuple[float, ...], stats: DecodeStats = STATS) -> list[dict[str, Any]]:
+    """Of mlx-lm, which takes a second for each prompt, and of a drafter."""
+    both = [*runs("mlx-lm", (1.0,) * len(seconds), None), *runs("mtp depth 3", seconds, stats)]
+    return [dataclasses.asdict(summary) for summary in summarise(both, greedy=True)]
+
+
+def report(whole: list[dict[str, Any]], **kinds: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "model": "M",
+        "draft_model": "",
+        "backend": "CPU",
+        "machine": "Linux",
+        "cores": 2,
+        "load": 0.25,
+        "prompts": 9,
+        "tokens": 48,
+        "tables": {"0": {"summary": whole, "kinds": kinds}},
+    }
+
+
+def row(text: str, heading: str = "temperature 0") -> str:
+    """Return the drafter's row under a heading."""
+    below = text[text.index(heading) :].splitlines()
+    return next(line for line in below if line.startswith("mtp depth 3"))
+
+
+def test_a_row_says_what_was_measured() -> None:
+    line = row(render(report(summaries((0.8, 0.5, 0.4)))))
+    assert " ".join(line.split()) == (
+        "mtp depth 3 94.0 2.00x (1.25..2.50) 2.00x 1.600 of 4 60 0.400 0.150 0.050 3/3 faster"
+    )
+
+
+def test_each_kind_has_its_own_verdict_if_it_has_three_prompts() -> None:
+    text = render(
+        report(
+            summaries((0.8,) * 9),
+            chat=summaries((1.1, 1.2, 1.3)),
+            code=summaries((0.9, 1.0, 1.1)),
+            copy=summaries((0.2, 0.2)),
+        )
+    )
+    verdicts = ["chat prompts", "code prompts", "copy prompts"]
+    assert row(text).endswith("  faster")
+    assert [
+        row(text, heading).partition("2/2" if "copy" in heading else "3/3")[2].strip() for heading in verdicts
+    ] == [
+        "slower",
+        "no clear difference",
+        "too few prompts",
+    ]
+
+
+def test_figures_of_few_verify_steps_are_put_in_doubt() -> None:
+    few = dataclasses.replace(STATS, verify_steps=16)
+    assert "1.750 of 4" in row(render(report(summaries((1.0,) * 4, few))))
+    assert "(1.750 of 4)" in row(render(report(summaries((1.0,) * 3, few))))
+
+
+def test_a_drafter_that_found_nothing_to_draft_has_no_figures_instead_of_zeros() -> None:
+    line = row(render(report(summaries((1.0, 1.0, 1.0), DecodeStats(plain_steps=48)))))
+    assert " ".join(line.split()) == "mtp depth 3 47.0 1.00x (1.00..1.00) 1.00x 3/3 no clear difference"
+
+
+@pytest.mark.parametrize(
+    ("ratio", "shown"),
+    [
+        (0.97, "0.97x"),
+        (0.9999, "0.99x"),
+        (0.996, "0.99x"),
+        (1.0, "1.00x"),
+        (1.0049, "1.00x"),
+        (1.249, "1.24x"),
+    ],
+)
+def test_nothing_is_rounded_up_to_a_gain(ratio: float, shown: str) -> None:
+    assert times(ratio) == shown
+
+
+@given(st.floats(0.01, 100))
+def test_a_shown_ratio_is_on_the_side_of_one_where_it_was_measured(ratio: float) -> None:
+    shown = float(times(ratio)[:-1])
+    assert ratio - 0.01 < shown <= ratio + 1e-10
+    assert (shown < 1) == (ratio < 1 - 1e-10)
+
+
+def test_conditions_and_the_draft_model_are_told() -> None:
+    both = {**report(summaries((1.0, 1.0, 1.0))), "draft_model": "the model itself"}
+    text = render({**both, "stock": both})
+    assert "load before: 0.2 on 2 cores" in text
+    assert "draft model: the model itself" in text
+    assert text.count("temperature 0, CPU") == 2
+    assert "as the wheel comes: 1.00x (two processes)" in text
