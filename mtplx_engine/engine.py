@@ -130,7 +130,7 @@ class Engine:
             recommended=loaded.recommended,
             backend=self._policy.description,
             load_s=time.perf_counter() - started,
-            token_bytes=memory_need.of(checked).token_bytes,
+            token_bytes=memory_need.of(checked.config, checked.tensors, checked.head).token_bytes,
             thinking_switch=markup.has_thinking_switch(loaded.tokenizer),
         )
 

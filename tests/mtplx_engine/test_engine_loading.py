@@ -36,7 +36,8 @@ def test_what_is_said_of_a_loaded_model(tiny_path: Path) -> None:
     assert (info.drafter, info.drafter_note, info.max_depth) == ("mtp", "", 8)
     assert info.recommended == SamplerConfig(temperature=0.6)
     assert info.backend == "CPU, float32, reference BLAS"
-    assert info.token_bytes == memory_need.of(checkpoint.check(folder)).token_bytes > 0
+    found = checkpoint.check(tiny_path)
+    assert info.token_bytes == memory_need.of(found.config, found.tensors, found.head).token_bytes > 0
     assert not info.thinking_switch
 
 
