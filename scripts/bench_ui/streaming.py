@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import TYPE_CHECKING
 
@@ -32,29 +33,29 @@ class StreamMeter:
     Attributes:
         tokens: How many have come.
         costs: The CPU time of this process, in seconds, at the first token and after every thousand.
-        first: When the first tokens came, and their age by the engine's clock, in seconds.
-        newest: The same of the newest ones.
+        ages: The age of the answer at its first and at its newest tokens, in seconds, by the engine's clock.
     """
 
     def __init__(self, program: Program) -> None:
         self.tokens = 0
         self.costs: list[float] = []
-        self.first = self.newest = (0.0, 0.0)
+        self.ages: list[float] = []
+        self._offset = math.inf  # between the two clocks: the age zero by this one, as of the quickest event
         program.app.link.tokens.connect(self._note)
 
     def lag(self, done: float) -> float:
         """Return by what share the answer took longer until it was shown, at `done`, than the engine took."""
-        engine = self.newest[1] - self.first[1]
-        return (done - self.first[0] - engine) / engine
+        return (done - self._offset - self.ages[-1]) / (self.ages[-1] - self.ages[0])
 
     def rate(self) -> float:
         """Return the tokens per second that the engine reached after the first token."""
-        return (self.tokens - 1) / (self.newest[1] - self.first[1])
+        return (self.tokens - 1) / (self.ages[-1] - self.ages[0])
 
     def _note(self, event: Tokens) -> None:
-        self.newest = (time.monotonic(), event.at_s)
+        self._offset = min(self._offset, time.monotonic() - event.at_s)
+        self.ages[1:] = [event.at_s]
         if not self.costs:
-            self.first = self.newest
+            self.ages = [event.at_s]
             self.costs.append(time.process_time())
         self.tokens += len(event.token_ids)
         while self.tokens >= _PART * len(self.costs):
