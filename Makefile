@@ -37,10 +37,10 @@ bench: setup
 	$(BIN)/mtplx bench --drafters $(DRAFTERS) --model tests/data/toy --draft-model tests/data/toy
 
 bench-ui: setup
-	$(BIN)/python scripts/bench_ui.py
+	$(BIN)/python -m scripts.bench_ui
 
 screenshots: setup
-	$(BIN)/python scripts/screenshots.py
+	$(BIN)/python -m scripts.screenshots
 
 $(STAMPS)/venv:
 	@command -v $(PYTHON) >/dev/null || { echo "MTPLX needs Python 3.11 (or: make PYTHON=/path/to/python3.11)"; exit 1; }

@@ -8,32 +8,40 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, QTimer
-from PySide6.QtWidgets import QApplication, QMessageBox
+from PySide6.QtWidgets import QApplication
 
 from app.chat.answer_line import AnswerLine
 from app.chat.chat_list import ChatList
+from app.chat.chat_settings import ChatSettings
+from app.chat.context_watch import ContextWatch
 from app.chat.model_status import ModelPresenter, ModelStatus
+from app.chat.presets import find
 from app.chat.session import ChatSession
+from app.library.chat_files import ChatFiles
+from app.library.library import Library
 from app.main_window import MainWindow, quits_with_its_window
 from app.services.engine_link import EngineLink, EngineState
+from app.services.garbage import GarbageCollector
 from app.services.log import log_qt, start_logging
-from app.services.settings import SettingsFile
+from app.services.settings import LARGEST_TEXT_PX, SMALLEST_TEXT_PX, SettingsFile
 from app.services.single_instance import SingleInstance
 from app.services.starter_setup import StarterSetup
 from app.services.store import Store
 from app.services.unix_signals import UnixSignals
-from app.theme import Theme
+from app.settings_window.window import SettingsWindow
+from app.theme import TEXT_PX, Theme
+from app.translate import tr
 from app.widgets.fault_sheet import FaultSheet
+from app.widgets.message_box import MessageBox
 from mtplx_engine import paths
 from mtplx_engine.client import EngineClient
-from mtplx_engine.models import starter
+from mtplx_engine.models import installed, starter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from app.chat.conversation import ChatSummary
-    from mtplx_engine.config import Depth
+    from app.chat.conversation import ChatSummary, Conversation
     from mtplx_engine.errors import ErrorInfo
 
 _log = logging.getLogger(__name__)
@@ -61,12 +69,17 @@ class Application(QObject):
         self.store = Store(data_dir / "chats", self)
         self.link = EngineLink(make_client, parent=self)
         self.line = AnswerLine(self.link, self)
-        self.line.drafting = self.settings.value.drafting
         self.session = ChatSession(self.store, self.line, self)
         self.presenter = ModelPresenter(self._recipe.name, self.link, self)
         self.setup = StarterSetup(data_dir, self)
         self.chats = ChatList(self)
-        self.window = MainWindow(self.theme, self.session, self.chats, self.settings, log_dir)
+        self.window = MainWindow(
+            self.theme, self.session, self.chats, self.settings, log_dir=log_dir, list_models=self._models
+        )
+        self.library = Library(self.window, self.store, self.session, self.chats)
+        self.files = ChatFiles(self.window, self.store, self.session)
+        self._settings_window: SettingsWindow | None = None
+        self.window.pane.watch_context(ContextWatch(self.session, self.line, self.link, self.window.pane))
         self._soon = QTimer(self, singleShot=True, interval=0)
         self._soon.timeout.connect(self._start)
         self._connect()
@@ -75,6 +88,7 @@ class Application(QObject):
         """Show the window, and start everything else once it is on the screen."""
         self.window.show_model(self.presenter.status)
         self.window.show()
+        self.window.pane.composer.setFocus()  # what is typed at once is a message
         self._soon.start()
 
     def close(self) -> None:
@@ -82,7 +96,11 @@ class Application(QObject):
         self._soon.stop()
         self.setup.close()
         self.session.close()
+        self.window.pane.drafts.keep()
+        self.window.pane.stop_reading()
         self.store.close()
+        if self._settings_window is not None:
+            self._settings_window.close()
         self.link.shutdown()
 
     def _start(self) -> None:
@@ -99,7 +117,10 @@ class Application(QObject):
     def _connect(self) -> None:
         window, menus = self.window, self.window.menus
         self.store.opened.connect(self._chats_opened)
+        self.store.draft_found.connect(self.window.pane.drafts.restore)
+        self.session.opened.connect(self._begin)
         self.link.loaded.connect(menus.allow_drafting)
+        self.link.loaded.connect(window.inspector.show_model)
         self.link.state_changed.connect(self._note_state)
         self.link.lost.connect(self._engine_lost)
         self.presenter.changed.connect(self._show_model)
@@ -107,10 +128,19 @@ class Application(QObject):
         self.setup.finished.connect(self._start_engine)
         self.setup.failed.connect(self.presenter.show_setup_failed)
         window.model_action_pressed.connect(self._model_action)
-        menus.restart_engine.setEnabled(False)  # there is none yet
+        window.inspector.presets.listed.connect(self._refresh_settings_window)
         menus.restart_engine.triggered.connect(self.line.restart)
-        menus.drafting_chosen.connect(self._choose_drafting)
-        menus.drafting_action(self.line.drafting).setChecked(True)
+        menus.load_model.triggered.connect(self.line.restart)
+        menus.unload_model.triggered.connect(self.link.unload)
+        menus.drafting_chosen.connect(lambda depth: self._set(drafting=depth))
+        menus.settings.triggered.connect(lambda: self.open_settings().open_page())
+        menus.privacy.triggered.connect(self._open_privacy)
+        menus.tint.triggered.connect(lambda tinted: self._set(tint=tinted))
+        menus.larger.triggered.connect(lambda: self._set_text_px(self.theme.text_px + 1))
+        menus.smaller.triggered.connect(lambda: self._set_text_px(self.theme.text_px - 1))
+        menus.usual_size.triggered.connect(lambda: self._set_text_px(TEXT_PX))
+        self._apply_settings()
+        self._begin(self.session.shown)
 
     def _chats_opened(self, chats: tuple[ChatSummary, ...], notice: str) -> None:
         self.chats.put(*chats)
@@ -121,25 +151,80 @@ class Application(QObject):
         if notice:
             self.window.show_notice(notice)
 
+    def _models(self) -> tuple[tuple[str, str], ...]:
+        """Return the name and the title of each model that is installed."""
+        found = installed.models(self._data_dir)
+        return tuple((model.name, model.title) for model in found if model.complete)
+
     def _show_model(self, status: ModelStatus) -> None:
         self.window.show_model(status)
-        self.line.set_progress("Waiting for the model" if status.missing else status.title)
+        self.line.set_progress(tr("Waiting for the model") if status.missing else status.title)
 
     def _model_action(self) -> None:
         """Do what helps: fetch the model, or start the engine again."""
         if self.link.state is not EngineState.CLOSED:
             self.line.restart()
         else:
-            self.presenter.show_setup(0.0, "Getting the model")
+            self.presenter.show_setup(0.0, tr("Getting the model"))
             self.setup.start()
 
-    def _choose_drafting(self, depth: Depth) -> None:
-        self.line.drafting = depth
-        self.settings.change(drafting=depth)
+    # ------------------------------------------------------------ settings
+
+    def _set(self, **fields: object) -> None:
+        self.settings.change(**fields)
+        self._apply_settings()
+        self._refresh_settings_window()
+
+    def _set_text_px(self, pixels: int) -> None:
+        self._set(text_px=min(max(pixels, SMALLEST_TEXT_PX), LARGEST_TEXT_PX))
+
+    def _apply_settings(self) -> None:
+        """Let everything follow the settings as they are now."""
+        settings, menus = self.settings.value, self.window.menus
+        self.theme.set_appearance(settings.appearance)
+        self.theme.set_text_px(settings.text_px)
+        self.theme.set_tinted(on=settings.tint)
+        self.theme.reduced_motion = settings.reduced_motion
+        self.window.pane.set_send_key(settings.send_key)
+        self.line.drafting = settings.drafting
+        self.window.inspector.show_drafting(settings.drafting)
+        menus.drafting_action(settings.drafting).setChecked(True)
+        menus.tint.setChecked(settings.tint)
+        menus.larger.setEnabled(settings.text_px < LARGEST_TEXT_PX)
+        menus.smaller.setEnabled(settings.text_px > SMALLEST_TEXT_PX)
+        menus.usual_size.setEnabled(settings.text_px != TEXT_PX)
+
+    def _begin(self, conversation: Conversation) -> None:
+        """Give an empty chat in which nothing is set the preset that new chats begin with."""
+        preset = find(self.settings.value.presets, self.settings.value.new_chat_preset)
+        if preset is not None and not conversation.messages and conversation.settings == ChatSettings():
+            self.session.set_settings(preset.applied_to(conversation.settings))
+
+    def open_settings(self) -> SettingsWindow:
+        """Return the one settings window; its `open_page` shows it."""
+        if self._settings_window is None:
+            self._settings_window = SettingsWindow(self.theme, self.settings, self._data_dir / "chats")
+            self._settings_window.changed.connect(self._setting_changed)
+            self._settings_window.chats.follow(self.window.menus.export_all)
+        return self._settings_window
+
+    def _open_privacy(self) -> None:
+        window = self.open_settings()
+        window.open_page(window.privacy)
+
+    def _setting_changed(self) -> None:
+        self._apply_settings()
+        self._begin(self.session.shown)
+
+    def _refresh_settings_window(self) -> None:
+        if self._settings_window is not None:
+            self._settings_window.refresh()
+
+    # ------------------------------------------------------------ the engine
 
     def _note_state(self, state: EngineState) -> None:
         _log.info("engine %s", state.name)
-        self.window.menus.restart_engine.setEnabled(state is not EngineState.CLOSED)
+        self.window.commands.show_engine(state)
 
     def _engine_lost(self, error: ErrorInfo) -> None:
         _log.warning("engine lost: %s %s", error.message, error.details)
@@ -152,13 +237,14 @@ def run(data_dir: Path, log_dir: Path) -> int:
     log_qt()
     qt.setApplicationName(paths.APP_NAME)
     qt.setQuitOnLastWindowClosed(quits_with_its_window())
+    collector = GarbageCollector(qt)
     instance = SingleInstance(data_dir)
     try:
         first = instance.acquire()
     except OSError as error:
-        return _cannot_write(data_dir, error)
+        return _cannot_write(qt, data_dir, error)
     if not first:
-        return 0 if instance.raise_other() else _already_open()
+        return 0 if instance.raise_other() else _already_open(qt)
     program = Application(qt, data_dir, log_dir, partial(EngineClient, log_dir))
     sheet = FaultSheet(program.window, log_dir)
     sys.excepthook = sheet.report
@@ -173,6 +259,7 @@ def run(data_dir: Path, log_dir: Path) -> int:
     program.close()
     signals.close()
     instance.release()
+    collector.close()
     return code
 
 
@@ -182,22 +269,26 @@ def _reopen(window: MainWindow, state: Qt.ApplicationState) -> None:
         window.show()
 
 
-def _already_open() -> int:
-    return _refuse("MTPLX is already open with this data folder, but does not answer. End it and try again.")
-
-
-def _cannot_write(data_dir: Path, error: OSError) -> int:
+def _already_open(qt: QApplication) -> int:
     return _refuse(
-        f"MTPLX cannot keep anything in {data_dir}: {error.strerror or error}. Make that folder writable, or "
-        "choose another one with --data-dir."
+        qt,
+        tr("MTPLX is already open"),
+        tr("It has this data folder in use, but does not answer. End it and try again."),
     )
 
 
-def _refuse(sentence: str) -> int:
+def _cannot_write(qt: QApplication, data_dir: Path, error: OSError) -> int:
+    words = tr("{folder}: {reason}. Make that folder writable, or choose another one with --data-dir.")
+    more = words.format(folder=data_dir, reason=error.strerror or error)
+    return _refuse(qt, tr("MTPLX cannot keep anything in its folder"), more)
+
+
+def _refuse(qt: QApplication, sentence: str, more: str) -> int:
     """Say why there is no window, in the terminal and on the screen; return the exit code."""
-    sys.stderr.write(f"{sentence}\n")
+    sys.stderr.write(f"{sentence}. {more}\n")
     sys.stderr.flush()
-    box = QMessageBox(QMessageBox.Icon.Warning, paths.APP_NAME, sentence)
-    box.setTextFormat(Qt.TextFormat.PlainText)
+    Theme(qt)
+    box = MessageBox(sentence, more)
+    box.setWindowTitle(paths.APP_NAME)
     box.exec()
     return 1

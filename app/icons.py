@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from functools import cache
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QByteArray, QRectF, Qt
 from PySide6.QtGui import QIcon, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
 from mtplx_engine import paths
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 _SCALES = (1, 2, 3)
 _APP_SIZES = (16, 32, 64, 128, 256)
+
+
+@cache
+def shared_icons() -> IconSet:
+    """Return the icons of what paints itself in the colours of a message."""
+    return IconSet()
 
 
 class IconSet:
@@ -33,6 +45,10 @@ class IconSet:
             icon.addPixmap(self.pixmap(name, disabled_color, size, scale), QIcon.Mode.Disabled)
         return icon
 
+    def write(self, name: str, color: str, path: Path) -> None:
+        """Write the icon `name` in `color` into a file, for the style sheet, which takes pictures from nowhere else."""
+        path.write_text(_source(name, color), encoding="utf-8")
+
     def app_icon(self, color: str) -> QIcon:
         """Return the program's own icon, for the task bar and the window list."""
         icon = QIcon()
@@ -41,9 +57,13 @@ class IconSet:
         return icon
 
 
-def _paint(name: str, color: str, size: int, scale: int) -> QPixmap:
+def _source(name: str, color: str) -> str:
     source = (paths.resources() / "icons" / f"{name}.svg").read_text(encoding="utf-8")
-    renderer = QSvgRenderer(QByteArray(source.replace("currentColor", color).encode()))
+    return source.replace("currentColor", color)
+
+
+def _paint(name: str, color: str, size: int, scale: int) -> QPixmap:
+    renderer = QSvgRenderer(QByteArray(_source(name, color).encode()))
     pixmap = QPixmap(size * scale, size * scale)
     pixmap.fill(Qt.GlobalColor.transparent)
     painter = QPainter(pixmap)

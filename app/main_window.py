@@ -6,27 +6,36 @@ import sys
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QRect, QUrl, Signal
-from PySide6.QtGui import QCloseEvent, QDesktopServices, QGuiApplication
-from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QWidget
+from PySide6.QtGui import QCloseEvent, QDesktopServices, QGuiApplication, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QMenuBar, QWidget
 
 from app.chat.chat_pane import ChatPane
+from app.chat.sidebar import WIDTH as SIDEBAR_WIDTH
 from app.chat.sidebar import Sidebar
+from app.commands import Commands
+from app.inspector.inspector import WIDTH as INSPECTOR_WIDTH
+from app.inspector.inspector import Inspector
 from app.menus import Menus
 from app.services.settings import Place
-from app.widgets.about_box import AboutBox
+from app.translate import tr
 from app.widgets.link_sheet import LinkSheet
 from app.widgets.undo_toast import UndoToast
 from app.window_place import MINIMUM_SIZE, fitted
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from app.chat.chat_list import ChatList
     from app.chat.conversation import ChatSummary, Conversation
     from app.chat.model_status import ModelStatus
+    from app.chat.presets import Preset
     from app.chat.session import ChatSession
     from app.services.settings import SettingsFile
     from app.theme import Theme
+
+_ON_MAC = sys.platform == "darwin"
+_LEAST_PANE = 380  # pixels for the chat beside the sidebar and the inspector
 
 
 class MainWindow(QMainWindow):
@@ -35,7 +44,8 @@ class MainWindow(QMainWindow):
     Attributes:
         sidebar: The chats.
         pane: The chat that is shown.
-        menus: The commands.
+        inspector: The settings of that chat.
+        menus: The menu bar; `commands` is what it does.
         toast: Short notices.
 
     Signals:
@@ -45,7 +55,14 @@ class MainWindow(QMainWindow):
     model_action_pressed = Signal()
 
     def __init__(
-        self, theme: Theme, session: ChatSession, chats: ChatList, settings: SettingsFile, log_dir: Path
+        self,
+        theme: Theme,
+        session: ChatSession,
+        chats: ChatList,
+        settings: SettingsFile,
+        *,
+        log_dir: Path,
+        list_models: Callable[[], tuple[tuple[str, str], ...]],
     ) -> None:
         super().__init__()
         self._session = session
@@ -56,18 +73,24 @@ class MainWindow(QMainWindow):
         self.setMinimumSize(MINIMUM_SIZE)
         self.sidebar = Sidebar(theme, chats)
         self.pane = ChatPane(theme, session)
+        self.inspector = Inspector(theme, settings, list_models)
         body = QWidget(self)
         row = QHBoxLayout(body)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(0)
         row.addWidget(self.sidebar)
         row.addWidget(self.pane, 1)
+        row.addWidget(self.inspector)
         self.setCentralWidget(body)
-        self.menus = Menus(self.menuBar())
+        # On a Mac the bar belongs to the program: it stays when this window is closed.
+        self.menus = Menus(QMenuBar() if _ON_MAC else self.menuBar())
         self.toast = UndoToast(self.pane.pages)
         self.pane.header.set_menus(self.menus.chat, self.menus.model)
+        self.menus.sidebar.setChecked(settings.value.sidebar)
+        self.menus.inspector.setChecked(settings.value.inspector)
         self._connect()
-        self._show_sidebar(shown=settings.value.sidebar)
+        self.commands = Commands(self, session, chats)
+        self._show_sides()
         self._place()
 
     def show_model(self, status: ModelStatus) -> None:
@@ -77,7 +100,12 @@ class MainWindow(QMainWindow):
 
     def show_notice(self, sentence: str) -> None:
         """Say something that belongs to no message."""
-        self.toast.offer(sentence, "Show Logs", self._open_logs)
+        self.toast.offer(sentence, tr("Show Logs"), self._open_logs)
+
+    def put_chats(self, chats: tuple[ChatSummary, ...]) -> None:
+        """List chats."""
+        self._chats.put(*chats)
+        self.sidebar.search_again()
 
     def come_forward(self) -> None:
         """Show the window in front of all others."""
@@ -86,8 +114,20 @@ class MainWindow(QMainWindow):
         self.raise_()
         self.activateWindow()
 
+    def show_sidebar(self) -> None:
+        """Show the chats, in the place of the inspector where there is no room for both."""
+        self.menus.sidebar.setChecked(True)
+        if self.sidebar.isHidden():
+            self.menus.inspector.setChecked(False)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Make room for the chat that is shown."""
+        super().resizeEvent(event)
+        self._show_sides()
+
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Remember where the window is."""
+        """Take what was being typed, and remember where the window is."""
+        self.inspector.settle()
         place = self.normalGeometry()
         self._settings.change(
             place=Place(place.x(), place.y(), place.width(), place.height(), self.isMaximized())
@@ -96,59 +136,62 @@ class MainWindow(QMainWindow):
 
     def _connect(self) -> None:
         session, menus, sidebar = self._session, self.menus, self.sidebar
+        for leaving in (sidebar.chosen, sidebar.new_chat_requested, menus.new_chat.triggered):
+            leaving.connect(self.inspector.settle)  # first of all
         sidebar.chosen.connect(session.open_chat)
         sidebar.new_chat_requested.connect(session.new_chat)
-        sidebar.deletion_requested.connect(self._delete)
         session.opened.connect(self._opened)
         session.listed.connect(self._listed)
-        session.activity.connect(self._show_activity)
+        session.activity.connect(self._chats.set_busy)
         session.notice.connect(self.show_notice)
-        menus.new_chat.triggered.connect(session.new_chat)
-        menus.close_window.triggered.connect(self.close)
-        menus.sidebar.toggled.connect(lambda shown: self._show_sidebar(shown=shown))
-        menus.focus_message.triggered.connect(self.pane.composer.setFocus)
-        menus.stop.triggered.connect(session.stop)
-        menus.copy_answer.triggered.connect(self.pane.copy_last_answer)
-        menus.delete_chat.triggered.connect(lambda: self._delete(session.shown.chat.id))
+        menus.sidebar.toggled.connect(self._show_sides)
+        menus.inspector.toggled.connect(self._show_sides)
         menus.show_logs.triggered.connect(self._open_logs)
-        menus.about.triggered.connect(lambda: AboutBox(self).open())
-        self.pane.header.sidebar_button.clicked.connect(menus.sidebar.toggle)
+        self.pane.header.sidebar_button.clicked.connect(self._press_sidebar)
+        self.pane.header.inspector_button.clicked.connect(menus.inspector.toggle)
+        self.inspector.close_requested.connect(menus.inspector.toggle)
+        self.inspector.changed.connect(session.set_settings)
+        self.inspector.presets.deleted.connect(self._preset_deleted)
+        session.settings_changed.connect(self.inspector.show_settings)
         self.pane.transcript.link_activated.connect(lambda url: LinkSheet(url, self).open())
+        self.pane.undo_offered.connect(self.toast.offer_undo)
         self.pane.model_action_pressed.connect(self.model_action_pressed)
 
     def _opened(self, conversation: Conversation) -> None:
         self.sidebar.show_chosen(conversation.chat.id)
-        self.menus.delete_chat.setEnabled(bool(conversation.messages))
+        self.inspector.show_settings(conversation.settings)
         self._settings.change(last_chat=conversation.chat.id if conversation.messages else "")
 
     def _listed(self, chat: ChatSummary) -> None:
         self._chats.put(chat)
         if chat.id == self._session.shown.chat.id:
             self.sidebar.show_chosen(chat.id)
-            self.menus.delete_chat.setEnabled(True)
             self._settings.change(last_chat=chat.id)
 
-    def _show_activity(self, busy: frozenset[str]) -> None:
-        self._chats.set_busy(busy)
-        self.menus.stop.setEnabled(self._session.busy)
+    def _preset_deleted(self, preset: Preset) -> None:
+        words = tr("Deleted preset “{name}”").format(name=preset.name)
+        self.toast.offer_undo(words, lambda: self.inspector.presets.restore(preset))
 
-    def _delete(self, chat_id: str) -> None:
-        chat = self._chats.chat(chat_id)
-        if chat is not None:
-            self._session.delete_chat(chat_id)
-            self._chats.remove(chat_id)
-            self.toast.offer(f"Deleted “{chat.title}”", "Undo", lambda: self._restore(chat))
-
-    def _restore(self, chat: ChatSummary) -> None:
-        self._chats.put(chat)
-        self._session.restore_chat(chat.id)
-
-    def _show_sidebar(self, *, shown: bool) -> None:
+    def _show_sides(self) -> None:
+        """Show what is wanted at the left and at the right; the chats give way where both leave too little."""
+        sidebar, inspector = self.menus.sidebar.isChecked(), self.menus.inspector.isChecked()
+        room = self.width() - INSPECTOR_WIDTH - SIDEBAR_WIDTH >= _LEAST_PANE
+        shown = sidebar and (room or not inspector)
         self.sidebar.setVisible(shown)
-        self.menus.sidebar.setChecked(shown)
-        label = "Hide the sidebar" if shown else "Show the sidebar"
-        self.pane.header.sidebar_button.set_face("sidebar", label)
-        self._settings.change(sidebar=shown)
+        self.inspector.setVisible(inspector)
+        header = self.pane.header
+        header.sidebar_button.set_face("sidebar", tr("Hide the sidebar") if shown else tr("Show the sidebar"))
+        header.inspector_button.set_face(
+            "inspector", tr("Hide the inspector") if inspector else tr("Show the inspector")
+        )
+        self._settings.change(sidebar=sidebar, inspector=inspector)
+
+    def _press_sidebar(self) -> None:
+        """Show or hide the chats; where they have given way to the inspector, it gives way to them."""
+        if self.menus.sidebar.isChecked() and self.sidebar.isHidden():
+            self.menus.inspector.setChecked(False)
+        else:
+            self.menus.sidebar.toggle()
 
     def _place(self) -> None:
         screens = [screen.availableGeometry() for screen in QGuiApplication.screens()]
@@ -165,4 +208,4 @@ class MainWindow(QMainWindow):
 
 def quits_with_its_window() -> bool:
     """Whether closing the window ends the program: a Mac keeps it in the Dock."""
-    return sys.platform != "darwin"
+    return not _ON_MAC

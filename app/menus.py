@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
-from PySide6.QtWidgets import QApplication, QMenu, QMenuBar
+from PySide6.QtWidgets import QMenu, QMenuBar
 
+from app.command import add_command
+from app.edit_menu import EditMenu
+from app.translate import tr
 from mtplx_engine.config import MAX_DEPTH
 
 if TYPE_CHECKING:
@@ -15,22 +18,14 @@ if TYPE_CHECKING:
     from mtplx_engine.protocol import ModelInfo
 
 _Key = QKeySequence.StandardKey
-# name of the text field's own method, what the menu calls it, its key
-_EDITS = (
-    ("undo", "Undo", _Key.Undo),
-    ("redo", "Redo", _Key.Redo),
-    ("", "", None),
-    ("cut", "Cut", _Key.Cut),
-    ("copy", "Copy", _Key.Copy),
-    ("paste", "Paste", _Key.Paste),
-    ("selectAll", "Select All", _Key.SelectAll),
-)
+_Role = QAction.MenuRole
 
 
 class Menus(QObject):
-    """The commands. Whoever creates the bar connects them.
+    """The commands. Whoever creates the bar connects them, and says when each of them can act.
 
     Attributes:
+        edit: The Edit menu.
         chat: The menu about the chat; the header shows it too, and `model` as well.
 
     Signals:
@@ -41,29 +36,17 @@ class Menus(QObject):
 
     def __init__(self, bar: QMenuBar) -> None:
         super().__init__(bar)
+        self._fill_file(bar.addMenu(tr("File")))
+        self.edit = EditMenu(bar.addMenu(tr("Edit")))
+        self._fill_view(bar.addMenu(tr("View")))
+        self.chat = bar.addMenu(tr("Chat"))
+        self._fill_chat(self.chat)
+        self.model = bar.addMenu(tr("Model"))
+        self._depths = self._fill_drafting(self.model.addMenu(tr("Drafting")))
+        self._fill_model(self.model)
+        self._fill_window(bar.addMenu(tr("Window")))
+        self._fill_help(bar.addMenu(tr("Help")))
         self._bar = bar
-        file = bar.addMenu("File")
-        self.new_chat = _add(file, "New Chat", "Ctrl+N")
-        self.close_window = _add(file, "Close Window", "Ctrl+W")
-        file.addSeparator()
-        self.quit = _add(file, "Quit MTPLX", "Ctrl+Q", role=QAction.MenuRole.QuitRole)
-        self._fill_edit(bar.addMenu("Edit"))
-        view = bar.addMenu("View")
-        self.sidebar = _add(view, "Show Sidebar", "Ctrl+Alt+S")
-        self.sidebar.setCheckable(True)
-        self.focus_message = _add(view, "Go to Message Field", "Ctrl+L")
-        self.chat = bar.addMenu("Chat")
-        self.stop = _add(self.chat, "Stop", "Ctrl+.", "Esc")
-        self.stop.setEnabled(False)
-        self.copy_answer = _add(self.chat, "Copy Answer", "Ctrl+Shift+C")
-        self.chat.addSeparator()
-        self.delete_chat = _add(self.chat, "Delete Chat")
-        self.model = bar.addMenu("Model")
-        self._depths = self._fill_model(self.model)
-        self.restart_engine = _add(self.model, "Restart Engine")
-        help_menu = bar.addMenu("Help")
-        self.show_logs = _add(help_menu, "Show Logs")
-        self.about = _add(help_menu, "About MTPLX", role=QAction.MenuRole.AboutRole)
 
     def drafting_action(self, depth: Depth) -> QAction:
         """Return the command that chooses a draft depth."""
@@ -74,47 +57,109 @@ class Menus(QObject):
         for depth, action in self._depths.items():
             action.setEnabled(model.drafter != "none" or depth == 0)
 
-    def _fill_edit(self, menu: QMenu) -> None:
-        for method, text, key in _EDITS:
-            if key is None:
-                menu.addSeparator()
-            else:
-                action = _add(menu, text, key)
-                action.setData(method)
-                action.triggered.connect(self._edit)
+    def commands(self) -> tuple[tuple[str, tuple[QAction, ...]], ...]:
+        """Return the menus by name, each with its commands and those of its submenus."""
+        menus = {menu.title(): menu for menu in self._bar.findChildren(QMenu) if menu.parent() is self._bar}
+        return tuple((action.text(), _within(menus[action.text()])) for action in self._bar.actions())
 
-    def _edit(self) -> None:
-        """Do to the field that has the focus what the menu says."""
-        action = self.sender()
-        if isinstance(action, QAction):
-            method = getattr(QApplication.focusWidget(), action.data(), None)
-            if callable(method):
-                method()
+    # ------------------------------------------------------------ the menus
 
-    def _fill_model(self, menu: QMenu) -> dict[Depth, QAction]:
-        drafting = menu.addMenu("Drafting")
-        drafting.addAction("From the next answer on").setEnabled(False)
-        drafting.addSeparator()
+    def _fill_file(self, menu: QMenu) -> None:
+        self.new_chat = add_command(menu, tr("New Chat"), "Ctrl+N")
+        menu.addSeparator()
+        self.import_chats = add_command(menu, tr("Import…"))
+        self.export_chat = add_command(menu, tr("Export Chat…"))
+        self.export_all = add_command(menu, tr("Export All Chats…"))
+        menu.addSeparator()
+        self.close_window = add_command(menu, tr("Close Window"), "Ctrl+W")
+        menu.addSeparator()
+        # A Mac takes these two into the program's own menu.
+        self.settings = add_command(menu, tr("Settings…"), "Ctrl+,", role=_Role.PreferencesRole)
+        self.quit = add_command(menu, tr("Quit MTPLX"), "Ctrl+Q", role=_Role.QuitRole)
+
+    def _fill_view(self, menu: QMenu) -> None:
+        self.sidebar = add_command(menu, tr("Show Sidebar"), "Ctrl+Alt+S")
+        self.inspector = add_command(menu, tr("Show Inspector"), "Ctrl+Alt+I")
+        menu.addSeparator()
+        self.larger = add_command(menu, tr("Make Text Bigger"), "Ctrl++", "Ctrl+=")
+        self.smaller = add_command(menu, tr("Make Text Smaller"), "Ctrl+-")
+        self.usual_size = add_command(menu, tr("Usual Text Size"), "Ctrl+0")
+        self.tint = add_command(menu, tr("Tint What Was Drafted"), "Ctrl+Alt+T")
+        menu.addSeparator()
+        self.focus_message = add_command(menu, tr("Go to Message Field"), "Ctrl+L")
+        self.search = add_command(menu, tr("Search All Chats"), "Ctrl+Shift+F")
+        self.previous_chat = add_command(menu, tr("Previous Chat"), "Ctrl+[")
+        self.next_chat = add_command(menu, tr("Next Chat"), "Ctrl+]")
+        menu.addSeparator()
+        for action in (self.sidebar, self.inspector, self.tint):
+            action.setCheckable(True)
+        self.full_screen = add_command(menu, tr("Enter Full Screen"), _Key.FullScreen)
+
+    def _fill_chat(self, menu: QMenu) -> None:
+        self.stop = add_command(menu, tr("Stop"), "Ctrl+.", "Esc")
+        self.stop.setEnabled(False)
+        menu.addSeparator()
+        self.copy_answer = add_command(menu, tr("Copy Answer"), "Ctrl+Shift+C")
+        self.answer_again = add_command(menu, tr("Answer Again"), "Ctrl+R")
+        self.answer_focused = add_command(menu, tr("Answer Again, More Focused"))
+        self.answer_varied = add_command(menu, tr("Answer Again, More Varied"))
+        self.resume_answer = add_command(menu, tr("Continue Answer"))
+        self.previous_version = add_command(menu, tr("Previous Version"))
+        self.next_version = add_command(menu, tr("Next Version"))
+        self.details = add_command(menu, tr("Details of the Answer…"))
+        self.delete_answer = add_command(menu, tr("Delete Answer"))
+        menu.addSeparator()
+        self.edit_last = add_command(menu, tr("Edit Last Message"))
+        self.attach = add_command(menu, tr("Attach Files…"), "Ctrl+Shift+A")
+        menu.addSeparator()
+        self.rename_chat = add_command(menu, tr("Rename Chat"))
+        self.pin_chat = add_command(menu, tr("Pin Chat"))
+        self.delete_chat = add_command(menu, tr("Delete Chat"))
+
+    def _fill_drafting(self, menu: QMenu) -> dict[Depth, QAction]:
+        menu.addAction(tr("From the next answer on")).setEnabled(False)
+        menu.addSeparator()
         group = QActionGroup(self)
-        names: dict[Depth, str] = {"auto": "Automatic", 0: "Off"}
-        names.update({depth: f"Depth {depth}" for depth in range(1, MAX_DEPTH + 1)})
+        names: dict[Depth, str] = {"auto": tr("Automatic"), 0: tr("Off")}
+        names.update({depth: tr("Depth {depth}").format(depth=depth) for depth in range(1, MAX_DEPTH + 1)})
         actions: dict[Depth, QAction] = {}
         for depth, name in names.items():
-            actions[depth] = drafting.addAction(name)
+            actions[depth] = menu.addAction(name)
             actions[depth].setCheckable(True)
             actions[depth].setData(depth)
             group.addAction(actions[depth])
         group.triggered.connect(lambda action: self.drafting_chosen.emit(action.data()))
         return actions
 
+    def _fill_model(self, menu: QMenu) -> None:
+        self.choose_model = add_command(menu, tr("Model of This Chat…"))
+        menu.addSeparator()
+        self.load_model = add_command(menu, tr("Load Model"))
+        self.unload_model = add_command(menu, tr("Unload Model"))
+        self.restart_engine = add_command(menu, tr("Restart Engine"))
+        for action in (self.load_model, self.unload_model, self.restart_engine):
+            action.setEnabled(False)  # there is no engine yet
 
-def _add(
-    menu: QMenu,
-    text: str,
-    *keys: QKeySequence.StandardKey | str,
-    role: QAction.MenuRole = QAction.MenuRole.NoRole,
-) -> QAction:
-    action = menu.addAction(text)
-    action.setMenuRole(role)
-    action.setShortcuts([QKeySequence(key) for key in keys])
-    return action
+    def _fill_window(self, menu: QMenu) -> None:
+        self.minimize = add_command(menu, tr("Minimize"), "Ctrl+M")
+        self.zoom = add_command(menu, tr("Zoom"))
+        menu.addSeparator()
+        self.main_window = add_command(menu, tr("Chats"), "Ctrl+1")
+
+    def _fill_help(self, menu: QMenu) -> None:
+        self.shortcuts = add_command(menu, tr("Keyboard Shortcuts"), "Ctrl+/")
+        self.privacy = add_command(menu, tr("Privacy"))
+        self.show_logs = add_command(menu, tr("Show Logs"))
+        self.about = add_command(menu, tr("About MTPLX"), role=_Role.AboutRole)
+
+
+def _within(menu: QMenu) -> tuple[QAction, ...]:
+    """Return the commands of a menu and of the menus in it."""
+    submenus = {sub.menuAction(): sub for sub in menu.findChildren(QMenu)}
+    found: list[QAction] = []
+    for action in menu.actions():
+        if action in submenus:
+            found += _within(submenus[action])
+        elif not action.isSeparator():
+            found.append(action)
+    return tuple(found)

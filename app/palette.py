@@ -6,6 +6,10 @@ from dataclasses import dataclass
 
 from PySide6.QtGui import QColor
 
+# A yellow marker, light enough that links and code can be read on it.
+_MARKER = "#F5C211"
+_FOUND_ALPHA, _FOUND_NOW_ALPHA = 0.24, 0.4
+
 
 @dataclass(frozen=True, slots=True)
 class Palette:
@@ -61,6 +65,16 @@ class Palette:
         """Laid behind tokens that were drafted and accepted, and behind selected text."""
         return tint(self.accent, self.accepted_alpha)
 
+    @property
+    def found(self) -> QColor:
+        """Laid behind what was searched for."""
+        return tint(_MARKER, _FOUND_ALPHA)
+
+    @property
+    def found_now(self) -> QColor:
+        """Laid behind the one of them that is looked at."""
+        return tint(_MARKER, _FOUND_NOW_ALPHA)
+
 
 LIGHT = Palette(
     dark=False,
@@ -104,7 +118,7 @@ DARK = Palette(
     toast="#3F3F44",
     toast_text="#F2F2F5",
     toast_action="#8FC1FF",
-    accepted_alpha=0.22,
+    accepted_alpha=0.17,
     hover_alpha=0.055,
     selected_alpha=0.10,
 )

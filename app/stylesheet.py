@@ -8,13 +8,20 @@ from typing import TYPE_CHECKING
 from app.palette import Palette, over, tint
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from PySide6.QtGui import QColor
+
+    from app.icons import IconSet
 
 _TEMPLATE = Template("""
 QWidget#chatPane, QWidget#transcriptPage, QStackedWidget#pages { background: $window; }
 QScrollArea, QScrollArea > QWidget > QWidget { background: transparent; border: none; }
-QWidget#sidebar { background: $sidebar; }
-QListView#chats { background: transparent; border: none; outline: none; }
+QWidget#sidebar, QWidget#inspector, QWidget#settingsTabs { background: $sidebar; }
+QWidget#settingsWindow { background: $window; }
+QWidget#settingsTabs { border-bottom: 1px solid $border; }
+QListView#chats { background: transparent; border: 1px solid transparent; border-radius: 8px; outline: none; }
+QListView#chats:focus { border-color: $focus_border; }
 
 QLabel { color: $text; background: transparent; }
 QLabel[tone="secondary"] { color: $secondary; }
@@ -33,6 +40,12 @@ QFrame#toast QPushButton { color: $toast_action; background: transparent; border
 QFrame#toast QPushButton:hover { background: $toast_hover; }
 QFrame#toast QPushButton:focus { border-color: $toast_action; }
 
+QLineEdit, QAbstractSpinBox, QPlainTextEdit#field { color: $text; background: $raised;
+    border: 1px solid $border; border-radius: 8px; padding: 2px 6px; font-size: 13px;
+    placeholder-text-color: $tertiary; selection-background-color: $accepted; selection-color: $text; }
+QLineEdit:focus, QAbstractSpinBox:focus, QPlainTextEdit#field:focus { border-color: $accent; }
+QLineEdit:disabled, QAbstractSpinBox:disabled { color: $tertiary; }
+
 QPushButton { color: $text; background: $raised; border: 1px solid $border; border-radius: 8px; font-size: 13px;
     padding: 5px 12px; min-height: 18px; outline: none; }
 QPushButton:hover { background: $hover_on_raised; }
@@ -44,12 +57,30 @@ QPushButton:default, QPushButton[primary="true"] { color: $on_accent; background
 QPushButton:default:hover, QPushButton[primary="true"]:hover { background: $accent_hover; }
 QPushButton:default:focus, QPushButton[primary="true"]:focus { border-color: $text; }
 
+QCheckBox { color: $text; border: 1px solid transparent; border-radius: 6px; padding: 2px 4px 2px 2px;
+    font-size: 13px; }
+QCheckBox::indicator { width: 14px; height: 14px; border: 1px solid $tertiary; border-radius: 4px;
+    background: $raised; }
+QCheckBox::indicator:checked { background: $accent; border-color: $accent;
+    image: url($images/check-on-accent.svg); }
+QCheckBox:focus { border-color: $accent; }
+
 QPushButton#quiet { background: transparent; border: 1px solid transparent; text-align: left;
     padding: 5px 8px; }
 QPushButton#quiet:hover { background: $hover; }
 QPushButton#quiet:pressed { background: $selected; }
 QPushButton#quiet:focus { border-color: $accent; }
 QPushButton#quiet::menu-indicator { image: none; width: 0; }
+
+QPushButton#thinking { background: transparent; border: 1px solid transparent; color: $secondary;
+    font-size: 12px; text-align: left; padding: 2px 8px 2px 2px; }
+QPushButton#thinking:hover { color: $text; background: $hover; }
+QPushButton#thinking:focus { border-color: $accent; }
+
+QFrame#findBar { background: $raised; border: 1px solid $border; border-radius: 10px; }
+QLineEdit#find { background: transparent; border: none; color: $text; font-size: 13px; padding: 2px 4px;
+    placeholder-text-color: $tertiary;
+    selection-background-color: $accepted; selection-color: $text; }
 
 QPushButton#sample { background: transparent; border: 1px solid $border; border-radius: 12px;
     padding: 11px 16px; text-align: left; }
@@ -63,7 +94,14 @@ QToolButton { background: transparent; border: 1px solid transparent; border-rad
 QToolButton:hover { background: $hover; }
 QToolButton:pressed { background: $selected; }
 QToolButton:focus { border-color: $accent; }
+QToolButton::menu-indicator { image: none; width: 0; }
+QToolButton#settingsTab { color: $secondary; padding: 4px 0; }
+QToolButton#settingsTab:checked { color: $text; background: $selected; }
 QToolButton#quietIcon { padding-right: 11px; border-left: none; }
+QToolButton#quietIcon[side="right"] { padding-right: 0; padding-left: 11px; }
+QToolButton#clip { padding-right: 12px; border-left: none; }
+QFrame#chip { background: $bubble; border: none; border-radius: 8px; }
+QFrame#popover { background: $raised; border: 1px solid $border; }
 QToolButton#quietIcon:hover, QToolButton#quietIcon:pressed { background: transparent; }
 QToolButton#send { background: $accent; border-radius: 16px; }
 QToolButton#send:hover { background: $accent_hover; }
@@ -77,6 +115,10 @@ QScrollBar::handle:vertical { background: $handle; border-radius: 3px; min-heigh
     margin: 2px 3px 2px 3px; }
 QScrollBar::handle:vertical:hover { background: $handle_hover; }
 QScrollBar::handle:vertical:disabled { background: transparent; }
+QScrollBar:horizontal { background: transparent; height: 12px; margin: 0; border: none; }
+QScrollBar::handle:horizontal { background: $handle; border-radius: 3px; min-width: 32px;
+    margin: 3px 2px 3px 2px; }
+QScrollBar::handle:horizontal:hover, QScrollBar::handle:horizontal:focus { background: $handle_hover; }
 QScrollBar::add-line, QScrollBar::sub-line { height: 0; width: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 
@@ -84,17 +126,26 @@ QMenuBar { background: $sidebar; color: $text; border: none; padding: 2px 4px; }
 QMenuBar::item { background: transparent; padding: 4px 8px; border-radius: 6px; }
 QMenuBar::item:selected { background: $selected; }
 QMenu { background: $raised; color: $text; border: 1px solid $border; padding: 4px; }
-QMenu::item { padding: 5px 20px 5px 12px; border-radius: 5px; }
+QMenu::item { padding: 5px 20px 5px 26px; border-radius: 5px; }
 QMenu::item:selected { background: $accent; color: $on_accent; }
 QMenu::item:disabled { color: $tertiary; background: transparent; }
+QMenu::indicator { width: 14px; height: 14px; left: 7px; }
+QMenu::indicator:checked { image: url($images/check.svg); }
+QMenu::indicator:checked:selected { image: url($images/check-on-accent.svg); }
 QMenu::separator { height: 1px; background: $border; margin: 4px 8px; }
 QToolTip { background: $raised; color: $text; border: 1px solid $border; padding: 6px 8px; }
 """)
 
 
-def stylesheet(palette: Palette) -> str:
-    """Return the program's style sheet in the colours of `palette`."""
+def stylesheet(palette: Palette, images: Path) -> str:
+    """Return the program's style sheet in the colours of `palette`.
+
+    Args:
+        palette: The colours.
+        images: The folder of the pictures in it, written by `write_images`.
+    """
     return _TEMPLATE.substitute(
+        images=images.as_posix(),
         window=palette.window,
         sidebar=palette.sidebar,
         raised=palette.raised,
@@ -105,6 +156,7 @@ def stylesheet(palette: Palette) -> str:
         accent=palette.accent,
         on_accent=palette.on_accent,
         accepted=_rgba(palette.accepted),
+        bubble=palette.bubble,
         hover=_rgba(palette.hover),
         selected=_rgba(palette.selected),
         hover_on_raised=over(palette.hover, palette.raised),
@@ -119,6 +171,12 @@ def stylesheet(palette: Palette) -> str:
         toast_action=palette.toast_action,
         toast_hover=_rgba(tint(palette.toast_text, 0.1)),
     )
+
+
+def write_images(palette: Palette, icons: IconSet, folder: Path) -> None:
+    """Write the pictures of the style sheet into a folder."""
+    icons.write("check", palette.text, folder / "check.svg")
+    icons.write("check", palette.on_accent, folder / "check-on-accent.svg")
 
 
 def _rgba(color: QColor) -> str:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, Qt, QTemporaryDir, Signal
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication, QStyleFactory
 
 from app.icons import IconSet
 from app.palette import DARK, LIGHT, Palette
 from app.render.style import DARK_SYNTAX, LIGHT_SYNTAX, RenderStyle
-from app.stylesheet import stylesheet
+from app.services.settings import Appearance
+from app.stylesheet import stylesheet, write_images
 from mtplx_engine import paths
 
 SPACE_XS, SPACE_S, SPACE_M, SPACE_L, SPACE_XL, SPACE_XXL = 4, 8, 12, 16, 24, 32
@@ -20,6 +22,12 @@ RADIUS, CARD_RADIUS = 8, 12
 COLUMN_WIDTH = 720
 SCROLL_BAR_WIDTH = 12
 TEXT_PX, SMALL_PX, CODE_PX = 14, 12, 13
+
+_SCHEMES = {
+    Appearance.SYSTEM: Qt.ColorScheme.Unknown,
+    Appearance.LIGHT: Qt.ColorScheme.Light,
+    Appearance.DARK: Qt.ColorScheme.Dark,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,21 +57,31 @@ class Theme(QObject):
 
     Attributes:
         palette: The colours in use.
+        text_px: The size of messages, in pixels.
+        tinted: Whether what the model drafted itself is tinted in answers.
+        reduced_motion: Whether nothing moves by itself.
         fonts: The families in use.
         icons: The line icons, tinted on request.
 
     Signals:
-        changed: The colours are other ones now; what paints with them does so again.
+        changed: Colours or sizes are other ones now; what paints with them does so again.
+        tint_changed: `tinted` is another now.
     """
 
     changed = Signal()
+    tint_changed = Signal()
 
     def __init__(self, app: QApplication) -> None:
         super().__init__(app)
         self._app = app
         self.fonts = load_fonts()
         self.icons = IconSet()
+        self._images = QTemporaryDir()
         self.palette = LIGHT
+        self.text_px = TEXT_PX
+        self.tinted = False
+        self.reduced_motion = False
+        self._appearance = Appearance.SYSTEM
         app.setStyle(QStyleFactory.create("Fusion"))
         app.setFont(self.font(TEXT_PX))
         hints = QGuiApplication.styleHints()
@@ -71,20 +89,46 @@ class Theme(QObject):
         self.follow(hints.colorScheme())
 
     def follow(self, scheme: Qt.ColorScheme) -> None:
-        """Use the palette that fits the system's `scheme`."""
-        self.use(DARK if scheme == Qt.ColorScheme.Dark else LIGHT)
+        """Use the palette that the person wants, or else the one that fits the system's `scheme`."""
+        dark = scheme == Qt.ColorScheme.Dark and self._appearance is Appearance.SYSTEM
+        self.use(DARK if dark or self._appearance is Appearance.DARK else LIGHT)
+
+    def set_appearance(self, appearance: Appearance) -> None:
+        """Follow the system, or be light or dark whatever it is."""
+        if appearance is not self._appearance:
+            self._appearance = appearance
+            hints = QGuiApplication.styleHints()
+            hints.setColorScheme(_SCHEMES[appearance])  # for what the system paints: title bars, its dialogs
+            self.follow(hints.colorScheme())
+
+    def set_text_px(self, pixels: int) -> None:
+        """Show messages in another size."""
+        if pixels != self.text_px:
+            self.text_px = pixels
+            self.changed.emit()
 
     def use(self, palette: Palette) -> None:
         """Paint everything in `palette` from now on."""
         self.palette = palette
         self._app.setPalette(qt_palette(palette))
-        self._app.setStyleSheet(stylesheet(palette))
+        images = Path(self._images.path()) / ("dark" if palette.dark else "light")
+        if not images.is_dir():
+            images.mkdir()
+            write_images(palette, self.icons, images)
+        self._app.setStyleSheet(stylesheet(palette, images))
         self.changed.emit()
+
+    def set_tinted(self, *, on: bool) -> None:
+        """Tint in answers what was drafted and accepted, or do not."""
+        if on is not self.tinted:
+            self.tinted = on
+            self.tint_changed.emit()
 
     def render_style(self) -> RenderStyle:
         """Return how messages look in the palette in use."""
         palette = self.palette
         return RenderStyle(
+            window=palette.window,
             text=palette.text,
             secondary=palette.secondary,
             accent=palette.accent,
@@ -92,11 +136,14 @@ class Theme(QObject):
             rule=palette.border,
             bubble=palette.bubble,
             selection=palette.accepted.name(QColor.NameFormat.HexArgb),
+            accepted=palette.accepted.name(QColor.NameFormat.HexArgb),
+            found=palette.found.name(QColor.NameFormat.HexArgb),
+            found_now=palette.found_now.name(QColor.NameFormat.HexArgb),
             syntax=DARK_SYNTAX if palette.dark else LIGHT_SYNTAX,
             text_family=self.fonts.text,
             code_family=self.fonts.code,
-            text_size=TEXT_PX,
-            code_size=CODE_PX,
+            text_size=self.text_px,
+            code_size=self.text_px + CODE_PX - TEXT_PX,
         )
 
     def font(self, pixels: int, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import mlx.core as mx
 
 from mtplx_engine.depth import REPEATABLE_DEPTH
-from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind
 from mtplx_engine.protocol import Finished, PrefillProgress, Tokens
 from mtplx_engine.segments import Kind
 from mtplx_engine.stats import FinishReason
@@ -35,11 +36,11 @@ def answer_limit(max_tokens: int | None, prompt: int, window: int) -> int:
     if max_tokens is not None and max_tokens < 1:
         raise EngineError(ErrorKind.BAD_REQUEST, f"max_tokens is {max_tokens}, but must be at least 1.")
     if prompt >= window:
-        raise EngineError(
-            ErrorKind.CONTEXT_OVERFLOW,
+        sentence = (
             f"This chat is {prompt:,} tokens long, and the model reads at most {window:,}. "
-            "Shorten the message or start a new chat.",
+            "Shorten the message or start a new chat."
         )
+        raise EngineError.of(ErrorInfo(ErrorKind.CONTEXT_OVERFLOW, sentence, tokens=prompt, window=window))
     room = window - prompt
     return room if max_tokens is None else min(max_tokens, room)
 
@@ -116,12 +117,12 @@ class Answer:
                 reason = FinishReason.CANCELLED
             if reason is None and not queued:
                 decoder.dispatch(self._next_depth(in_flight=0))
-            said, thought = _by_kind(self._segments.push(text))
-            if said or thought:
-                tally.text_shown()
+            said, thought, marks = self._divide(self._segments.push(text))
             if tokens:
                 accepted = min(step.accepted, len(tokens))
-                yield Tokens(self._request.generation, tokens, said, step.drafted, accepted, now, thought)
+                yield Tokens(
+                    self._request.generation, tokens, said, step.drafted, accepted, now, thought, marks
+                )
             if cycles % _CLEAR_EVERY == 0:
                 mx.clear_cache()
         yield self._finished(reason)
@@ -130,11 +131,11 @@ class Answer:
         """Return the tokens of a step that belong to the answer, their text, and why it ends here, if it does."""
         kept: list[int] = []
         pieces: list[str] = []
-        for token in step.tokens:
+        for index, token in enumerate(step.tokens):
             if token in self._end_ids:
                 return tuple(kept), "".join(pieces), FinishReason.END
             kept.append(token)
-            pieces.append(self._text.push(token))
+            pieces.append(self._text.push(token, accepted=index < step.accepted))
             if self._text.stopped:
                 return tuple(kept), "".join(pieces), FinishReason.STOP
             if self._tally.emitted + len(kept) >= self._limit:
@@ -161,14 +162,21 @@ class Answer:
 
     def _finished(self, reason: FinishReason) -> Finished:
         rest = self._segments.push(self._text.finish()) + self._segments.finish()
-        said, thought = _by_kind(rest)
+        said, thought, marks = self._divide(rest)
+        cut = self._text.cut
+        return Finished(self._request.generation, reason, self._tally.stats(cut), said, thought, cut, marks)
+
+    def _divide(self, segments: list[Segment]) -> tuple[str, str, tuple[int, ...]]:
+        """Return what is said, what is thought, and which runs of what is said were drafted."""
+        said = [segment for segment in segments if segment.kind is Kind.ANSWER]
+        thought = "".join(segment.text for segment in segments if segment.kind is Kind.THINKING)
         if said or thought:
             self._tally.text_shown()
-        cut = self._text.cut
-        return Finished(self._request.generation, reason, self._tally.stats(cut), said, thought, cut)
+        accepted = b"".join(self._text.accepted(segment.start, len(segment.text)) for segment in said)
+        return "".join(segment.text for segment in said), thought, _runs(accepted)
 
 
-def _by_kind(segments: list[Segment]) -> tuple[str, str]:
-    """Return what is said and what is thought."""
-    said = "".join(segment.text for segment in segments if segment.kind is Kind.ANSWER)
-    return said, "".join(segment.text for segment in segments if segment.kind is Kind.THINKING)
+def _runs(accepted: bytes) -> tuple[int, ...]:
+    """Return the lengths of runs of equal bytes, beginning with that of zeros, which may be 0."""
+    lengths = [len(list(run)) for _, run in groupby(accepted)]
+    return (0, *lengths) if accepted[:1] == b"\1" else tuple(lengths)

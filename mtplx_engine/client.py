@@ -21,7 +21,7 @@ if typing.TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import TracebackType
 
-_END_S = 2.0  # for the process to end by itself
+_END_S = 1.5  # for the process to end by itself
 _REAP_S = 0.5
 _OUTPUT_LIMIT = 1_000_000
 
@@ -110,7 +110,7 @@ class EngineClient:
                 return typing.cast("Event", message)
 
     def close(self) -> None:
-        """End the process: ask it to, wait for at most 2 s, then kill it. A second call does nothing."""
+        """End the process: ask it to, wait for at most 1.5 s, then kill it. A second call does nothing."""
         if self._process.returncode is None:
             self._channel.send(Shutdown())
             with contextlib.suppress(subprocess.TimeoutExpired):

@@ -95,10 +95,17 @@ class SamplerConfig:
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """One turn of a chat: role "system", "user" or "assistant", and its text."""
+    """One turn of a chat.
+
+    Attributes:
+        role: "system", "user" or "assistant".
+        content: Its text.
+        thinking: What came before an answer; a chat template keeps of it what its model is to see again.
+    """
 
     role: str
     content: str
+    thinking: str = ""
 
 
 def _bad(name: str, value: object, allowed: str) -> EngineError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import gc
 import secrets
@@ -31,8 +32,8 @@ from mtplx_engine.models import (
 )
 from mtplx_engine.models.families import supported
 from mtplx_engine.models.habits import Habits
-from mtplx_engine.prompt import encode_chat
-from mtplx_engine.protocol import ModelInfo
+from mtplx_engine.prompt import PromptEncoder
+from mtplx_engine.protocol import Counted, ModelInfo
 from mtplx_engine.segments import Segmenter
 from mtplx_engine.session import Session
 from mtplx_engine.tally import Tally
@@ -40,13 +41,13 @@ from mtplx_engine.text import TextStream
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from mtplx_engine.config import DrafterKind
-    from mtplx_engine.models.checkpoint import Checkpoint
-    from mtplx_engine.models.fit import Fit
-    from mtplx_engine.protocol import Finished, Generate, PrefillProgress, Tokens
+    from mtplx_engine.config import ChatMessage, DrafterKind
+    from mtplx_engine.models.fit import Footprint
+    from mtplx_engine.models.machine import Machine
+    from mtplx_engine.protocol import Count, Finished, Generate, PrefillProgress, Tokens
 
 AUTO_MAX_DEPTH = 4  # deeper drafts of one chained head are never worth measuring
 
@@ -59,6 +60,8 @@ class Engine:
         backend.apply(self._policy)
         self._model: loader.LoadedModel | None = None
         self._draft_model: loader.LoadedModel | None = None
+        self._encoder: PromptEncoder | None = None
+        self._counter: PromptEncoder | None = None  # the same for another thread, with a tokenizer of its own
         self._session: Session | None = None
         self._depths: dict[DrafterKind | None, DepthController] = {}
         self._depth_memory: DepthMemory | None = None
@@ -102,8 +105,14 @@ class Engine:
         checked = checkpoint.check(folder)
         wanted = draft_model if supported.takes_drafts(checked.config) else ""
         small = checkpoint.check(installed.resolve(wanted, data_dir)) if wanted else None
+        here = machine.this()
+        footprints = [
+            fit.measure(part.config, part.tensors, part.head, here)
+            for part in (checked, small)
+            if part is not None
+        ]
         if not anyway:
-            fit.check(checked.name, _fit(checked, small))
+            _check_fits(checked.name, footprints, here)
         share, memory = 1.0, probe_memory.ProbeMemory(data_dir)
         if small is not None:
             tokenizer_pair.check(checked, small)
@@ -120,6 +129,10 @@ class Engine:
             )
             self._draft_model = dataclasses.replace(drafting, new_drafter=None)
         self._model = loaded
+        self._encoder, self._counter = (
+            PromptEncoder(tokenizer, loaded.window, loaded.markup.think_start)
+            for tokenizer in (loaded.tokenizer, copy.deepcopy(loaded.tokenizer))
+        )
         files = [probe_memory.fingerprint(part) for part in (checked, small) if part is not None]
         self._depth_memory = DepthMemory(data_dir, (*files, backend.speed_class(self._policy)))
         Habits(data_dir).note_use(folder)
@@ -134,6 +147,8 @@ class Engine:
             recommended=loaded.recommended,
             backend=self._policy.description,
             load_s=time.perf_counter() - started,
+            token_bytes=here.item * footprints[0].a_token,
+            thinking_switch=markup.has_thinking_switch(loaded.tokenizer),
         )
 
     @property
@@ -144,7 +159,7 @@ class Engine:
             EngineError: NO_MODEL.
         """
         if self._model is None:
-            raise EngineError(ErrorKind.NO_MODEL, "No model is loaded; choose one first.")
+            raise _no_model()
         return self._model
 
     def forget(self) -> None:
@@ -154,6 +169,7 @@ class Engine:
     def unload(self) -> None:
         """Drop the model and return its memory."""
         self._model = self._draft_model = self._session = None
+        self._encoder = self._counter = None
         self._depths, self._depth_memory = {}, None
         gc.collect()
         mx.clear_cache()
@@ -166,22 +182,61 @@ class Engine:
         Raises:
             EngineError: NO_MODEL, BAD_REQUEST, CONTEXT_OVERFLOW (before any forward), NON_FINITE.
         """
-        prompt = encode_chat(self.model.tokenizer, request.messages, self.model.window)
-        yield from self.generate_ids(request, prompt, cancelled)
+        prompt = self.encode(request.messages, thinking=request.thinking, continues=request.continues)
+        in_thinking = request.continues and not request.messages[-1].content
+        yield from self.generate_ids(request, prompt, cancelled, in_thinking=in_thinking)
+
+    def encode(
+        self, messages: Sequence[ChatMessage], *, thinking: bool | None = None, continues: bool = False
+    ) -> list[int]:
+        """Return the prompt of a chat; see `PromptEncoder.encode`.
+
+        Raises:
+            EngineError: NO_MODEL, BAD_REQUEST, UNSUPPORTED.
+        """
+        if self._encoder is None:
+            raise _no_model()
+        return self._encoder.encode(messages, thinking=thinking, continues=continues)
+
+    def count(self, request: Count) -> Counted:
+        """Count a prompt; alone of all calls it may come from another thread, and while an answer is written."""
+        counter = self._counter
+        if counter is None:
+            return Counted(request.request, None)
+        try:
+            whole = (
+                len(counter.encode(request.messages, thinking=request.thinking)) if request.messages else 0
+            )
+        except EngineError:
+            return Counted(request.request, None)
+        return Counted(request.request, whole, tuple(counter.count(text) for text in request.texts))
 
     def generate_ids(
-        self, request: Generate, prompt: list[int], cancelled: threading.Event
+        self,
+        request: Generate,
+        prompt: list[int],
+        cancelled: threading.Event,
+        *,
+        in_thinking: bool = False,
     ) -> Iterator[PrefillProgress | Tokens | Finished]:
-        """Like `generate`, from token ids; the messages of the request are not looked at."""
+        """Like `generate`, from token ids; the messages of the request are not looked at.
+
+        Args:
+            request: What is asked.
+            prompt: Its tokens.
+            cancelled: Ends the answer when it is set.
+            in_thinking: Whether the prompt ends in the middle of the model's thinking.
+        """
         model, config = self.model, request.sampler
-        limit = answer_limit(request.max_tokens, len(prompt), model.window)
+        window = min(model.window, request.context or model.window)
+        limit = answer_limit(request.max_tokens, len(prompt), window)
         kind = self._drafters(model).wanted(config)
         session = self._take_session(model, kind)
         reused, branch = session.begin(prompt)
         seed = secrets.randbits(63) if config.seed is None else config.seed
         decoder = Decoder(model.target, session.cache, session.drafter, config, seed, branch=branch)
         text = TextStream(model.decode, request.stop)
-        thinking = markup.opens_thinking(model.tokenizer, model.markup, prompt)
+        thinking = in_thinking or markup.opens_thinking(model.tokenizer, model.markup, prompt)
         tally = Tally(len(prompt), reused, seed, str(config.speculative_depth))
         answer = Answer(
             request=request,
@@ -232,12 +287,12 @@ class Engine:
         return session
 
 
-def _fit(checked: Checkpoint, small: Checkpoint | None) -> Fit:
-    """Return what a model takes, with the one that drafts for it, for the usual context."""
-    here = machine.this()
-    fits = [
-        fit.judge(fit.measure(part.config, part.tensors, part.head, here), fit.CONTEXT, here)
-        for part in (checked, small)
-        if part is not None
-    ]
-    return fits[0] if small is None else fit.together(*fits)
+def _check_fits(name: str, footprints: Sequence[Footprint], here: Machine) -> None:
+    """Check that a model fits for the usual context, with the one that drafts for it."""
+    one, *others = (fit.judge(footprint, fit.CONTEXT, here) for footprint in footprints)
+    fit.check(name, fit.together(one, others[0]) if others else one)
+
+
+def _no_model() -> EngineError:
+    """Return the error for whatever needs a model while there is none."""
+    return EngineError(ErrorKind.NO_MODEL, "No model is loaded; choose one first.")

@@ -31,11 +31,15 @@ class ErrorInfo:
         kind: What kind of failure it is.
         message: One plain sentence for the person: what happened, the numbers, one thing to do.
         details: For a bug report (a traceback, a library's own words); never a prompt, may be empty.
+        tokens: For CONTEXT_OVERFLOW, the length of the prompt.
+        window: For CONTEXT_OVERFLOW, how many tokens prompt and answer may hold together.
     """
 
     kind: ErrorKind
     message: str
     details: str = ""
+    tokens: int | None = None
+    window: int | None = None
 
 
 class LoadCancelledError(Exception):
@@ -48,6 +52,13 @@ class EngineError(Exception):
     def __init__(self, kind: ErrorKind, message: str, details: str = "") -> None:
         super().__init__(message)
         self.info = ErrorInfo(kind, message, details)
+
+    @classmethod
+    def of(cls, info: ErrorInfo) -> EngineError:
+        """Return the error that `info` tells of."""
+        error = cls(info.kind, info.message, info.details)
+        error.info = info
+        return error
 
     @property
     def kind(self) -> ErrorKind:

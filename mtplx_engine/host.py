@@ -1,7 +1,8 @@
 """The engine process: `python -I -m mtplx_engine.host FD LOG_DIR`, started and owned by `EngineClient`.
 
 The main thread reads commands and sends the heartbeat; one engine thread does all mlx work, whose streams
-belong to the thread that made them. The process ends with the app, even in the middle of a forward.
+belong to the thread that made them; a third one counts prompts, which needs no mlx. The process ends with the app,
+even in the middle of a forward.
 """
 
 from __future__ import annotations
@@ -21,9 +22,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from mtplx_engine.channel import Channel
 from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind, LoadCancelledError
+from mtplx_engine.latest import Latest
 from mtplx_engine.line import Job, Line
 from mtplx_engine.protocol import (
     Cancel,
+    Count,
+    Counted,
     Failed,
     Finished,
     Generate,
@@ -55,7 +59,7 @@ log = logging.getLogger("mtplx.host")
 
 
 class Engine(Protocol):
-    """What the host needs of an engine; all calls come from one thread."""
+    """What the host needs of an engine; all calls but `count` come from one thread."""
 
     def load(
         self,
@@ -74,6 +78,9 @@ class Engine(Protocol):
     ) -> Iterator[PrefillProgress | Tokens | Finished]:
         """Yield the events of one answer, Finished as the last. Raises EngineError."""
 
+    def count(self, request: Count) -> Counted:
+        """Count a prompt; called from a thread of its own, whatever else goes on."""
+
     def unload(self) -> None:
         """Drop the model, if any."""
 
@@ -91,6 +98,7 @@ class Host:
         self._make_engine = make_engine
         self._engine: Engine | None = None
         self._line = Line()
+        self._counts: Latest[Count] = Latest()
         self._load_error: ErrorInfo | None = None
         self._fault = False
 
@@ -101,6 +109,8 @@ class Host:
         """
         worker = threading.Thread(target=self._work, name="engine", daemon=True)
         worker.start()
+        counter = threading.Thread(target=self._count, name="counter", daemon=True)
+        counter.start()
         self._channel.send(Hello(os.getpid(), importlib.metadata.version("mtplx")))
         try:
             self._serve()
@@ -110,7 +120,9 @@ class Host:
             log.warning("%s %s", error.info.message, error.info.details)
             self._fault = True
         self._line.close()
+        self._counts.close()
         worker.join(_GRACE_S)
+        counter.join(_GRACE_S)
         self._channel.close(_FLUSH_S)
         return EXIT_FAULT if self._fault else 0
 
@@ -129,6 +141,9 @@ class Host:
                 self._accept(message)
 
     def _accept(self, message: Message) -> None:
+        if isinstance(message, Count):
+            self._counts.put(message)
+            return
         log.info("command %s", type(message).__name__)
         if isinstance(message, Load):
             ended = self._line.add_load(message)
@@ -177,7 +192,7 @@ class Host:
             self._load(self._engine, command, job.cancelled)
         elif isinstance(command, Generate):
             if self._load_error:
-                raise EngineError(self._load_error.kind, self._load_error.message, self._load_error.details)
+                raise EngineError.of(self._load_error)
             for event in self._engine.generate(command, job.cancelled):
                 self._channel.send(event)
         else:
@@ -212,6 +227,18 @@ class Host:
         else:
             self._load_error = error
             self._channel.send(Failed(error))
+
+    # ------------------------------------------------------------ counting thread
+
+    def _count(self) -> None:
+        while (request := self._counts.take()) is not None:
+            engine, counted = self._engine, Counted(request.request, None)
+            if engine is not None:
+                try:
+                    counted = engine.count(request)
+                except BaseException as error:  # noqa: BLE001 - a panic of the tokenizer is no Exception
+                    log.warning("counting failed\n%s", _unexpected(error).details)
+            self._channel.send(counted)
 
 
 def _unexpected(error: BaseException) -> ErrorInfo:

@@ -20,40 +20,109 @@ _OPEN, _CLOSE = "\U000f4d54", "\U000f4d58"
 _HIDDEN = re.compile(f"{_OPEN}(\\d+){_CLOSE}")
 
 
-def encode_chat(tokenizer: Any, messages: Sequence[ChatMessage], window: int) -> list[int]:
-    """Render a chat with the model's template, ready for the answer, and encode it.
+class PromptEncoder:
+    """Encodes chats for one model.
 
     Args:
-        tokenizer: A transformers tokenizer with a chat template.
-        messages: The turns; text in them that spells a control token is encoded as plain text.
+        tokenizer: A transformers tokenizer, with a chat template unless the model cannot chat. It is used by one
+            thread at a time.
         window: The model's context in tokens.
-
-    Raises:
-        EngineError: BAD_REQUEST for an empty chat or one that the template refuses, UNSUPPORTED without a usable
-            template, CONTEXT_OVERFLOW for a chat that is far too long.
+        think_start: The mark before the model's thinking, "" when it has none.
     """
-    if not messages:
-        raise EngineError(ErrorKind.BAD_REQUEST, "There is nothing to answer: the chat is empty.")
-    chosen = _template(tokenizer)
-    # Not `all_special_tokens`: it lacks the control tokens that have no role of their own.
-    controls = [token.content for token in tokenizer.added_tokens_decoder.values() if token.special]
-    controls.sort(key=len, reverse=True)
-    typed = re.compile("|".join(map(re.escape, [*controls, _OPEN, _CLOSE])))
-    literals: list[str] = []
 
-    def hide(found: re.Match[str]) -> str:
-        literals.append(found.group())
-        return f"{_OPEN}{len(literals) - 1}{_CLOSE}"
+    def __init__(self, tokenizer: Any, window: int, think_start: str = "") -> None:
+        self._tokenizer = tokenizer
+        self._window = window
+        self._think_start = think_start
+        # Not `all_special_tokens`: it lacks the control tokens that have no role of their own.
+        controls = [token.content for token in tokenizer.added_tokens_decoder.values() if token.special]
+        controls.sort(key=len, reverse=True)
+        self._typed = re.compile("|".join(map(re.escape, [*controls, _OPEN, _CLOSE])))
 
-    def harmless(text: str) -> str:
-        return typed.sub(hide, replace_surrogates(text))
+    def encode(
+        self, messages: Sequence[ChatMessage], *, thinking: bool | None = None, continues: bool = False
+    ) -> list[int]:
+        """Render a chat with the model's template, ready for the answer, and encode it.
 
-    turns = [{"role": harmless(m.role), "content": harmless(m.content)} for m in messages]
-    rendered = template.shared().render(chosen, turns, tokenizer.special_tokens_map, window)
-    ids = _encode(tokenizer, rendered, literals)
-    if not ids:
-        raise EngineError(ErrorKind.BAD_REQUEST, "The model's chat template makes nothing of this chat.")
-    return ids
+        Args:
+            messages: The turns; text in them that spells a control token is encoded as plain text.
+            thinking: What a template with a switch for it is told; None for nothing.
+            continues: Whether the last turn is an answer that is to be written on.
+
+        Raises:
+            EngineError: BAD_REQUEST for an empty chat or one that the template refuses, UNSUPPORTED without a usable
+                template.
+        """
+        if not messages:
+            raise EngineError(ErrorKind.BAD_REQUEST, "There is nothing to answer: the chat is empty.")
+        literals: list[str] = []
+        switches: dict[str, bool] = {} if thinking is None else {"enable_thinking": thinking}
+        turns = [self._turn(message, literals) for message in messages]
+        if not continues:
+            rendered = self._render(turns, switches)
+        elif messages[-1].content:
+            rendered = self._cut(turns, switches, literals)
+        else:
+            rendered = self._in_thinking(turns, switches)
+        ids = self._encode(rendered, literals)
+        if not ids:
+            raise EngineError(ErrorKind.BAD_REQUEST, "The model's chat template makes nothing of this chat.")
+        return ids
+
+    def count(self, text: str) -> int:
+        """Return how many tokens a text is, as a person's text inside a chat."""
+        ids = self._tokenizer.encode(
+            replace_surrogates(text), add_special_tokens=False, split_special_tokens=True
+        )
+        return len(ids)
+
+    def _turn(self, message: ChatMessage, literals: list[str]) -> dict[str, str]:
+        def hide(found: re.Match[str]) -> str:
+            literals.append(found.group())
+            return f"{_OPEN}{len(literals) - 1}{_CLOSE}"
+
+        def harmless(text: str) -> str:
+            return self._typed.sub(hide, replace_surrogates(text))
+
+        turn = {"role": harmless(message.role), "content": harmless(message.content)}
+        if message.thinking:
+            turn["reasoning_content"] = harmless(message.thinking)
+        return turn
+
+    def _render(self, turns: Sequence[dict[str, str]], switches: dict[str, bool]) -> str:
+        names = {**self._tokenizer.special_tokens_map, **switches}
+        return template.shared().render(_template(self._tokenizer), turns, names, self._window)
+
+    def _cut(self, turns: list[dict[str, str]], switches: dict[str, bool], literals: list[str]) -> str:
+        """Render a chat up to the last character of its last turn, without what the template puts after it."""
+        literals.append("")
+        end = f"{_OPEN}{len(literals) - 1}{_CLOSE}"
+        last = {**turns[-1], "content": turns[-1]["content"] + end}
+        rendered = self._render([*turns[:-1], last], {**switches, "add_generation_prompt": False})
+        before, found, _ = rendered.rpartition(end)
+        if not found:
+            raise EngineError(
+                ErrorKind.BAD_REQUEST,
+                "The model's chat template does not let an answer be continued; ask for a new one.",
+            )
+        return before
+
+    def _in_thinking(self, turns: list[dict[str, str]], switches: dict[str, bool]) -> str:
+        """Render a chat up to the end of what the model has thought of its answer, of which nothing is said yet."""
+        rendered = self._render(turns[:-1], switches)
+        if self._think_start and not rendered.rstrip().endswith(self._think_start):
+            rendered += f"{self._think_start}\n"
+        return rendered + turns[-1].get("reasoning_content", "")
+
+    def _encode(self, rendered: str, literals: list[str]) -> list[int]:
+        """Encode rendered text, with the hidden literals as plain text."""
+        ids: list[int] = []
+        for index, part in enumerate(_HIDDEN.split(rendered)):
+            is_literal = index % 2 == 1
+            text = literals[int(part)] if is_literal else part
+            if text:
+                ids += self._tokenizer.encode(text, add_special_tokens=False, split_special_tokens=is_literal)
+        return ids
 
 
 def _template(tokenizer: Any) -> str:
@@ -67,14 +136,3 @@ def _template(tokenizer: Any) -> str:
             "This model has no chat template, so it cannot chat; choose an instruct model.",
         )
     return found
-
-
-def _encode(tokenizer: Any, rendered: str, literals: list[str]) -> list[int]:
-    """Encode rendered text, with the hidden literals as plain text."""
-    ids: list[int] = []
-    for index, part in enumerate(_HIDDEN.split(rendered)):
-        is_literal = index % 2 == 1
-        text = literals[int(part)] if is_literal else part
-        if text:
-            ids += tokenizer.encode(text, add_special_tokens=False, split_special_tokens=is_literal)
-    return ids

@@ -51,6 +51,10 @@ class Generate:
         sampler: How tokens are chosen, and the draft depth.
         max_tokens: At most this many tokens; None means up to the context window.
         stop: Strings that end the answer; they are not part of it.
+        context: Tokens that prompt and answer may hold together; None, or more than it, means the model's window.
+        thinking: Whether the model is to think first, where its template has a switch; None for its own way.
+        continues: Whether the last message is the beginning of the answer, which is written on from its last
+            character: inside its thinking when it has no content yet.
     """
 
     generation: int
@@ -58,6 +62,9 @@ class Generate:
     sampler: SamplerConfig
     max_tokens: int | None = None
     stop: tuple[str, ...] = ()
+    context: int | None = None
+    thinking: bool | None = None
+    continues: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +72,23 @@ class Cancel:
     """Stop a generation that runs or waits; it finishes with reason "cancelled"."""
 
     generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Count the tokens of a prompt, whatever else goes on; a newer one takes the place of one that waits.
+
+    Attributes:
+        request: Id chosen by the app; the answer carries it.
+        messages: The turns; an empty chat has none.
+        texts: Texts to be counted each for itself, without what the template puts around them.
+        thinking: As in `Generate`.
+    """
+
+    request: int
+    messages: tuple[ChatMessage, ...]
+    texts: tuple[str, ...] = ()
+    thinking: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +118,8 @@ class ModelInfo:
         recommended: The sampler that the model's makers recommend.
         backend: Device, dtype and BLAS in words, as in "CPU, float32, OpenBLAS".
         load_s: Seconds that loading took.
+        token_bytes: Bytes that its caches keep of one token, by its configuration; 0 when that is not known.
+        thinking_switch: Whether its chat template can be told to think, or not to.
     """
 
     name: str
@@ -105,6 +131,8 @@ class ModelInfo:
     recommended: SamplerConfig
     backend: str
     load_s: float
+    token_bytes: int = 0
+    thinking_switch: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +190,8 @@ class Tokens:
         accepted: How many of them were accepted and emitted.
         at_s: Seconds since the request reached the engine.
         thinking: The text of the model's thinking that became certain.
+        marks: Lengths of runs of `text` in characters, in turn not drafted and drafted-and-accepted, beginning with
+            not drafted; they sum to its length. A character of several tokens counts with the one that ends it.
     """
 
     generation: int
@@ -171,6 +201,7 @@ class Tokens:
     accepted: int
     at_s: float
     thinking: str = ""
+    marks: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +215,7 @@ class Finished:
         text: The rest of what is said that was held back, usually empty.
         thinking: The rest of what is thought that was held back, usually empty.
         cut: How many of the newest tokens that were told of belong to the stop string, and so not to the answer.
+        marks: As in `Tokens`, for the rest.
     """
 
     generation: int
@@ -192,6 +224,22 @@ class Finished:
     text: str = ""
     thinking: str = ""
     cut: int = 0
+    marks: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """How long a prompt is.
+
+    Attributes:
+        request: Whose answer it is.
+        tokens: Of the whole prompt; None when nobody can say: no model is loaded, or its template refuses the chat.
+        texts: Of each text alone; as many as were asked for, or none when `tokens` is None.
+    """
+
+    request: int
+    tokens: int | None
+    texts: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,8 +250,19 @@ class Failed:
     generation: int | None = None
 
 
-Command = Load | Generate | Cancel | Unload | Shutdown
-Event = Hello | Heartbeat | LoadProgress | Loaded | Unloaded | PrefillProgress | Tokens | Finished | Failed
+Command = Load | Generate | Count | Cancel | Unload | Shutdown
+Event = (
+    Hello
+    | Heartbeat
+    | LoadProgress
+    | Loaded
+    | Unloaded
+    | PrefillProgress
+    | Tokens
+    | Finished
+    | Counted
+    | Failed
+)
 Message = Command | Event
 
 _LARGEST = sys.float_info.max

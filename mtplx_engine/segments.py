@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
@@ -24,10 +24,17 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A piece of an answer; a tool call comes whole, without its marks."""
+    """A piece of an answer; a tool call comes whole, without its marks.
+
+    Attributes:
+        kind: What it is.
+        text: Its text, in which nothing is left out.
+        start: Where in the whole text it begins.
+    """
 
     kind: Kind
     text: str
+    start: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +136,7 @@ class Segmenter:
         self._call = ""
         self._after_mark = thinking  # line breaks beside marks belong to them
         self._unread: deque[str] = deque()
+        self._read_to = 0  # characters taken from there
         self._out: list[Segment] = []
 
     def push(self, text: str) -> list[Segment]:
@@ -143,18 +151,18 @@ class Segmenter:
             mark, held = self._doubt
             if self._code.step("\n") is _Quote.CLOSED:
                 self._doubt = None
-                self._emit(held)
+                self._emit(held, self._read_to)
             else:
                 self._believe(mark, held)
                 self._read()
         held, self._mark = self._mark, ""
         if self._kind is not Kind.TOOL_CALL:
-            self._emit(held)
+            self._emit(held, self._read_to)
         elif self._markup.tool_end:
             call, self._call, self._kind = self._markup.tool_start + self._call + held, "", Kind.ANSWER
-            self._emit(call)
+            self._emit(call, self._read_to)
         else:
-            self._end_call(self._call + held)
+            self._end_call(self._call + held, self._read_to)
         return self._take()
 
     def _marks(self) -> tuple[str, ...]:
@@ -168,6 +176,7 @@ class Segmenter:
 
     def _read(self) -> None:
         while self._unread:
+            self._read_to += 1
             self._step(self._unread.popleft())
 
     def _step(self, character: str) -> None:
@@ -177,7 +186,7 @@ class Segmenter:
             self._doubt = mark, held + character
             if ended is _Quote.CLOSED:
                 self._doubt = None
-                self._emit(held + character)
+                self._emit(held + character, self._read_to)
             elif ended is _Quote.NEVER_CLOSED:
                 self._believe(mark, held + character)
             return
@@ -191,14 +200,16 @@ class Segmenter:
                 self._turn(mark)
             return
         while self._mark and not any(mark.startswith(self._mark) for mark in marks):
-            self._emit(self._mark[0])
+            self._emit(self._mark[0], self._read_to - len(self._mark) + 1)
             self._mark = self._mark[1:]
 
     def _believe(self, mark: str, held: str) -> None:
         """Take a mark for one after all, and read what came after it again."""
         self._doubt = None
         self._turn(mark)
-        self._unread.extendleft(reversed(held[len(mark) :]))
+        rest = held[len(mark) :]
+        self._read_to -= len(rest)
+        self._unread.extendleft(reversed(rest))
 
     def _turn(self, mark: str) -> None:
         """Go on after a mark; a closing one that nothing opened is left out."""
@@ -206,17 +217,18 @@ class Segmenter:
         self._after_mark = True
         if self._kind is Kind.TOOL_CALL:
             call, self._call = self._call, ""
-            self._end_call(call)
+            self._end_call(call, self._read_to - len(mark))
         elif self._kind is Kind.THINKING or mark == self._markup.think_end:
             self._kind = Kind.ANSWER
         else:
             self._kind = Kind.THINKING if mark == self._markup.think_start else Kind.TOOL_CALL
 
-    def _end_call(self, call: str) -> None:
-        self._out.append(Segment(Kind.TOOL_CALL, call))
+    def _end_call(self, call: str, end: int) -> None:
+        self._out.append(Segment(Kind.TOOL_CALL, call, end - len(call)))
         self._kind = Kind.ANSWER
 
-    def _emit(self, text: str) -> None:
+    def _emit(self, text: str, end: int) -> None:
+        """Give out a piece of the text that ends before its character `end`."""
         if self._kind is Kind.TOOL_CALL:
             self._call += text
             return
@@ -225,9 +237,13 @@ class Segmenter:
         if not text:
             return
         self._after_mark = False
+        start = end - len(text)
         if self._out and self._out[-1].kind is self._kind:
-            text = self._out.pop().text + text
-        self._out.append(Segment(self._kind, text))
+            last = self._out[-1]
+            if last.start + len(last.text) == start:
+                self._out.pop()
+                start, text = last.start, last.text + text
+        self._out.append(Segment(self._kind, text, start))
 
     def _take(self) -> list[Segment]:
         out, self._out = self._out, []

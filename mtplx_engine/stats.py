@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import zip_longest
 
 
 class FinishReason(StrEnum):
@@ -50,6 +52,25 @@ class DecodeStats:
     decode_tokens: int = 0
     seed: int = 0
     depth: str = "0"
+
+    def followed_by(self, part: DecodeStats) -> DecodeStats:
+        """Return the figures of an answer that was written in two parts.
+
+        Counts and times of writing are sums; the prompt and the first word are those of the first part.
+        """
+        places = zip_longest(self.accepted_at, part.accepted_at, fillvalue=0)
+        times = [each.decode_s for each in (self, part) if each.decode_s is not None]
+        return dataclasses.replace(
+            self,
+            emitted=self.emitted + part.emitted,
+            verify_steps=self.verify_steps + part.verify_steps,
+            plain_steps=self.plain_steps + part.plain_steps,
+            drafted=self.drafted + part.drafted,
+            accepted=self.accepted + part.accepted,
+            accepted_at=tuple(first + second for first, second in places),
+            decode_s=sum(times) if times else None,
+            decode_tokens=self.decode_tokens + part.decode_tokens,
+        )
 
     @property
     def acceptance_rate(self) -> float | None:

@@ -26,18 +26,20 @@ class TemplateProcess:
 
     def __init__(self) -> None:
         self._child: subprocess.Popen[bytes] | None = None
+        self._lock = threading.RLock()  # answers and counts are rendered on threads of their own
 
     def start(self) -> None:
         """Have the process ready; returns at once."""
-        if self._child is not None and self._child.poll() is None:
-            return
-        self.close()
-        self._child = subprocess.Popen(
-            [sys.executable, "-I", "-m", "mtplx_engine.template_child"],
-            stdin=subprocess.PIPE,  # its end ends the process
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
+        with self._lock:
+            if self._child is not None and self._child.poll() is None:
+                return
+            self.close()
+            self._child = subprocess.Popen(
+                [sys.executable, "-I", "-m", "mtplx_engine.template_child"],
+                stdin=subprocess.PIPE,  # its end ends the process
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
 
     def close(self) -> None:
         """End the process."""
@@ -47,14 +49,14 @@ class TemplateProcess:
             self._child = None
 
     def render(
-        self, template: str, turns: Sequence[Mapping[str, str]], tokens: Mapping[str, Any], window: int
+        self, template: str, turns: Sequence[Mapping[str, str]], names: Mapping[str, Any], window: int
     ) -> str:
-        """Render a chat, ready for the answer.
+        """Render a chat, ready for the answer unless `names` say otherwise.
 
         Args:
             template: The Jinja template.
-            turns: Roles and contents.
-            tokens: The names of control tokens that templates use, as in "bos_token".
+            turns: Roles, contents and thinking.
+            names: What the template can look at beside the chat: control tokens, as in "bos_token", and switches.
             window: The model's context in tokens.
 
         Raises:
@@ -70,8 +72,9 @@ class TemplateProcess:
         # What people wrote is not limited here: how many tokens it is, only the tokenizer knows.
         written = sum(len(text) for turn in turns for text in turn.values())
         limit = CHARACTERS_PER_TOKEN * window + 2 * written
-        request = {"template": template, "turns": list(turns), "tokens": dict(tokens), "limit": limit}
-        reply = self._ask(json.dumps(request, default=str).encode() + b"\n")
+        request = {"template": template, "turns": list(turns), "names": dict(names), "limit": limit}
+        with self._lock:
+            reply = self._ask(json.dumps(request, default=str).encode() + b"\n")
         if "text" in reply:
             text: str = reply["text"]
             return text

@@ -35,8 +35,7 @@ def _text(request: dict[str, Any], turns: list[dict[str, str]]) -> str:
     result: Any = render_jinja_template(
         conversations=[turns],
         chat_template=request["template"],
-        add_generation_prompt=True,
-        **request["tokens"],
+        **{"add_generation_prompt": True, **request["names"]},
     )
     text: str = result[0][0]  # of the first chat; the type that it is given is another
     return text

@@ -95,7 +95,10 @@ class TextStream:
         self._detokenizer = Detokenizer(decode)
         self._stops = StopStrings(stops)
         self._starts: list[int] = []  # where in the text each token begins
-        self._length = self._released = 0
+        self._accepted = (
+            bytearray()
+        )  # of each character, whether the token that ended it was an accepted draft
+        self._released = 0
 
     @property
     def cut(self) -> int:
@@ -107,14 +110,18 @@ class TextStream:
         """Whether a stop string came."""
         return self._stops.found
 
-    def push(self, token: int) -> str:
-        """Add a token of the answer; return the text that became certain."""
+    def push(self, token: int, *, accepted: bool = False) -> str:
+        """Add a token of the answer, maybe an accepted draft; return the text that became certain."""
         piece = self._detokenizer.push(token)
-        self._starts.append(self._length)
-        self._length += len(piece)
+        self._starts.append(len(self._accepted))
+        self._accepted += bytes([accepted]) * len(piece)
         text = self._stops.push(piece)
         self._released += len(text)
         return text
+
+    def accepted(self, start: int, length: int) -> bytes:
+        """Return for each of so many characters of the text 1 if it came from an accepted draft, else 0."""
+        return bytes(self._accepted[start : start + length])
 
     def finish(self) -> str:
         """Return the text that was held back; the bytes of a character that never became whole are dropped."""

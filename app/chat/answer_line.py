@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.chat.conversation import MessageStatus
-from app.chat.turn import Outcome, Turn
+from app.chat.turn import Outcome, Piece, Turn
 from app.services.engine_link import EngineLink, EngineState
+from app.translate import tr
 from mtplx_engine.errors import ErrorInfo, ErrorKind
-from mtplx_engine.protocol import Failed, Finished, Generate, ModelInfo, PrefillProgress, Tokens
 from mtplx_engine.stats import FinishReason
 
 if TYPE_CHECKING:
     from mtplx_engine.config import Depth
+    from mtplx_engine.protocol import Failed, Finished, ModelInfo, PrefillProgress, Tokens
 
 _READING_MS = 250
 _LONG_PROMPT = 256  # tokens; reading fewer takes no time worth a word
@@ -36,15 +37,17 @@ class AnswerLine(QObject):
         model: The model that is loaded, None before the first.
 
     Signals:
-        streamed(Turn, str): Text came.
+        streamed(Turn, Piece): Text or thinking came; the turn has taken it in.
         measured(Turn): There is a new reading of its meter.
+        prefilled(Turn): More of its prompt is read.
         waiting(Turn, str): In words what it waits for, "" for nothing to speak of.
         ended(Turn, Outcome): It is over; nothing but `figures` follows.
         figures(Turn, DecodeStats): What the engine counted in an answer that was stopped.
     """
 
-    streamed = Signal(object, str)
+    streamed = Signal(object, object)
     measured = Signal(object)
+    prefilled = Signal(object)
     waiting = Signal(object, str)
     ended = Signal(object, object)
     figures = Signal(object, object)
@@ -58,8 +61,10 @@ class AnswerLine(QObject):
         self._running: Turn | None = None
         self._stopping: Turn | None = None  # over for the person, not yet for the engine
         self._restarting = False  # asked for, and not answered yet
-        self._progress = "Starting the engine…"
-        self._down = ErrorInfo(ErrorKind.NO_MODEL, "No model is loaded. Press Restart to load it.")
+        self._switching: Turn | None = None  # wants another model, which is being loaded
+        self._known_as = ""  # what the loaded model was called when it was asked for
+        self._progress = tr("Starting the engine…")
+        self._down = ErrorInfo(ErrorKind.NO_MODEL, tr("No model is loaded. Press Restart to load it."))
         self._clock = QTimer(self, interval=_READING_MS)
         self._clock.timeout.connect(self._measure)
         link.loaded.connect(self._loaded)
@@ -118,7 +123,7 @@ class AnswerLine(QObject):
     def tell_waiting(self) -> None:
         """Say for each turn without text what it waits for."""
         for turn in self._turns:
-            if not turn.text:
+            if not turn.begun:
                 self.waiting.emit(turn, self._words(turn))
 
     def advance(self) -> None:
@@ -131,34 +136,68 @@ class AnswerLine(QObject):
         if ready and following is not None and self.model is not None:
             self._turns.remove(following)
             self._turns.insert(0, following)
-            self._running = following
-            sampler = dataclasses.replace(self.model.recommended, speculative_depth=self.drafting)
-            self._link.generate(Generate(following.generation, following.prompt, sampler))
-            self._clock.start()
+            if self._is_loaded(following.ask.settings.model):
+                self._run(following, self.model)
+            else:
+                self._switch(following)
         self.tell_waiting()
+
+    def _run(self, turn: Turn, model: ModelInfo) -> None:
+        self._running = turn
+        request = turn.ask.request(turn.generation, model, self.drafting)
+        turn.sampler = request.sampler
+        self._link.generate(request)
+        self._clock.start()
+
+    # ------------------------------------------------------------ which model
+
+    def _is_loaded(self, wanted: str) -> bool:
+        if not wanted or self.model is None:
+            return True
+        return wanted in {self._known_as, self.model.name, self.model.path, Path(self.model.path).name}
+
+    def _switch(self, turn: Turn) -> None:
+        if self._switching is None:
+            self._switching = turn
+            self._link.load(turn.ask.settings.model)
+
+    def _switched(self, state: EngineState) -> None:
+        """Take the new model for the one that was wanted; go back to the old one where it cannot be loaded."""
+        turn = self._switching
+        if turn is None or state not in (EngineState.READY, *_DOWN):
+            return
+        self._switching = None
+        if state is EngineState.READY:
+            self._known_as = turn.ask.settings.model
+        elif state is EngineState.NO_MODEL and self.model is not None:
+            if turn in self._turns:
+                self.fail(turn, self._down)
+            self._restarting = True
+            self._link.load(self.model.path)
 
     # ------------------------------------------------------------ what the engine tells
 
     def _loaded(self, model: ModelInfo) -> None:
         self.model = model
+        self._known_as = ""
 
     def _state_changed(self, state: EngineState) -> None:
         self._restarting = False
         if state is EngineState.STARTING:
-            self._progress = "Starting the engine…"
+            self._progress = tr("Starting the engine…")
+        self._switched(state)
         self.advance()
 
     def _prefill(self, event: PrefillProgress) -> None:
         if self._running and event.generation == self._running.generation:
             self._running.prefill = event
+            self.prefilled.emit(self._running)
             self.tell_waiting()
 
     def _tokens(self, event: Tokens) -> None:
         turn = self._running
         if turn and event.generation == turn.generation:
-            turn.add(event)
-            if event.text:
-                self.streamed.emit(turn, event.text)
+            self._tell(turn, turn.add(event))
 
     def _finished(self, event: Finished) -> None:
         if self._stopping and event.generation == self._stopping.generation:
@@ -166,9 +205,7 @@ class AnswerLine(QObject):
             self.figures.emit(turn, event.stats)
         elif self._running and event.generation == self._running.generation:
             turn = self._running
-            if event.text:
-                turn.text += event.text
-                self.streamed.emit(turn, event.text)
+            self._tell(turn, turn.end(event))
             self._end(turn, Outcome(_STATUS[event.reason], event.stats))
         self.advance()
 
@@ -186,6 +223,10 @@ class AnswerLine(QObject):
 
     # ------------------------------------------------------------ inside
 
+    def _tell(self, turn: Turn, piece: Piece) -> None:
+        if piece.text or piece.thinking:
+            self.streamed.emit(turn, piece)
+
     def _end(self, turn: Turn, outcome: Outcome) -> None:
         if turn is self._running:
             self._running = None
@@ -196,7 +237,7 @@ class AnswerLine(QObject):
         self.tell_waiting()
 
     def _measure(self) -> None:
-        if self._running and self._running.text:
+        if self._running and self._running.begun:
             self.measured.emit(self._running)
 
     def _words(self, turn: Turn) -> str:
@@ -208,7 +249,9 @@ class AnswerLine(QObject):
                 or prefill.done >= prefill.total
             ):
                 return ""
-            return f"Reading… {prefill.done:,} of {prefill.total:,} tokens"
+            return tr("Reading… {done} of {total} tokens").format(
+                done=f"{prefill.done:,}", total=f"{prefill.total:,}"
+            )
         if self._running:
-            return "Waiting for the answer in another chat…"
+            return tr("Waiting for the answer in another chat…")
         return "" if self._link.state is EngineState.READY else self._progress

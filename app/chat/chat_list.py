@@ -1,4 +1,4 @@
-"""The chats as a list model: newest first, under headings like "Today"."""
+"""The chats as a list model: pinned ones first, then the newest, under headings like "Today"."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from datetime import datetime
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractListModel, QLocale, QModelIndex, QPersistentModelIndex, Qt, Signal
+
+from app.chat.conversation import title_from
+from app.translate import tr
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,6 +28,7 @@ class ChatRole(IntEnum):
 
     CHAT_ID = Qt.ItemDataRole.UserRole  # "" for a heading
     BUSY = Qt.ItemDataRole.UserRole + 1  # whether an answer is being written in it
+    PINNED = Qt.ItemDataRole.UserRole + 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +39,28 @@ class _Row:
 
 def heading(updated_ms: int, now: datetime) -> str:
     """Return the heading under which a chat of that time stands at the local time `now`."""
-    days = (now.date() - datetime.fromtimestamp(updated_ms / 1000, tz=now.tzinfo).date()).days
-    for limit, name in ((0, "Today"), (1, "Yesterday"), (7, "Last 7 days"), (30, "Last 30 days")):
+    moment = datetime.fromtimestamp(updated_ms / 1000, tz=now.tzinfo)
+    days = (now.date() - moment.date()).days
+    names = ((0, tr("Today")), (1, tr("Yesterday")), (7, tr("Previous 7 Days")), (30, tr("Previous 30 Days")))
+    for limit, name in names:
         if days <= limit:
             return name
-    return "Earlier"
+    month = QLocale().standaloneMonthName(moment.month)
+    return month if moment.year == now.year else f"{month} {moment.year}"
 
 
 class ChatList(QAbstractListModel):
-    """Rows of headings and chats; only what differs is changed, so that selection and scrolling stay."""
+    """Rows of headings and chats; only what differs is changed, so that selection and scrolling stay.
+
+    Signals:
+        renamed(str, str): Id of a chat, and the title that somebody has typed for it.
+        regrouping: Rows are about to come and go.
+        regrouped: They have.
+    """
+
+    renamed = Signal(str, str)
+    regrouping = Signal()
+    regrouped = Signal()
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -56,9 +73,10 @@ class ChatList(QAbstractListModel):
         self._chats.update((chat.id, chat) for chat in chats)
         self.refresh()
 
-    def remove(self, chat_id: str) -> None:
-        """Take a chat off the list; it need not be on it."""
-        self._chats.pop(chat_id, None)
+    def remove(self, *chat_ids: str) -> None:
+        """Take chats off the list; they need not be on it."""
+        for chat_id in chat_ids:
+            self._chats.pop(chat_id, None)
         self.refresh()
 
     def set_busy(self, chat_ids: Iterable[str]) -> None:
@@ -71,6 +89,10 @@ class ChatList(QAbstractListModel):
         """Return the chat with that id, when it is on the list."""
         return self._chats.get(chat_id)
 
+    def chat_ids(self) -> tuple[str, ...]:
+        """Return the ids of the chats, in the order in which they are listed."""
+        return tuple(row.chat_id for row in self._rows if row.chat_id)
+
     def index_of(self, chat_id: str) -> QModelIndex:
         """Return the place of a chat, invalid when it is not on the list."""
         for number, row in enumerate(self._rows):
@@ -80,7 +102,11 @@ class ChatList(QAbstractListModel):
 
     def refresh(self) -> None:
         """Group anew, because a chat changed or the day did."""
-        rows = self._grouped(datetime.now().astimezone())
+        self.regrouping.emit()
+        self._change_to(self._grouped(datetime.now().astimezone()))
+        self.regrouped.emit()
+
+    def _change_to(self, rows: list[_Row]) -> None:
         old = self._rows
         head = _common(old, rows)
         tail = min(_common(old[::-1], rows[::-1]), len(old) - head, len(rows) - head)
@@ -104,13 +130,16 @@ class ChatList(QAbstractListModel):
         row = self._rows[index.row()]
         busy = row.chat_id in self._busy
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            return f"{row.text}, answering" if busy else row.text
+            return tr("{title}, answering").format(title=row.text) if busy else row.text
+        chat = self._chats.get(row.chat_id)
         values: dict[int, Any] = {
             Qt.ItemDataRole.DisplayRole: row.text,
+            Qt.ItemDataRole.EditRole: row.text,
             # Escaped: a tooltip takes whatever looks like HTML as HTML.
             Qt.ItemDataRole.ToolTipRole: f"<qt>{html.escape(row.text)}</qt>" if row.chat_id else None,
             ChatRole.CHAT_ID: row.chat_id,
             ChatRole.BUSY: busy,
+            ChatRole.PINNED: chat is not None and chat.pinned,
         }
         return values.get(role)
 
@@ -118,13 +147,25 @@ class ChatList(QAbstractListModel):
         """Let chats be chosen, and headings not."""
         if not index.isValid() or not self._rows[index.row()].chat_id:
             return Qt.ItemFlag.NoItemFlags
-        return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemNeverHasChildren
+        flag = Qt.ItemFlag
+        return flag.ItemIsEnabled | flag.ItemIsSelectable | flag.ItemIsEditable | flag.ItemNeverHasChildren
+
+    def setData(self, index: _Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        """Take a title that somebody has typed; one without words changes nothing."""
+        title = title_from(value) if isinstance(value, str) and value.strip() else ""
+        chat_id = index.data(ChatRole.CHAT_ID)
+        if role != Qt.ItemDataRole.EditRole or not chat_id or title in ("", index.data()):
+            return False
+        self.renamed.emit(chat_id, title)
+        return True
 
     def _grouped(self, now: datetime) -> list[_Row]:
         rows: list[_Row] = []
         group = ""
-        for chat in sorted(self._chats.values(), key=lambda chat: (-chat.updated_ms, chat.id)):
-            name = heading(chat.updated_ms, now)
+        for chat in sorted(
+            self._chats.values(), key=lambda chat: (not chat.pinned, -chat.updated_ms, chat.id)
+        ):
+            name = tr("Pinned") if chat.pinned else heading(chat.updated_ms, now)
             if name != group:
                 rows.append(_Row(name))
                 group = name

@@ -6,10 +6,19 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRect, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter
-from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QToolTip
+from PySide6.QtWidgets import (
+    QLineEdit,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QToolTip,
+    QWidget,
+)
 
 from app.chat.chat_list import ChatRole
+from app.chat.conversation import TITLE_LIMIT
 from app.theme import RADIUS, SMALL_PX, SPACE_M, SPACE_S, SPACE_XS
+from app.translate import tr
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QObject
@@ -67,6 +76,21 @@ class ChatRowDelegate(QStyledItemDelegate):
             return True
         return super().helpEvent(event, view, option, index)
 
+    def createEditor(
+        self, parent: QWidget, _option: QStyleOptionViewItem, _index: QModelIndex | QPersistentModelIndex
+    ) -> QWidget:
+        """Return the field in which a chat is renamed."""
+        field = QLineEdit(parent)
+        field.setAccessibleName(tr("Name of the chat"))
+        field.setMaxLength(TITLE_LIMIT)
+        return field
+
+    def updateEditorGeometry(
+        self, editor: QWidget, option: QStyleOptionViewItem, _index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        """Let the name stay where it is while it is changed."""
+        editor.setGeometry(option.rect.adjusted(SPACE_XS, 1, -SPACE_XS, -1))  # type: ignore[attr-defined]
+
     @staticmethod
     def bin_rect(row: QRect) -> QRect:
         """Return where in the row's rectangle the bin is."""
@@ -84,6 +108,8 @@ class ChatRowDelegate(QStyledItemDelegate):
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
         palette, row, state = self._theme.palette, option.rect, option.state  # type: ignore[attr-defined]
+        if state & QStyle.StateFlag.State_Editing:
+            return
         chosen = bool(state & QStyle.StateFlag.State_Selected)
         pointed_at = bool(state & QStyle.StateFlag.State_MouseOver)
         if chosen or pointed_at:

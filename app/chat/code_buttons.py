@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QPoint, QRect, QRectF, QSize, Qt, QTimer
+from PySide6.QtCore import QObject, QPoint, QPointF, QRect, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QGuiApplication, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QToolButton
 
-from app.icons import IconSet
+from app.chat.code_wrap import WrapButton
+from app.icons import shared_icons
 from app.render.blocks import Code
+from app.render.measures import Measures
+from app.translate import tr
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QScrollArea, QTextBrowser
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
 
 _HEIGHT = 24
 _ICON = 14
-_LABEL = 12
 _PADDING = 7
 _GAP = 5
 _EDGE = 5
@@ -36,19 +37,23 @@ class CopyButton(QToolButton):
         super().__init__(parent.viewport())
         self._code = code
         self._style = style
+        measures = Measures(style.text_size)
+        self._icon = measures.px(_ICON)
         self._done = QTimer(self)
         self._done.setSingleShot(True)
         self._done.setInterval(_SHOWN_MS)
-        self._done.timeout.connect(lambda: self._say("Copy"))
+        self._done.timeout.connect(lambda: self._say(tr("Copy")))
         font = QFont(style.text_family)
-        font.setPixelSize(_LABEL)
+        font.setPixelSize(measures.label)
         self.setFont(font)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.ArrowCursor)
-        self.setAccessibleName(f"Copy {language} code" if language else "Copy code")
-        self._say("Copy")
-        width = _ICON + _GAP + 2 * _PADDING + QFontMetrics(font).horizontalAdvance("Copied")
-        self.setFixedSize(QSize(width, _HEIGHT))
+        self.setAccessibleName(
+            tr("Copy {language} code").format(language=language) if language else tr("Copy code")
+        )
+        self._say(tr("Copy"))
+        width = self._icon + _GAP + 2 * _PADDING + QFontMetrics(font).horizontalAdvance(tr("Copied"))
+        self.setFixedSize(QSize(width, measures.px(_HEIGHT)))
         self.clicked.connect(self._copy)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
@@ -58,7 +63,7 @@ class CopyButton(QToolButton):
         color = style.text if lit else style.secondary
         width = self.fontMetrics().horizontalAdvance(self.text())
         text = QRect(self.width() - _PADDING - width, 0, width + 2, self.height())
-        icon = QPoint(text.left() - _GAP - _ICON, (self.height() - _ICON) // 2)
+        icon = QPoint(text.left() - _GAP - self._icon, (self.height() - self._icon) // 2)
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QPen(QColor(style.accent), 1.5) if self.hasFocus() else Qt.PenStyle.NoPen)
@@ -66,14 +71,16 @@ class CopyButton(QToolButton):
         box = QRectF(self.rect()).adjusted(icon.x() - _PADDING, 0.75, -0.75, -0.75)
         painter.drawRoundedRect(box, 6, 6)
         name = "check" if self._done.isActive() else "copy"
-        painter.drawPixmap(icon, _icons().pixmap(name, color, _ICON, round(self.devicePixelRatioF())))
+        painter.drawPixmap(
+            icon, shared_icons().pixmap(name, color, self._icon, round(self.devicePixelRatioF()))
+        )
         painter.setPen(QColor(color))
         painter.drawText(text, Qt.AlignmentFlag.AlignVCenter, self.text())
 
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(self._code.text())
         self._done.start()
-        self._say("Copied")
+        self._say(tr("Copied"))
 
     def _say(self, word: str) -> None:
         self.setText(word)
@@ -81,7 +88,13 @@ class CopyButton(QToolButton):
 
 
 class CodeButtons(QObject):
-    """One Copy button for each code block of a view."""
+    """One Copy button for each code block of a view, and one that wraps its lines.
+
+    Signals:
+        wrapped: Lines are wrapped, or are no longer: the text was laid out anew.
+    """
+
+    wrapped = Signal()
 
     def __init__(self, view: QTextBrowser, writer: DocumentWriter, geometry: Geometry) -> None:
         super().__init__(view)
@@ -89,6 +102,7 @@ class CodeButtons(QObject):
         self._writer = writer
         self._geometry = geometry
         self._placed: list[tuple[Written, CopyButton, QRectF]] = []
+        self._wraps: dict[CopyButton, WrapButton] = {}
         self._area: QScrollArea | None = None
 
     def follow(self, area: QScrollArea | None) -> None:
@@ -108,8 +122,10 @@ class CodeButtons(QObject):
         while same < min(len(codes), len(self._placed)) and self._placed[same][0] is codes[same]:
             same += 1
         for _, button, _ in self._placed[same:]:
-            button.hide()
-            button.deleteLater()
+            wrap = self._wraps.pop(button)
+            for gone in (button, wrap, wrap.bar):
+                gone.hide()
+                gone.deleteLater()
         del self._placed[same:]
         if same and same == len(codes):
             same -= 1  # the last one may have grown
@@ -121,13 +137,19 @@ class CodeButtons(QObject):
 
     def keep_in_view(self) -> None:
         """Move each button to the top of what is seen of its code block."""
-        top = self._view.visibleRegion().boundingRect().top()
+        visible = QRectF(self._view.visibleRegion().boundingRect())
+        top = visible.top()
+        edge = self._writer.formats.measures.px(_EDGE)
         for _, button, panel in self._placed:
-            highest, lowest = panel.top() + _EDGE, panel.bottom() - _EDGE - button.height()
+            highest, lowest = panel.top() + edge, panel.bottom() - edge - button.height()
             y = max(highest, min(top + _EDGE, lowest))
             place = QPoint(round(panel.right()) - _EDGE - button.width() - 2, round(y))
             if button.pos() != place:
                 button.move(place)
+            wrap = self._wraps[button]
+            if wrap.panel != panel or panel.intersects(visible):
+                wrap.place(panel, visible if panel.intersects(visible) else panel)
+                wrap.move(place.x() - wrap.width() - _GAP, place.y())
 
     def _place(self, codes: list[Written], first: int) -> None:
         buttons = {id(written): button for written, button, _ in self._placed[first:]}
@@ -144,9 +166,16 @@ class CodeButtons(QObject):
             raise TypeError("only code blocks have a Copy button")
         button = CopyButton(written.code, shape.language, self._writer.formats.style, self._view)
         button.show()
+        wrap = WrapButton(written.code, self._writer.formats.style, self._view.viewport())
+        wrap.toggled.connect(self.wrapped)
+        self._wraps[button] = wrap
         return button
 
-
-@cache
-def _icons() -> IconSet:
-    return IconSet()
+    def move_sideways(self, point: QPoint, pixels: int) -> bool:
+        """Move the code under `point`, if its lines are not wrapped; return whether they are not."""
+        for _, button, panel in self._placed:
+            bar = self._wraps[button].bar
+            if panel.contains(QPointF(point)) and bar.isVisible():
+                bar.setValue(bar.value() + pixels)
+                return True
+        return False

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-from mtplx_engine.config import ChatMessage
+from app.chat.chat_settings import ChatSettings
+from app.translate import marked
+from mtplx_engine.config import SamplerConfig  # noqa: TC001 - annotations are read at run time
+from mtplx_engine.stats import DecodeStats  # noqa: TC001
 from mtplx_engine.surrogates import replace_surrogates
 
-if TYPE_CHECKING:
-    from mtplx_engine.stats import DecodeStats
-
 TITLE_LIMIT = 60
-UNTITLED = "New chat"
+UNTITLED = marked("New chat")
 
 
 class Role(StrEnum):
@@ -38,6 +37,21 @@ class MessageStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file whose text goes with a message.
+
+    Attributes:
+        name: The file's name, without its folder.
+        size: Bytes of the file.
+        text: What of it the model is given.
+    """
+
+    name: str
+    size: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One message of a chat.
 
@@ -52,6 +66,12 @@ class Message:
         model: Name of the model that wrote it; empty for the person's own messages.
         stats: The answer's figures, when it has any.
         error: For ERROR, the sentence that the person was shown.
+        thinking: What the model thought before and between what it said.
+        thought_ms: How long the thinking took.
+        marks: Lengths of runs of `text` in characters, in turn not drafted and drafted-and-accepted, beginning with
+            not drafted; empty when nothing is known.
+        sampler: How the tokens of an answer were chosen, its seed among it.
+        attachments: Files that go with the person's message.
     """
 
     id: str
@@ -64,16 +84,22 @@ class Message:
     model: str = ""
     stats: DecodeStats | None = None
     error: str = ""
+    thinking: str = ""
+    thought_ms: int = 0
+    marks: tuple[int, ...] = ()
+    sampler: SamplerConfig | None = None
+    attachments: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ChatSummary:
-    """A chat as a list shows it; times are wall clock in ms since 1970, UTC."""
+    """A chat as a list shows it; times are wall clock in ms since 1970, UTC; pinned ones stand above the rest."""
 
     id: str
     title: str
     created_ms: int
     updated_ms: int
+    pinned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +110,15 @@ class Conversation:
         chat: Its id, title and times.
         messages: All branches, in the order in which they were written.
         leaf_id: The last message of the branch that is shown; None when there is none.
+        settings: What is set for this chat.
+        draft: What has been typed and not sent.
     """
 
     chat: ChatSummary
     messages: tuple[Message, ...] = ()
     leaf_id: str | None = None
+    settings: ChatSettings = field(default_factory=ChatSettings)
+    draft: str = ""
 
     def path(self) -> tuple[Message, ...]:
         """Return the branch that is shown, from its first message to the leaf."""
@@ -119,26 +149,6 @@ class Conversation:
                 messages = (*self.messages[:index], message, *self.messages[index + 1 :])
                 return dataclasses.replace(self, messages=messages)
         raise KeyError(message.id)
-
-    def prompt(self) -> tuple[ChatMessage, ...]:
-        """Return the turns that the model is given.
-
-        Empty messages and failed answers are left out, partial answers stay. So is a question that was refused or
-        failed before any answer came, once another one is asked: what was too long for the model must not spoil
-        the rest of the chat. Neighbours of one role become one turn, since many chat templates refuse roles that do
-        not alternate.
-        """
-        turns: list[ChatMessage] = []
-        path = self.path()
-        for message, answer in zip(path, (*path[1:], None), strict=True):
-            refused = answer is not None and answer.status is MessageStatus.ERROR and not answer.text.strip()
-            if message.status is MessageStatus.ERROR or refused or not message.text.strip():
-                continue
-            if turns and turns[-1].role == message.role:
-                turns[-1] = ChatMessage(message.role.value, f"{turns[-1].content}\n\n{message.text}")
-            else:
-                turns.append(ChatMessage(message.role.value, message.text))
-        return tuple(turns)
 
 
 def conversation_from(chat: ChatSummary, messages: tuple[Message, ...]) -> Conversation:

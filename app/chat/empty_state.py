@@ -9,14 +9,15 @@ from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.theme import SCROLL_BAR_WIDTH, SPACE_L, SPACE_S, SPACE_XL
+from app.translate import marked, tr
 
 if TYPE_CHECKING:
     from app.theme import Theme
 
 SAMPLES = (
-    "Explain tides to a ten-year-old",
-    "Write a short birthday poem for my sister",
-    "Give me three ideas for a rainy Sunday",
+    marked("Explain tides to a ten-year-old"),
+    marked("Write a short birthday poem for my sister"),
+    marked("Give me three ideas for a rainy Sunday"),
 )
 _WIDTH = 420
 _SIDE = SPACE_XL + SCROLL_BAR_WIDTH  # as wide as the composer below in a narrow window
@@ -40,7 +41,7 @@ class EmptyState(QWidget):
         self._name.setFont(theme.font(_NAME_PX, QFont.Weight.DemiBold))
         self._sentence = self._label()
         self._sentence.setProperty("tone", "secondary")
-        self._samples = [self._sample(text) for text in SAMPLES]
+        self._samples = [self._sample(tr(text)) for text in SAMPLES]
         self.action = QPushButton(self)
         self.action.setProperty("primary", True)
         self.action.setFocusPolicy(Qt.FocusPolicy.StrongFocus)

@@ -8,6 +8,7 @@ from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app.theme import SPACE_S, SPACE_XS
+from app.translate import tr
 from app.widgets.icon_button import IconButton
 from app.widgets.loading_bar import LoadingBar
 from app.widgets.menu_button import MenuButton
@@ -26,11 +27,12 @@ class Header(QWidget):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.sidebar_button = IconButton(theme, "sidebar", "Hide the sidebar", size=20, side=32)
+        self.sidebar_button = IconButton(theme, "sidebar", tr("Hide the sidebar"), size=20, side=32)
         self.title = MenuButton(theme, self)
         self.title.setFont(theme.font(_TITLE_PX, QFont.Weight.DemiBold))
         self.model = MenuButton(theme, self)
         self.model.setFont(theme.figures_font(_MODEL_PX))
+        self.inspector_button = IconButton(theme, "inspector", tr("Show the inspector"), size=20, side=32)
         self.bar = LoadingBar(theme, self)
         row = QHBoxLayout()
         row.setContentsMargins(SPACE_S, 0, SPACE_S, 0)
@@ -39,6 +41,7 @@ class Header(QWidget):
         row.addWidget(self.title)
         row.addStretch(1)
         row.addWidget(self.model)
+        row.addWidget(self.inspector_button)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
@@ -54,11 +57,11 @@ class Header(QWidget):
     def set_title(self, title: str) -> None:
         """Show the chat's title; an empty chat has none."""
         self.title.setText(title)
-        self.title.setAccessibleName(f"Chat: {title}")
+        self.title.setAccessibleName(tr("Chat: {title}").format(title=title))
         self.title.setVisible(bool(title))
 
     def set_model(self, text: str, fraction: float | None = None) -> None:
         """Show the model's name, or what is being loaded with how much of it, 0..1."""
         self.model.setText(text)
-        self.model.setAccessibleName(f"Model: {text}")
+        self.model.setAccessibleName(tr("Model: {text}").format(text=text))
         self.bar.set_fraction(fraction)

@@ -1,141 +1,164 @@
-"""The rows of a transcript: the person's message, and an answer with what belongs to it."""
+"""An answer in a transcript, with what belongs to it."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QTimer, QUrl, Signal
-from PySide6.QtGui import QEnterEvent, QGuiApplication, QPaintEvent, Qt
+from PySide6.QtCore import QEvent, Qt, QUrl, Signal
+from PySide6.QtGui import QEnterEvent, QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from app.chat.conversation import Message, MessageStatus
-from app.chat.message_view import AnswerView, UserBubble
+from app.chat.message_view import AnswerView
 from app.chat.meters import final_text, final_tooltip
+from app.chat.row_footer import RowFooter
+from app.chat.row_state import RowAction, RowState
+from app.chat.thinking_card import ThinkingCard
 from app.theme import SMALL_PX, SPACE_S
+from app.translate import tr
+from app.widgets.elided_label import ElidedLabel
 from app.widgets.error_card import ErrorCard
-from app.widgets.icon_button import IconButton
 from app.widgets.pulse import Pulse
 
 if TYPE_CHECKING:
+    from app.chat.turn import Piece
     from app.theme import Theme
 
-_COPIED_MS = 1500
-_FOOTER_HEIGHT = 28
 _LINE_HEIGHT = 22
-_NOTES = {
-    MessageStatus.STOPPED: "Stopped",
-    MessageStatus.LENGTH: "Ended at the length limit",
-    MessageStatus.INTERRUPTED: "Interrupted when MTPLX closed",
-}
-
-
-class QuietButton(IconButton):
-    """Takes its place always, and is seen only while its row is pointed at or it has the focus."""
-
-    revealed = False
-
-    def __init__(self, theme: Theme, icon: str, label: str, parent: QWidget) -> None:
-        super().__init__(theme, icon, label, parent=parent)
-        self.setObjectName("quietIcon")
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint nothing until the button is of use."""
-        if self.revealed or self.hasFocus():
-            super().paintEvent(event)
+_ACTIONS = (RowAction.COPY, RowAction.REGENERATE)
+_MORE = (RowAction.FOCUSED, RowAction.VARIED, RowAction.DETAILS, RowAction.DELETE)
 
 
 class AnswerRow(QWidget):
     """An answer: what it waits for, its text, what went wrong, and one line with figures that never moves.
 
     Signals:
-        action_pressed: The button of the error card, with the answer's id.
+        fix_pressed(str): The button of the error card, with the answer's id.
+        chosen(RowAction, str): Something is to be done to the answer with this id.
         link_activated: A link in the answer was chosen.
     """
 
-    action_pressed = Signal(str)
+    fix_pressed = Signal(str)
+    chosen = Signal(object, str)
     link_activated = Signal(QUrl)
 
-    def __init__(self, theme: Theme, message: Message, action: str, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, message: Message, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self.message = message
+        self.state = RowState()
         self.card: ErrorCard | None = None
-        self.words = self._label("secondary")
+        self._card_says = ("", "")
+        self.words = QLabel(self)
+        self.words.setTextFormat(Qt.TextFormat.PlainText)
+        self.words.setProperty("tone", "secondary")
         self.waiting = self._waiting_line()
+        self.thoughts: ThinkingCard | None = None  # made with the first thought
+        self._thinks = False
         self.view: AnswerView | None = None  # made with the first text
-        self.copy_button = QuietButton(theme, "copy", "Copy answer", self)
-        self.copy_button.clicked.connect(self.copy)
-        self.figures = self._label("tertiary")
+        self.figures = ElidedLabel(self)
+        self.figures.setProperty("tone", "tertiary")
         self.figures.setFont(theme.figures_font(SMALL_PX))
-        self.figures.setAccessibleName("Figures of this answer")
+        self.figures.setAccessibleName(tr("Figures of this answer"))
+        self.footer = RowFooter(theme, _ACTIONS, _labels(), self, more=_MORE, lasting=(RowAction.RESUME,))
+        self.footer.row.addSpacing(SPACE_S)
+        self.footer.row.addWidget(self.figures, 1)
+        self.footer.chosen.connect(self._choose)
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._layout.setSpacing(SPACE_S)
         self._layout.addWidget(self.waiting)
-        self._foot = self._footer()
-        self._layout.addWidget(self._foot)
+        self._layout.addWidget(self.footer)
         theme.changed.connect(self._restyle)
+        theme.tint_changed.connect(self._show_tint)
+        if message.thinking:
+            self._make_thoughts().set_text(message.thinking, message.thought_ms)
         if self.streaming:
-            self.append(message.text)
+            self._append(message.text)
         elif message.text:
             self._make_view().set_markdown(message.text)
-        self.show_state(message, action)
+        self.show_message(message)
 
     @property
     def streaming(self) -> bool:
         """Whether the answer is still being written or waited for."""
         return self.message.status is MessageStatus.STREAMING
 
-    def append(self, text: str) -> None:
-        """Add text that came."""
-        if text:
+    def append(self, piece: Piece) -> None:
+        """Add what came."""
+        if piece.thinking:
             self.waiting.hide()
-            (self.view or self._make_view()).append(text)
+            (self.thoughts or self._make_thoughts()).append(piece.thinking)
+            self._thinks = True
+        if piece.text and self._thinks and self.thoughts:
+            self.thoughts.finish(piece.thought_ms)
+            self._thinks = False
+        self._append(piece.text)
 
     def set_waiting(self, words: str) -> None:
         """Say what the answer waits for, as long as it has no text."""
         self.words.setText(words)
 
-    def show_state(self, message: Message, action: str) -> None:
-        """Show how the answer stands: its figures, a note, or an error with one thing to do."""
+    def show_message(self, message: Message) -> None:
+        """Show how the answer stands: its figures, a note, or an error; and that it is written on."""
+        written_on = message.status is MessageStatus.STREAMING and not self.streaming
         self.message = message
-        empty = not message.text
-        if self.view and not self.streaming:
+        if written_on and self.view:
+            self._begin_again(message.text)
+        elif self.view and not self.streaming:
             self.view.finish()
-        self.waiting.setVisible(self.streaming and self.view is None)
-        note = _NOTES.get(message.status, "")
+        if self._thinks and self.thoughts and not self.streaming:
+            self.thoughts.finish(message.thought_ms)
+            self._thinks = False
+        self.waiting.setVisible(self.streaming and self.view is None and self.thoughts is None)
         figures = final_text(message.stats) if message.stats else ""
+        note = _note(message.status)
         self.figures.setText(" · ".join(part for part in (note, figures) if part))
         self.figures.setToolTip(final_tooltip(message.stats) if message.stats else "")
-        self.copy_button.setEnabled(not empty)
-        self.copy_button.setVisible(not empty)
-        self._show_card(message.error or (f"{note}." if action else ""), action)
-        self._foot.setVisible(not (empty and self.card))
+        if self.view and not self.streaming:
+            self.view.set_marks(message.marks)
+        self._show_card()
 
-    def set_action(self, action: str) -> None:
-        """Name the error card's button anew, or take it away with ""."""
-        if self.card is not None:
-            self.card.set_action(action)
+    def set_state(self, state: RowState) -> None:
+        """Show where the answer stands, and what can be done."""
+        self.state = state
+        self.footer.set_state(state)
+        self._show_card()
 
     def copy(self) -> None:
         """Put the answer on the clipboard, as the markdown that it is."""
         QGuiApplication.clipboard().setText(self.message.text)
-        self.copy_button.set_face("check", "Copied")
-        QTimer.singleShot(_COPIED_MS, self, lambda: self.copy_button.set_face("copy", "Copy answer"))
+        self.footer.say_copied()
 
     def enterEvent(self, event: QEnterEvent) -> None:
         """Show the actions."""
         super().enterEvent(event)
-        self._reveal(shown=True)
+        self.footer.reveal(shown=True)
 
     def leaveEvent(self, event: QEvent) -> None:
         """Hide the actions."""
         super().leaveEvent(event)
-        self._reveal(shown=False)
+        self.footer.reveal(shown=False)
 
-    def _reveal(self, *, shown: bool) -> None:
-        self.copy_button.revealed = shown
-        self.copy_button.update()
+    def _choose(self, action: RowAction) -> None:
+        if action is RowAction.COPY:
+            self.copy()
+        else:
+            self.chosen.emit(action, self.message.id)
+
+    def _append(self, text: str) -> None:
+        if text:
+            self.waiting.hide()
+            (self.view or self._make_view()).append(text)
+
+    def _begin_again(self, text: str) -> None:
+        """Make the view one that grows: a finished one takes no more text."""
+        if self.view:
+            self._layout.removeWidget(self.view)
+            self.view.deleteLater()
+            self.view = None
+        self._append(text)
 
     def _waiting_line(self) -> QWidget:
         line = QWidget(self)
@@ -147,58 +170,73 @@ class AnswerRow(QWidget):
         row.addWidget(self.words, 1)
         return line
 
-    def _footer(self) -> QWidget:
-        footer = QWidget(self)
-        footer.setFixedHeight(_FOOTER_HEIGHT)
-        row = QHBoxLayout(footer)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(self.copy_button)
-        row.addStretch(1)
-        row.addWidget(self.figures)
-        return footer
-
-    def _label(self, tone: str) -> QLabel:
-        label = QLabel(self)
-        label.setTextFormat(Qt.TextFormat.PlainText)
-        label.setProperty("tone", tone)
-        return label
-
-    def _show_card(self, sentence: str, action: str) -> None:
+    def _show_card(self) -> None:
+        fix = self.state.fix
+        note = _note(self.message.status)
+        says = self.message.error or (f"{note}." if fix and note else ""), fix
+        is_bare = bool(says[0]) and not (self.message.text or self.message.thinking)
+        self.footer.setVisible(not is_bare or self.state.place.of > 1)
+        if says == self._card_says:
+            return
+        self._card_says = says
         if self.card is not None:
             self._layout.removeWidget(self.card)
             self.card.deleteLater()
             self.card = None
-        if sentence:
-            self.card = ErrorCard(self._theme, sentence, action, self)
-            self.card.pressed.connect(lambda: self.action_pressed.emit(self.message.id))
-            self._layout.insertWidget(self._layout.count() - 1, self.card)
+        if says[0]:
+            self.card = ErrorCard(self._theme, *says, self)
+            self.card.pressed.connect(lambda: self.fix_pressed.emit(self.message.id))
+            self._layout.insertWidget(self._layout.indexOf(self.footer), self.card)
             self.card.show()
 
     def _make_view(self) -> AnswerView:
         self.view = AnswerView(self._theme.render_style(), self)
         self.view.link_activated.connect(self.link_activated)
-        self._layout.insertWidget(1, self.view)
+        self._show_tint()
+        self._layout.insertWidget(self._layout.indexOf(self.thoughts or self.waiting) + 1, self.view)
         self.view.show()
-        QWidget.setTabOrder(self.view, self.copy_button)
+        self._order_tabs()
         return self.view
+
+    def _order_tabs(self) -> None:
+        """Let the keyboard go through the row as the eye does."""
+        stops: list[QWidget] = [self.thoughts.head] if self.thoughts else []
+        stops += [self.view] if self.view else []
+        for before, after in pairwise([*stops, *self.footer.stops()]):
+            QWidget.setTabOrder(before, after)
+
+    def _make_thoughts(self) -> ThinkingCard:
+        self.thoughts = ThinkingCard(self._theme, self)
+        self._layout.insertWidget(self._layout.indexOf(self.waiting) + 1, self.thoughts)
+        self.thoughts.show()
+        self._order_tabs()
+        return self.thoughts
 
     def _restyle(self) -> None:
         if self.view:
             self.view.set_style(self._theme.render_style())
 
+    def _show_tint(self) -> None:
+        if self.view:
+            self.view.set_tinted(on=self._theme.tinted)
 
-class QuestionRow(QWidget):
-    """The person's message; its bubble keeps to the right by itself."""
 
-    def __init__(self, theme: Theme, message: Message, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self.message = message
-        self.bubble = UserBubble(message.text, theme.render_style(), self)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(self.bubble)
-        theme.changed.connect(self._restyle)
+def _note(status: MessageStatus) -> str:
+    """Return what is to be said of how an answer ended."""
+    return {
+        MessageStatus.STOPPED: tr("Stopped"),
+        MessageStatus.LENGTH: tr("Ended at the length limit"),
+        MessageStatus.INTERRUPTED: tr("Interrupted when MTPLX closed"),
+    }.get(status, "")
 
-    def _restyle(self) -> None:
-        self.bubble.set_style(self._theme.render_style())
+
+def _labels() -> dict[RowAction, str]:
+    return {
+        RowAction.COPY: tr("Copy answer"),
+        RowAction.REGENERATE: tr("Answer again"),
+        RowAction.RESUME: tr("Continue this answer"),
+        RowAction.FOCUSED: tr("Answer Again, More Focused"),
+        RowAction.VARIED: tr("Answer Again, More Varied"),
+        RowAction.DETAILS: tr("Details…"),
+        RowAction.DELETE: tr("Delete Answer and What Follows"),
+    }

@@ -6,13 +6,15 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from app.translate import marked, tr
+
 if TYPE_CHECKING:
     from mtplx_engine.stats import DecodeStats
 
 WINDOW_S = 3.0
 ENOUGH_S = 0.5
 ENOUGH_TOKENS = 8
-MEASURING = "measuring…"
+MEASURING = marked("measuring…")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ class LiveMeter:
 def live_text(reading: Reading | None) -> str:
     """Return the chip's text, as in "42 tok/s · 2.6 per step · 71 %"."""
     if reading is None:
-        return MEASURING
+        return tr(MEASURING)
     return " · ".join(_rates(reading.tokens_per_second, reading.per_step, reading.acceptance))
 
 
@@ -104,8 +106,9 @@ def final_text(stats: DecodeStats) -> str:
 def live_tooltip(reading: Reading | None) -> str:
     """Return what each figure of the chip means."""
     if reading is None:
-        return "The speed shows after half a second and eight tokens."
-    lines = [f"tok/s: tokens per second over the last {WINDOW_S:.0f} seconds of writing."]
+        return tr("The speed shows after half a second and eight tokens.")
+    words = tr("tok/s: tokens per second over the last {seconds} seconds of writing.")
+    lines = [words.format(seconds=f"{WINDOW_S:.0f}")]
     return "\n".join(lines + _draft_lines(reading.per_step))
 
 
@@ -113,40 +116,51 @@ def final_tooltip(stats: DecodeStats) -> str:
     """Return what each figure under an answer means, and how long its first word took."""
     lines = []
     if stats.decode_tps is not None:
-        lines.append("tok/s: tokens per second while writing, reading the question not counted.")
+        lines.append(tr("tok/s: tokens per second while writing, reading the question not counted."))
     lines += _draft_lines(stats.mean_acceptance_length)
     if stats.ttft_s is not None:
-        reused = f", {stats.cached_tokens:,} of them reused" if stats.cached_tokens else ""
+        reused = tr(", {count} of them reused").format(count=f"{stats.cached_tokens:,}")
         lines.append(
-            f"First word after {stats.ttft_s:.1f} s; question of {_tokens(stats.prompt_tokens)}{reused}."
+            tr("First word after {seconds} s; question of {tokens}{reused}.").format(
+                seconds=f"{stats.ttft_s:.1f}",
+                tokens=_tokens(stats.prompt_tokens),
+                reused=reused if stats.cached_tokens else "",
+            )
         )
     return "\n".join(lines)
 
 
 def _tokens(count: int) -> str:
-    return "1 token" if count == 1 else f"{count:,} tokens"
+    return tr("1 token") if count == 1 else tr("{count} tokens").format(count=f"{count:,}")
 
 
 def _draft_lines(per_step: float | None) -> list[str]:
     if per_step is None:
-        return ["Plain decoding: the model drafts nothing ahead."]
+        return [tr("Plain decoding: the model drafts nothing ahead.")]
     return [
-        "per step: tokens that one step of the model yields on average, the kept drafted ones and one more.",
-        "%: how many of the drafted tokens the model kept.",
+        tr(
+            "per step: tokens that one step of the model yields on average, the kept drafted ones and one more."
+        ),
+        tr("%: how many of the drafted tokens the model kept."),
     ]
 
 
 def _rates(tokens_per_second: float | None, per_step: float | None, acceptance: float | None) -> list[str]:
     parts = []
     if tokens_per_second is not None:
-        parts.append(f"{_speed(tokens_per_second)} tok/s")
+        parts.append(tr("{speed} tok/s").format(speed=speed(tokens_per_second)))
     if per_step is not None and acceptance is not None:
-        parts += [f"{per_step:.1f} per step", f"{acceptance:.0%}".replace("%", " %")]
+        parts += [tr("{count} per step").format(count=f"{per_step:.1f}"), percent(acceptance)]
     return parts
 
 
-def _speed(tokens_per_second: float) -> str:
-    # Two digits that mean something: a slow model is never "0.0".
+def percent(share: float) -> str:
+    """Return a share of 0..1 as in "71 %"."""
+    return f"{share:.0%}".replace("%", " %")
+
+
+def speed(tokens_per_second: float) -> str:
+    """Return tokens per second with two digits that mean something: a slow model is never "0.0"."""
     if tokens_per_second >= 9.95:
         return f"{tokens_per_second:,.0f}"
     return f"{tokens_per_second:.1f}" if tokens_per_second >= 0.95 else f"{tokens_per_second:.2g}"

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
+from app.chat.meters import percent
 from app.services.engine_link import EngineLink, EngineState
+from app.translate import marked, tr
 
 if TYPE_CHECKING:
     from mtplx_engine.errors import ErrorInfo
     from mtplx_engine.protocol import Failed, ModelInfo
 
-_ASK_AT_ONCE = "Ask at once: the answer comes as soon as the model is in."
+_ASK_AT_ONCE = marked("Ask at once: the answer comes as soon as the model is in.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ class ModelPresenter(QObject):
     def __init__(self, name: str, link: EngineLink, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._link = link
-        self.status = ModelStatus(name, "Starting the engine…", _ASK_AT_ONCE, 0.0)
+        self.status = ModelStatus(name, tr("Starting the engine…"), tr(_ASK_AT_ONCE), 0.0)
         link.state_changed.connect(self._state_changed)
         link.load_progress.connect(self._load_progress)
         link.loaded.connect(self._loaded)
@@ -60,37 +62,40 @@ class ModelPresenter(QObject):
 
     def show_missing(self, size_mb: int) -> None:
         """Say that the starter model has not been fetched."""
-        sentence = f"{self.status.name} is not on this computer yet: a download of {size_mb} MB, once."
-        self._show("No model", sentence, action="Get the model", missing=True)
+        words = tr("{name} is not on this computer yet: a download of {size} MB, once.")
+        sentence = words.format(name=self.status.name, size=size_mb)
+        self._show(tr("No model"), sentence, action=tr("Get the model"), missing=True)
 
     def show_setup(self, fraction: float, phase: str) -> None:
         """Say how far the set-up of the model is."""
         what = phase.partition(",")[0]  # details follow the comma
-        self._show(f"{what}… {fraction:.0%}".replace("%", " %"), _ASK_AT_ONCE, fraction)
+        self._show(f"{what}… {percent(fraction)}", tr(_ASK_AT_ONCE), fraction)
 
     def show_setup_failed(self, sentence: str) -> None:
         """Say why the set-up failed."""
-        self._show("No model", sentence, action="Try again", missing=True)
+        self._show(tr("No model"), sentence, action=tr("Try again"), missing=True)
 
     def _state_changed(self, state: EngineState) -> None:
         if state is EngineState.STARTING:
-            self._show("Starting the engine…", _ASK_AT_ONCE, 0.0)
+            self._show(tr("Starting the engine…"), tr(_ASK_AT_ONCE), 0.0)
         elif state is EngineState.LOADING:
-            self._show(f"Loading {self.status.name}…", _ASK_AT_ONCE, 0.0)
+            self._show(tr("Loading {name}…").format(name=self.status.name), tr(_ASK_AT_ONCE), 0.0)
         elif state is EngineState.READY and self._model is not None:
             self._show(self._model.name, _praise(self._model))
         elif state is EngineState.NO_MODEL:
-            self._show("No model", self._why, action="Restart")
+            sentence = self._why or tr("The model is not loaded, and its memory is free.")
+            self._show(tr("No model"), sentence, action=tr("Restart") if self._why else tr("Load"))
         elif state is EngineState.GAVE_UP:
-            self._show("Engine stopped", self._why, action="Restart")
+            self._show(tr("Engine stopped"), self._why, action=tr("Restart"))
 
     def _load_progress(self, fraction: float, _phase: str) -> None:
         if self._link.state is EngineState.LOADING:
-            title = f"Loading {self.status.name}… {fraction:.0%}".replace("%", " %")
-            self._show(title, _ASK_AT_ONCE, fraction)
+            title = tr("Loading {name}… {share}").format(name=self.status.name, share=percent(fraction))
+            self._show(title, tr(_ASK_AT_ONCE), fraction)
 
     def _loaded(self, model: ModelInfo) -> None:
         self._model = model
+        self._why = ""
 
     def _failed(self, event: Failed) -> None:
         if event.generation is None:
@@ -114,5 +119,5 @@ class ModelPresenter(QObject):
 
 
 def _praise(model: ModelInfo) -> str:
-    private = "Nothing you write leaves this computer."
-    return f"{model.drafter_note} {private}" if model.drafter_note else f"Drafts for itself (MTP). {private}"
+    private = tr("Nothing you write leaves this computer.")
+    return f"{model.drafter_note or tr('Drafts for itself (MTP).')} {private}"

@@ -1,134 +1,152 @@
-"""The list of chats at the left edge."""
+"""The left edge: search, the chats or what was found, and the button for a new one."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QItemSelectionModel, QModelIndex, QSize, Qt, Signal
-from PySide6.QtWidgets import QAbstractItemView, QListView, QMenu, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtWidgets import QLabel, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
-from app.chat.chat_list import ChatList, ChatRole
-from app.chat.chat_rows import ChatRowDelegate
+from app.library.chat_list_view import ChatListView
+from app.library.found_list import FoundList
+from app.library.found_view import FoundView
+from app.library.search_field import SearchField
 from app.theme import SPACE_M, SPACE_S
+from app.translate import tr
+from app.widgets.announce import announce
 
 if TYPE_CHECKING:
-    from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QMouseEvent
+    from collections.abc import Sequence
 
+    from app.chat.chat_list import ChatList
+    from app.chat.found_chat import FoundChat
     from app.theme import Theme
 
 WIDTH = 232
 
 
-class ChatListView(QListView):
-    """The chats; a click or Return opens one, the bin or Delete deletes one.
-
-    Signals:
-        chosen: A chat is to be shown.
-        deletion_requested: A chat is to be deleted.
-    """
-
-    chosen = Signal(str)
-    deletion_requested = Signal(str)
-
-    def __init__(self, theme: Theme, chats: ChatList, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setObjectName("chats")
-        self.setAccessibleName("Chats")
-        self.setModel(chats)
-        self.setItemDelegate(ChatRowDelegate(theme, self))
-        self.setMouseTracking(True)
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        theme.changed.connect(self.viewport().update)
-
-    def chat_at_cursor(self) -> str:
-        """Return the id of the chosen chat, "" when there is none."""
-        return self.currentIndex().data(ChatRole.CHAT_ID) or ""
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Open with Return, delete with Delete; the arrows move as usual."""
-        chat_id = self.chat_at_cursor()
-        if chat_id and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
-            self.chosen.emit(chat_id)
-        elif chat_id and event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
-            self.deletion_requested.emit(chat_id)
-        else:
-            super().keyPressEvent(event)
-
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Open the chat under the pointer, or delete it when its bin was meant."""
-        super().mouseReleaseEvent(event)
-        index = self.indexAt(event.position().toPoint())
-        chat_id = index.data(ChatRole.CHAT_ID)
-        if not chat_id or event.button() != Qt.MouseButton.LeftButton:
-            return
-        around_bin = ChatRowDelegate.bin_rect(self.visualRect(index)).adjusted(-6, -6, 6, 6)
-        if around_bin.contains(event.position().toPoint()):
-            self.deletion_requested.emit(chat_id)
-        else:
-            self.chosen.emit(chat_id)
-
-    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Offer what can be done with the chat under the pointer."""
-        chat_id = self.indexAt(event.pos()).data(ChatRole.CHAT_ID)
-        if chat_id:
-            menu = QMenu(self)
-            menu.addAction("Open", lambda: self.chosen.emit(chat_id))
-            menu.addAction("Delete", lambda: self.deletion_requested.emit(chat_id))
-            menu.exec(event.globalPos())
-
-
 class Sidebar(QWidget):
-    """The chats by date, and the button for a new one.
+    """The chats by date or, while something is looked for, what was found.
+
+    Attributes:
+        search: The field above.
+        list: The chats.
+        found: What was found.
 
     Signals:
-        chosen: A chat is to be shown.
-        deletion_requested: A chat is to be deleted.
+        chosen(str): A chat is to be shown.
+        passage_chosen(str, str): Id of a chat, and of the message that is to be shown in it.
+        searched(str): Words to look for: `show_found` is to follow.
+        deletion_requested(tuple): Ids of chats that are to be deleted.
+        pin_requested(str): A chat is to be pinned, or not any more.
+        export_requested(str): A chat is to be exported.
         new_chat_requested: An empty chat is to be shown.
     """
 
     chosen = Signal(str)
-    deletion_requested = Signal(str)
+    passage_chosen = Signal(str, str)
+    searched = Signal(str)
+    deletion_requested = Signal(object)
+    pin_requested = Signal(str)
+    export_requested = Signal(str)
     new_chat_requested = Signal()
 
     def __init__(self, theme: Theme, chats: ChatList, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._chats = chats
-        self._shown = ""
+        self._query = ""
         self.setObjectName("sidebar")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setFixedWidth(WIDTH)
+        self.search = SearchField(theme, self)
         self.list = ChatListView(theme, chats, self)
-        self.list.chosen.connect(self.chosen)
-        self.list.deletion_requested.connect(self.deletion_requested)
-        self.new_button = QPushButton("New chat", self)
+        self._results = FoundList(self)
+        self.found = FoundView(theme, self._results, self)
+        self._nothing = self._make_nothing()
+        self._pages = QStackedWidget(self)
+        for page in (self.list, self.found, self._nothing):
+            self._pages.addWidget(page)
+        self.new_button = QPushButton(tr("New chat"), self)
         self.new_button.setObjectName("quiet")
         self.new_button.setIconSize(QSize(16, 16))
         self.new_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.new_button.clicked.connect(self.new_chat_requested)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(SPACE_S, SPACE_M, SPACE_S, SPACE_S)
         layout.setSpacing(SPACE_S)
-        layout.addWidget(self.list, 1)
+        layout.addWidget(self.search)
+        layout.addWidget(self._pages, 1)
         layout.addWidget(self.new_button)
-        # Qt marks a neighbour of what was removed, and knows nothing of what is shown.
-        chats.rowsInserted.connect(self._select_shown)
-        chats.rowsRemoved.connect(self._select_shown)
-        theme.changed.connect(self._tint)
+        self._connect()
         self._tint()
 
     def show_chosen(self, chat_id: str) -> None:
         """Mark the chat that is shown; "" for one that is not on the list yet."""
-        self._shown = chat_id
-        self._select_shown()
+        self.list.show_chosen(chat_id)
 
-    def _select_shown(self) -> None:
-        index = self._chats.index_of(self._shown) if self._shown else QModelIndex()
-        flag = QItemSelectionModel.SelectionFlag
-        self.list.selectionModel().setCurrentIndex(index, flag.ClearAndSelect)
+    def focus_search(self) -> None:
+        """Let the person type what to look for."""
+        self.search.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.search.selectAll()
+
+    def show_found(self, query: str, chats: Sequence[FoundChat]) -> None:
+        """Show what was found for `query`, unless something else is looked for by now."""
+        if query != self._query:
+            return
+        self._results.show(chats)
+        self.found.scrollToTop()
+        self._pages.setCurrentWidget(self.found if chats else self._nothing)
+        words = tr("{count} chats found") if chats else tr("Nothing found")
+        announce(self.search, words.format(count=len(chats)))
+
+    def search_again(self) -> None:
+        """Look once more for what is looked for, because the chats have changed."""
+        if self._query:
+            self.searched.emit(self._query)
+
+    def _connect(self) -> None:
+        chats, search = self.list, self.search
+        chats.chosen.connect(self.chosen)
+        chats.deletion_requested.connect(self.deletion_requested)
+        chats.pin_requested.connect(self.pin_requested)
+        chats.export_requested.connect(self.export_requested)
+        search.searched.connect(self._search)
+        search.left_down.connect(self._go_down)
+        search.entered.connect(lambda: self.found.open(self._results.index(0)))
+        self.found.chosen.connect(self.passage_chosen)
+        self.found.left_up.connect(search.setFocus)
+        self.new_button.clicked.connect(self.new_chat_requested)
+        self._theme.changed.connect(self._tint)
+
+    def _search(self, query: str) -> None:
+        self._query = query
+        if query:
+            self.searched.emit(query)
+        else:
+            self._results.show(())
+            self._pages.setCurrentWidget(self.list)
+
+    def _go_down(self) -> None:
+        """Go on with the keyboard to what is below the field."""
+        page = self._pages.currentWidget()
+        if page is self.found:
+            self.found.setCurrentIndex(self._results.index(0))
+        if page is not self._nothing:
+            page.setFocus(Qt.FocusReason.TabFocusReason)
+
+    def _make_nothing(self) -> QWidget:
+        page = QWidget(self)
+        words = QLabel(tr("Nothing found"), page)
+        words.setProperty("tone", "secondary")
+        clear = QPushButton(tr("Clear the search"), page)
+        clear.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        clear.clicked.connect(self.search.clear)
+        layout = QVBoxLayout(page)
+        layout.setSpacing(SPACE_M)
+        layout.addStretch(1)
+        layout.addWidget(words, 0, Qt.AlignmentFlag.AlignHCenter)
+        layout.addWidget(clear, 0, Qt.AlignmentFlag.AlignHCenter)
+        layout.addStretch(2)
+        return page
 
     def _tint(self) -> None:
         palette = self._theme.palette

@@ -8,18 +8,26 @@ from PySide6.QtCore import QCoreApplication, QEvent, QSize, Qt, QTimer, QUrl, Si
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from app.chat.conversation import Conversation, Message, Role
-from app.chat.message_rows import AnswerRow, QuestionRow
+from app.chat.message_rows import AnswerRow
+from app.chat.question_row import QuestionRow
+from app.chat.row_state import RowState
+from app.services.settings import SendKey
 from app.theme import COLUMN_WIDTH, SCROLL_BAR_WIDTH, SPACE_L, SPACE_M, SPACE_XL
+from app.translate import tr
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping
 
     from PySide6.QtGui import QResizeEvent, QShowEvent
 
+    from app.chat.message_view import AnswerView
+    from app.chat.turn import Piece
+    from app.chat.user_bubble import UserBubble
     from app.theme import Theme
 
 _BATCH = 6  # messages built at once; a batch is higher than a screen, mostly
 _LAYOUT_PASSES = 4  # a text's height is known once its width is, and goes up through row, column and page
+_EDGE = 32  # what was found is looked at no nearer to top and bottom
 _NEAR = 24  # pixels from the end that still count as being there
 
 
@@ -30,20 +38,31 @@ class Transcript(QScrollArea):
 
     Args:
         theme: Gives colours and fonts.
-        action_for: Names the one thing to do about a failed answer, "" for nothing.
+        states: Tells of each message of the shown branch what can be done to it.
+
+    Attributes:
+        send_key: What sends a message that is edited.
 
     Signals:
-        action_pressed: Somebody wants to do that one thing, with the answer's id.
+        fix_pressed(str): The one thing is to be done about the answer with this id.
+        chosen(RowAction, str): Something else is to be done to the message with this id.
+        edited(str, str): Id of a message, and what it is to say instead.
         link_activated: A link in an answer was chosen.
+        built: More messages are there to be seen.
     """
 
-    action_pressed = Signal(str)
+    fix_pressed = Signal(str)
+    chosen = Signal(object, str)
+    edited = Signal(str, str)
     link_activated = Signal(QUrl)
+    built = Signal()
 
-    def __init__(self, theme: Theme, action_for: Callable[[Message], str]) -> None:
+    def __init__(self, theme: Theme, states: Callable[[], Mapping[str, RowState]]) -> None:
         super().__init__()
         self._theme = theme
-        self._action_for = action_for
+        self._read_states = states
+        self._states: Mapping[str, RowState] = {}
+        self.send_key = SendKey.RETURN
         self._older: list[Message] = []  # not built yet
         self._rows: list[AnswerRow | QuestionRow] = []
         self._following = True
@@ -58,7 +77,7 @@ class Transcript(QScrollArea):
         self._column.setSpacing(SPACE_M)
         self._column.addStretch(1)
         self._make_page()
-        self.latest = QPushButton("Jump to latest", self)
+        self.latest = QPushButton(tr("Jump to latest"), self)
         self.latest.setObjectName("latest")
         self.latest.setIconSize(QSize(16, 16))
         self.latest.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -81,38 +100,101 @@ class Transcript(QScrollArea):
         """The rows that are built, from top to bottom."""
         return tuple(self._rows)
 
+    def messages(self) -> tuple[Message, ...]:
+        """Return all messages that are shown, built or not, from top to bottom."""
+        return (*self._older, *(row.message for row in self._rows))
+
+    def texts(self) -> Iterator[tuple[Message, str]]:
+        """Yield all messages, from top to bottom, with what they say by now."""
+        yield from ((message, message.text) for message in self._older)
+        for row in self._rows:
+            view = row.view if isinstance(row, AnswerRow) else None
+            yield row.message, view.markdown() if view else row.message.text
+
+    def row(self, message_id: str) -> AnswerRow | QuestionRow | None:
+        """Return the row of a message, if it is built."""
+        return next((row for row in reversed(self._rows) if row.message.id == message_id), None)
+
+    def rows_in_view(self) -> list[AnswerRow | QuestionRow]:
+        """Return the rows of which something can be seen."""
+        top = self.verticalScrollBar().value()
+        bottom = top + self.viewport().height()
+        return [row for row in self._rows if row.y() < bottom and row.y() + row.height() > top]
+
+    def first_in_view(self) -> AnswerRow | QuestionRow | None:
+        """Return the first row of which something can be seen."""
+        return next(iter(self.rows_in_view()), None)
+
     # ------------------------------------------------------------ content
 
     def show_chat(self, conversation: Conversation) -> None:
         """Show a chat from its end."""
-        for row in self._rows:
-            self._column.removeWidget(row)
-            row.hide()
-            row.deleteLater()
-        self._rows = []
+        self._drop_rows(0)
         self._older = list(conversation.path())
         self._following = True
+        self.refresh()
         self._build_older()
-        self._refresh_actions()
+
+    def rearrange(self, conversation: Conversation) -> None:
+        """Show another branch of the chat; what the two have in common stays where it is."""
+        path = conversation.path()
+        shown = [*(message.id for message in self._older), *(row.message.id for row in self._rows)]
+        pairs = enumerate(zip(shown, path, strict=False))
+        same = next((n for n, (old, new) in pairs if old != new.id), min(len(shown), len(path)))
+        if same < len(self._older):
+            self.show_chat(conversation)
+            return
+        self._following = False
+        self._drop_rows(same - len(self._older))
+        for message in path[same:]:
+            self._insert(len(self._rows), message).show()
+        self.refresh()
+        self._lay_out()
+        self._scrolled(self.verticalScrollBar().value())
+
+    def refresh(self) -> None:
+        """Look again at what can be done to each message."""
+        self._states = self._read_states()
+        for row in self._rows:
+            row.set_state(self._states.get(row.message.id, RowState()))
 
     def add(self, message: Message) -> None:
         """Add a message at the end, and go there: the person has just sent it."""
         self._insert(len(self._rows), message).show()
-        self._refresh_actions()
+        self.refresh()
         self.to_latest()
 
-    def append_text(self, answer_id: str, text: str) -> None:
-        """Add text to an answer; one that is not in this chat is ignored."""
+    def append(self, answer_id: str, piece: Piece) -> None:
+        """Add what came of an answer; one that is not shown is ignored."""
         row = self._answer(answer_id)
         if row is not None:
-            row.append(text)
+            row.append(piece)
+
+    def edit(self, message_id: str) -> None:
+        """Let a message be written anew in its place."""
+        row = self.row(message_id)
+        if isinstance(row, QuestionRow):
+            row.edit(self.send_key)
+            self._lay_out()  # or it is where it was before it grew
+            self.ensureWidgetVisible(row)
+
+    def stop_editing(self, message_id: str) -> None:
+        """Show a message that was edited as it was."""
+        row = self.row(message_id)
+        if isinstance(row, QuestionRow):
+            row.stop_editing()
+
+    def footer_of(self, message_id: str) -> QWidget | None:
+        """Return the line under a message, if it is built."""
+        row = self.row(message_id)
+        return row.footer if row else None
 
     def change(self, message: Message) -> None:
         """Show how an answer ended, or that it begins again."""
         row = self._answer(message.id)
         if row is not None:
-            row.show_state(message, self._action_for(message))
-            self._refresh_actions()
+            row.show_message(message)
+            self.refresh()
 
     def set_waiting(self, answer_id: str, words: str) -> None:
         """Say what an answer waits for."""
@@ -135,6 +217,17 @@ class Transcript(QScrollArea):
         bar = self.verticalScrollBar()
         bar.setValue(bar.maximum())
         self._show_pill()
+
+    def go_to(self, row: AnswerRow | QuestionRow, view: AnswerView | UserBubble | None) -> None:
+        """Bring what was found in a row, and is looked at, into view."""
+        self._lay_out()
+        box = view.found_box() if view is not None else None
+        top = (
+            row.y() if view is None or box is None else view.mapTo(self.widget(), box.topLeft().toPoint()).y()
+        )
+        bar, high = self.verticalScrollBar(), self.viewport().height()
+        if not bar.value() + _EDGE <= top <= bar.value() + high - 2 * _EDGE:
+            bar.setValue(top - high // 3)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Keep the pill in its place, and fill what has become free."""
@@ -165,13 +258,22 @@ class Transcript(QScrollArea):
         """Build older messages above until there is a screen of them, without moving what is in view."""
         bar = self.verticalScrollBar()
         while self._older and self.isVisible() and bar.value() < self.viewport().height():
-            top = self._rows[0] if self._rows else None
-            offset = top.y() - bar.value() if top else 0
-            batch, self._older = self._older[-_BATCH:], self._older[:-_BATCH]
-            for position, message in enumerate(batch):
-                self._insert(position, message).show()
-            self._lay_out()
-            bar.setValue(bar.maximum() if self._following or top is None else top.y() - offset)
+            self.build_more()
+
+    def build_more(self) -> bool:
+        """Build the next older messages, without moving what is in view; return whether there were any."""
+        if not self._older:
+            return False
+        bar = self.verticalScrollBar()
+        top = self._rows[0] if self._rows else None
+        offset = top.y() - bar.value() if top else 0
+        batch, self._older = self._older[-_BATCH:], self._older[:-_BATCH]
+        for position, message in enumerate(batch):
+            self._insert(position, message).show()
+        self._lay_out()
+        bar.setValue(bar.maximum() if self._following or top is None else top.y() - offset)
+        self.built.emit()
+        return True
 
     def _lay_out(self) -> None:
         """Lay out now, not later: in between, new rows above would push down what is being read."""
@@ -183,26 +285,29 @@ class Transcript(QScrollArea):
     def _insert(self, position: int, message: Message) -> AnswerRow | QuestionRow:
         row: AnswerRow | QuestionRow
         if message.role is Role.ASSISTANT:
-            row = AnswerRow(self._theme, message, self._action_for(message))
-            row.action_pressed.connect(self.action_pressed)
+            row = AnswerRow(self._theme, message)
+            row.fix_pressed.connect(self.fix_pressed)
             row.link_activated.connect(self.link_activated)
         else:
             row = QuestionRow(self._theme, message)
+            row.edited.connect(self.edited)
+        row.chosen.connect(self.chosen)
+        row.set_state(self._states.get(message.id, RowState()))
         self._rows.insert(position, row)
         self._column.insertWidget(position, row)
         return row
 
     def _answer(self, answer_id: str) -> AnswerRow | None:
-        for row in reversed(self._rows):
-            if row.message.id == answer_id and isinstance(row, AnswerRow):
-                return row
-        return None
+        row = self.row(answer_id)
+        return row if isinstance(row, AnswerRow) else None
 
-    def _refresh_actions(self) -> None:
-        """Only the last answer can be asked for again."""
-        for row in self._rows[:-1]:
-            if isinstance(row, AnswerRow):
-                row.set_action("")
+    def _drop_rows(self, first: int) -> None:
+        """Take away the rows from one on."""
+        for row in self._rows[first:]:
+            self._column.removeWidget(row)
+            row.hide()
+            row.deleteLater()
+        del self._rows[first:]
 
     def _make_page(self) -> None:
         page, column = QWidget(), QWidget()

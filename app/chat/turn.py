@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING
 
 from app.chat.conversation import Conversation, Message, MessageStatus, Role, new_id
 from app.chat.meters import LiveMeter
+from mtplx_engine.protocol import Generate
 
 if TYPE_CHECKING:
-    from mtplx_engine.config import ChatMessage
+    from collections.abc import Iterable
+
+    from app.chat.chat_settings import ChatSettings
+    from mtplx_engine.config import ChatMessage, Depth, SamplerConfig
     from mtplx_engine.errors import ErrorInfo
-    from mtplx_engine.protocol import PrefillProgress, Tokens
+    from mtplx_engine.protocol import Finished, ModelInfo, PrefillProgress, Tokens
     from mtplx_engine.stats import DecodeStats
 
 
@@ -31,50 +35,192 @@ class Outcome:
     error: ErrorInfo | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What is asked of the model, and how.
+
+    Attributes:
+        prompt: The turns that it is given.
+        settings: Those of the chat, or others for this answer.
+        continues: Whether the last turn is the beginning of the answer.
+    """
+
+    prompt: tuple[ChatMessage, ...]
+    settings: ChatSettings
+    continues: bool = False
+
+    def request(self, generation: int, model: ModelInfo, drafting: Depth) -> Generate:
+        """Return the command for the engine.
+
+        Args:
+            generation: The id of the answer.
+            model: The one that is loaded; what is not set follows it.
+            drafting: The draft depth where the chat does not set one.
+        """
+        settings = self.settings
+        depth = drafting if settings.drafting is None else settings.drafting
+        return Generate(
+            generation,
+            self.prompt,
+            dataclasses.replace(settings.sampler or model.recommended, speculative_depth=depth),
+            max_tokens=settings.max_tokens,
+            context=settings.context,
+            thinking=settings.thinking if model.thinking_switch else None,
+            continues=self.continues,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What came of an answer at once.
+
+    Attributes:
+        text: Of what is said.
+        thinking: Of what is thought.
+        marks: Which of `text` was drafted, as in `Message.marks`.
+        thought_ms: How long all the thinking has taken so far.
+    """
+
+    text: str
+    thinking: str = ""
+    marks: tuple[int, ...] = ()
+    thought_ms: int = 0
+
+
+class Marks:
+    """Runs of an answer's text, in turn not drafted and drafted, as `Message.marks` has them."""
+
+    def __init__(self, runs: Iterable[int] = ()) -> None:
+        self._runs = list(runs)
+
+    def add(self, runs: Iterable[int]) -> None:
+        """Add the runs of the text that follows."""
+        for index, length in enumerate(runs):
+            if not length:
+                continue
+            if not self._runs:
+                self._runs += [0, length] if index % 2 else [length]
+            elif len(self._runs) % 2 == index % 2:
+                self._runs.append(length)
+            else:
+                self._runs[-1] += length
+
+    def runs(self) -> tuple[int, ...]:
+        """Return all of them."""
+        return tuple(self._runs)
+
+
 class Turn:
     """What is known of an answer from Send until it ends.
 
     Attributes:
         generation: The id under which the engine knows it.
-        question_id: The message that is answered.
-        answer: The answer as it was when the turn began, without text.
-        prompt: What the model is given.
-        committed: Whether the question is on the disk; until then the engine must not see it.
+        question_id: The message that must be on the disk before the engine sees anything.
+        answer: The answer as it was when the turn began.
+        ask: What the model is asked.
+        committed: Whether the question is on the disk.
         prefill: How much of the prompt has been read, once the engine has said so.
         meter: Measures the answer while it is written.
         text: The answer so far.
+        thinking: What was thought so far.
+        tokens: How many tokens came in this turn.
+        thinking_tokens: How many of them were thought.
+        sampler: How they are chosen, once the engine was asked.
     """
 
-    def __init__(
-        self, generation: int, question_id: str, answer: Message, prompt: tuple[ChatMessage, ...]
-    ) -> None:
+    def __init__(self, generation: int, question_id: str, answer: Message, ask: Ask) -> None:
         self.generation = generation
         self.question_id = question_id
         self.answer = answer
-        self.prompt = prompt
+        self.ask = ask
         self.committed = False
         self.prefill: PrefillProgress | None = None
         self.meter = LiveMeter()
-        self.text = ""
+        self.text = answer.text
+        self.thinking = answer.thinking
+        self.tokens = self.thinking_tokens = 0
+        self.sampler: SamplerConfig | None = None
+        self._marks = Marks(answer.marks or ((len(answer.text),) if answer.text else ()))
+        self._thought_s: tuple[float, float] | None = None  # when the first and the last thought came
 
     @property
     def chat_id(self) -> str:
         """The chat that it belongs to."""
         return self.answer.chat_id
 
-    def add(self, event: Tokens) -> None:
+    @property
+    def begun(self) -> bool:
+        """Whether anything came that a person can see."""
+        return (self.text, self.thinking) != (self.answer.text, self.answer.thinking)
+
+    @property
+    def thought_ms(self) -> int:
+        """How long the thinking took, as far as it is known."""
+        first, last = self._thought_s or (0.0, 0.0)
+        return self.answer.thought_ms + round(1000 * (last - first))
+
+    def add(self, event: Tokens) -> Piece:
         """Take in what a decode cycle gave."""
-        self.text += event.text
+        self.tokens += len(event.token_ids)
+        if event.thinking:
+            first = self._thought_s[0] if self._thought_s else event.at_s
+            self._thought_s = first, event.at_s
+            self.thinking_tokens += 0 if event.text else len(event.token_ids)
         self.meter.add(
             at_s=event.at_s,
             tokens=len(event.token_ids),
             drafted=event.drafted,
             accepted=event.accepted,
         )
+        return self._write(event)
+
+    def end(self, event: Finished) -> Piece:
+        """Take in the rest that was held back."""
+        return self._write(event)
+
+    def follow(self, earlier: Turn, stats: DecodeStats) -> None:
+        """Take the figures of the turn that wrote the beginning of the answer; they come when it is over."""
+        part = earlier.outcome(Outcome(MessageStatus.STOPPED, stats), self.answer.model)
+        self.answer = dataclasses.replace(self.answer, stats=part.stats, sampler=part.sampler)
 
     def snapshot(self) -> Message:
-        """Return the answer with its text so far."""
-        return dataclasses.replace(self.answer, text=self.text)
+        """Return the answer as far as it is written."""
+        return dataclasses.replace(
+            self.answer,
+            text=self.text,
+            thinking=self.thinking,
+            thought_ms=self.thought_ms,
+            marks=self._marks.runs(),
+        )
+
+    def outcome(self, outcome: Outcome, model: str) -> Message:
+        """Return the answer as it ended; a part that was there before keeps its figures.
+
+        An answer that could not be continued is what it was: cut, and not failed.
+        """
+        failed = outcome.status is MessageStatus.ERROR
+        status = MessageStatus.STOPPED if failed and self.ask.continues else outcome.status
+        stats = outcome.stats
+        if self.ask.continues and self.answer.stats is not None:
+            stats = self.answer.stats.followed_by(stats) if stats else self.answer.stats
+        sampler = self.sampler or self.answer.sampler
+        if sampler is not None and stats is not None:
+            sampler = dataclasses.replace(sampler, seed=stats.seed)
+        return dataclasses.replace(
+            self.snapshot(),
+            status=status,
+            stats=stats,
+            error=outcome.error.message if outcome.error else "",
+            model=model,
+            sampler=sampler,
+        )
+
+    def _write(self, event: Tokens | Finished) -> Piece:
+        marks = event.marks or ((len(event.text),) if event.text else ())
+        self.text += event.text
+        self.thinking += event.thinking
+        self._marks.add(marks)
+        return Piece(event.text, event.thinking, marks, self.thought_ms)
 
 
 def missing_answer(conversation: Conversation) -> Message | None:
@@ -89,4 +235,5 @@ def missing_answer(conversation: Conversation) -> Message | None:
         role=Role.ASSISTANT,
         text="",
         status=MessageStatus.INTERRUPTED,
+        attachments=(),
     )

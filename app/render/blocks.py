@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum, Flag, auto
 
+from app.render.units import units
+
 
 class Mark(Flag):
     """How a run of text is set."""
@@ -18,15 +20,30 @@ class Mark(Flag):
     EMPHASIS = auto()
     STRIKE = auto()
     CODE = auto()
+    MATH = auto()
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Text of one look. A line break is a newline; `href` is set when it leads somewhere."""
+    """Text of one look.
+
+    Attributes:
+        text: A line break is a newline; a formula is its source, with its signs.
+        marks: The look.
+        href: Where it leads, "" for nowhere.
+        drawn: The document has it as one drawn formula; says nothing about what it is, so it does not count in
+            comparisons.
+    """
 
     text: str
     marks: Mark = Mark.NONE
     href: str = ""
+    drawn: bool = field(default=False, compare=False)
+
+    @property
+    def length(self) -> int:
+        """Its length in the document, in UTF-16 units."""
+        return 1 if self.drawn else units(self.text)
 
 
 class Kind(Enum):
@@ -124,6 +141,16 @@ Leaf = Paragraph | Heading | Rule | Code | Table
 def text_of(runs: tuple[Run, ...]) -> str:
     """Return the bare text of `runs`."""
     return "".join(run.text for run in runs)
+
+
+def stands_alone(leaf: Leaf) -> bool:
+    """Return whether `leaf` is a formula on a line of its own."""
+    return (
+        isinstance(leaf, Paragraph)
+        and len(leaf.runs) == 1
+        and Mark.MATH in leaf.runs[0].marks
+        and leaf.runs[0].text.startswith(("$$", "\\["))
+    )
 
 
 def unmarked(place: Place) -> Place:

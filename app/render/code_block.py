@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtGui import QTextCursor, QTextLayout
 
 from app.render.code import CodeColors
+from app.render.formats import CONTINUES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from PySide6.QtGui import QTextBlockFormat, QTextDocument
+    from PySide6.QtGui import QTextBlock, QTextBlockFormat, QTextDocument
 
     from app.render.code import Span, Spans
     from app.render.formats import Formats
@@ -29,6 +31,9 @@ class CodeBlock:
         language: What the colours go by.
         first: Format of its first line.
         formats: The formats of the style.
+
+    Attributes:
+        wrapped: Whether long lines are wrapped; others may reach beyond the sides of the panel.
     """
 
     def __init__(
@@ -37,6 +42,7 @@ class CodeBlock:
         self._document = document
         self._formats = formats
         self._first_line = document.findBlock(start).blockNumber()
+        self._first = first
         self._next = formats.next_code_block(first)
         self._continued = formats.continued(self._next)
         self._colors = CodeColors(language)
@@ -45,6 +51,56 @@ class CodeBlock:
         self._line_length = 0
         self._indent: str | None = ""  # of the line that is being written, until more than spaces have come
         self._newline_due = False
+        self.wrapped = True
+        self._shift = 0
+        self._blocks = 1
+        self._longest = 0  # columns of the longest line
+        self._columns = 0  # of the line that is being written
+        self._lines_begun = 0
+        self._first_cut: float = math.inf  # the first line that is laid out in pieces
+
+    def block(self, line: int) -> QTextBlock | None:
+        """Return the text block of a line, by number; None when earlier lines are laid out in pieces."""
+        if self._first_cut <= line:
+            return None
+        return self._document.findBlockByNumber(self._first_line + line)
+
+    def widest(self) -> float:
+        """Return about how wide the longest line is, in pixels."""
+        return self._longest * self._formats.code_width
+
+    def set_wrapped(self, *, on: bool) -> None:
+        """Wrap long lines, or let each be one row."""
+        self.wrapped, self._shift = on, 0
+        self._format_lines()
+
+    def shift(self, pixels: int) -> None:
+        """Show lines that are not wrapped from so far on."""
+        if not self.wrapped and pixels != self._shift:
+            self._shift = pixels
+            self._format_lines()
+
+    def _format_lines(self) -> None:
+        """Give every line its format again."""
+        cursor = QTextCursor(self._document)
+        cursor.beginEditBlock()
+        block = self._document.findBlockByNumber(self._first_line)
+        for number in range(self._blocks):
+            base = self._next if number else self._first
+            if block.blockFormat().hasProperty(CONTINUES):
+                base = self._continued
+            cursor.setPosition(block.position())
+            text = block.text()
+            columns = len(text[: len(text) - len(text.lstrip(" \t"))].expandtabs(4))
+            cursor.setBlockFormat(self._shaped(base, columns))
+            block = block.next()
+        cursor.endEditBlock()
+
+    def _shaped(self, base: QTextBlockFormat, columns: int) -> QTextBlockFormat:
+        """Return the format of a line that begins with so many spaces."""
+        if not self.wrapped:
+            return self._formats.unwrapped(base, self._shift)
+        return self._formats.hanging(base, columns) if columns else base
 
     def text(self) -> str:
         """Return the source."""
@@ -94,8 +150,11 @@ class CodeBlock:
         cursor.movePosition(QTextCursor.MoveOperation.End)
         self._write_line(cursor, first)
         for line in others:
-            cursor.insertBlock(self._next)
+            cursor.insertBlock(self._shaped(self._next, 0))
+            self._blocks += 1
+            self._columns = 0
             self._line_length = 0
+            self._lines_begun += 1
             self._indent = ""
             self._write_line(cursor, line)
 
@@ -107,16 +166,20 @@ class CodeBlock:
         self._indent += text[: len(text) - len(word)]
         if word:
             columns = len(self._indent.expandtabs(4))
-            if columns:
-                cursor.setBlockFormat(self._formats.hanging(cursor.blockFormat(), columns))
+            if columns and self.wrapped:
+                cursor.setBlockFormat(self._shaped(cursor.blockFormat(), columns))
             self._indent = None
 
     def _write_line(self, cursor: QTextCursor, text: str) -> None:
         self._hang(cursor, text)
+        self._columns += len(text.expandtabs(4))
+        self._longest = max(self._longest, self._columns)
         while self._line_length + len(text) > _LONGEST_LINE:
+            self._first_cut = min(self._first_cut, self._lines_begun)
             room = _LONGEST_LINE - self._line_length
             cursor.insertText(text[:room], self._formats.code)
-            cursor.insertBlock(self._continued)
+            cursor.insertBlock(self._shaped(self._continued, 0))
+            self._blocks += 1
             text = text[room:]
             self._line_length = 0
         if text:

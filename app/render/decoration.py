@@ -5,23 +5,23 @@ A QTextDocument has only square boxes, so these are drawn by hand, for the leave
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
 from app.render.blocks import BULLET, TASK_DONE, TASK_OPEN, Code, Heading, Kind, Mark, Paragraph, Rule, Table
-from app.render.formats import CODE_HEADER, CODE_INSET, indent
-from app.render.units import units
+from app.render.highlights import Highlights
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from PySide6.QtGui import QTextBlock, QTextLine
+    from PySide6.QtGui import QTextBlock
 
     from app.render.blocks import Place, Run
     from app.render.document import DocumentWriter, Written
     from app.render.geometry import Geometry
+    from app.render.measures import Measures
 
 _PANEL_RADIUS = 8.0
 _PILL_RADIUS = 4.0
@@ -31,16 +31,28 @@ _BAR = 3.0
 _MARKER_GAP = 7.0
 _BULLET = 2.5
 _BOX = 13.0
-_LABEL = 12
+_TICK = (QPointF(3.2, 6.8), QPointF(5.6, 9.2), QPointF(9.8, 4.2))
 _ABOVE_BASELINE = 0.8  # where Qt puts the baseline in a line of fixed height
 
 
 class Decoration:
-    """Paints behind the text of one document."""
+    """Paints behind the text of one document.
+
+    Attributes:
+        accepted: What was drafted and accepted; empty when that is not to be seen.
+        found: What was searched for, `found_now` the one of them that is looked at.
+    """
 
     def __init__(self, writer: DocumentWriter, geometry: Geometry) -> None:
         self._writer = writer
         self._geometry = geometry
+        self.accepted = Highlights(writer, geometry)
+        self.found = Highlights(writer, geometry)
+        self.found_now = Highlights(writer, geometry)
+
+    @property
+    def _measures(self) -> Measures:
+        return self._writer.formats.measures
 
     def paint(self, painter: QPainter, clip: QRectF) -> None:
         """Paint what belongs to the leaves inside `clip`, in the document's coordinates."""
@@ -59,6 +71,23 @@ class Decoration:
                 case Paragraph() | Heading():
                     block = self._geometry.first_block(written)
                     self._paint_pills(painter, block, leaf.runs, size=self._size(leaf))
+        style = self._writer.formats.style
+        self.accepted.paint(painter, clip, style.accepted)
+        self.found.paint(painter, clip, style.found)
+        self.found_now.paint(painter, clip, style.found_now, framed=True)
+
+    def cover(self, painter: QPainter, clip: QRectF) -> None:
+        """Paint over what reaches beyond the sides of a code panel: lines that are not wrapped."""
+        style = self._writer.formats.style
+        for written in self._geometry.in_view(clip.top(), clip.bottom()):
+            if written.code is None or written.code.wrapped:
+                continue
+            panel = self._geometry.panel(written).adjusted(0, self._measures.code_header, 0, -_PANEL_RADIUS)
+            painter.fillRect(QRectF(0, panel.top(), panel.left(), panel.height()), QColor(style.window))
+            for left in (panel.left(), panel.right() - self._measures.code_inset):
+                painter.fillRect(
+                    QRectF(left, panel.top(), self._measures.code_inset, panel.height()), QColor(style.code)
+                )
 
     def _size(self, leaf: Paragraph | Heading) -> int:
         formats = self._writer.formats
@@ -71,16 +100,21 @@ class Decoration:
         painter.setBrush(QColor(style.code))
         painter.drawRoundedRect(panel, _PANEL_RADIUS, _PANEL_RADIUS)
         font = self._writer.formats.text_font()
-        font.setPixelSize(_LABEL)
+        font.setPixelSize(self._measures.label)
         painter.setFont(font)
         painter.setPen(QColor(style.secondary))
-        header = QRectF(panel.left() + CODE_INSET, panel.top(), panel.width() - 2 * CODE_INSET, CODE_HEADER)
+        header = QRectF(
+            panel.left() + self._measures.code_inset,
+            panel.top(),
+            panel.width() - 2 * self._measures.code_inset,
+            self._measures.code_header,
+        )
         label = QFontMetricsF(font).elidedText(leaf.language, Qt.TextElideMode.ElideRight, header.width() / 2)
         painter.drawText(header, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, label)
 
     def _paint_rule(self, painter: QPainter, written: Written, leaf: Rule) -> None:
         top = self._geometry.top(written)
-        left = indent(leaf.place)
+        left = self._measures.indent(leaf.place)
         line = QRectF(left, top, self._geometry.width() - left, 1)
         painter.fillRect(line, QColor(self._writer.formats.style.rule))
 
@@ -89,7 +123,7 @@ class Decoration:
         if table is None:
             return
         style = self._writer.formats.style
-        left = indent(leaf.place)
+        left = self._measures.indent(leaf.place)
         width = self._geometry.table_right(written) - left
         for row, y in self._geometry.rows_in_view(written, clip.top(), clip.bottom()):
             if row:
@@ -110,7 +144,7 @@ class Decoration:
             above = before.shape.place if before is not None else ()
             joins = before is not None and len(above) > index and above[index].kind is Kind.QUOTE
             start = self._geometry.bottom(before) if joins and before is not None else top
-            bar = QRectF(indent(place[:index]), start, _BAR, bottom - start)
+            bar = QRectF(self._measures.indent(place[:index]), start, _BAR, bottom - start)
             painter.fillRect(self._mirrored(bar, written), QColor(self._writer.formats.style.rule))
 
     def _paint_markers(self, painter: QPainter, written: Written, place: Place) -> None:
@@ -120,7 +154,7 @@ class Decoration:
         baseline = self._geometry.top(written) + _ABOVE_BASELINE * line
         for index, each in enumerate(place):
             if each.marker:
-                right = indent(place[: index + 1]) - _MARKER_GAP
+                right = self._measures.indent(place[: index + 1]) - self._measures.px(_MARKER_GAP)
                 self._paint_marker(painter, each.marker, QPointF(right, baseline), written)
 
     def _paint_marker(self, painter: QPainter, marker: str, corner: QPointF, written: Written) -> None:
@@ -130,13 +164,14 @@ class Decoration:
         metrics = QFontMetricsF(font)
         middle = corner.y() - metrics.xHeight() / 2
         if marker == BULLET:
-            side = 2 * _BULLET
-            dot = QRectF(corner.x() - side - 2, middle - _BULLET, side, side)
+            radius = _BULLET * self._measures.scale
+            dot = QRectF(corner.x() - 2 * radius - 2, middle - radius, 2 * radius, 2 * radius)
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(style.secondary))
             painter.drawEllipse(self._mirrored(dot, written))
         elif marker in (TASK_OPEN, TASK_DONE):
-            box = QRectF(corner.x() - _BOX + 1, middle - _BOX / 2, _BOX, _BOX)
+            side = _BOX * self._measures.scale
+            box = QRectF(corner.x() - side + 1, middle - side / 2, side, side)
             self._paint_task(painter, self._mirrored(box, written), done=marker == TASK_DONE)
         else:
             width = metrics.horizontalAdvance(marker)
@@ -159,10 +194,8 @@ class Decoration:
         pen.setCapStyle(Qt.PenCapStyle.RoundCap)
         pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
         painter.setPen(pen)
-        corner = box.topLeft()
-        painter.drawPolyline(
-            [corner + QPointF(3.2, 6.8), corner + QPointF(5.6, 9.2), corner + QPointF(9.8, 4.2)]
-        )
+        corner, scale = box.topLeft(), self._measures.scale
+        painter.drawPolyline([corner + point * scale for point in _TICK])
 
     def _mirrored(self, rect: QRectF, written: Written) -> QRectF:
         """Return `rect` on the other side when the leaf reads from right to left."""
@@ -178,30 +211,10 @@ class Decoration:
         painter.setBrush(QColor(self._writer.formats.style.bubble))
         metrics = QFontMetricsF(self._writer.formats.inline_code_font(size))
         for run in runs:
-            end = start + units(run.text)
+            end = start + run.length
             if Mark.CODE in run.marks:
-                for rect in self._lines(block, start, end, metrics):
-                    painter.drawRoundedRect(rect, _PILL_RADIUS, _PILL_RADIUS)
+                for rect in self._geometry.boxes(block, start, end, metrics):
+                    left = min(_PILL_X, rect.left())
+                    pill = rect.adjusted(-left, -_PILL_Y, _PILL_X, _PILL_Y)
+                    painter.drawRoundedRect(pill, _PILL_RADIUS, _PILL_RADIUS)
             start = end
-
-    def _lines(self, block: QTextBlock, start: int, end: int, metrics: QFontMetricsF) -> Iterable[QRectF]:
-        """Yield the box of each line's part of a range of `block`."""
-        layout = block.layout()
-        origin = self._geometry.rect(block).topLeft()
-        for number in range(layout.lineCount()):
-            line = layout.lineAt(number)
-            first, last = max(start, line.textStart()), min(end, line.textStart() + line.textLength())
-            if first >= last:
-                continue
-            left, right = sorted((_x(line, first), _x(line, last)))
-            baseline = origin.y() + line.y() + line.ascent()
-            top = baseline - metrics.ascent() - _PILL_Y
-            height = metrics.ascent() + metrics.descent() + 2 * _PILL_Y
-            outer = max(0.0, origin.x() + left - _PILL_X)
-            yield QRectF(outer, top, origin.x() + right + _PILL_X - outer, height)
-
-
-def _x(line: QTextLine, position: int) -> float:
-    # PySide returns the position with it, which its stubs do not say.
-    result: Any = line.cursorToX(position)
-    return float(result[0])

@@ -1,4 +1,4 @@
-"""The markdown that is understood: CommonMark with GitHub's tables, strikethrough and bare links.
+"""The markdown that is understood: CommonMark with GitHub's tables, strikethrough and bare links, and formulas.
 
 Raw HTML is text like any other.
 """
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock, fence, paragraph, table
 from mdit_py_plugins.gfm_autolink import gfm_autolink_plugin
+
+from app.render.formula_syntax import formulas
 
 if TYPE_CHECKING:
     from markdown_it.rules_inline import StateInline
@@ -29,6 +31,7 @@ def markdown() -> MarkdownIt:
     md = MarkdownIt("commonmark", {"html": False, "maxNesting": 100, "inline_definitions": True})
     md.enable(["table", "strikethrough"])
     md.use(gfm_autolink_plugin)
+    md.use(formulas)
     md.block.ruler.before("table", "too_deep", _too_deep)
     md.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
     md.block.ruler.at("fence", _fence, {"alt": ["paragraph", "reference", "blockquote", "list"]})

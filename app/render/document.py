@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QTextBlockFormat, QTextCharFormat, QTextCursor, QTextOption
 
-from app.render.blocks import Code, Heading, Paragraph, Run, Table, text_of
+from app.render.blocks import Code, Heading, Paragraph, Run, Table, stands_alone, text_of
 from app.render.code_block import CodeBlock
+from app.render.difference import difference
 from app.render.formats import Formats, direction
+from app.render.formula_object import FormulaObject
+from app.render.formula_writer import insert_runs, is_tall, is_waiting, typeset_all
 from app.render.table import TableBlock
-from app.render.units import units
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -65,6 +67,8 @@ class DocumentWriter:
         self.leaves_written = 0
         self._frozen = 0
         self._recoloring: list[tuple[Written, Iterator[tuple[int, Spans]]]] = []
+        self._formulas = FormulaObject(document)
+        self._untypeset: list[tuple[Written, Iterator[None]]] = []
         self._prepare()
 
     def apply(self, update: Update) -> None:
@@ -85,11 +89,15 @@ class DocumentWriter:
     def restyle(self, style: RenderStyle) -> None:
         """Write everything again in another style."""
         leaves = [each.leaf for each in self.written]
+        unwrapped = [index for index, each in enumerate(self.written) if each.code and not each.code.wrapped]
         self.formats = Formats(style)
         with _edit(self._document):
             self._truncate(0)
             self._prepare()
             self._replace(0, leaves)
+            for code in (self.written[index].code for index in unwrapped):
+                if code is not None:
+                    code.set_wrapped(on=False)
 
     def fit_tables(self) -> None:
         """Share out the width of the document among the columns of each table."""
@@ -98,11 +106,16 @@ class DocumentWriter:
                 if written.table is not None:
                     written.table.fit(self._document.textWidth())
 
-    def color(self, more: Callable[[], bool]) -> bool:
-        """Colour finished code blocks as long as `more` says so; return whether any are left."""
-        if not self._recoloring:
+    def refine(self, more: Callable[[], bool]) -> bool:
+        """Set formulas and colour finished code as long as `more` says so; return whether any are left."""
+        if not self._recoloring and not self._untypeset:
             return False
         with _edit(self._document):
+            while self._untypeset and more():
+                written, steps = self._untypeset[0]
+                if next(steps, steps) is steps:
+                    del self._untypeset[0]
+                    self._rewrite(written)
             while self._recoloring and more():
                 written, changes = self._recoloring[0]
                 change = next(changes, None)
@@ -110,7 +123,7 @@ class DocumentWriter:
                     del self._recoloring[0]
                 elif written.code is not None:
                     written.code.color_line(*change)
-        return bool(self._recoloring)
+        return bool(self._recoloring or self._untypeset)
 
     def _prepare(self) -> None:
         option = QTextOption()
@@ -149,14 +162,19 @@ class DocumentWriter:
         if count >= len(self.written):
             return
         end = max(0, self.written[count].start - 1)
-        kept = self._document.findBlock(end).blockFormat() if count else QTextBlockFormat()
+        last = self._document.findBlock(end)
+        kept = last.blockFormat() if count else QTextBlockFormat()
+        colors = last.layout().formats() if count else []
         cursor = self._end()
         cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
         cursor.removeSelectedText()
-        cursor.setBlockFormat(kept)  # an empty text block takes on the format of what was removed behind it
+        # An empty text block takes on the format of what was removed behind it, and the colours if that was code.
+        cursor.setBlockFormat(kept)
+        cursor.block().layout().setFormats(colors)
         removed = self.written[count:]
         del self.written[count:]
         self._recoloring = [each for each in self._recoloring if each[0] not in removed]
+        self._untypeset = [each for each in self._untypeset if each[0] not in removed]
 
     def _write(self, leaf: Leaf) -> None:
         """Write `leaf` behind all others."""
@@ -169,6 +187,7 @@ class DocumentWriter:
         self.leaves_written += 1
         if isinstance(leaf, Table):
             written.table = TableBlock(cursor, leaf, before, self.formats)
+            written.shape = written.table.leaf
             written.table.fit(self._document.textWidth())
             return
         runs = leaf.runs if isinstance(leaf, Paragraph | Heading) else ()
@@ -176,7 +195,8 @@ class DocumentWriter:
         cursor.setBlockFormat(block)
         if before is None:
             self._set_head_room(block.topMargin())
-        self._insert(cursor, leaf, runs)
+        if isinstance(leaf, Paragraph | Heading):
+            self._set_runs(written, leaf, insert_runs(cursor, leaf, runs, self.formats))
         if isinstance(leaf, Code):
             written.shape = replace(leaf, text="")
             written.code = CodeBlock(self._document, written.start, leaf.language, block, self.formats)
@@ -191,10 +211,31 @@ class DocumentWriter:
         room.setTopMargin(height)
         frame.setFrameFormat(room)
 
-    def _insert(self, cursor: QTextCursor, leaf: Leaf, runs: Sequence[Run]) -> None:
-        for run in runs:
-            text = run.text.replace("\n", "\u2028")
-            cursor.insertText(text, self.formats.chars(leaf, run.marks, run.href))
+    def _set_runs(self, written: Written, leaf: Paragraph | Heading, runs: Sequence[Run]) -> None:
+        """Note what stands in the document for `leaf`."""
+        written.shape = leaf = replace(leaf, runs=tuple(runs))
+        if any(is_tall(run, leaf, self.formats) for run in runs):
+            cursor = QTextCursor(self._document.findBlock(written.start))
+            cursor.setBlockFormat(self.formats.heightened(cursor.blockFormat()))
+        if any(is_waiting(run) for run in runs) and all(each[0] is not written for each in self._untypeset):
+            self._untypeset.append((written, typeset_all(leaf.runs)))
+
+    def _rewrite(self, written: Written) -> None:
+        """Write a paragraph again, wherever it is: its formulas can be drawn now."""
+        leaf = written.shape
+        if not isinstance(leaf, Paragraph | Heading):
+            return
+        cursor = QTextCursor(self._document)
+        cursor.setPosition(written.start)
+        old = sum(run.length for run in leaf.runs)
+        cursor.setPosition(written.start + old, QTextCursor.MoveMode.KeepAnchor)
+        cursor.removeSelectedText()
+        runs = insert_runs(cursor, leaf, leaf.runs, self.formats)
+        self._set_runs(written, leaf, runs)
+        self.leaves_written += 1
+        moved = sum(run.length for run in runs) - old
+        for later in self.written[self.written.index(written) + 1 :]:
+            later.start += moved
 
     def _amend(self, written: Written, leaf: Leaf) -> bool:
         """Turn the last leaf into `leaf` if it is the same one with other text; return whether it is."""
@@ -207,7 +248,7 @@ class DocumentWriter:
             case Table(), Table() if (old.place, old.aligns) == (leaf.place, leaf.aligns) and written.table:
                 written.table.amend(leaf)
                 written.table.fit(self._document.textWidth())
-                written.shape = leaf
+                written.shape = written.table.leaf
             case Code(), Code() if (old.place, old.language) == (leaf.place, leaf.language):
                 if written.code is None or not leaf.text.startswith(old.text):
                     return False
@@ -219,17 +260,19 @@ class DocumentWriter:
         return True
 
     def _amend_runs(self, written: Written, old: Paragraph | Heading, leaf: Paragraph | Heading) -> None:
-        kept, rest = _difference(old.runs, leaf.runs)
+        kept, same, rest = difference(old.runs, leaf.runs)
         cursor = self._end()
         cursor.setPosition(written.start + kept, QTextCursor.MoveMode.KeepAnchor)
         cursor.removeSelectedText()
         text = text_of(leaf.runs)
-        if direction(text) != direction(text_of(old.runs)):
+        if direction(text) != direction(text_of(old.runs)) or stands_alone(leaf) != stands_alone(old):
             index = self.written.index(written)
             before = self.written[index - 1].shape if index else None
             cursor.setBlockFormat(self.formats.block(leaf, before, text))
-        self._insert(cursor, leaf, rest)
-        written.shape = leaf
+        inserted = insert_runs(cursor, leaf, rest, self.formats)
+        pairs = zip(leaf.runs[same:], inserted, strict=True)
+        runs = (*old.runs[:same], *(replace(run, drawn=shown.drawn) for run, shown in pairs))
+        self._set_runs(written, leaf, runs)
 
     def _append(self, last: Written, text: str) -> None:
         """Add text that was not parsed to the last leaf, if that is something that can grow."""
@@ -238,7 +281,7 @@ class DocumentWriter:
             last.code.add(text, color=True)
         elif isinstance(leaf, Paragraph):
             run = Run(text)
-            self._insert(self._end(), leaf, [run])
+            insert_runs(self._end(), leaf, [run], self.formats)
             last.shape = replace(leaf, runs=(*leaf.runs, run))
         else:
             return
@@ -262,26 +305,3 @@ def _edit(document: QTextDocument) -> Iterator[None]:
         yield
     finally:
         cursor.endEditBlock()
-
-
-def _difference(old: Sequence[Run], new: Sequence[Run]) -> tuple[int, list[Run]]:
-    """Return how many UTF-16 units the two rows of runs share at the start, and what `new` has behind them."""
-    kept = 0
-    for index, (before, after) in enumerate(zip(old, new, strict=False)):
-        if before == after:
-            kept += units(before.text)
-            continue
-        if (before.marks, before.href) != (after.marks, after.href):
-            return kept, list(new[index:])
-        shared = len(_common_prefix(before.text, after.text))
-        kept += units(after.text[:shared])
-        return kept, [replace(after, text=after.text[shared:]), *new[index + 1 :]]
-    return kept, list(new[len(old) :])
-
-
-def _common_prefix(one: str, other: str) -> str:
-    if other.startswith(one):
-        return one
-    length = min(len(one), len(other))
-    same = next((at for at in range(length) if one[at] != other[at]), length)
-    return one[:same]

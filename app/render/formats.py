@@ -17,28 +17,17 @@ from PySide6.QtGui import (
     QTextTableFormat,
 )
 
-from app.render.blocks import Align, Code, Heading, Kind, Mark, Paragraph, Rule, Table
+from app.render.blocks import Align, Code, Heading, Kind, Mark, Paragraph, Rule, stands_alone
+from app.render.measures import Measures
 
 if TYPE_CHECKING:
-    from app.render.blocks import Leaf, Place
+    from app.render.blocks import Leaf, Table
     from app.render.code import Role
     from app.render.style import RenderStyle
 
 # Marks a text block that goes on with the line of the block before it.
 CONTINUES = QTextFormat.Property.UserProperty.value + 1
 
-LIST_INDENT = 26
-QUOTE_INDENT = 16
-CODE_INSET = 16
-CODE_HEADER = 34
-CODE_BOTTOM = 12
-CELL_PADDING_X = 12
-CELL_PADDING_Y = 6
-# More nesting than this is not shown as more indentation: the column would run out of width.
-_DEEPEST = 8
-_GAP = 12
-_ITEM_GAP = 6
-_HEADING_GAP = {1: 26, 2: 24, 3: 20}
 _HEADING_SCALE = {1: 1.45, 2: 1.22, 3: 1.07}
 _HEADING_LINE = 1.35
 _CODE_LINE = 1.55
@@ -53,6 +42,7 @@ class Formats:
 
     def __init__(self, style: RenderStyle) -> None:
         self.style = style
+        self.measures = Measures(style.text_size)
         self.line = round(style.text_size * style.line_height)
         self.code_line = round(style.code_size * _CODE_LINE)
         self.code_font = self._code_font(style.code_size)
@@ -119,17 +109,20 @@ class Formats:
         """Return the format of the first text block of `leaf`, which follows `before` and reads `text`."""
         result = QTextBlockFormat()
         result.setLineHeight(self.line_of(leaf), QTextBlockFormat.LineHeightTypes.FixedHeight.value)
-        result.setTopMargin(gap(before, leaf))
-        margin = indent(leaf.place)
+        result.setTopMargin(self.measures.gap(before, leaf))
+        margin = self.measures.indent(leaf.place)
         if isinstance(leaf, Code):
             hang = round(_CODE_HANG * self.code_width)
-            result.setTopMargin(result.topMargin() + CODE_HEADER)
-            result.setLeftMargin(margin + CODE_INSET + hang)
+            result.setTopMargin(result.topMargin() + self.measures.code_header)
+            result.setLeftMargin(margin + self.measures.code_inset + hang)
             result.setTextIndent(-hang)
-            result.setRightMargin(CODE_INSET)
+            result.setRightMargin(self.measures.code_inset)
             result.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
             return result
-        result.setLayoutDirection(direction(text))
+        if stands_alone(leaf):
+            result.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        else:
+            result.setLayoutDirection(direction(text))
         if result.layoutDirection() == Qt.LayoutDirection.RightToLeft:
             result.setRightMargin(margin)
         else:
@@ -148,6 +141,13 @@ class Formats:
         result.setProperty(CONTINUES, True)
         return result
 
+    def heightened(self, block: QTextBlockFormat) -> QTextBlockFormat:
+        """Return the format of a paragraph whose lines grow with the formulas in them."""
+        result = QTextBlockFormat(block)
+        height = QTextBlockFormat.LineHeightTypes.MinimumHeight.value
+        result.setLineHeight(block.lineHeight(), height)
+        return result
+
     def hanging(self, block: QTextBlockFormat, columns: int) -> QTextBlockFormat:
         """Return the format of a code line that begins with spaces: what is wrapped goes on below its text."""
         hang = round(min(columns + _CODE_HANG, _WIDEST_HANG) * self.code_width)
@@ -156,14 +156,22 @@ class Formats:
         result.setTextIndent(-hang)
         return result
 
+    def unwrapped(self, block: QTextBlockFormat, shift: int) -> QTextBlockFormat:
+        """Return the format of a code line that is one row, of which the first `shift` pixels are out of sight."""
+        result = QTextBlockFormat(block)
+        result.setNonBreakableLines(True)
+        result.setLeftMargin(block.leftMargin() + block.textIndent())
+        result.setTextIndent(-shift)
+        return result
+
     def table(self, leaf: Table, before: Leaf | None) -> QTextTableFormat:
         """Return the format of a table, which has no lines of its own: the painter draws them."""
         result = QTextTableFormat()
         result.setBorder(0)
         result.setCellSpacing(0)
         result.setCellPadding(0)
-        result.setTopMargin(gap(before, leaf))
-        result.setLeftMargin(indent(leaf.place))
+        result.setTopMargin(self.measures.gap(before, leaf))
+        result.setLeftMargin(self.measures.indent(leaf.place))
         result.setHeaderRowCount(1)
         return result
 
@@ -186,7 +194,7 @@ class Formats:
         return result
 
     def _make_chars(self, marks: Mark, href: str, size: int, color: str, *, strong: bool) -> QTextCharFormat:
-        is_code = Mark.CODE in marks
+        is_code = bool(marks & (Mark.CODE | Mark.MATH))
         font = self.inline_code_font(size) if is_code else _font(self.style.text_family, size)
         if strong or Mark.STRONG in marks:
             font.setWeight(_SEMIBOLD)
@@ -205,31 +213,6 @@ class Formats:
         return result
 
 
-def gap(before: Leaf | None, leaf: Leaf) -> int:
-    """Return the pixels between two leaves. It depends on nothing later, so that nothing moves afterwards."""
-    if before is None or (isinstance(leaf, Paragraph) and leaf.continues):
-        return 0
-    bottom = CODE_BOTTOM if isinstance(before, Code) else 0
-    if isinstance(leaf, Heading):
-        wanted = _HEADING_GAP.get(leaf.level, _HEADING_GAP[3])
-    elif isinstance(before, Heading):
-        wanted = 8
-    elif isinstance(leaf, Rule) or isinstance(before, Rule):
-        wanted = 20
-    elif isinstance(leaf, Code | Table) or isinstance(before, Code | Table):
-        wanted = _GAP + 2
-    elif _is_item(leaf) and _is_in_list(before):
-        wanted = _ITEM_GAP
-    else:
-        wanted = _GAP
-    return wanted + bottom
-
-
-def indent(place: Place) -> int:
-    """Return how far the text of a leaf is moved in, in pixels."""
-    return sum(LIST_INDENT if each.kind is Kind.LIST else QUOTE_INDENT for each in place[:_DEEPEST])
-
-
 def direction(text: str) -> Qt.LayoutDirection:
     """Return the direction of the first letter that has one."""
     for character in text:
@@ -239,14 +222,6 @@ def direction(text: str) -> Qt.LayoutDirection:
         if bidi == "L":
             break
     return Qt.LayoutDirection.LeftToRight
-
-
-def _is_item(leaf: Leaf) -> bool:
-    return any(each.marker for each in leaf.place)
-
-
-def _is_in_list(leaf: Leaf) -> bool:
-    return any(each.kind is Kind.LIST for each in leaf.place)
 
 
 def _font(family: str, size: int) -> QFont:

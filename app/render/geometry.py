@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-
-from app.render.formats import CELL_PADDING_Y, CODE_BOTTOM, CODE_HEADER, indent
+from PySide6.QtGui import QTextBlockFormat
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from PySide6.QtGui import QTextBlock, QTextDocument, QTextTable
+    from PySide6.QtGui import QFontMetricsF, QTextBlock, QTextDocument, QTextLine, QTextTable
 
     from app.render.document import DocumentWriter, Written
+    from app.render.measures import Measures
+
+_FIXED = QTextBlockFormat.LineHeightTypes.FixedHeight.value
 
 
 class Geometry:
@@ -24,10 +26,14 @@ class Geometry:
         self._document = document
         self._writer = writer
 
+    @property
+    def _measures(self) -> Measures:
+        return self._writer.formats.measures
+
     def height(self) -> float:
         """Return the height of everything, with what is painted below the last line."""
         written = self._writer.written
-        below = CODE_BOTTOM if written and written[-1].code is not None else 0
+        below = self._measures.code_bottom if written and written[-1].code is not None else 0
         return self._document.size().height() + below
 
     def width(self) -> float:
@@ -44,6 +50,33 @@ class Geometry:
             if self.top(each) > bottom:
                 return
             yield each
+
+    def index(self, written: Written) -> int:
+        """Return the number of a leaf."""
+        return bisect_right(self._writer.written, written.start, key=lambda each: each.start) - 1
+
+    def lines_in_view(self, written: Written, top: float, bottom: float) -> range:
+        """Return the lines of a code block that reach between two heights."""
+        first = self.first_block(written).blockNumber()
+        last = self.last_block(written).blockNumber()
+        layout = self._document.documentLayout()
+        ends = (layout.hitTest(QPointF(0, y), Qt.HitTestAccuracy.FuzzyHit) for y in (top, bottom))
+        begin, end = (self._document.findBlock(position).blockNumber() for position in ends)
+        return range(max(0, begin - 1 - first), max(0, min(end, last) + 1 - first))
+
+    def boxes(self, block: QTextBlock, start: int, end: int, metrics: QFontMetricsF) -> Iterator[QRectF]:
+        """Yield the box of each line's part of a range of `block`, as high as the letters of `metrics`."""
+        layout = block.layout()
+        origin = self.rect(block).topLeft()
+        for number in range(layout.lineCount()):
+            line = layout.lineAt(number)
+            first, last = max(start, line.textStart()), min(end, line.textStart() + line.textLength())
+            if first >= last:
+                continue
+            left, right = sorted((_x(line, first), _x(line, last)))
+            baseline = origin.y() + line.y() + line.ascent()
+            top = baseline - metrics.ascent()
+            yield QRectF(origin.x() + left, top, right - left, metrics.ascent() + metrics.descent())
 
     def before(self, written: Written) -> Written | None:
         """Return the leaf before `written`."""
@@ -67,13 +100,18 @@ class Geometry:
     def rect(self, block: QTextBlock) -> QRectF:
         """Return the box of a text block: all its lines, each as high as the format says."""
         box = self._document.documentLayout().blockBoundingRect(block)
-        box.setHeight(block.layout().lineCount() * block.blockFormat().lineHeight())
+        if block.blockFormat().lineHeightType() == _FIXED:
+            box.setHeight(block.layout().lineCount() * block.blockFormat().lineHeight())
         return box
 
     def top(self, written: Written) -> float:
         """Return where a leaf begins, with what is painted above its first line."""
         above = (
-            CODE_HEADER if written.code is not None else CELL_PADDING_Y if written.table is not None else 0
+            self._measures.code_header
+            if written.code is not None
+            else self._measures.cell_y
+            if written.table is not None
+            else 0
         )
         return self.rect(self.first_block(written)).top() - above
 
@@ -81,12 +119,12 @@ class Geometry:
         """Return where a leaf ends, with what is painted below its last line."""
         if written.table is not None:
             return self._table_bottom(written.table.qt)
-        below = CODE_BOTTOM if written.code is not None else 0
+        below = self._measures.code_bottom if written.code is not None else 0
         return self.rect(self.last_block(written)).bottom() + below
 
     def panel(self, written: Written) -> QRectF:
         """Return the panel of a code block."""
-        left = indent(written.shape.place)
+        left = self._measures.indent(written.shape.place)
         top = self.top(written)
         return QRectF(left, top, self.width() - left, self.bottom(written) - top)
 
@@ -105,15 +143,21 @@ class Geometry:
         if written.table is None:
             return 0
         block = written.table.qt.cellAt(row, 0).firstCursorPosition().block()
-        return self.rect(block).top() - CELL_PADDING_Y
+        return self.rect(block).top() - self._measures.cell_y
 
     def _table_bottom(self, table: QTextTable) -> float:
         cells = (table.cellAt(table.rows() - 1, column) for column in range(table.columns()))
         bottoms = [self.rect(cell.lastCursorPosition().block()).bottom() for cell in cells]
-        return max(bottoms) + CELL_PADDING_Y
+        return max(bottoms) + self._measures.cell_y
 
     def table_right(self, written: Written) -> float:
         """Return the right edge of a table."""
         if written.table is None:
             return 0
         return self._document.documentLayout().frameBoundingRect(written.table.qt).width()
+
+
+def _x(line: QTextLine, position: int) -> float:
+    # PySide returns the position with it, which its stubs do not say.
+    result: Any = line.cursorToX(position)
+    return float(result[0])

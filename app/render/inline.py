@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from markdown_it.token import Token
 
 from app.render.dialect import markdown
-
-if TYPE_CHECKING:
-    from markdown_it.token import Token
+from app.render.formula_syntax import is_whole
 
 # The time for hostile text, such as a thousand opening brackets, grows with its length, up to the square.
 _LONGEST = 2048
@@ -20,11 +20,14 @@ _TRIES = 8
 _DELIMITERS = "*_~`\\]"
 _HALF_ENTITY = re.compile(r"&#?\w{0,31}")
 _OPEN_TARGET = re.compile(r"(\[[^\[\]]*\])\([^()\n]*$")
+_PAIRED = ("`", "**", "$$")
 _BACKTICKS = re.compile("`+")
 
 
 def parse_inline(content: str, env: dict[str, Any], *, is_open: bool) -> list[Token]:
     """Return the tokens of a block's text; `is_open` means that more of it may come."""
+    if is_whole(content):
+        return [Token("math", "", 0, content=content)]
     tokens: list[Token] = []
     while len(content) > _LONGEST:
         end = _piece_end(content[:_LONGEST])
@@ -48,26 +51,35 @@ def _piece_end(window: str) -> int:
             if end < 0:
                 break
             piece = window[: end + len(separator)]
-            if piece.count("`") % 2 == 0 and piece.count("**") % 2 == 0:
+            if all(piece.count(sign) % 2 == 0 for sign in _PAIRED):
                 return len(piece)
     return window.rfind(" ") + 1 or len(window)
 
 
 def _parse_open(content: str, env: dict[str, Any]) -> list[Token]:
     """Parse text that is still growing, as if what it has opened ended here."""
-    bare = _OPEN_TARGET.sub(r"\1()", _settled(content))
+    env["math_open"] = len(content)
+    _parse(content, env)
+    literal = content[env.pop("math_open") :]
+    bare = _OPEN_TARGET.sub(r"\1()", _settled(content[: len(content) - len(literal)]))
+    if literal:
+        literal = bare[len(bare.rstrip(" ")) :] + literal
+        bare = bare.rstrip(" ")
+    rest = [Token("text", "", 0, content=literal)] if literal else []
     closed = bare
     for _ in range(4):
         children = _parse(closed, env)
         closer = _closer(children, env["unclosed"])
         if not closer:
-            return children
+            return children + rest
         closed = closed.rstrip() + closer
-    return _parse(bare, env)
+    return _parse(bare, env) + rest
 
 
 def _settled(content: str) -> str:
     """Return `content` without an end that may still become part of something else."""
+    if content.endswith("\\]"):
+        return content
     content = content.rstrip(_DELIMITERS)
     start = content.rfind("&", len(content) - 32)
     return content[:start] if start >= 0 and _HALF_ENTITY.fullmatch(content, start) else content

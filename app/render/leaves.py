@@ -47,9 +47,14 @@ class _List:
 
 
 class Leaves:
-    """Reads a row of block tokens."""
+    """Reads a row of block tokens.
+
+    Attributes:
+        lines: The first line of each leaf, and the one behind its last.
+    """
 
     def __init__(self) -> None:
+        self.lines: list[tuple[int, int]] = []
         self._found: list[Leaf] = []
         self._open: list[_Open] = []
         self._lists: list[_List] = []
@@ -58,7 +63,12 @@ class Leaves:
 
     def of(self, tokens: list[Token]) -> tuple[Leaf, ...]:
         """Return the leaves of `tokens`."""
+        span = table = (0, 0)
         for index, token in enumerate(tokens):
+            if token.map is not None:
+                span = (token.map[0], token.map[1])
+            if token.type == "table_open":
+                table = span
             match token.type:
                 case "paragraph_open":
                     self._add_paragraph(read_runs(tokens[index + 1].children or []))
@@ -74,6 +84,8 @@ class Leaves:
                     self._nest(token)
                 case _:
                     self._read_table(token, tokens[index + 1 : index + 2])
+            lines = table if token.type == "table_close" else span
+            self.lines += [lines] * (len(self._found) - len(self.lines))
         return tuple(self._found)
 
     def _add_paragraph(self, runs: tuple[Run, ...]) -> None:

@@ -58,6 +58,7 @@ class Parsed:
         text: Markdown that came through `intake`.
         known: Link definitions made earlier.
         ordinal: Number of the first item when the text begins inside an ordered list.
+        live: More may follow, and close a formula that is open at the end.
 
     Attributes:
         cut: The last line at which the text can be cut in two, if all its lines are complete.
@@ -66,12 +67,17 @@ class Parsed:
     """
 
     def __init__(
-        self, text: str, known: MutableMapping[str, Any] | None = None, ordinal: int | None = None
+        self,
+        text: str,
+        known: MutableMapping[str, Any] | None = None,
+        ordinal: int | None = None,
+        *,
+        live: bool = True,
     ) -> None:
         if text and not text.endswith("\n"):
             text += "\n"
         self.references: dict[str, Any] = {}
-        self._env: dict[str, Any] = {"references": ChainMap(self.references, known or {})}
+        self._env: dict[str, Any] = {"references": ChainMap(self.references, known or {}), "live": live}
         self._lines = text.count("\n")
         self._tokens: list[Token] = []
         markdown().block.parse(text, markdown(), self._env, self._tokens)
@@ -84,6 +90,12 @@ class Parsed:
         """Return all leaves."""
         return self._read(self._tokens, None)
 
+    def lines(self) -> list[tuple[int, int]]:
+        """Return the lines of all leaves."""
+        reader = Leaves()
+        self._read(self._tokens, None, reader)
+        return reader.lines
+
     def live_leaves(self) -> tuple[Leaf, ...]:
         """Return all leaves; more will follow, and what is open at the very end is shown as if it were closed."""
         return self._read(self._tokens, _growing(self._tokens, self._lines))
@@ -93,16 +105,23 @@ class Parsed:
         behind = (at for at, token in enumerate(self._tokens) if token.map and token.map[0] >= self.cut.line)
         return self._read(self._tokens[: next(behind, len(self._tokens))], None)
 
-    def _read(self, tokens: list[Token], growing: Token | None) -> tuple[Leaf, ...]:
+    def _read(
+        self, tokens: list[Token], growing: Token | None, reader: Leaves | None = None
+    ) -> tuple[Leaf, ...]:
         for token in tokens:
             if token.type == "inline":
                 token.children = parse_inline(token.content, self._env, is_open=token is growing)
-        return Leaves().of(tokens)
+        return (reader or Leaves()).of(tokens)
+
+
+def leaf_lines(text: str) -> list[tuple[int, int]]:
+    """Return the first line of each leaf of `whole(text)`, and the one behind its last."""
+    return Parsed(text, live=False).lines()
 
 
 def whole(text: str) -> tuple[Leaf, ...]:
     """Return the leaves of a finished message."""
-    return Parsed(text).leaves()
+    return Parsed(text, live=False).leaves()
 
 
 def _growing(tokens: list[Token], end: int) -> Token | None:
@@ -120,6 +139,8 @@ def _last_cut(tokens: list[Token]) -> Cut:
     for token in tokens:
         if token.map is None or token.nesting < 0:
             continue
+        if token.meta.get("open"):
+            break  # without its closing sign it may be part of what is before it
         if token.level == 0:
             loose = before is None or before.type != "definition" or (before.map or [0, 0])[1] < token.map[0]
             if loose or token.type != "paragraph_open":

@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QTextCursor, QTextOption
 
+from app.render.blocks import Mark, Paragraph
 from app.render.formats import CONTINUES, Formats, direction
-from app.render.units import part
+from app.render.units import part, units
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QTextDocument
 
     from app.render.style import RenderStyle
 
+_PLAIN = Paragraph((), ())
 # Qt's time for one text block grows with its length, so a longer line is laid out in pieces.
 _LONGEST_LINE = 4096
 
@@ -28,17 +30,50 @@ def write_plain(document: QTextDocument, text: str, style: RenderStyle) -> None:
     document.setDefaultTextOption(option)
     document.setDefaultFont(formats.text_font())
     document.clear()
+    append_plain(document, text, formats)
+
+
+def append_plain(document: QTextDocument, text: str, formats: Formats) -> None:
+    """Add clean `text` at the end of a document of plain text."""
     cursor = QTextCursor(document)
+    cursor.movePosition(QTextCursor.MoveOperation.End)
     cursor.beginEditBlock()
     for number, line in enumerate(text.split("\n")):
-        for start in range(0, max(1, len(line)), _LONGEST_LINE):
-            block = formats.plain(direction(line), continues=start > 0)
-            if number or start:
-                cursor.insertBlock(block)
-            else:
-                cursor.setBlockFormat(block)
-            cursor.insertText(line[start : start + _LONGEST_LINE])
+        if number:
+            cursor.insertBlock(formats.plain(direction(line), continues=False))
+        elif line and cursor.block().length() == 1:
+            cursor.setBlockFormat(formats.plain(direction(line), continues=False))
+        _add_to_line(cursor, line, formats)
     cursor.endEditBlock()
+
+
+def _add_to_line(cursor: QTextCursor, text: str, formats: Formats) -> None:
+    form = formats.chars(_PLAIN, Mark.NONE, "")
+    while text:
+        room = _LONGEST_LINE - cursor.positionInBlock()
+        cursor.insertText(text[: max(0, room)], form)
+        text = text[max(0, room) :]
+        if text:
+            cursor.insertBlock(formats.plain(cursor.blockFormat().layoutDirection(), continues=True))
+
+
+def place_of(document: QTextDocument, text: str, start: int, end: int) -> QTextCursor:
+    """Return a cursor that has selected the characters of `text`, which the document shows, from `start` to `end`."""
+    cursor = QTextCursor(document)
+    cursor.setPosition(_position(document, text, start))
+    cursor.setPosition(_position(document, text, end), QTextCursor.MoveMode.KeepAnchor)
+    return cursor
+
+
+def _position(document: QTextDocument, text: str, at: int) -> int:
+    """Return the position of the character of `text` at `at`: pieces of long lines are one further each."""
+    position = units(text[:at])
+    block = document.begin()
+    while block.isValid() and block.position() + block.length() <= position:
+        block = block.next()
+        if block.blockFormat().hasProperty(CONTINUES):
+            position += 1
+    return position
 
 
 def text_between(document: QTextDocument, start: int, end: int) -> str:

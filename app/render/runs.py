@@ -38,11 +38,13 @@ class _Reader:
                 self._add(child.content, self._marks, self._href)
             case "code_inline":
                 self._add(child.content, self._marks | Mark.CODE, self._href)
+            case "math":
+                is_short = len(child.content) <= _LONGEST
+                self._add(child.content, self._marks | (Mark.MATH if is_short else Mark.CODE), self._href)
             case "softbreak" | "hardbreak":
                 self._add("\n", self._marks, self._href)
             case "image":
-                source = str(child.attrs.get("src", ""))
-                self._add(child.content or source, self._marks, self._href or _allowed(source))
+                self._add_image(child.content, str(child.attrs.get("src", "")))
             case "link_open":
                 target = str(child.attrs.get("href", ""))
                 self._href = _allowed(target)
@@ -56,10 +58,16 @@ class _Reader:
             case _:
                 self._marks &= ~_MARKS[child.tag]
 
+    def _add_image(self, words: str, source: str) -> None:
+        self._add(words or source, self._marks, self._href or _allowed(source))
+        if words and not _allowed(source):
+            self._add(f" ({source})", self._marks, self._href)
+
     def _add(self, text: str, marks: Mark, href: str) -> None:
         if not text:
             return
-        if self.runs and (self.runs[-1].marks, self.runs[-1].href) == (marks, href):
+        joins = Mark.MATH not in marks and self.runs
+        if joins and (self.runs[-1].marks, self.runs[-1].href) == (marks, href):
             text = self.runs.pop().text + text
         self.runs.append(Run(text, marks, href))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from app.render.blocks import Code, Heading, Paragraph, Rule, Run, Table, unmarked
 from app.render.plain import text_between
-from app.render.units import part, units
+from app.render.units import part
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,9 +74,8 @@ def slice_runs(runs: Cell, start: int, end: int) -> Cell:
     found: list[Run] = []
     position = 0
     for run in runs:
-        length = units(run.text)
-        text = part(run.text, max(0, start - position), max(0, end - position))
-        if text and position + length > start:
-            found.append(replace(run, text=text))
-        position += length
+        first, last = max(0, start - position), end - position
+        if first < run.length and last > 0:
+            found.append(run if run.drawn else replace(run, text=part(run.text, first, last)))
+        position += run.length
     return tuple(found)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QFontMetricsF, QTextLength, QTextTableCellFormat
 
 from app.render.blocks import text_of
-from app.render.formats import CELL_PADDING_X, CELL_PADDING_Y, indent
+from app.render.formula_object import width_of
+from app.render.formula_writer import insert_runs, is_tall, typeset_all
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from app.render.blocks import Cell, Leaf, Table
     from app.render.formats import Formats
+    from app.render.measures import Measures
 
 # In whole pixels: Qt rounds each column, and a word that misses its width by a fraction would be broken.
 Measure = tuple[int, int]
@@ -34,11 +37,12 @@ class TableBlock:
 
     Attributes:
         qt: The table as Qt has it.
+        leaf: What it shows.
     """
 
     def __init__(self, cursor: QTextCursor, leaf: Table, before: Leaf | None, formats: Formats) -> None:
         self._formats = formats
-        self._leaf = leaf
+        self.leaf = leaf
         # Qt keeps an empty text block before a table and one behind it. They take no room, and when they are
         # selected only a hair.
         cursor.setBlockCharFormat(formats.hair())
@@ -51,12 +55,13 @@ class TableBlock:
 
     def amend(self, leaf: Table) -> None:
         """Show `leaf`, which has the same columns, instead."""
-        old, self._leaf = self._leaf, leaf
+        old = self.leaf
         same = 0
         for before, after in zip(old.rows, leaf.rows, strict=False):
             if before != after:
                 break
             same += 1
+        self.leaf = replace(leaf, rows=(*old.rows[:same], *leaf.rows[same:]))
         count = len(leaf.rows)
         if count > self.qt.rows():
             self.qt.appendRows(count - self.qt.rows())
@@ -72,7 +77,7 @@ class TableBlock:
         columns = list(zip(*self._measures, strict=True))
         least = [max(cell[0] for cell in column) for column in columns]
         most = [max(cell[1] for cell in column) for column in columns]
-        widths = _shares(least, most, width - indent(self._leaf.place))
+        widths = _shares(least, most, width - self._formats.measures.indent(self.leaf.place))
         if widths == self._widths:
             return
         self._widths = widths
@@ -83,26 +88,37 @@ class TableBlock:
 
     def _write_row(self, row: int) -> list[Measure]:
         measures = []
-        for column, align in enumerate(self._leaf.aligns):
-            runs = self._leaf.rows[row][column]
+        cells: list[Cell] = []
+        for column, align in enumerate(self.leaf.aligns):
+            runs = self.leaf.rows[row][column]
             cell = self.qt.cellAt(row, column)
-            cell.setFormat(_padding(column))
+            cell.setFormat(_padding(column, self._formats.measures))
             cursor = cell.firstCursorPosition()
             cursor.setPosition(cell.lastCursorPosition().position(), cursor.MoveMode.KeepAnchor)
             cursor.removeSelectedText()
             cursor.setBlockFormat(self._formats.cell(align, text_of(runs)))
-            measures.append(self._write_cell(cursor, runs, column, header=row == 0))
+            for _ in typeset_all(runs):
+                pass  # there are few, and a column is as wide as its formulas
+            cells.append(tuple(insert_runs(cursor, self.leaf, runs, self._formats, header=row == 0)))
+            if any(is_tall(run, self.leaf, self._formats) for run in cells[-1]):
+                cursor.setBlockFormat(self._formats.heightened(cursor.blockFormat()))
+            measures.append(self._measure(cells[-1], column, header=row == 0))
+        rows = self.leaf.rows
+        self.leaf = replace(self.leaf, rows=(*rows[:row], tuple(cells), *rows[row + 1 :]))
         return measures
 
-    def _write_cell(self, cursor: QTextCursor, runs: Cell, column: int, *, header: bool) -> Measure:
+    def _measure(self, runs: Cell, column: int, *, header: bool) -> Measure:
         longest = total = 0.0
         for run in runs:
-            form = self._formats.chars(self._leaf, run.marks, run.href, header=header)
-            cursor.insertText(run.text.replace("\n", "\u2028"), form)
+            if run.drawn:
+                width = width_of(run.text, self._formats.style.text_size)
+                longest, total = max(longest, width), total + width
+                continue
+            form = self._formats.chars(self.leaf, run.marks, run.href, header=header)
             metrics = QFontMetricsF(form.font())
             total += metrics.horizontalAdvance(run.text)
             longest = max([longest, *(metrics.horizontalAdvance(word) for word in run.text.split())])
-        around = CELL_PADDING_X * (2 if column else 1) + 1
+        around = self._formats.measures.cell_x * (2 if column else 1) + 1
         return math.ceil(longest) + around, math.ceil(total) + around
 
 
@@ -129,10 +145,10 @@ def _cap(amounts: Sequence[int], total: float) -> float:
     return max(amounts)
 
 
-def _padding(column: int) -> QTextTableCellFormat:
+def _padding(column: int, measures: Measures) -> QTextTableCellFormat:
     result = QTextTableCellFormat()
-    result.setLeftPadding(CELL_PADDING_X if column else 0)
-    result.setRightPadding(CELL_PADDING_X)
-    result.setTopPadding(CELL_PADDING_Y)
-    result.setBottomPadding(CELL_PADDING_Y)
+    result.setLeftPadding(measures.cell_x if column else 0)
+    result.setRightPadding(measures.cell_x)
+    result.setTopPadding(measures.cell_y)
+    result.setBottomPadding(measures.cell_y)
     return result

@@ -5,37 +5,42 @@ from __future__ import annotations
 import dataclasses
 import json
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Final, Self
 
-import apsw
-
-from app.chat.conversation import (
-    ChatSummary,
-    Conversation,
-    Message,
-    MessageStatus,
-    Role,
-    clean_text,
-    conversation_from,
-)
+from app.chat.conversation import Conversation, MessageStatus, clean_text, conversation_from
+from app.library.fresh_ids import with_fresh_ids
+from app.services import chat_records
+from app.services.careful_read import read_row, read_rows
 from app.services.chat_file import open_chats, transaction
+from app.services.daily_backup import DailyBackup
+from app.services.search_index import SearchIndex
 from app.services.store_error import StoreError, storage_errors
-from mtplx_engine.protocol import build
-from mtplx_engine.stats import DecodeStats
+from app.translate import tr
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from app.chat.chat_settings import ChatSettings
+    from app.chat.conversation import ChatSummary, Message
+
 KEEP_DELETED_MS: Final = 30 * 24 * 3600 * 1000
+# Under this key stands the draft of the chat that was not begun yet.
+UNBEGUN: Final = ""
 
-_CHAT = "SELECT id, title, created_ms, updated_ms FROM chats"
-_MESSAGE = "SELECT id, chat_id, parent_id, role, text, status, created_ms, model, stats, error FROM messages"
+_BRANCH = """
+    WITH RECURSIVE branch (id) AS (
+        SELECT ? UNION SELECT messages.id FROM messages JOIN branch ON messages.parent_id = branch.id
+    )
+"""
 
-# Text that is not UTF-8, a role or status that does not exist, a page that is damaged.
-_UNREADABLE = (ValueError, apsw.CorruptError)
-
-_T = TypeVar("_T")
+_FORGET = (
+    "DELETE FROM messages WHERE chat_id IN (SELECT id FROM chats WHERE deleted_ms < :old)",
+    "DELETE FROM messages WHERE deleted_ms < :old",
+    "DELETE FROM attachments WHERE message_id NOT IN (SELECT id FROM messages)",
+    "DELETE FROM chats WHERE deleted_ms < :old",
+    "DELETE FROM drafts WHERE chat_id <> '' AND chat_id NOT IN (SELECT id FROM chats)",
+)
 
 
 class ChatDatabase:
@@ -76,85 +81,218 @@ class ChatDatabase:
         """Close the file; a second call does nothing."""
         self._connection.close()
 
+    def search_index(self) -> SearchIndex:
+        """Return the index of the chats, for the thread that calls this."""
+        return SearchIndex(self._connection, self._folder, distrusted=bool(self.notice))
+
+    def daily_backup(self) -> DailyBackup:
+        """Return what copies the chats, for the thread that calls this."""
+        return DailyBackup(self._connection, self._folder)
+
     def list_chats(self) -> tuple[tuple[ChatSummary, ...], int]:
         """Return the chats, the one used last first, and how many more there are that cannot be read."""
         where = "WHERE deleted_ms IS NULL ORDER BY touched DESC, seq DESC"
         with storage_errors(self._folder):
-            return self._read("chats", _CHAT, where, (), _chat_from)
+            return self._chats(where)
 
     def load_chat(self, chat_id: str) -> tuple[Conversation, int]:
-        """Return a chat with its messages, and how many more it has that cannot be read.
+        """Return a chat with its messages, and how many more records it has that cannot be read.
 
         Raises:
             StoreError: There is no such chat, it is deleted, or the file cannot be read.
         """
         with storage_errors(self._folder):
-            chats, _ = self._read(
-                "chats", _CHAT, "WHERE id = ? AND deleted_ms IS NULL", (chat_id,), _chat_from
-            )
+            chats, _ = self._chats("WHERE id = ? AND deleted_ms IS NULL", chat_id)
             if not chats:
-                raise StoreError("This chat is no longer there, or cannot be read. Choose another one.")
-            where = "WHERE chat_id = ? ORDER BY seq"
-            messages, unreadable = self._read("messages", _MESSAGE, where, (chat_id,), _message_from)
-        return conversation_from(chats[0], messages), unreadable
+                raise StoreError(tr("This chat is no longer there, or cannot be read. Choose another one."))
+            messages, unreadable = self._messages(chat_id)
+            leaf_id, settings = read_row(self._connection, chat_records.CHOICES, chat_id) or (None, None)
+        found = conversation_from(chats[0], messages)
+        conversation = dataclasses.replace(
+            found,
+            leaf_id=next((each.id for each in messages if each.id.encode() == leaf_id), found.leaf_id),
+            settings=chat_records.settings_from(settings),
+            draft=self.draft(chat_id),
+        )
+        return conversation, unreadable
+
+    def draft(self, chat_id: str) -> str:
+        """Return what was typed in a chat, or in the `UNBEGUN` one, and not sent."""
+        with storage_errors(self._folder):
+            row = read_row(
+                self._connection, "SELECT CAST(text AS BLOB) FROM drafts WHERE chat_id = ?", chat_id
+            )
+        return "" if row is None else row[0].decode(errors="replace")
 
     def add_chat(self, chat: ChatSummary) -> None:
         """Keep a new chat."""
         with self._writing():
-            self._connection.execute(
-                "INSERT INTO chats (id, title, created_ms, updated_ms, touched) VALUES (?, ?, ?, ?, 0)",
-                (chat.id, clean_text(chat.title), chat.created_ms, chat.updated_ms),
-            )
-            self._touch(chat.id, chat.updated_ms)
+            self._insert_chat(chat)
+
+    def set_title(self, chat_id: str, title: str) -> None:
+        """Call a chat something else; its place in the list stays."""
+        self._change_chat(chat_id, "title", clean_text(title))
+
+    def set_pinned(self, chat_id: str, *, pinned: bool) -> None:
+        """Put a chat above the others, or back among them."""
+        self._change_chat(chat_id, "pinned", int(pinned))
+
+    def set_settings(self, chat_id: str, settings: ChatSettings) -> None:
+        """Keep what is set for a chat."""
+        self._change_chat(chat_id, "settings", chat_records.settings_row(settings))
+
+    def set_leaf(self, chat_id: str, message_id: str) -> None:
+        """Note which branch of a chat is shown; the next message that is added ends it."""
+        self._change_chat(chat_id, "leaf_id", message_id)
+
+    def set_draft(self, chat_id: str, text: str) -> None:
+        """Keep what is typed in a chat, or in the `UNBEGUN` one, and not sent."""
+        with self._writing():
+            self._connection.execute("DELETE FROM drafts WHERE chat_id = ?", (chat_id,))
+            self._insert_draft(chat_id, text)
 
     def add_message(self, message: Message) -> None:
-        """Keep a new message of a chat that was added before."""
+        """Keep a new message of a chat that was added before; it is the end of the branch that is shown."""
         with self._writing():
-            self._connection.execute(
-                """
-                INSERT INTO messages
-                    (id, chat_id, parent_id, role, created_ms, status, model, stats, error, text)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """,
-                (
-                    message.id,
-                    message.chat_id,
-                    message.parent_id,
-                    message.role.value,
-                    message.created_ms,
-                    *_mutable_fields(message),
-                ),
-            )
+            self._insert(message)
             self._touch(message.chat_id, message.created_ms)
+            self._connection.execute("UPDATE chats SET leaf_id = NULL WHERE id = ?", (message.chat_id,))
 
-    def flush_answer(self, message_id: str, text: str) -> None:
+    def import_chats(self, conversations: Sequence[Conversation]) -> None:
+        """Keep whole chats, the last one first in the list; one whose ids are taken gets others."""
+        with self._writing():
+            for each in conversations:
+                conversation = with_fresh_ids(each) if self._is_taken(each) else each
+                self._insert_chat(conversation.chat)
+                for message in conversation.messages:
+                    self._insert(message)
+                self._connection.execute(
+                    "UPDATE chats SET leaf_id = ?, settings = ? WHERE id = ?",
+                    (
+                        conversation.leaf_id,
+                        chat_records.settings_row(conversation.settings),
+                        conversation.chat.id,
+                    ),
+                )
+                self._insert_draft(conversation.chat.id, conversation.draft)
+
+    def flush_answer(self, message_id: str, text: str, thinking: str) -> None:
         """Keep what there is of an answer that is being written."""
         with self._writing():
             self._connection.execute(
-                "UPDATE messages SET text = ? WHERE id = ?", (clean_text(text), message_id)
+                "UPDATE messages SET text = ?, thinking = ? WHERE id = ?",
+                (clean_text(text), clean_text(thinking), message_id),
             )
             self._must_have_changed()
 
     def finish_answer(self, message: Message) -> None:
-        """Keep the final text, status, model, figures and error of an answer that was added before."""
+        """Keep everything of an answer, added before, that has changed since."""
+        fields = chat_records.mutable_fields(message)
         with self._writing():
             self._connection.execute(
-                "UPDATE messages SET status = ?, model = ?, stats = ?, error = ?, text = ? WHERE id = ?",
-                (*_mutable_fields(message), message.id),
+                f"UPDATE messages SET {', '.join(f'{name} = ?' for name in fields)} WHERE id = ?",  # noqa: S608
+                (*fields.values(), message.id),
             )
             self._must_have_changed()
 
-    def delete_chat(self, chat_id: str, now_ms: int) -> None:
-        """Take a chat out of the list; for 30 days `restore_chat` brings it back."""
+    def delete_message(self, message_id: str, now_ms: int) -> None:
+        """Take a message and all that follow it out of its chat; for 30 days `restore_message` undoes it."""
         with self._writing():
-            self._connection.execute("UPDATE chats SET deleted_ms = ? WHERE id = ?", (now_ms, chat_id))
+            self._connection.execute(
+                f"{_BRANCH} UPDATE messages SET deleted_ms = ? WHERE deleted_ms IS NULL AND id IN branch",  # noqa: S608
+                (message_id, now_ms),
+            )
             self._must_have_changed()
 
-    def restore_chat(self, chat_id: str) -> None:
-        """Bring a deleted chat back, to the place in the list that it had."""
+    def restore_message(self, message_id: str) -> None:
+        """Bring back a message, and what was deleted together with it."""
         with self._writing():
-            self._connection.execute("UPDATE chats SET deleted_ms = NULL WHERE id = ?", (chat_id,))
+            self._connection.execute(
+                f"""
+                {_BRANCH} UPDATE messages SET deleted_ms = NULL
+                WHERE deleted_ms = (SELECT deleted_ms FROM messages WHERE id = ?) AND id IN branch
+                """,  # noqa: S608
+                (message_id, message_id),
+            )
             self._must_have_changed()
+
+    def delete_chats(self, chat_ids: Sequence[str], now_ms: int) -> None:
+        """Take chats out of the list; for 30 days `restore_chats` brings them back."""
+        self._set_deleted(chat_ids, now_ms)
+
+    def restore_chats(self, chat_ids: Sequence[str]) -> None:
+        """Bring deleted chats back, to the places in the list that they had."""
+        self._set_deleted(chat_ids, None)
+
+    def _insert_chat(self, chat: ChatSummary) -> None:
+        self._connection.execute(
+            "INSERT INTO chats (id, title, created_ms, updated_ms, pinned, touched) VALUES (?, ?, ?, ?, ?, 0)",
+            (chat.id, clean_text(chat.title), chat.created_ms, chat.updated_ms, int(chat.pinned)),
+        )
+        self._touch(chat.id, chat.updated_ms)
+
+    def _insert(self, message: Message) -> None:
+        fields = chat_records.message_fields(message)
+        self._connection.execute(
+            f"INSERT INTO messages ({', '.join(fields)}) VALUES ({', '.join('?' * len(fields))})",  # noqa: S608
+            tuple(fields.values()),
+        )
+        self._connection.executemany(
+            "INSERT INTO attachments (message_id, name, size, text) VALUES (?, ?, ?, ?)",
+            chat_records.attachment_rows(message),
+        )
+
+    def _insert_draft(self, chat_id: str, text: str) -> None:
+        if text:
+            self._connection.execute(
+                "INSERT INTO drafts (chat_id, text) VALUES (?, ?)", (chat_id, clean_text(text))
+            )
+
+    def _is_taken(self, conversation: Conversation) -> bool:
+        ids = json.dumps([conversation.chat.id, *(message.id for message in conversation.messages)])
+        ((taken,),) = self._connection.execute(
+            """
+            SELECT EXISTS (SELECT 1 FROM chats WHERE id IN (SELECT value FROM json_each(:ids)))
+                OR EXISTS (SELECT 1 FROM messages WHERE id IN (SELECT value FROM json_each(:ids)))
+            """,
+            {"ids": ids},
+        )
+        return bool(taken)
+
+    def _set_deleted(self, chat_ids: Sequence[str], deleted_ms: int | None) -> None:
+        with self._writing():
+            for chat_id in chat_ids:
+                self._connection.execute(
+                    "UPDATE chats SET deleted_ms = ? WHERE id = ?", (deleted_ms, chat_id)
+                )
+                self._must_have_changed()
+
+    def _change_chat(self, chat_id: str, column: str, value: str | int) -> None:
+        with self._writing():
+            self._connection.execute(f"UPDATE chats SET {column} = ? WHERE id = ?", (value, chat_id))  # noqa: S608
+            self._must_have_changed()
+
+    def _chats(self, where: str, *values: str) -> tuple[tuple[ChatSummary, ...], int]:
+        return read_rows(self._connection, "chats", chat_records.CHAT, where, chat_records.chat_from, *values)
+
+    def _messages(self, chat_id: str) -> tuple[tuple[Message, ...], int]:
+        messages, unreadable = read_rows(
+            self._connection,
+            "messages",
+            chat_records.MESSAGE,
+            "WHERE chat_id = ? AND deleted_ms IS NULL ORDER BY seq",
+            chat_records.message_from,
+            chat_id,
+        )
+        attachments, unreadable_too = read_rows(
+            self._connection,
+            "attachments",
+            chat_records.ATTACHMENT,
+            "WHERE message_id IN (SELECT id FROM messages WHERE chat_id = ? AND deleted_ms IS NULL) ORDER BY seq",
+            chat_records.attachment_from,
+            chat_id,
+        )
+        return chat_records.with_attachments(messages, attachments), unreadable + unreadable_too
 
     def _tidy(self, now_ms: int) -> None:
         with self._writing():
@@ -162,11 +300,9 @@ class ChatDatabase:
                 "UPDATE messages SET status = ? WHERE status = ?",
                 (MessageStatus.INTERRUPTED.value, MessageStatus.STREAMING.value),
             )
-            old = (now_ms - KEEP_DELETED_MS,)
-            self._connection.execute(
-                "DELETE FROM messages WHERE chat_id IN (SELECT id FROM chats WHERE deleted_ms < ?)", old
-            )
-            self._connection.execute("DELETE FROM chats WHERE deleted_ms < ?", old)
+            old = {"old": now_ms - KEEP_DELETED_MS}
+            for statement in _FORGET:
+                self._connection.execute(statement, old)
 
     def _touch(self, chat_id: str, now_ms: int) -> None:
         # The list is ordered by a counter: a clock may be set back.
@@ -177,67 +313,11 @@ class ChatDatabase:
 
     def _must_have_changed(self) -> None:
         if not self._connection.changes():
-            raise StoreError("This chat is no longer there, so nothing was saved in it. Start a new chat.")
+            raise StoreError(
+                tr("This chat is no longer there, so nothing was saved in it. Start a new chat.")
+            )
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
         with storage_errors(self._folder), transaction(self._connection):
             yield
-
-    def _read(
-        self, table: str, select: str, where: str, values: tuple[str, ...], convert: Callable[[Any], _T]
-    ) -> tuple[tuple[_T, ...], int]:
-        """Return the rows that can be read, and the number of those that cannot."""
-        try:
-            return tuple(convert(row) for row in self._connection.execute(f"{select} {where}", values)), 0
-        except _UNREADABLE:
-            pass
-        # One bad record ends a query; each for itself costs only that one.
-        found, unreadable = [], 0
-        keys = [seq for (seq,) in self._connection.execute(f"SELECT seq FROM {table} {where}", values)]  # noqa: S608
-        for seq in keys:
-            try:
-                found.append(convert(self._connection.execute(f"{select} WHERE seq = ?", (seq,)).fetchone()))
-            except _UNREADABLE:
-                unreadable += 1
-        return tuple(found), unreadable
-
-
-def _chat_from(row: tuple[str, str, int, int]) -> ChatSummary:
-    return ChatSummary(*row)
-
-
-def _message_from(row: tuple[Any, ...]) -> Message:
-    message_id, chat_id, parent_id, role, text, status, created_ms, model, stats, error = row
-    return Message(
-        message_id,
-        chat_id,
-        parent_id,
-        Role(role),
-        text,
-        MessageStatus(status),
-        created_ms,
-        model,
-        _stats_from(stats),
-        error,
-    )
-
-
-def _mutable_fields(message: Message) -> tuple[str, str, str | None, str, str]:
-    """Return status, model, stats, error and text as they are stored."""
-    stats = None if message.stats is None else json.dumps(dataclasses.asdict(message.stats))
-    return (
-        message.status.value,
-        clean_text(message.model),
-        stats,
-        clean_text(message.error),
-        clean_text(message.text),
-    )
-
-
-def _stats_from(stored: str | None) -> DecodeStats | None:
-    """Return an answer's figures; None when they are damaged, which must not cost the answer."""
-    try:
-        return None if stored is None else cast("DecodeStats", build(DecodeStats, json.loads(stored)))
-    except (ValueError, TypeError, AttributeError, RecursionError):
-        return None

@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING
 import apsw
 
 from app.services import chat_rescue
+from app.services.daily_backup import FOLDER, copies
+from app.services.private_file import make_private
 from app.services.store_error import StoreError, counted
+from app.translate import tr
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,6 +55,31 @@ MIGRATIONS: tuple[str, ...] = (
     ) STRICT;
     CREATE INDEX messages_by_chat ON messages (chat_id);
     """,
+    """
+    ALTER TABLE chats ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE chats ADD COLUMN leaf_id TEXT;
+    ALTER TABLE chats ADD COLUMN settings TEXT;
+    ALTER TABLE messages ADD COLUMN deleted_ms INTEGER;
+    ALTER TABLE messages ADD COLUMN thought_ms INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE messages ADD COLUMN marks TEXT NOT NULL DEFAULT '[]';
+    ALTER TABLE messages ADD COLUMN sampler TEXT;
+    ALTER TABLE messages ADD COLUMN thinking TEXT NOT NULL DEFAULT '';
+    CREATE INDEX messages_by_parent ON messages (parent_id);
+    CREATE INDEX messages_deleted ON messages (deleted_ms) WHERE deleted_ms IS NOT NULL;
+    CREATE TABLE attachments (
+        seq INTEGER PRIMARY KEY,
+        message_id TEXT NOT NULL,
+        name TEXT NOT NULL,
+        size INTEGER NOT NULL,
+        text TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX attachments_by_message ON attachments (message_id);
+    CREATE TABLE drafts (
+        seq INTEGER PRIMARY KEY,
+        chat_id TEXT NOT NULL UNIQUE,
+        text TEXT NOT NULL
+    ) STRICT;
+    """,
 )
 
 
@@ -86,7 +114,7 @@ def open_chats(folder: Path, now_ms: int) -> tuple[apsw.Connection, str]:
     path = folder / NAME
     aside = None if path.exists() else _unfinished_rescue(folder)
     if aside is None:
-        _make_private(path)
+        make_private(path)
         try:
             return _open_sound(path, now_ms), ""
         except (apsw.CorruptError, apsw.NotADBError):
@@ -117,23 +145,35 @@ def _rescue(aside: Path, path: Path) -> str:
     unfinished = path.with_name("chats.rescue.unfinished")
     for leftover in (unfinished, unfinished.with_name(f"{unfinished.name}-journal")):
         leftover.unlink(missing_ok=True)
-    _make_private(unfinished)
+    make_private(unfinished)
     with closing(_connect(unfinished)) as fresh, closing(_connect(aside)) as damaged:
         _leave_as_it_is(damaged)
         _configure(fresh)
         # Messages may come without their chat, which is made up at the end.
         fresh.pragma("foreign_keys", 0)
         _migrate(fresh, chat_rescue.version(damaged, len(MIGRATIONS)))
-        with transaction(fresh):
-            saved = chat_rescue.copy_readable(damaged, fresh)
+        with transaction(fresh), _newest_copy(path.parent) as copy:
+            saved = chat_rescue.copy_readable(damaged, copy, fresh)
     unfinished.rename(path)
     found = (
         f"{counted(saved.messages, 'message')} in {counted(saved.chats, 'chat')} could be read and are here"
     )
-    return (
-        f"The file of your chats was damaged: {found if saved.chats else 'nothing in it could be read'}. "
-        f"The damaged file is kept as {aside.name}."
+    if saved.from_copy:
+        found += f", {saved.from_copy} of them from the last daily copy"
+    return tr("The file of your chats was damaged: {found}. The damaged file is kept as {name}.").format(
+        found=found if saved.chats else tr("nothing in it could be read"), name=aside.name
     )
+
+
+@contextmanager
+def _newest_copy(folder: Path) -> Iterator[apsw.Connection | None]:
+    """Open the last daily copy, if there is one."""
+    path = max(copies(folder / FOLDER), default=None)
+    if path is None:
+        yield None
+    else:
+        with closing(_connect(path)) as connection:
+            yield connection
 
 
 def _connect(path: Path) -> apsw.Connection:
@@ -167,8 +207,10 @@ def _supported_version(connection: apsw.Connection) -> int:
         raise apsw.CorruptError(f"format {version}")
     if version > len(MIGRATIONS):
         raise StoreError(
-            f"These chats were saved by a newer MTPLX (format {version}; this one reads up to "
-            f"{len(MIGRATIONS)}). Nothing was changed: install the newest MTPLX to open them."
+            tr(
+                "These chats were saved by a newer MTPLX (format {version}; this one reads up to {newest}). Nothing "
+                "was changed: install the newest MTPLX to open them."
+            ).format(version=version, newest=len(MIGRATIONS))
         )
     return version
 
@@ -183,19 +225,10 @@ def _leave_as_it_is(connection: apsw.Connection) -> None:
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
 
 
-def _make_private(path: Path) -> None:
-    # Made before SQLite makes it, for the mode. Never opened when it exists: closing it would drop the locks
-    # that this process may hold on it.
-    try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    except FileExistsError:
-        path.chmod(0o600)
-
-
 def _copy(connection: apsw.Connection, target: Path) -> None:
     unfinished = target.with_suffix(".unfinished")
     unfinished.unlink(missing_ok=True)
-    _make_private(unfinished)
+    make_private(unfinished)
     connection.execute("VACUUM INTO ?", (str(unfinished),))
     # SQLite does not sync what VACUUM INTO writes.
     descriptor = os.open(unfinished, os.O_RDONLY)

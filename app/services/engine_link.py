@@ -12,6 +12,7 @@ from mtplx_engine.client import RestartBudget
 from mtplx_engine.errors import ErrorInfo
 from mtplx_engine.protocol import (
     Cancel,
+    Counted,
     Failed,
     Finished,
     Generate,
@@ -20,6 +21,7 @@ from mtplx_engine.protocol import (
     LoadProgress,
     PrefillProgress,
     Tokens,
+    Unload,
 )
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mtplx_engine.client import EngineClient
+    from mtplx_engine.protocol import Count
 
 __all__ = ["EngineLink", "EngineState"]
 
@@ -52,6 +55,7 @@ class EngineLink(QObject):
         prefill(PrefillProgress): How much of the prompt has been read.
         tokens(Tokens): What one decode cycle committed.
         finished(Finished): An answer ended, by itself or because it was cancelled.
+        counted(Counted): How long a prompt is.
         failed(Failed): An answer failed, or loading when its generation is None.
         lost(ErrorInfo): The process ended or hangs. It is started again, unless the state becomes GAVE_UP.
     """
@@ -62,6 +66,7 @@ class EngineLink(QObject):
     prefill = Signal(object)
     tokens = Signal(object)
     finished = Signal(object)
+    counted = Signal(object)
     failed = Signal(object)
     lost = Signal(object)
 
@@ -99,8 +104,16 @@ class EngineLink(QObject):
         """Load another model in place of the one that is loaded or being loaded."""
         self._submitted.emit(Load(model, self._data_dir))
 
+    def unload(self) -> None:
+        """Give the model's memory back; `restart` loads it again."""
+        self._submitted.emit(Unload())
+
     def generate(self, request: Generate) -> None:
         """Ask for an answer; `request.generation` must be new."""
+        self._submitted.emit(request)
+
+    def count(self, request: Count) -> None:
+        """Ask for the length of a prompt; `counted` follows, unless a newer one is asked for or no process runs."""
         self._submitted.emit(request)
 
     def cancel(self, generation: int) -> None:
@@ -137,5 +150,7 @@ class EngineLink(QObject):
                 self.tokens.emit(event)
             case Finished():
                 self.finished.emit(event)
+            case Counted():
+                self.counted.emit(event)
             case Failed():
                 self.failed.emit(event)

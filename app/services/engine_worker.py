@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QSocketNotifier, QTimer, Signal, Slot
 
+from app.translate import tr
 from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind
 from mtplx_engine.protocol import (
     Cancel,
+    Count,
+    Counted,
     Event,
     Failed,
     Finished,
@@ -21,6 +24,7 @@ from mtplx_engine.protocol import (
     LoadProgress,
     PrefillProgress,
     Tokens,
+    Unload,
     Unloaded,
 )
 
@@ -80,12 +84,17 @@ class EngineWorker(QObject):
     # ------------------------------------------------------------ requests
 
     @Slot(object)
-    def submit(self, command: Load | Generate | Cancel) -> None:
+    def submit(self, command: Load | Generate | Count | Cancel | Unload) -> None:
         """Pass a command on to the process; a Load starts one when there is none."""
         if isinstance(command, Load):
             self._load(command)
         elif isinstance(command, Generate):
             self._generate(command)
+        elif isinstance(command, Unload):
+            self._unload(command)
+        elif isinstance(command, Count):
+            if self._client:
+                self._client.send(command)
         elif self._client and command.generation in self._open:
             self._client.send(command)
             self._stop_by[command.generation] = time.monotonic() + self._stop_s
@@ -96,7 +105,7 @@ class EngineWorker(QObject):
     def restart(self) -> None:
         """Replace the process, whatever it does, and load the same model again."""
         self._end_client()
-        self._fail_open("The engine was restarted; the answer so far is kept.")
+        self._fail_open(tr("The engine was restarted; the answer so far is kept."))
         self._budget.refill()
         self._model_failed = False
         self._start()
@@ -121,9 +130,16 @@ class EngineWorker(QObject):
             self._loads += 1
             self.happened.emit(EngineState.LOADING)
 
+    def _unload(self, command: Unload) -> None:
+        if self._client is not None:
+            self._client.send(command)
+            self._loads += 1  # it is answered as a Load is
+
     def _generate(self, command: Generate) -> None:
         if self._client is None:
-            error = ErrorInfo(ErrorKind.ENGINE_LOST, "The engine is not running. Press Restart to start it.")
+            error = ErrorInfo(
+                ErrorKind.ENGINE_LOST, tr("The engine is not running. Press Restart to start it.")
+            )
             self.happened.emit(Failed(error, command.generation))
         else:
             self._open.add(command.generation)
@@ -170,7 +186,7 @@ class EngineWorker(QObject):
     def _lose(self, reason: ErrorInfo) -> None:
         """Take note that the process is of no more use, and start another while the budget lasts."""
         self._end_client()
-        self._fail_open("The engine stopped; the answer so far is kept.", reason.message)
+        self._fail_open(tr("The engine stopped; the answer so far is kept."), reason.message)
         if self._budget.spend():
             self.happened.emit(reason)
             self._start()
@@ -178,8 +194,10 @@ class EngineWorker(QObject):
             self.happened.emit(
                 ErrorInfo(
                     reason.kind,
-                    f"The engine stopped {self._budget.limit + 1} times within {self._budget.window_s / 60:.0f} "
-                    "minutes, so MTPLX no longer starts it by itself. Press Restart to try again.",
+                    tr(
+                        "The engine stopped {count} times within {minutes} minutes, so MTPLX no longer starts it by "
+                        "itself. Press Restart to try again."
+                    ).format(count=self._budget.limit + 1, minutes=f"{self._budget.window_s / 60:.0f}"),
                     reason.message,
                 )
             )
@@ -191,7 +209,9 @@ class EngineWorker(QObject):
         now = time.monotonic()
         if any(by <= now for by in self._stop_by.values()):
             self._end_client()
-            self._fail_open("The engine did not stop in time and was restarted; the answer so far is kept.")
+            self._fail_open(
+                tr("The engine did not stop in time and was restarted; the answer so far is kept.")
+            )
             self._start()
         elif self._stop_by:
             self._stop_timer.start(int((min(self._stop_by.values()) - now) * 1000) + 1)
@@ -210,7 +230,7 @@ class EngineWorker(QObject):
         match event:
             case Hello():
                 self.happened.emit(EngineState.LOADING if self._loads else EngineState.NO_MODEL)
-            case LoadProgress():
+            case LoadProgress() | Counted():
                 self.happened.emit(event)
             case Loaded() | Unloaded() | Failed(generation=None):
                 self._end_load(event)

@@ -7,14 +7,17 @@ import json
 import logging
 import typing
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path  # noqa: TC003 - annotations are read at run time
 
+from app.chat.presets import Preset  # noqa: TC001 - annotations are read at run time
 from mtplx_engine import durable, protocol
 from mtplx_engine.config import MAX_DEPTH, Depth
 from mtplx_engine.errors import EngineError
 
 _NAME = "window.json"
 _FARTHEST = 1_000_000
+SMALLEST_TEXT_PX, LARGEST_TEXT_PX = 11, 26
 _log = logging.getLogger(__name__)
 
 
@@ -34,6 +37,21 @@ class Place:
             raise ValueError(f"{self} is on no desktop")
 
 
+class Appearance(StrEnum):
+    """Which palette the person wants."""
+
+    SYSTEM = "system"
+    LIGHT = "light"
+    DARK = "dark"
+
+
+class SendKey(StrEnum):
+    """What sends a message; the other one is a new line."""
+
+    RETURN = "return"
+    CTRL_RETURN = "ctrl+return"
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """The person's choices, and where they left off.
@@ -43,16 +61,34 @@ class Settings:
         sidebar: Whether the list of chats is shown.
         drafting: The draft depth asked for: "auto", 0 for off, or 1..8.
         last_chat: The chat that was shown, "" for an empty one.
+        inspector: Whether the settings of the chat are shown beside it.
+        presets: Choices for chats, by name.
+        new_chat_preset: Name of the preset that a new chat begins with; "" for none.
+        appearance: Which palette.
+        tint: Whether what the model drafted itself is tinted in answers.
+        text_px: The size of messages, in pixels.
+        reduced_motion: Whether nothing moves by itself.
+        send_key: What sends a message.
     """
 
     place: Place | None = None
     sidebar: bool = True
     drafting: Depth = "auto"
     last_chat: str = ""
+    inspector: bool = False
+    presets: tuple[Preset, ...] = ()
+    new_chat_preset: str = ""
+    appearance: Appearance = Appearance.SYSTEM
+    tint: bool = False
+    text_px: int = 14
+    reduced_motion: bool = False
+    send_key: SendKey = SendKey.RETURN
 
     def __post_init__(self) -> None:
         if self.drafting != "auto" and not 0 <= self.drafting <= MAX_DEPTH:
             raise ValueError(f"{self.drafting} is no draft depth")
+        if not SMALLEST_TEXT_PX <= self.text_px <= LARGEST_TEXT_PX:
+            raise ValueError(f"{self.text_px} is no size for text")
 
 
 class SettingsFile:

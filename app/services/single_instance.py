@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _LOCK_NAME = "app.lock"
-_ANSWER_MS = 2000
+_ANSWER_MS = 3000
+_ANSWER = b"raised\n"
 
 
 class SingleInstance(QObject):
@@ -55,12 +56,15 @@ class SingleInstance(QObject):
         return True
 
     def raise_other(self) -> bool:
-        """Ask the process that holds the folder to raise its window; return whether it was reached."""
+        """Ask the process that holds the folder to raise its window; return whether it said that it does.
+
+        The system takes the connection for a process that hangs, so being connected says nothing.
+        """
         socket = QLocalSocket()
         socket.connectToServer(self._name)
-        reached = socket.waitForConnected(_ANSWER_MS)
+        answered = socket.waitForConnected(_ANSWER_MS) and socket.waitForReadyRead(_ANSWER_MS)
         socket.disconnectFromServer()
-        return reached
+        return answered
 
     def release(self) -> None:
         """Let another process have the folder."""
@@ -69,5 +73,7 @@ class SingleInstance(QObject):
 
     def _accept(self) -> None:
         while (socket := self._server.nextPendingConnection()) is not None:
-            socket.deleteLater()
+            socket.disconnected.connect(socket.deleteLater)
+            socket.write(_ANSWER)
+            socket.flush()
             self.raise_requested.emit()

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QProcess, Signal
 
+from app.translate import tr
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -72,4 +74,4 @@ class StarterSetup(QObject):
         if code == 0:
             self.finished.emit()
         else:
-            self.failed.emit(self._last_line or "The set-up ended unexpectedly. Trying again may help.")
+            self.failed.emit(self._last_line or tr("The set-up ended unexpectedly. Trying again may help."))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 
+from app.translate import tr
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 
 if TYPE_CHECKING:
@@ -50,8 +51,10 @@ def _explain(error: apsw.Error | OSError, folder: Path) -> StoreError:
         there = next(each for each in (folder, *folder.parents) if each.exists())
         free = shutil.disk_usage(there).free / 1e6
         return StoreError(
-            f"The disk is full ({free:.0f} MB free), so your chats cannot be saved. Free some space; until then "
-            "what you write is kept in memory only.",
+            tr(
+                "The disk is full ({free} MB free), so your chats cannot be saved. Free some space; until then what "
+                "you write is kept in memory only."
+            ).format(free=f"{free:.0f}"),
             details,
             retryable=True,
         )
@@ -62,14 +65,18 @@ def _explain(error: apsw.Error | OSError, folder: Path) -> StoreError:
         )
     if isinstance(error, apsw.CorruptError | apsw.NotADBError):
         return StoreError(
-            "The file of your chats is damaged. Restart MTPLX: it keeps the file and opens what can be read.",
+            tr(
+                "The file of your chats is damaged. Restart MTPLX: it keeps the file and opens what can be read."
+            ),
             details,
         )
     if isinstance(error, apsw.IOError | apsw.CantOpenError | apsw.ReadOnlyError | OSError):
         return StoreError(
-            f"Your chats in {folder} cannot be read or written. Check that the disk is there and that you may "
-            "write to this folder; until then what you write is kept in memory only.",
+            tr(
+                "Your chats in {folder} cannot be read or written. Check that the disk is there and that you may "
+                "write to this folder; until then what you write is kept in memory only."
+            ).format(folder=folder),
             details,
             retryable=True,
         )
-    return StoreError("Your chats could not be saved. Restart MTPLX and try again.", details)
+    return StoreError(tr("Your chats could not be saved. Restart MTPLX and try again."), details)

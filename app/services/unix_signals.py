@@ -1,4 +1,4 @@
-"""Ctrl-C and `kill` end the program as Quit does."""
+"""Ctrl-C, `kill`, and a terminal that goes away end the program as Quit does."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import socket
 
 from PySide6.QtCore import QObject, QSocketNotifier, Signal
 
+_ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 
 class UnixSignals(QObject):
     """Turns the signals that ask a process to end into one of Qt's.
 
     Signals:
-        end_requested: SIGINT or SIGTERM came.
+        end_requested: SIGINT, SIGTERM or SIGHUP came.
     """
 
     end_requested = Signal()
@@ -26,7 +28,9 @@ class UnixSignals(QObject):
             end.setblocking(False)
         self._notifier = QSocketNotifier(self._near.fileno(), QSocketNotifier.Type.Read, self)
         self._notifier.activated.connect(self._read)
-        self._former = {number: signal.signal(number, _nothing) for number in (signal.SIGINT, signal.SIGTERM)}
+        # What was started to be left alone (nohup) is.
+        ours = [number for number in _ENDS if signal.getsignal(number) is not signal.SIG_IGN]
+        self._former = {number: signal.signal(number, _nothing) for number in ours}
         self._former_descriptor = signal.set_wakeup_fd(self._far.fileno())
 
     def close(self) -> None:

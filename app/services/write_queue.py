@@ -1,4 +1,4 @@
-"""Writes in the order of the calls: kept until they have succeeded, and answers in progress at most once a second."""
+"""Writes in the order of the calls, kept until they have succeeded; of what grows, at most one a second."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from app.services.store_error import StoreError
+from app.translate import tr
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,10 +23,22 @@ FLUSH_S: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """One change. `message_id` is the message whose whole state it holds, "" when it is about a chat."""
+    """One change.
+
+    Attributes:
+        message_id: The message that it is about, "" when it is about a chat.
+        run: Makes the change.
+        key: It stands for all earlier ones of the same key that still wait for their second; "" for `message_id`.
+    """
 
     message_id: str
     run: Callable[[ChatDatabase], None]
+    key: str = ""
+
+    @property
+    def about(self) -> str:
+        """What it is the latest state of."""
+        return self.key or self.message_id
 
 
 class WriteQueue:
@@ -55,27 +68,27 @@ class WriteQueue:
         self._failed = failed
         self._clock = clock
         self._line: deque[Write] = deque()
-        self._progress: dict[str, str] = {}
+        self._growing: dict[str, Write] = {}
         self._told: set[str] = set()
         self._last_flush = clock() - FLUSH_S
 
     def write(self, write: Write) -> None:
         """Do `write` now, after those that still wait."""
-        self._progress.pop(write.message_id, None)
-        self._told.discard(write.message_id)
+        self._growing.pop(write.about, None)
+        self._told.discard(write.about)
         self._line.append(write)
         error = self._drain()
         if error is not None:
             self._failed(error, write.message_id)
 
-    def progress(self, message_id: str, text: str) -> None:
-        """Note what there is of an answer; it is written when a second has passed since the last time."""
-        self._progress[message_id] = text
+    def write_soon(self, write: Write) -> None:
+        """Do `write` when a second has passed since the last of its kind, unless a later one takes its place."""
+        self._growing[write.about] = write
         self.tick()
 
     def due_in(self) -> float | None:
         """Return in how many seconds `tick` wants to be called; None when nothing waits."""
-        if not self._line and not self._progress:
+        if not self._line and not self._growing:
             return None
         return max(0.0, self._last_flush + FLUSH_S - self._clock())
 
@@ -89,15 +102,15 @@ class WriteQueue:
         self._last_flush = self._clock()
         if self._drain() is not None:
             return
-        for message_id, text in list(self._progress.items()):
-            error = _attempt(partial(self._database.flush_answer, message_id, text))
+        for about, write in list(self._growing.items()):
+            error = _attempt(partial(write.run, self._database))
             if error is None or not error.retryable:
-                del self._progress[message_id]
+                del self._growing[about]
             if error is None:
-                self._told.discard(message_id)
-            elif message_id not in self._told:
-                self._told.add(message_id)
-                self._failed(error.info, message_id)
+                self._told.discard(about)
+            elif about not in self._told:
+                self._told.add(about)
+                self._failed(error.info, write.message_id)
 
     def _drain(self) -> ErrorInfo | None:
         """Write what stands in line; return why the first one cannot be written yet, if so."""
@@ -121,7 +134,7 @@ def _attempt(run: Callable[[], None]) -> StoreError | None:
         return error
     except Exception:  # noqa: BLE001  a fault in one write must not take the others with it
         return StoreError(
-            "This could not be saved because of a fault in MTPLX. Copy your text and restart MTPLX.",
+            tr("This could not be saved because of a fault in MTPLX. Copy your text and restart MTPLX."),
             traceback.format_exc(),
         )
     return None

@@ -6,28 +6,24 @@ import importlib.metadata
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QMessageBox
+
+from app.translate import tr
+from app.widgets.message_box import MessageBox
 
 if TYPE_CHECKING:
+    from PySide6.QtGui import QPixmap
     from PySide6.QtWidgets import QWidget
 
-_WIDTH = 340
-_WORDS = (
-    "Chat with language models on your own computer, made fast by their own multi-token-prediction heads.\n\n"
-    "No account, no telemetry. Apache-2.0."
-)
 
+class AboutBox(MessageBox):
+    """Icon, name, version and licence."""
 
-class AboutBox(QMessageBox):
-    """Name, version and licence; wide enough to be read."""
-
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
+    def __init__(self, icon: QPixmap, parent: QWidget) -> None:
+        what = tr(
+            "Chat with language models on your own computer, made fast by their own multi-token-prediction heads."
+        )
+        terms = tr("No account, no telemetry. Apache-2.0.")
+        super().__init__(f"MTPLX {importlib.metadata.version('mtplx')}", f"{what}\n\n{terms}", parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle("About MTPLX")
-        self.setTextFormat(Qt.TextFormat.PlainText)
-        self.setText(f"MTPLX {importlib.metadata.version('mtplx')}")
-        self.setInformativeText(_WORDS)
-        for label in self.findChildren(QLabel):
-            if label.text() == _WORDS:
-                label.setMinimumWidth(_WIDTH)
+        self.setWindowTitle(tr("About MTPLX"))
+        self.setIconPixmap(icon)

@@ -9,6 +9,9 @@ from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QMessageBox
 
+from app.translate import tr
+from app.widgets.message_box import MessageBox
+
 if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
@@ -23,12 +26,13 @@ class FaultSheet:
 
     def __init__(self, window: QWidget, log_dir: Path) -> None:
         self._log_dir = log_dir
-        self.sheet = QMessageBox(window)
-        self.sheet.setIcon(QMessageBox.Icon.Warning)
-        self.sheet.setText("Something went wrong in this window.")
-        self.sheet.setInformativeText("Your chats are saved. If it happens again, restart MTPLX.")
-        self.sheet.addButton("Continue", QMessageBox.ButtonRole.AcceptRole)
-        logs = self.sheet.addButton("Show Logs", QMessageBox.ButtonRole.ActionRole)
+        self.sheet = MessageBox(
+            tr("Something went wrong in this window."),
+            tr("Your chats are saved. If it happens again, restart MTPLX."),
+            window,
+        )
+        self.sheet.addButton(tr("Continue"), QMessageBox.ButtonRole.AcceptRole)
+        logs = self.sheet.addButton(tr("Show Logs"), QMessageBox.ButtonRole.ActionRole)
         logs.clicked.connect(self._open_logs)
 
     def report(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

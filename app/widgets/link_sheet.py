@@ -8,21 +8,22 @@ from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QMessageBox
 
+from app.translate import tr
+from app.widgets.message_box import MessageBox
+
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
 
-class LinkSheet(QMessageBox):
+class LinkSheet(MessageBox):
     """Shows the whole address, foreign letters spelled out so that none can pose as another."""
 
     def __init__(self, url: QUrl, parent: QWidget) -> None:
-        super().__init__(parent)
+        address = url.toString(QUrl.ComponentFormattingOption.FullyEncoded)
+        super().__init__(tr("Open this link in your browser?"), address, parent)
         self._url = url
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setTextFormat(Qt.TextFormat.PlainText)
-        self.setText("Open this link in your browser?")
-        self.setInformativeText(url.toString(QUrl.ComponentFormattingOption.FullyEncoded))
-        self.open_button = self.addButton("Open", QMessageBox.ButtonRole.AcceptRole)
+        self.open_button = self.addButton(tr("Open"), QMessageBox.ButtonRole.AcceptRole)
         self.addButton(QMessageBox.StandardButton.Cancel)
         self.setDefaultButton(QMessageBox.StandardButton.Cancel)
         self.accepted.connect(self._open)

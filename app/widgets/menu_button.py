@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QRect, QSize, Qt
+from PySide6.QtCore import QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter
 from PySide6.QtWidgets import QPushButton
 
@@ -51,7 +51,8 @@ class MenuButton(QPushButton):
         if self.hasFocus():
             painter.setPen(QColor(palette.accent))
             painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRoundedRect(self.rect().adjusted(0, 0, -1, -1), RADIUS, RADIUS)
+            ring = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
+            painter.drawRoundedRect(ring, RADIUS, RADIUS)
         right = self.width() - SPACE_S - _CHEVRON
         area = QRect(SPACE_S, 0, right - SPACE_XS - SPACE_S + 1, self.height())
         shown = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, area.width())

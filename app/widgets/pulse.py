@@ -34,9 +34,10 @@ class Pulse(QWidget):
         self._breath.valueChanged.connect(self.update)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Begin to breathe."""
+        """Begin to breathe, unless nothing is to move."""
         super().showEvent(event)
-        self._breath.start()
+        if not self._theme.reduced_motion:
+            self._breath.start()
 
     def hideEvent(self, event: QHideEvent) -> None:
         """Rest."""
@@ -48,5 +49,10 @@ class Pulse(QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(tint(self._theme.palette.accent, self._breath.currentValue() or _FAINT))
+        painter.setBrush(
+            tint(
+                self._theme.palette.accent,
+                1.0 if self._theme.reduced_motion else self._breath.currentValue() or _FAINT,
+            )
+        )
         painter.drawEllipse(QPointF(_SIDE / 2, _SIDE / 2), _RADIUS, _RADIUS)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
 
 from app.theme import SPACE_L, SPACE_S
+from app.translate import tr
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,13 +19,23 @@ _ABOVE_EDGE = 52  # leaves the pill below it in reach
 
 
 class UndoToast(QFrame):
-    """Floats above the lower edge of its parent; a second notice replaces the first."""
+    """Floats above the lower edge of its parent; a second notice replaces the first.
+
+    Attributes:
+        can_undo: Whether what the last notice spoke of can still be undone, also when the notice is gone.
+
+    Signals:
+        changed: `can_undo` may be another now.
+    """
+
+    changed = Signal()
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self._area = parent
         self.setObjectName("toast")
         self._action: Callable[[], None] | None = None
+        self.can_undo = False
         self._label = QLabel(self)
         self._label.setTextFormat(Qt.TextFormat.PlainText)
         self._label.setWordWrap(True)
@@ -44,9 +55,28 @@ class UndoToast(QFrame):
 
     def offer(self, text: str, action_text: str, action: Callable[[], None]) -> None:
         """Say `text` for a while, with a button that runs `action`."""
+        self._offer(text, action_text, action, can_undo=False)
+
+    def offer_undo(self, text: str, undo: Callable[[], None]) -> None:
+        """Say `text` for a while, with a button that runs `undo`; the Edit menu offers it for longer."""
+        self._offer(text, tr("Undo"), undo, can_undo=True)
+
+    def tell(self, text: str) -> None:
+        """Say `text` for a while; there is nothing to do about it."""
+        self._offer(text, "", self.hide, can_undo=False)
+
+    def undo(self) -> None:
+        """Undo what the last notice spoke of."""
+        if self.can_undo:
+            self._run()
+
+    def _offer(self, text: str, action_text: str, action: Callable[[], None], *, can_undo: bool) -> None:
         self._action = action
+        self.can_undo = can_undo
+        self.changed.emit()
         self._label.setText(text)
         self.button.setText(action_text)
+        self.button.setVisible(bool(action_text))
         self.button.setAccessibleName(f"{action_text}: {text}")
         self._place()
         self.show()
@@ -70,5 +100,7 @@ class UndoToast(QFrame):
     def _run(self) -> None:
         self._timer.stop()
         self.hide()
-        if self._action is not None:
-            self._action()
+        action, self._action, self.can_undo = self._action, None, False
+        self.changed.emit()
+        if action is not None:
+            action()

@@ -19,7 +19,6 @@ from mtplx_engine.config import ChatMessage
 from mtplx_engine.engine import Engine
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.models import installed
-from mtplx_engine.prompt import encode_chat
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,10 +88,7 @@ def measure(plan: Plan, report: Callable[[Run], None]) -> dict[str, Any]:
         plan.model, plan.data_dir, lambda _fraction, _phase: None, threading.Event(), plan.draft_model
     )
     chosen = PROMPTS[: plan.prompts]
-    prompts = [
-        encode_chat(engine.model.tokenizer, (ChatMessage("user", prompt.text),), engine.model.window)
-        for prompt in chosen
-    ]
+    prompts = [engine.encode((ChatMessage("user", prompt.text),)) for prompt in chosen]
     methods = [MlxLm(engine), *_ours(engine, info, plan)]
     tables = {}
     for temperature in plan.temperatures:

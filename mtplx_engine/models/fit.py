@@ -73,6 +73,11 @@ class Footprint:
     logits: int
     window: int
 
+    @property
+    def a_token(self) -> int:
+        """Numbers that the caches keep of one more token, the head's included."""
+        return self.kept.growth + self.head_layers * self.kept.a_token
+
 
 @dataclass(frozen=True, slots=True)
 class Fit:

@@ -59,6 +59,11 @@ class Kept:
         """Numbers that a layer keeps of a token which sees all of them, as the layer of a drafting head does."""
         return max((layers.numbers for layers in self.layers if not layers.window), default=0)
 
+    @property
+    def growth(self) -> int:
+        """Numbers that all layers keep of one more token; those with a window keep no more of them."""
+        return sum(layers.count * layers.numbers for layers in self.layers if not layers.window)
+
     def a_layer(self, context: int) -> int:
         """Return the numbers in the buffers of such a layer after `context` tokens."""
         return self.a_token * _up(context)

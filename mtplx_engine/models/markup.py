@@ -30,6 +30,7 @@ TOOL_PARSERS = frozenset(
         "qwen3_coder",
     }
 )
+_SWITCH = "enable_thinking"  # the name that templates agree on
 _TAIL = 32  # tokens at the end of a prompt where an opening mark may stand
 
 
@@ -66,6 +67,11 @@ def opens_thinking(tokenizer: Any, markup: Markup, prompt: list[int]) -> bool:
         prompt[-_TAIL:], skip_special_tokens=False, clean_up_tokenization_spaces=False
     )
     return tail.rstrip().endswith(markup.think_start)
+
+
+def has_thinking_switch(tokenizer: Any) -> bool:
+    """Return whether the chat template looks at `enable_thinking`."""
+    return bool(tokenizer.chat_template) and _SWITCH in tokenizer.get_chat_template()
 
 
 def hidden_ids(tokenizer: Any, markup: Markup) -> frozenset[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from functools import partial
@@ -13,6 +14,7 @@ from PySide6.QtTest import QTest
 
 from app.application import Application
 from app.chat.message_rows import AnswerRow
+from app.services.garbage import collect_if_due
 from app.theme import Theme
 from mtplx_engine.client import EngineClient
 from mtplx_engine.models import starter
@@ -20,6 +22,14 @@ from tests.support.fake_host import Script, fake_host_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+@pytest.fixture(autouse=True)
+def _garbage_on_the_main_thread():
+    gc.disable()
+    yield
+    gc.enable()
+    collect_if_due()
 
 
 @pytest.fixture

@@ -137,14 +137,23 @@ def test_killed_right_after_the_question_is_on_the_disk(tmp_path, qtbot):
     assert [answer.status for answer in answers] in ([], [MessageStatus.INTERRUPTED])
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize(
-    "script", [WORDS, {"load_s": 30.0}, {"prefill_s": 30.0}], ids=["writing", "loading", "prefill"]
+    ("number", "script"),
+    [
+        (signal.SIGTERM, WORDS),
+        (signal.SIGINT, WORDS),
+        (signal.SIGHUP, WORDS),
+        (signal.SIGTERM, {"load_s": 30.0}),
+        (signal.SIGTERM, {"prefill_s": 30.0}),
+        (signal.SIGTERM, WORDS | {"hang_after": 2}),
+        (signal.SIGTERM, WORDS | {"deaf_after": 2}),
+    ],
+    ids=["kill", "Ctrl-C", "terminal gone", "loading", "prefill", "engine hangs", "engine is deaf"],
 )
-def test_asked_to_end_it_ends_and_leaves_nothing_running(tmp_path, qtbot, number, script):
+def test_d16_asked_to_end_it_ends_and_leaves_nothing_running(tmp_path, qtbot, number, script):
     with running(tmp_path, script) as process:
         engine = next(events(process, "engine"))["engine"]
-        if script is WORDS:
+        if "answer" in script:
             next(events(process, "shown"))
         process.send_signal(number)
         assert process.wait(timeout=9) == 0  # three seconds on a machine that is not shared
@@ -152,7 +161,7 @@ def test_asked_to_end_it_ends_and_leaves_nothing_running(tmp_path, qtbot, number
     question, answer = stored_chat(tmp_path, qtbot)
     assert question.text == "Count"
     assert answer.status is MessageStatus.INTERRUPTED
-    assert bool(answer.text) == (script is WORDS)
+    assert bool(answer.text) == ("answer" in script)
     assert SettingsFile(tmp_path).value.place is not None
 
 
@@ -171,7 +180,8 @@ def test_data_folder_that_cannot_be_written_is_one_sentence(tmp_path):
     with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
         sentence = process.stderr.readline()  # a box on the screen says it too, and waits
         process.kill()
-    assert "cannot keep anything in" in sentence
+    assert "cannot keep anything in its folder" in sentence
+    assert str(tmp_path / "file" / "data") in sentence
     assert "Not a directory" in sentence
     assert "choose another one with --data-dir" in sentence
 

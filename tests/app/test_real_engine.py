@@ -8,8 +8,11 @@ from functools import partial
 import pytest
 
 from app.application import Application
+from app.chat.chat_settings import ChatSettings
 from app.chat.conversation import MessageStatus
+from app.services.engine_link import EngineState
 from mtplx_engine.client import EngineClient
+from mtplx_engine.config import SamplerConfig
 
 pytestmark = pytest.mark.starter
 
@@ -65,5 +68,69 @@ def test_the_starter_answers_in_the_window(start_real):
     tomorrow = start_real()
     tomorrow.until(lambda: len(tomorrow.transcript.rows) == 6)
     assert [row.message.text for row in tomorrow.transcript.rows] == shown
+    broken = tomorrow.answer.message.id
     tomorrow.answer.card.button.click()
-    tomorrow.until(lambda: len(tomorrow.transcript.rows) == 7 and len(tomorrow.shown_text) > 0)
+    tomorrow.until(lambda: tomorrow.answer.message.id != broken and len(tomorrow.shown_text) > 0)
+    assert len(tomorrow.transcript.rows) == 6  # what there was of it is a version of its own
+
+
+LONG_QUESTION = "Count the words: " + "tide " * 1500
+
+
+def test_d2_stop_while_loading_reading_and_before_the_first_word(start_real):
+    driver = start_real()
+    driver.ask("Why tides?")  # while the model loads
+    driver.composer.button.click()
+    assert not driver.program.session.busy
+    assert driver.answer.message.status is MessageStatus.STOPPED
+
+    driver.until(lambda: driver.program.link.state is EngineState.READY)
+    driver.composer.set_text(LONG_QUESTION)
+    driver.composer.edit.submitted.emit()
+    driver.until(lambda: driver.answer.words.text().startswith("Reading…"))
+    driver.composer.button.click()
+    assert not driver.program.session.busy
+    stopped = driver.answer
+
+    be_greedy(driver)
+    driver.program.session.edits.delete(driver.transcript.rows[2].message.id)
+    driver.ask("What is the capital of France?")  # in line behind what is being stopped
+    driver.until_idle()
+    assert "Paris" in driver.shown_text
+    assert stopped.message.text == ""
+
+
+@pytest.mark.parametrize("length", [16, pytest.param(128, marks=pytest.mark.long)])
+def test_d5_greedy_answers_are_the_same_at_every_depth(start_real, length):
+    driver = start_real()
+    driver.until(lambda: driver.program.link.state is EngineState.READY)
+    greedy = SamplerConfig(temperature=0.0)
+    answers = []
+    for depth in range(4):
+        driver.program.session.set_settings(ChatSettings(sampler=greedy, drafting=depth, max_tokens=length))
+        if not answers:
+            driver.ask("Tell me about the sea.")
+        else:
+            driver.program.session.edits.regenerate(driver.answer.message.id)
+        driver.qtbot.waitUntil(lambda: not driver.program.session.busy, timeout=200_000)
+        answers.append(driver.answer.message)
+    assert len({answer.text for answer in answers}) == 1
+    assert [answer.stats.emitted for answer in answers] == [length] * 4
+    assert [answer.stats.drafted > 0 for answer in answers] == [False, True, True, True]
+    assert all(answer.stats.cached_tokens > 0 for answer in answers[2:])  # the head missed the first one
+    drafted = [sum(answer.marks[1::2]) > 0 for answer in answers]
+    assert drafted == [False, True, True, True]
+    assert all(sum(answer.marks) == len(answer.text) for answer in answers)
+
+
+def test_the_context_is_counted_by_the_models_own_tokenizer(start_real):
+    driver = start_real()
+    driver.until(lambda: driver.program.link.state is EngineState.READY)
+    driver.program.session.set_settings(ChatSettings(system_prompt="You are brief.", max_tokens=4))
+    driver.type("What is the capital of France?")
+    driver.until(lambda: driver.composer.ring.isVisible() and driver.composer.ring.share > 0)
+    counted = driver.composer.ring.accessibleName()
+    driver.composer.edit.submitted.emit()
+    driver.until_idle()
+    prompt = driver.answer.message.stats.prompt_tokens
+    assert counted.startswith(f"{prompt} of 8,192 tokens")

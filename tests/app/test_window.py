@@ -6,13 +6,12 @@ import logging
 
 import pytest
 from PySide6.QtCore import QEvent, QObject, Qt, QUrl, Signal
-from PySide6.QtGui import QAction, QDesktopServices
-from PySide6.QtWidgets import QApplication, QLabel, QMenu, QWidget
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from app.palette import DARK, LIGHT
 from app.services.engine_link import EngineState
 from app.services.starter_setup import StarterSetup
-from app.widgets.about_box import AboutBox
 from app.widgets.fault_sheet import FaultSheet
 from app.widgets.link_sheet import LinkSheet
 from app.widgets.undo_toast import UndoToast
@@ -52,6 +51,13 @@ def test_everything_that_can_have_the_focus_has_a_name(start, state):
     assert nameless == []
 
 
+def test_what_is_typed_at_once_is_a_message(start):
+    driver = start()
+    driver.window.activateWindow()
+    driver.until(driver.window.isActiveWindow)
+    assert QApplication.focusWidget() is driver.composer.edit
+
+
 def test_tab_goes_round_and_comes_back_to_the_message(start):
     driver = start()
     driver.activate()
@@ -86,88 +92,6 @@ def test_text_that_is_not_ours_is_never_taken_as_html(start):
     labels = [label for label in driver.window.findChildren(QLabel) if "<" in label.text()]
     assert labels
     assert {label.textFormat() for label in labels} == {Qt.TextFormat.PlainText}
-
-
-# ---------------------------------------------------------------- menus
-
-
-def commands(bar):
-    """Return the commands of all menus by name. `QAction.menu` is not used: its menus go with the action's wrapper."""
-    menus = bar.findChildren(QMenu)
-    return {action.text(): action for menu in menus for action in menu.actions() if not action.isSeparator()}
-
-
-def test_menu_bar_has_every_command_and_its_key(start):
-    bar = start().window.menuBar()
-    assert [action.text() for action in bar.actions()] == ["File", "Edit", "View", "Chat", "Model", "Help"]
-    keys = {name: [key.toString() for key in action.shortcuts()] for name, action in commands(bar).items()}
-    assert keys["New Chat"] == ["Ctrl+N"]
-    assert keys["Close Window"] == ["Ctrl+W"]
-    assert keys["Stop"] == ["Ctrl+.", "Esc"]
-    assert keys["Copy Answer"] == ["Ctrl+Shift+C"]
-    assert keys["Go to Message Field"] == ["Ctrl+L"]
-    assert {"Automatic", "Off", "Depth 1", "Depth 8", "Restart Engine", "Show Logs"} <= keys.keys()
-    taken = [key for keys_of_one in keys.values() for key in keys_of_one]
-    assert len(taken) == len(set(taken))
-
-
-def test_about_is_wide_enough_to_be_read(start, qtbot):
-    driver = start()
-    driver.program.window.menus.about.trigger()
-    (box,) = driver.program.window.findChildren(AboutBox)
-    qtbot.waitUntil(box.isVisible)
-    assert box.text().startswith("MTPLX 0.")
-    assert "Apache-2.0" in box.informativeText()
-    assert box.width() > box.height()
-    box.close()
-
-
-def test_about_and_quit_go_where_a_mac_looks_for_them(start):
-    driver = start()
-    roles = {name: action.menuRole() for name, action in commands(driver.window.menuBar()).items()}
-    assert roles["About MTPLX"] is QAction.MenuRole.AboutRole
-    assert roles["Quit MTPLX"] is QAction.MenuRole.QuitRole
-    # Qt would otherwise guess a role from words like "Settings" or "Setup".
-    assert roles["Show Logs"] is QAction.MenuRole.NoRole
-
-
-def test_edit_menu_acts_on_the_field_that_has_the_focus(start):
-    driver = start()
-    driver.activate()
-    driver.type("some words")
-    edit = commands(driver.window.menuBar())
-    edit["Select All"].trigger()
-    edit["Cut"].trigger()
-    assert driver.composer.text() == ""
-    edit["Paste"].trigger()
-    edit["Paste"].trigger()
-    assert driver.composer.text() == "some wordssome words"
-    edit["Undo"].trigger()
-    assert driver.composer.text() == "some words"
-
-
-def test_stop_is_offered_only_while_there_is_something_to_stop(start):
-    driver = start(Script(cycle_s=0.02))
-    assert not driver.window.menus.stop.isEnabled()
-    driver.ask("Why?")
-    assert driver.window.menus.stop.isEnabled()
-    driver.window.menus.new_chat.trigger()
-    assert not driver.window.menus.stop.isEnabled()
-
-
-def test_restart_engine_loads_the_model_again(start):
-    driver = start()
-    driver.until(lambda: driver.program.link.state is EngineState.READY)
-    first = driver.program.link._worker._client.pid
-    driver.window.menus.restart_engine.trigger()
-    driver.until(lambda: driver.program.link.state is not EngineState.READY)
-    driver.until(lambda: driver.program.link.state is EngineState.READY)
-    assert driver.program.link._worker._client.pid != first
-
-
-def test_show_logs_opens_the_folder(start, opened_urls, tmp_path):
-    start().window.menus.show_logs.trigger()
-    assert opened_urls == [QUrl.fromLocalFile(str(tmp_path / "logs"))]
 
 
 # ---------------------------------------------------------------- no model yet

@@ -13,7 +13,7 @@ from mtplx_engine.config import ChatMessage, SamplerConfig
 from mtplx_engine.engine import Engine
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.models.target import Target
-from mtplx_engine.protocol import Finished, Generate, PrefillProgress, Tokens
+from mtplx_engine.protocol import Count, Counted, Finished, Generate, PrefillProgress, Tokens
 from mtplx_engine.stats import FinishReason
 from tests.support import tiny_folder
 from tests.support.engine_runs import HELLO, NEVER_ENDS, check_error, load, run, text_of, tokens_of
@@ -146,6 +146,7 @@ def test_a_prompt_that_fills_the_window_is_refused_with_both_numbers(engine: Eng
         with pytest.raises(EngineError) as caught:
             list(engine.generate_ids(Generate(0, (), sampler), [1] * length, threading.Event()))
         check_error(caught, ErrorKind.CONTEXT_OVERFLOW, f"{length:,}", str(WINDOW), "new chat")
+        assert (caught.value.info.tokens, caught.value.info.window) == (length, WINDOW)
 
 
 @pytest.mark.usefixtures("no_forward")
@@ -198,3 +199,52 @@ def test_caches_that_cannot_be_rolled_back_are_refused(engine: Engine) -> None:
     with pytest.raises(EngineError) as caught:
         TokenCache(layers)
     check_error(caught, ErrorKind.UNSUPPORTED, "ChunkedKVCache")
+
+
+def test_a_smaller_window_holds_for_prompt_and_answer(engine: Engine) -> None:
+    length = len(prompt_of(engine))
+    finished = run(engine, context=length + 5, max_tokens=None)[-1]
+    assert (finished.reason, finished.stats.emitted) == (FinishReason.LENGTH, 5)
+    with pytest.raises(EngineError) as caught:
+        run(engine, context=length)
+    check_error(caught, ErrorKind.CONTEXT_OVERFLOW)
+    assert (caught.value.info.tokens, caught.value.info.window) == (length, length)
+    assert run(engine, context=10 * WINDOW)[-1].reason is FinishReason.LENGTH  # by max_tokens
+
+
+def test_a_cut_answer_goes_on_as_if_it_had_not_been_cut(engine: Engine) -> None:
+    """Each token is forced to be a letter of its own, so that the text is read again as the same tokens."""
+    letters = tuple((token, 100.0) for token in LETTERS)
+    whole = run(engine, temperature=0.0, max_tokens=12, logit_bias=letters)
+    first = text_of(run(engine, temperature=0.0, max_tokens=5, logit_bias=letters))
+    chat = (*HELLO, ChatMessage("assistant", first))
+    rest = run(engine, chat, temperature=0.0, max_tokens=7, logit_bias=letters, continues=True)
+    assert first + text_of(rest) == text_of(whole)
+    # All but the token that was not forwarded, and the one before it, whose hidden the drafter needs.
+    assert rest[-1].stats.cached_tokens == len(prompt_of(engine)) + 3
+
+
+def test_counts_are_those_of_the_prompt_that_is_read(engine: Engine) -> None:
+    chat = (ChatMessage("system", "be brief"), *HELLO, ChatMessage("assistant", "x <|im_end|>"), *HELLO)
+    counted = engine.count(Count(7, chat, ("hello", "")))
+    assert counted == Counted(7, run(engine, chat)[-1].stats.prompt_tokens, (counted.texts[0], 0))
+    assert engine.count(Count(8, ())) == Counted(8, 0)
+    whole = [engine.count(Count(1, (ChatMessage("user", text),))).tokens for text in ("", "hello")]
+    assert whole[1] - whole[0] == counted.texts[0]
+    engine.unload()
+    assert engine.count(Count(9, HELLO)) == Counted(9, None)
+
+
+def test_counting_while_an_answer_is_written(engine: Engine) -> None:
+    """On another thread, as the host does, with the tokenizer of the answer in use all the time."""
+    events = engine.generate(Generate(1, HELLO, SamplerConfig(logit_bias=NEVER_ENDS), 40), threading.Event())
+    counts: list[int | None] = []
+
+    def count() -> None:
+        counts.extend(engine.count(Count(n, HELLO, ("a <|im_end|>" * 50,))).tokens for n in range(30))
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    finished = list(events)[-1]
+    thread.join()
+    assert counts == [finished.stats.prompt_tokens] * 30

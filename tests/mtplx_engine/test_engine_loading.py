@@ -12,6 +12,7 @@ import pytest
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.engine import Engine
 from mtplx_engine.errors import EngineError, ErrorKind, LoadCancelledError
+from mtplx_engine.models import checkpoint, fit, machine
 from mtplx_engine.protocol import Generate
 from tests.support import tiny_folder
 from tests.support.engine_runs import HELLO, NEVER_ENDS, check_error, load, run, tokens_of
@@ -35,6 +36,12 @@ def test_what_is_said_of_a_loaded_model(tiny_path: Path) -> None:
     assert (info.drafter, info.drafter_note, info.max_depth) == ("mtp", "", 8)
     assert info.recommended == SamplerConfig(temperature=0.6)
     assert info.backend == "CPU, float32, reference BLAS"
+    found = checkpoint.check(tiny_path)
+    here = machine.this()
+    footprint = fit.measure(found.config, found.tensors, found.head, here)
+    longer = [fit.judge(footprint, context, here).cache for context in (256, 512)]
+    assert info.token_bytes == (longer[1] - longer[0]) // 256 > 0
+    assert not info.thinking_switch
 
 
 def test_an_installed_model_is_found_by_its_name(tmp_path: Path) -> None:

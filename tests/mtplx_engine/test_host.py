@@ -17,6 +17,8 @@ from mtplx_engine.host import EXIT_FAULT, Host
 from mtplx_engine.protocol import (
     Cancel,
     Command,
+    Count,
+    Counted,
     Event,
     Failed,
     Finished,
@@ -33,7 +35,7 @@ from mtplx_engine.protocol import (
     Unloaded,
 )
 from mtplx_engine.stats import FinishReason
-from tests.support.fake_host import Script, ScriptedEngine
+from tests.support.fake_host import Panic, Script, ScriptedEngine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -282,3 +284,59 @@ def test_a_figure_that_cannot_be_sent_is_a_fault_and_not_a_hang(start) -> None:
     app.send(load(), ask(1))
     assert app.next(Failed, Tokens).error.kind is ErrorKind.INTERNAL
     assert app.end() == EXIT_FAULT
+
+
+def test_prompts_are_counted_while_an_answer_is_written(start) -> None:
+    app = start(Script(cycle_s=0.05))
+    app.send(Count(1, (ChatMessage("user", "too early"),)))
+    assert app.next(Counted) == Counted(1, None)
+    app.send(load(), ask(1))
+    app.next(Tokens)
+    app.send(Count(2, (ChatMessage("user", "one two"), ChatMessage("user", "three")), ("four five",)))
+    assert app.next(Counted, Finished) == Counted(2, 3, (2,))
+
+
+def test_a_newer_count_takes_the_place_of_one_that_waits(start) -> None:
+    engine = Slow(PLAIN)
+    app = start(engine)
+    app.send(load())
+    app.next(Loaded)
+    app.send(Count(0, ()))
+    assert engine.counting.wait(10)
+    app.send(*(Count(number, ()) for number in range(1, 5)), load())
+    app.next(Loaded)  # so all of them have come
+    engine.go_on.set()
+    assert [app.next(Counted).request for _ in range(2)] == [0, 4]
+
+
+def test_a_count_that_panics_is_no_number_and_the_next_one_is(start) -> None:
+    app = start(Uncountable(PLAIN))
+    app.send(load())
+    app.next(Loaded)
+    app.send(Count(1, ()))
+    assert app.next(Counted) == Counted(1, None)
+    app.send(Count(2, ()))
+    assert app.next(Counted) == Counted(2, 0)
+
+
+class Slow(ScriptedEngine):
+    """Counts when it is told to."""
+
+    def __init__(self, script: Script) -> None:
+        super().__init__(script)
+        self.counting = threading.Event()
+        self.go_on = threading.Event()
+
+    def count(self, request: Count) -> Counted:
+        self.counting.set()
+        assert self.go_on.wait(10)
+        return super().count(request)
+
+
+class Uncountable(ScriptedEngine):
+    """Cannot count the first time."""
+
+    def count(self, request: Count) -> Counted:
+        if request.request == 1:
+            raise Panic(SECRET)
+        return super().count(request)

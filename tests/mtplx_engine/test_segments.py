@@ -67,6 +67,16 @@ def test_only_marks_and_the_line_breaks_after_them_are_left_out(text: str) -> No
     assert text.replace("\n", "") == kept.replace("\n", "")
 
 
+@given(TEXTS, st.integers(0, 120), st.booleans())
+def test_each_segment_says_where_it_stands(text: str, cut_at: int, thinking: bool) -> None:  # noqa: FBT001
+    segmenter = Segmenter(MARKUP, thinking=thinking)
+    segments = segmenter.push(text[:cut_at]) + segmenter.push(text[cut_at:]) + segmenter.finish()
+    for segment in segments:
+        assert text[segment.start : segment.start + len(segment.text)] == segment.text
+    ends = [segment.start + len(segment.text) for segment in segments]
+    assert all(end <= after.start for end, after in zip(ends, segments[1:], strict=False))
+
+
 def test_thinking_comes_before_the_answer() -> None:
     assert cut("<think>\nhm\n</think>\n\nYes.") == [(T, "hm\n"), (A, "Yes.")]
     assert cut("<think></think>Yes.") == [(A, "Yes.")]

@@ -208,3 +208,13 @@ def test_tokens_wholly_inside_a_stop_string_are_cut(pieces: list[str], stop: str
         if stream.stopped:
             break
     assert stream.cut == cut
+
+
+def test_each_character_counts_with_the_token_that_ends_it() -> None:
+    pieces = [b"a", "é".encode()[:1], "é".encode()[1:] + b"b", b"cSTO", b"P!"]
+    stream = TextStream(
+        lambda ids: b"".join(pieces[token] for token in ids).decode(errors="replace"), ["STOP"]
+    )
+    given = [stream.push(token, accepted=token in (1, 3)) for token in range(5)]
+    assert given == ["a", "", "éb", "c", ""]
+    assert stream.accepted(0, 4) == bytes([0, 0, 0, 1])

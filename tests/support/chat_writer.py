@@ -51,8 +51,14 @@ def main(folder: Path, chat_id: str) -> None:
                 queue.write(Write(message.id, lambda db, m=message: db.add_message(m)))
             for words in range(FRAMES):
                 frame += 1
-                queue.progress(answer.id, answer_text(words))
+                text = answer_text(words)
+                queue.write_soon(
+                    Write(answer.id, lambda db, of=answer.id, t=text: db.flush_answer(of, t, t.upper()))
+                )
                 say(answer.id, f"progress {words}")
+                draft = answer_text(frame)
+                queue.write_soon(Write("", lambda db, t=draft: db.set_draft(chat_id, t), "draft"))
+                say(chat_id, f"draft {frame}")
             final = dataclasses.replace(answer, text=answer_text(FRAMES), status=MessageStatus.DONE)
             queue.write(Write(answer.id, lambda db, m=final: db.finish_answer(m)))
             say(answer.id, "finished")

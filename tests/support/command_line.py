@@ -31,7 +31,9 @@ class Command:
         anyway: Whether it was to be loaded even when it will not fit.
     """
 
-    script: Script = field(default_factory=lambda: Script(answer="You said: {question}", cycle_s=0))
+    script: Script = field(
+        default_factory=lambda: Script(answer="You said: {question}", cycle_s=0, window=1_000_000)
+    )
     ctrl_c_after: int | None = None
     model: str = "."
     requests: list[Generate] = field(default_factory=list)

@@ -25,14 +25,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mtplx_engine.config import SamplerConfig
-from mtplx_engine.errors import EngineError, ErrorKind, LoadCancelledError
+from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind, LoadCancelledError
 from mtplx_engine.host import serve
-from mtplx_engine.protocol import Finished, Generate, ModelInfo, PrefillProgress, Tokens
+from mtplx_engine.protocol import Count, Counted, Finished, Generate, ModelInfo, PrefillProgress, Tokens
 from mtplx_engine.stats import DecodeStats, FinishReason
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
+
+    from mtplx_engine.config import ChatMessage
 
 ANSWER = """\
 # Tides
@@ -59,7 +61,9 @@ class Script:
 
     Attributes:
         answer: Its answer to everything; `{question}` becomes the last message, `{turns}` their number.
-        cycle_s: Time of one decode cycle.
+        thinking: What it thinks first, unless it is told not to.
+        count_s: Time to count a prompt.
+        cycle_s: Time of one decode cycle; by the clock, so that an engine which was held up catches up.
         accepted: Accepted draft tokens of the cycles after the first, over and over; drafts are 3 long.
         load_s: Time to load, in ten steps.
         load_error: The sentence with which loading fails, unless it is to load anyway.
@@ -75,6 +79,8 @@ class Script:
     """
 
     answer: str = ANSWER
+    thinking: str = ""
+    count_s: float = 0.0
     cycle_s: float = 0.004
     accepted: tuple[int, ...] = (2, 1, 3, 0, 2)
     load_s: float = 0.0
@@ -135,6 +141,8 @@ class ScriptedEngine:
             recommended=SamplerConfig(),
             backend="scripted",
             load_s=time.monotonic() - started,
+            token_bytes=1000,
+            thinking_switch=bool(self._script.thinking),
         )
 
     def generate(
@@ -143,7 +151,11 @@ class ScriptedEngine:
         if not self._loaded:
             raise EngineError(ErrorKind.NO_MODEL, "No model is loaded; choose one first.")
         started = time.monotonic()
-        prompt = sum(len(_words(message.content)) for message in request.messages)
+        prompt = _prompt_tokens(request.messages)
+        window = min(self._script.window, request.context or self._script.window)
+        if prompt >= window:
+            words = f"{prompt} tokens are too many for a window of {window}."
+            raise EngineError.of(ErrorInfo(ErrorKind.CONTEXT_OVERFLOW, words, tokens=prompt, window=window))
         stats = DecodeStats(prompt_tokens=prompt, depth=str(request.sampler.speculative_depth))
         if self._script.stray:
             yield Tokens(request.generation - 1, (0,), "stray", 0, 0, 0.0)
@@ -157,8 +169,7 @@ class ScriptedEngine:
     def _decode(
         self, request: Generate, cancelled: threading.Event, started: float, stats: DecodeStats
     ) -> Iterator[Tokens | Finished]:
-        answer = self._script.answer.replace("{question}", request.messages[-1].content)
-        words = _words(answer.replace("{turns}", str(len(request.messages))))
+        words, unthought = self._plan(request)
         limit = request.max_tokens or len(words)
         reason = FinishReason.LENGTH if limit < len(words) else FinishReason.END
         words = words[:limit]
@@ -166,31 +177,55 @@ class ScriptedEngine:
         stats = dataclasses.replace(
             stats, prefill_s=time.monotonic() - started, ttft_s=time.monotonic() - started
         )
-        decode_started = time.monotonic()
+        decode_started = due = time.monotonic()
         # The first token comes from the prefill.
         for accepted in chain((0,), cycle(self._script.accepted if drafting else (0,))):
             if not words:
                 break
             self._misbehave(stats.verify_steps + stats.plain_steps, request)
-            if cancelled.wait(self._script.cycle_s):
+            due += self._script.cycle_s
+            if cancelled.wait(max(0.0, due - time.monotonic())):
                 reason = FinishReason.CANCELLED
                 break
             first = stats.emitted == 0
             emitted, words = words[: accepted + 1], words[accepted + 1 :]
+            thought = min(unthought, len(emitted))
+            unthought -= thought
             drafted = 3 if drafting and not first else 0
             kept = min(accepted, len(emitted)) if drafted else 0
             stats = _count(stats, drafted, kept, len(emitted), time.monotonic() - decode_started)
             yield Tokens(
                 request.generation,
                 tuple(range(stats.emitted - len(emitted), stats.emitted)),
-                "".join(emitted),
+                "".join(emitted[thought:]),
                 drafted,
                 kept,
                 time.monotonic() - started,
+                "".join(emitted[:thought]),
+                _marks(emitted, thought, kept),
             )
             if first:
                 decode_started = time.monotonic()
         yield Finished(request.generation, reason, stats)
+
+    def _plan(self, request: Generate) -> tuple[list[str], int]:
+        """Return all words that are to come, and how many of them are thinking."""
+        last = request.messages[-1]
+        answer = self._script.answer.replace("{question}", last.content)
+        answer = answer.replace("{turns}", str(len(request.messages)))
+        thinking = "" if request.thinking is False else self._script.thinking
+        if request.continues:
+            answer = answer.removeprefix(last.content)
+            thinking = "" if last.content else thinking.removeprefix(last.thinking)
+        thoughts = _words(thinking)
+        return [*thoughts, *_words(answer)], len(thoughts)
+
+    def count(self, request: Count) -> Counted:
+        time.sleep(self._script.count_s)
+        if not self._loaded:
+            return Counted(request.request, None)
+        texts = tuple(len(_words(text)) for text in request.texts)
+        return Counted(request.request, _prompt_tokens(request.messages), texts)
 
     def unload(self) -> None:
         self._loaded = False
@@ -209,6 +244,18 @@ class ScriptedEngine:
             ctypes.PyDLL(None).sleep(60)  # keeps the interpreter's lock, so that no thread runs
         if script.deaf_after == cycles:
             time.sleep(60)
+
+
+def _marks(emitted: list[str], thought: int, kept: int) -> tuple[int, ...]:
+    """Return the runs of the text of a cycle that kept so many drafts."""
+    drafted = sum(len(word) for word in emitted[thought:kept])
+    rest = sum(len(word) for word in emitted[max(thought, kept) :])
+    return (0, drafted, rest) if drafted else (rest,) if rest else ()
+
+
+def _prompt_tokens(messages: Sequence[ChatMessage]) -> int:
+    """Return the length of a chat whose template keeps no thinking and adds nothing."""
+    return sum(len(_words(message.content)) for message in messages)
 
 
 def _words(text: str) -> list[str]:

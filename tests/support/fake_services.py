@@ -8,7 +8,7 @@ from app.chat.conversation import conversation_from
 from app.services.engine_link import EngineState
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.errors import ErrorInfo, ErrorKind
-from mtplx_engine.protocol import Failed, Finished, ModelInfo, PrefillProgress, Tokens
+from mtplx_engine.protocol import Counted, Failed, Finished, ModelInfo, PrefillProgress, Tokens
 from mtplx_engine.stats import DecodeStats, FinishReason
 
 MODEL = ModelInfo(
@@ -49,8 +49,8 @@ class FakeStore(QObject):
         self.calls.append(("add_message", message.id))
         self._keep(message)
 
-    def answer_progress(self, message_id, text):
-        self.calls.append(("answer_progress", message_id, text))
+    def answer_progress(self, message_id, text, thinking=""):
+        self.calls.append(("answer_progress", message_id, text, *([thinking] if thinking else [])))
 
     def finish_answer(self, message):
         self.calls.append(("finish_answer", message.id, message.status, message.text))
@@ -59,11 +59,32 @@ class FakeStore(QObject):
     def load_chat(self, chat_id):
         self.calls.append(("load_chat", chat_id))
 
-    def delete_chat(self, chat_id):
-        self.deleted.add(chat_id)
+    def delete_chats(self, chat_ids):
+        self.deleted.update(chat_ids)
 
-    def restore_chat(self, chat_id):
-        self.deleted.discard(chat_id)
+    def restore_chats(self, chat_ids):
+        self.deleted.difference_update(chat_ids)
+
+    def delete_message(self, message_id):
+        self.calls.append(("delete_message", message_id))
+
+    def restore_message(self, message_id):
+        self.calls.append(("restore_message", message_id))
+
+    def set_leaf(self, chat_id, message_id):
+        self.calls.append(("set_leaf", chat_id, message_id))
+
+    def set_title(self, chat_id, title):
+        self.calls.append(("set_title", chat_id, title))
+
+    def set_pinned(self, chat_id, *, pinned):
+        self.calls.append(("set_pinned", chat_id, pinned))
+
+    def set_settings(self, chat_id, settings):
+        self.calls.append(("set_settings", chat_id, settings))
+
+    def set_draft(self, chat_id, text):
+        self.calls.append(("set_draft", chat_id, text))
 
     def deliver(self, chat_id):
         """Answer a `load_chat`."""
@@ -95,6 +116,7 @@ class FakeLink(QObject):
     finished = Signal(object)
     failed = Signal(object)
     lost = Signal(object)
+    counted = Signal(object)
 
     def __init__(self):
         super().__init__()
@@ -102,6 +124,20 @@ class FakeLink(QObject):
         self.asked = []
         self.cancelled = []
         self.restarts = 0
+        self.loads = []
+        self.counts = []
+
+    def load(self, model):
+        self.loads.append(model)
+
+    def count(self, request):
+        self.counts.append(request)
+
+    def tell_count(self, tokens, *texts):
+        """Answer the last count; the texts that are not given count their words."""
+        request = self.counts[-1]
+        rest = tuple(len(text.split()) for text in request.texts[len(texts) :])
+        self.counted.emit(Counted(request.request, tokens, () if tokens is None else (*texts, *rest)))
 
     def generate(self, request):
         self.asked.append(request)
@@ -116,15 +152,16 @@ class FakeLink(QObject):
         self.state = state
         self.state_changed.emit(state)
 
-    def become_ready(self):
+    def become_ready(self, model=MODEL):
         self.become(EngineState.LOADING)
-        self.loaded.emit(MODEL)
+        self.loaded.emit(model)
         self.become(EngineState.READY)
 
-    def say(self, text, *, tokens=2, drafted=3, accepted=1, at_s=1.0):
+    def say(self, text, *, tokens=2, drafted=3, accepted=1, at_s=1.0, thinking="", marks=()):
         """Stream into the answer that was asked for last."""
+        ids = tuple(range(tokens))
         self.tokens.emit(
-            Tokens(self.asked[-1].generation, tuple(range(tokens)), text, drafted, accepted, at_s)
+            Tokens(self.asked[-1].generation, ids, text, drafted, accepted, at_s, thinking, marks)
         )
 
     def read(self, done, total):

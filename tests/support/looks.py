@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from PySide6.QtGui import QColor
+
 from app.palette import LIGHT, Palette
 from app.render.style import DARK_SYNTAX, LIGHT_SYNTAX, RenderStyle
 
 
 def style(palette: Palette = LIGHT) -> RenderStyle:
     return RenderStyle(
+        window=palette.window,
         text=palette.text,
         secondary=palette.secondary,
         accent=palette.accent,
@@ -15,6 +18,9 @@ def style(palette: Palette = LIGHT) -> RenderStyle:
         rule=palette.border,
         bubble=palette.bubble,
         selection=palette.accent,
+        accepted=palette.accepted.name(QColor.NameFormat.HexArgb),
+        found=palette.found.name(QColor.NameFormat.HexArgb),
+        found_now=palette.found_now.name(QColor.NameFormat.HexArgb),
         syntax=DARK_SYNTAX if palette.dark else LIGHT_SYNTAX,
         text_family="Inter",
         code_family="JetBrains Mono",

@@ -36,12 +36,31 @@ _SPACE = [
 _ODD = ["é", "👩", "\u2029", "\x00", "\ud800", "\udc00", "    code\n", "| a | b |\n", "| `a|b` |\n"]
 _DEFINITIONS = ["[foo]: /u\n", "[foo]: /u 'ti\n", "'tle'\n"]
 
+_FORMULAS = [
+    "$x$",
+    "$$",
+    "$",
+    "\\(",
+    "\\)",
+    "\\[",
+    "\\]",
+    "\n$$\n",
+    "\n\\[\n",
+    "\\frac{a}{b}",
+    "= b\n",
+    "x_{1}",
+    "^2",
+    "\\\\",
+]
+
 FRAGMENTS = [*_SIGNS.split(","), *_LINKS.split(","), *_SPACE, *_ODD]
 
 texts = st.lists(st.sampled_from(FRAGMENTS), max_size=40).map("".join)
 """Markdown without definitions of links, which may change what was before them."""
 
 texts_with_definitions = st.lists(st.sampled_from([*FRAGMENTS, *_DEFINITIONS]), max_size=40).map("".join)
+
+formula_texts = st.lists(st.sampled_from([*_FORMULAS, *_SIGNS.split(","), *_SPACE]), max_size=30).map("".join)
 
 chunk_sizes = st.lists(st.integers(1, 12), min_size=1, max_size=6)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from PySide6.QtCore import QEvent, QMimeData, Qt
 from PySide6.QtGui import QInputMethodEvent, QKeyEvent, QTextOption
@@ -66,7 +68,7 @@ def test_blank_text_is_not_sent(composer, blank):
     assert not composer.button.isEnabled()
 
 
-def test_return_during_composition_commits_only(composer, qtbot):
+def test_d10_return_during_composition_commits_only(composer, qtbot):
     compose(composer, "にほん")
     press(composer, Qt.Key.Key_Return)
     assert composer.sent == []
@@ -170,3 +172,41 @@ def test_paste_is_plain_and_a_long_run_may_break_anywhere(composer):
     composer.edit.insertFromMimeData(mime)
     assert composer.edit.wordWrapMode() == QTextOption.WrapMode.WrapAnywhere
     assert len(composer.text()) == 100_004
+
+
+def test_a_long_run_leaves_the_field_as_it_was_once_it_is_gone(composer):
+    """A look that is quick to lay out, for a text that would hold up the window; it has its size from outside."""
+    usual = composer.edit.font()
+    composer.set_text("x" * 5000)
+    assert composer.edit.wordWrapMode() == QTextOption.WrapMode.WrapAnywhere
+    assert not composer.edit.font().kerning()
+    assert (composer.edit.font().family(), composer.edit.font().pixelSize()) == (
+        usual.family(),
+        usual.pixelSize(),
+    )
+    composer.set_text("x y")
+    assert composer.edit.wordWrapMode() == QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere
+    assert composer.edit.font() == usual
+
+
+def test_the_scroll_bar_takes_no_width_from_a_text_that_becomes_long(composer):
+    """It would have all of it laid out twice."""
+    width = composer.edit.viewport().width()
+    assert not composer.edit.verticalScrollBar().isEnabled()
+    composer.set_text("word\n" * 50)
+    assert composer.edit.verticalScrollBar().isEnabled()
+    assert composer.edit.viewport().width() == width
+
+
+@pytest.mark.parametrize(("text", "blank"), [("", True), (" \n\t\n\u2003", True), ("\n\n x", False)])
+def test_blank_is_what_has_only_spaces(composer, text, blank):
+    composer.set_text(text)
+    assert composer.edit.is_blank() is blank
+
+
+def test_a_long_run_is_gone_as_quickly_as_it_came(composer):
+    """Its usual line breaks would take seconds."""
+    started = time.process_time()
+    composer.set_text("ab1" * 100_000)
+    composer.set_text("")
+    assert time.process_time() - started < 1

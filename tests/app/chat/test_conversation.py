@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 
 import pytest
 from hypothesis import given
@@ -12,47 +11,15 @@ from hypothesis import strategies as st
 from app.chat.conversation import (
     TITLE_LIMIT,
     UNTITLED,
-    ChatSummary,
     Conversation,
     Message,
     MessageStatus,
-    Role,
     clean_text,
     conversation_from,
     new_id,
     title_from,
 )
-from mtplx_engine.config import ChatMessage
-
-CHAT = ChatSummary("chat", "A chat", created_ms=1, updated_ms=2)
-
-
-def message(
-    name: str, parent: str | None, role: Role = Role.USER, text: str | None = None, **fields: object
-) -> Message:
-    """Return a message called `name` whose text is its name unless told otherwise."""
-    base = Message(name, CHAT.id, parent, role, name if text is None else text, MessageStatus.DONE, 3)
-    return dataclasses.replace(base, **fields)
-
-
-@st.composite
-def trees(draw: st.DrawFn) -> tuple[Message, ...]:
-    """Messages in writing order, each the child of an earlier one or a root."""
-    size = draw(st.integers(1, 12))
-    parents = [draw(st.none() | st.integers(0, index - 1)) if index else None for index in range(size)]
-    roles = draw(st.lists(st.sampled_from([Role.USER, Role.ASSISTANT]), min_size=size, max_size=size))
-    return tuple(
-        message(f"m{index}", None if parent is None else f"m{parent}", role)
-        for index, (parent, role) in enumerate(zip(parents, roles, strict=True))
-    )
-
-
-def grown(messages: tuple[Message, ...]) -> Conversation:
-    """Return the conversation that had `messages` added one after the other."""
-    conversation = Conversation(CHAT)
-    for each in messages:
-        conversation = conversation.with_message(each)
-    return conversation
+from tests.support.trees import CHAT, grown, message, trees
 
 
 @given(trees())
@@ -115,62 +82,6 @@ def test_a_circle_of_parents_ends() -> None:
 def test_an_unknown_message_cannot_be_replaced() -> None:
     with pytest.raises(KeyError, match="nobody"):
         Conversation(CHAT).replace_message(message("nobody", None))
-
-
-@pytest.mark.parametrize("status", [status for status in MessageStatus if status is not MessageStatus.ERROR])
-def test_the_prompt_keeps_partial_answers(status: MessageStatus) -> None:
-    conversation = grown(
-        (message("q", None), message("a", "q", Role.ASSISTANT, status=status), message("more", "a"))
-    )
-    assert conversation.prompt() == (
-        ChatMessage("user", "q"),
-        ChatMessage("assistant", "a"),
-        ChatMessage("user", "more"),
-    )
-
-
-def test_a_refused_question_does_not_spoil_the_next_one() -> None:
-    refused = message("a2", "q2", Role.ASSISTANT, text="", status=MessageStatus.ERROR)
-    conversation = grown(
-        (
-            message("q1", None),
-            message("a1", "q1", Role.ASSISTANT),
-            message("q2", "a1"),
-            refused,
-            message("q3", "a2"),
-        )
-    )
-    assert [turn.content for turn in conversation.prompt()] == ["q1", "a1", "q3"]
-    asked_again = dataclasses.replace(conversation, leaf_id="q2")
-    assert [turn.content for turn in asked_again.prompt()] == ["q1", "a1", "q2"]
-
-
-def test_the_prompt_leaves_out_empty_and_failed_answers_and_alternates() -> None:
-    conversation = grown(
-        (
-            message("s", None, Role.SYSTEM),
-            message("q1", "s"),
-            message("half", "q1", Role.ASSISTANT, status=MessageStatus.ERROR),
-            message("q2", "half"),
-            message("a2", "q2", Role.ASSISTANT),
-            message("q3", "a2"),
-            message("a3", "q3", Role.ASSISTANT, text=" \n", status=MessageStatus.STREAMING),
-        )
-    )
-    assert conversation.prompt() == (
-        ChatMessage("system", "s"),
-        ChatMessage("user", "q1\n\nq2"),
-        ChatMessage("assistant", "a2"),
-        ChatMessage("user", "q3"),
-    )
-
-
-@given(trees())
-def test_the_prompt_is_the_text_of_the_path_in_order(messages: tuple[Message, ...]) -> None:
-    conversation = grown(messages)
-    prompt = conversation.prompt()
-    assert "\n\n".join(turn.content for turn in prompt) == "\n\n".join(m.text for m in conversation.path())
-    assert all(one.role != two.role for one, two in itertools.pairwise(prompt))
 
 
 def test_ids_differ() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QGuiApplication, QMouseEvent, QTextCursor, QTextDocument, QWheelEvent
@@ -9,7 +11,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from app.chat.code_buttons import CopyButton
-from app.chat.message_view import AnswerView, UserBubble
+from app.chat.message_view import AnswerView
+from app.chat.user_bubble import UserBubble
 from app.palette import DARK
 from app.render.markdown_stream import StreamingMarkdown
 from tests.support.looks import style
@@ -272,6 +275,26 @@ class TestCopying:
         area.verticalScrollBar().setValue(0)
         assert button.y() == at_rest
 
+    def test_a_growing_answer_looks_only_for_the_last_place(self, view, monkeypatch):
+        view.append("```\none\n```\n\n" * 20)
+        view._flush()
+        settle()
+        places = []
+        plain = type(view._geometry).panel
+        monkeypatch.setattr(
+            type(view._geometry), "panel", lambda self, written: places.append(1) or plain(self, written)
+        )
+        view.append("word")
+        view._flush()
+        assert len(places) <= 1
+
+    def test_a_formula_set_later_moves_the_button_below_it(self, view):
+        view.set_markdown("$$\\frac{a}{b} + 731$$\n\n```\none\n```")
+        settle()
+        (button,) = buttons(view)
+        (written,) = [each for each in view._writer.written if each.code]
+        assert button.y() == round(view._geometry.panel(written).top()) + 5
+
     def test_buttons_go_with_their_code(self, view):
         view.set_markdown(CODE * 3)
         settle()
@@ -305,7 +328,7 @@ class TestLook:
 
     def test_long_code_is_coloured_piece_by_piece(self, view, qtbot):
         view.set_markdown(CODE * 40)
-        qtbot.waitUntil(lambda: not view._coloring.isActive())
+        qtbot.waitUntil(lambda: not view._refining.isActive())
         assert view.document().findBlockByNumber(60 * 40 - 1).layout().formats()
 
     def test_the_focus_shows_when_it_comes_by_the_keyboard(self, view):
@@ -361,7 +384,7 @@ class TestUserBubble:
         bubble._view.copy()
         assert QGuiApplication.clipboard().text() == "A" * 9_000 + "\nb"
 
-    def test_a_pasted_file_is_shown_in_part_until_asked_for(self, make):
+    def test_a_pasted_file_is_shown_in_part_until_asked_for(self, make, qtbot):
         text = "\n".join(f"line {number}" for number in range(3000))
         bubble = make(text)
         assert bubble._view.document().blockCount() == 200
@@ -369,9 +392,10 @@ class TestUserBubble:
         more = bubble.findChild(QPushButton)
         assert more.text() == "Show all 3,000 lines"
         more.click()
-        settle()
-        assert bubble._view.toPlainText() == text
+        qtbot.waitUntil(lambda: bubble._view.toPlainText() == text)
         assert not more.isVisible()
+        bubble.set_style(style(DARK))
+        qtbot.waitUntil(lambda: bubble._view.toPlainText() == text)
 
     def test_one_long_paragraph_is_measured_in_characters(self, make):
         bubble = make("word " * 3_000)
@@ -401,3 +425,94 @@ class TestUserBubble:
         bubble = make("hello\nשלום")
         last = bubble._view.document().lastBlock()
         assert last.blockFormat().layoutDirection() == Qt.LayoutDirection.RightToLeft
+
+
+class TestHighlights:
+    TEXT = "One **two** three.\n\n- four `five`\n\n```python\nsix = 7\n```\n\n| a | b |\n|---|---|\n| eight | $x$ |\n"
+
+    def marks(self, *words):
+        marks, position = [], 0
+        for word in words:
+            start = self.TEXT.index(word)
+            marks += [start - position, len(word)]
+            position = start + len(word)
+        return [*marks, len(self.TEXT) - position]
+
+    def boxes(self, view):
+        return view._decoration.accepted.boxes()
+
+    def test_what_was_accepted_is_tinted_only_when_asked_for(self, view):
+        view.set_markdown(self.TEXT)
+        view.set_marks(self.marks("two", "five", "six", "eight"))
+        settle()
+        plain, height = view.grab().toImage(), view.height()
+        assert self.boxes(view) == []
+        view.set_tinted(on=True)
+        assert len(self.boxes(view)) == 4
+        assert view.grab().toImage() != plain
+        view.set_tinted(on=False)
+        assert view.grab().toImage() == plain
+        assert view.height() == height
+
+    @pytest.mark.parametrize("word", ["two", "four", "five", "six", "eight"])
+    def test_the_tint_is_behind_its_word(self, view, word):
+        view.set_markdown(self.TEXT)
+        view.set_marks(self.marks(word))
+        view.set_tinted(on=True)
+        settle()
+        (box,) = self.boxes(view)
+        cursor = view.document().find(word)
+        end = view.cursorRect(cursor)
+        cursor.setPosition(cursor.selectionStart())
+        start = view.cursorRect(cursor)
+        assert abs(box.left() - start.x()) <= 1
+        assert abs(box.right() - end.x()) <= 1
+        assert start.top() - 6 <= box.top() < box.bottom() <= start.bottom() + 6
+
+    def test_markup_has_no_place(self, view):
+        view.set_markdown("a **b**")
+        view.set_marks((2, 2, 3))
+        view.set_tinted(on=True)
+        assert self.boxes(view) == []
+
+    def test_a_streamed_answer_is_tinted_when_it_is_whole(self, view):
+        view.set_tinted(on=True)
+        view.append("one two")
+        view.set_marks((4, 3))
+        assert self.boxes(view) == []
+        view.finish()
+        assert len(self.boxes(view)) == 1
+
+    def test_it_moves_with_the_lines_and_the_size(self, view, area):
+        view.set_markdown("word " * 60 + "last")
+        view.set_marks((300, 4))
+        view.set_tinted(on=True)
+        settle()
+        wide = self.boxes(view)[0].top()
+        area.resize(330, 400)
+        settle()
+        assert self.boxes(view)[0].top() > wide
+        narrow = self.boxes(view)[0].height()
+        view.set_style(replace(style(), text_size=20))
+        assert self.boxes(view)[0].height() > narrow
+
+    def test_what_was_found_is_shown(self, view):
+        view.set_markdown("one two one")
+        view.show_found([(0, 3), (8, 11)], 1)
+        settle()
+        assert len(view._decoration.found.boxes()) == 2
+        assert view.found_box().left() > 30
+        view.show_found([], None)
+        assert view.found_box() is None
+
+    def test_long_code_costs_only_what_is_seen(self, view, area, monkeypatch):
+        view.set_markdown(CODE * 20)
+        view.show_found([(index, index + 1) for index, each in enumerate(CODE * 20) if each == "x"], None)
+        settle()
+        drawn = []
+        plain = type(view._geometry).boxes
+        monkeypatch.setattr(
+            type(view._geometry), "boxes", lambda self, *args: drawn.append(1) or plain(self, *args)
+        )
+        area.grab()
+        assert 0 < len(drawn) < 150

@@ -3,65 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass, field
 
 import pytest
 
-from app.chat.answer_line import AnswerLine
 from app.chat.conversation import MessageStatus, Role
-from app.chat.session import ChatSession
 from app.services.engine_link import EngineState
 from mtplx_engine.config import ChatMessage
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 from mtplx_engine.stats import DecodeStats, FinishReason
-from tests.support.fake_services import FakeLink, FakeStore
-
-
-@dataclass
-class Bench:
-    """A session between a store and an engine that a test plays."""
-
-    store: FakeStore
-    link: FakeLink
-    line: AnswerLine
-    session: ChatSession
-    texts: dict = field(default_factory=dict)
-    waits: dict = field(default_factory=dict)
-    busy: frozenset = frozenset()
-    notices: list = field(default_factory=list)
-
-    @property
-    def answer(self):
-        return self.session.shown.path()[-1]
-
-    @property
-    def roles(self):
-        return [message.role for message in self.session.shown.path()]
-
-
-@pytest.fixture
-def bench(qapp):
-    store, link = FakeStore(), FakeLink()
-    line = AnswerLine(link)
-    bench = Bench(store, link, line, ChatSession(store, line))
-
-    def note(name, value):
-        setattr(bench, name, value)
-
-    bench.session.streamed.connect(
-        lambda key, text: bench.texts.__setitem__(key, bench.texts.get(key, "") + text)
-    )
-    bench.session.waiting.connect(bench.waits.__setitem__)
-    bench.session.activity.connect(lambda busy: note("busy", busy))
-    bench.session.notice.connect(bench.notices.append)
-    return bench
-
-
-@pytest.fixture
-def ready(bench):
-    bench.link.become_ready()
-    return bench
-
 
 # ---------------------------------------------------------------- the ordinary way
 
@@ -179,10 +128,10 @@ def test_failed_load_fails_what_waits_and_the_one_button_loads_again(bench):
     bench.session.send("Why tides?")
     bench.link.fail_to_load("The model is damaged.")
     assert (bench.answer.status, bench.answer.error) == (MessageStatus.ERROR, "The model is damaged.")
-    assert bench.session.action_for(bench.answer) == "Restart"
+    assert bench.session.edits.action_for(bench.answer) == "Restart"
     assert not bench.session.busy
 
-    bench.session.retry(bench.answer.id)
+    bench.session.edits.retry(bench.answer.id)
     assert bench.link.restarts == 1
     assert bench.session.busy
     bench.link.become(EngineState.STARTING)
@@ -363,11 +312,12 @@ def test_chat_that_cannot_be_read_leaves_the_shown_one(ready):
 def test_deleting_a_chat_stops_its_answer_and_undo_brings_it_back(ready):
     one, answer_one = ask_in_new_chat(ready, "One?")
     ready.link.say("A")
-    ready.session.delete_chat(one)
+    ready.session.delete_chats([one])
     assert ready.link.cancelled == [ready.link.asked[-1].generation]
     assert ready.session.shown.messages == ()
     assert ready.store.deleted == {one}
-    ready.session.restore_chat(one)
+    ready.session.restore_chats([one])
+    ready.session.open_chat(one)
     ready.store.deliver(one)
     assert ready.store.deleted == set()
     assert (ready.answer.id, ready.answer.text) == (answer_one, "A")
@@ -384,17 +334,18 @@ def test_engine_that_dies_keeps_the_partial_answer_and_restart_asks_again(ready)
     partial = ready.answer
     assert (partial.text, partial.status) == ("The Mo", MessageStatus.ERROR)
     assert "kept" in partial.error
-    assert ready.session.action_for(partial) == "Restart"
+    assert ready.session.edits.action_for(partial) == "Restart"
     assert not ready.session.busy
 
-    ready.session.retry(partial.id)
+    ready.session.edits.retry(partial.id)
     assert ready.link.restarts == 1
     ready.link.become(EngineState.STARTING)
     ready.link.become_ready()
     assert ready.link.asked[-1].messages == (ChatMessage("user", "Why tides?"),)
     ready.link.say("The Moon.")
     ready.link.finish()
-    assert [m.text for m in ready.session.shown.path()] == ["Why tides?", "The Mo", "The Moon."]
+    assert [m.text for m in ready.session.shown.path()] == ["Why tides?", "The Moon."]
+    assert [m.text for m in ready.session.shown.messages] == ["Why tides?", "The Mo", "The Moon."]
 
 
 def test_engine_that_comes_back_by_itself_needs_no_restart(ready):
@@ -402,7 +353,7 @@ def test_engine_that_comes_back_by_itself_needs_no_restart(ready):
     ready.link.say("The Mo")
     ready.link.die()
     ready.link.become_ready()
-    ready.session.retry(ready.answer.id)
+    ready.session.edits.retry(ready.answer.id)
     assert ready.link.restarts == 0
     assert len(ready.link.asked) == 2
 
@@ -428,7 +379,7 @@ def test_failed_answer_can_be_tried_again_and_is_left_out_of_the_prompt(ready):
     ready.session.send("Why tides?")
     ready.link.say("Bro")
     ready.link.fail("The model produced numbers that are not finite.")
-    assert ready.session.action_for(ready.answer) == "Try again"
+    assert ready.session.edits.action_for(ready.answer) == "Try again"
     ready.session.send("And now?")
     assert ready.link.asked[-1].messages == (ChatMessage("user", "Why tides?\n\nAnd now?"),)
 
@@ -437,7 +388,7 @@ def test_question_that_is_too_long_is_not_offered_again(ready):
     ready.session.send("A whole book")
     ready.link.fail("9,000 tokens, the model takes 8,192. Shorten it.", ErrorKind.CONTEXT_OVERFLOW)
     assert ready.answer.error == "9,000 tokens, the model takes 8,192. Shorten it."
-    assert ready.session.action_for(ready.answer) == ""
+    assert ready.session.edits.action_for(ready.answer) == ""
 
 
 def test_question_that_cannot_be_saved_never_reaches_the_engine(ready):
@@ -447,12 +398,12 @@ def test_question_that_cannot_be_saved_never_reaches_the_engine(ready):
     ready.store.failed.emit(ErrorInfo(ErrorKind.STORAGE, "The disk is full."), question.id)
     assert ready.link.asked == []
     assert (ready.answer.status, ready.answer.error) == (MessageStatus.ERROR, "The disk is full.")
-    assert ready.session.action_for(ready.answer) == "Try again"
+    assert ready.session.edits.action_for(ready.answer) == "Try again"
 
     # The store goes on trying, and there is room by now.
     ready.store.release()
     assert ready.link.asked == []
-    ready.session.retry(answer.id)
+    ready.session.edits.retry(answer.id)
     assert [m.content for m in ready.link.asked[-1].messages] == ["Why tides?"]
 
 
@@ -482,8 +433,8 @@ def test_answer_cut_off_before_its_first_word_can_be_asked_for_again(ready):
     ready.session.new_chat()
     ready.session.open_chat(one)
     ready.store.deliver(one)
-    assert ready.session.action_for(ready.answer) == "Try again"
-    ready.session.retry(answer_one)
+    assert ready.session.edits.action_for(ready.answer) == "Try again"
+    ready.session.edits.retry(answer_one)
     assert ready.link.asked[-1].messages == (ChatMessage("user", "One?"),)
     assert ready.roles == [Role.USER, Role.ASSISTANT]
 
@@ -497,7 +448,7 @@ def test_question_without_any_answer_can_be_asked_again(ready):
     ready.session.open_chat(one)
     ready.store.deliver(one)
     assert ready.roles == [Role.USER, Role.ASSISTANT]
-    assert ready.session.action_for(ready.answer) == "Try again"
+    assert ready.session.edits.action_for(ready.answer) == "Try again"
     assert ready.store.messages[ready.answer.id] == ready.answer
-    ready.session.retry(ready.answer.id)
+    ready.session.edits.retry(ready.answer.id)
     assert ready.link.asked[-1].messages == (ChatMessage("user", "One?"),)

@@ -8,10 +8,13 @@ from PySide6.QtGui import QEnterEvent, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.chat import message_rows
+from app.chat import row_footer
 from app.chat.conversation import ChatSummary, Conversation, Message, MessageStatus, Role
-from app.chat.message_rows import AnswerRow, QuestionRow
+from app.chat.message_rows import AnswerRow
+from app.chat.question_row import QuestionRow
+from app.chat.row_state import RowAction, RowState
 from app.chat.transcript import Transcript
+from app.chat.turn import Piece
 from mtplx_engine.stats import DecodeStats
 
 CHAT = ChatSummary("chat", "A chat", 0, 0)
@@ -34,7 +37,17 @@ def conversation(turns, text="A paragraph of an answer, long enough to be a line
 
 @pytest.fixture
 def transcript(qtbot, theme):
-    transcript = Transcript(theme, lambda message: "Try again" if message.error else "")
+    def states():
+        messages = [*transcript._older, *(row.message for row in transcript.rows)]
+        return {
+            message.id: RowState(
+                offers=frozenset({RowAction.COPY} if message.text else ()),
+                fix="Try again" if message.error and message is messages[-1] else "",
+            )
+            for message in messages
+        }
+
+    transcript = Transcript(theme, states)
     transcript.resize(700, 400)
     qtbot.addWidget(transcript)
     transcript.show()
@@ -48,10 +61,14 @@ def streaming(transcript, qtbot):
     chat = conversation(8)
     answer = message(17, Role.ASSISTANT, "", MessageStatus.STREAMING)
     transcript.show_chat(chat.with_message(message(16, Role.USER, "And?")).with_message(answer))
-    transcript.append_text(answer.id, "It begins. ")
+    transcript.append(answer.id, come("It begins. "))
     settle(qtbot, transcript)
     assert transcript.bar.maximum() > 0
     return transcript
+
+
+def come(text):
+    return Piece(text)
 
 
 def settle(qtbot, transcript):
@@ -67,7 +84,7 @@ def settle(qtbot, transcript):
 
 def stream(qtbot, transcript, paragraphs=6):
     for number in range(paragraphs):
-        transcript.append_text("m17", f"\n\nParagraph {number} " + "of the answer that grows. " * 10)
+        transcript.append("m17", come(f"\n\nParagraph {number} " + "of the answer that grows. " * 10))
         settle(qtbot, transcript)
 
 
@@ -165,7 +182,7 @@ def test_another_chat_replaces_all_rows(transcript, qtbot):
     other = Conversation(CHAT, (message(50, Role.USER, "Other"),), "m50")
     transcript.show_chat(other)
     assert [row.message.text for row in transcript.rows] == ["Other"]
-    transcript.append_text("m1", "late text of the first chat")
+    transcript.append("m1", come("late text of the first chat"))
     settle(qtbot, transcript)
     assert transcript.findChildren(QuestionRow) == [transcript.rows[0]]
 
@@ -173,7 +190,7 @@ def test_another_chat_replaces_all_rows(transcript, qtbot):
 def test_half_written_answer_can_be_shown_and_goes_on(transcript, qtbot):
     answer = message(1, Role.ASSISTANT, "One ", MessageStatus.STREAMING)
     transcript.show_chat(Conversation(CHAT, (message(0, Role.USER, "Q"), answer), "m1"))
-    transcript.append_text("m1", "two")
+    transcript.append("m1", come("two"))
     qtbot.waitUntil(lambda: transcript.rows[-1].view.toPlainText() == "One two")
 
 
@@ -193,9 +210,9 @@ def test_waiting_line_gives_way_to_the_text(transcript, qtbot):
     transcript.set_waiting("m1", "Loading SmolLM2 135M… 62 %")
     assert row.words.text() == "Loading SmolLM2 135M… 62 %"
     assert row.waiting.isVisible()
-    transcript.append_text("m1", "")
+    transcript.append("m1", come(""))
     assert row.waiting.isVisible()
-    transcript.append_text("m1", "Text")
+    transcript.append("m1", come("Text"))
     assert not row.waiting.isVisible()
 
 
@@ -213,14 +230,14 @@ def test_line_under_an_answer(transcript, status, text, stats, line):
     row = answer_row(transcript, status, text, stats=stats)
     assert row.figures.text() == line
     assert row.card is None
-    assert row.copy_button.isEnabled() == bool(text)
+    assert row.footer.button(RowAction.COPY).isEnabled() == bool(text)
 
 
 def test_error_has_a_sentence_and_one_button_on_the_last_answer_only(transcript, qtbot):
     sentence = "The prompt has 9,000 tokens, the model takes 8,192. Shorten it."
     row = answer_row(transcript, MessageStatus.ERROR, "Half", error=sentence)
     assert row.card.label.text() == sentence
-    with qtbot.waitSignal(transcript.action_pressed) as pressed:
+    with qtbot.waitSignal(transcript.fix_pressed) as pressed:
         row.card.button.click()
     assert pressed.args == ["m1"]
     transcript.add(message(2, Role.USER, "Never mind"))
@@ -229,12 +246,12 @@ def test_error_has_a_sentence_and_one_button_on_the_last_answer_only(transcript,
 
 
 def test_copy_is_seen_only_when_pointed_at_or_focused_and_moves_nothing(transcript, qtbot, monkeypatch):
-    monkeypatch.setattr(message_rows, "_COPIED_MS", 20)
+    monkeypatch.setattr(row_footer, "_COPIED_MS", 20)
     row = answer_row(transcript, MessageStatus.DONE, "**Bold** answer")
     height = row.height()
 
     def painted():
-        image = row.copy_button.grab().toImage()
+        image = row.footer.button(RowAction.COPY).grab().toImage()
         empty = image.pixelColor(0, 0)
         return any(
             image.pixelColor(x, y) != empty for x in range(image.width()) for y in range(image.height())
@@ -248,7 +265,7 @@ def test_copy_is_seen_only_when_pointed_at_or_focused_and_moves_nothing(transcri
     QApplication.sendEvent(row, QEvent(QEvent.Type.Leave))
     assert not painted()
 
-    QTest.mouseClick(row.copy_button, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(row.footer.button(RowAction.COPY), Qt.MouseButton.LeftButton)
     assert QGuiApplication.clipboard().text() == "**Bold** answer"
-    assert row.copy_button.accessibleName() == "Copied"
-    qtbot.waitUntil(lambda: row.copy_button.accessibleName() == "Copy answer")
+    assert row.footer.button(RowAction.COPY).accessibleName() == "Copied"
+    qtbot.waitUntil(lambda: row.footer.button(RowAction.COPY).accessibleName() == "Copy answer")

@@ -2,98 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QTextCursor, QTextDocument
+from PySide6.QtGui import QFontMetricsF, QTextCursor
 
-from app.palette import DARK, LIGHT
+from app.palette import DARK
 from app.render.code_block import CodeBlock
-from app.render.document import DocumentWriter
 from app.render.formats import CONTINUES
-from app.render.geometry import Geometry
 from app.render.intake import clean
 from app.render.markdown_stream import StreamingMarkdown
 from app.render.parser import whole
 from app.render.style import LIGHT_SYNTAX
 from tests.support.looks import style
 from tests.support.markdown import SAMPLE, chunk_sizes, pieces, texts_with_definitions
-
-WIDTH = 500
-
-
-class Page:
-    """A document with its writer."""
-
-    def __init__(self, palette=LIGHT):
-        self.document = QTextDocument()
-        self.document.setTextWidth(WIDTH)
-        self.writer = DocumentWriter(self.document, style(palette))
-        self.geometry = Geometry(self.document, self.writer)
-
-    def stream(self, text, sizes, *, finish=True):
-        reader = StreamingMarkdown()
-        for piece in pieces(text, sizes):
-            self.writer.apply(reader.feed(piece))
-        if finish:
-            self.writer.show(reader.finish())
-        self.color()
-        return self
-
-    def show(self, text):
-        self.writer.show(whole(clean(text)))
-        self.color()
-        return self
-
-    def color(self):
-        assert not self.writer.color(lambda: True)
-
-    def blocks(self):
-        block = self.document.begin()
-        while block.isValid():
-            yield block
-            block = block.next()
-
-    def look(self):
-        """Everything that can be seen."""
-        return [
-            (
-                block.text(),
-                self.document.documentLayout().blockBoundingRect(block).getRect(),
-                block.blockFormat().layoutDirection(),
-                [(each.start, each.length, color_of(each)) for each in block.layout().formats()],
-                fragments(block),
-            )
-            for block in self.blocks()
-        ]
-
-
-def color_of(span):
-    return span.format.foreground().color().name()
-
-
-def fragments(block):
-    found = []
-    position = block.begin()
-    while not position.atEnd():
-        fragment = position.fragment()
-        form = fragment.charFormat()
-        font = form.font()
-        look = (
-            form.foreground().color().name(),
-            font.family(),
-            font.pixelSize(),
-            font.weight(),
-            font.italic(),
-            font.strikeOut(),
-            form.anchorHref(),
-        )
-        if found and found[-1][1] == look:
-            found[-1] = (found[-1][0] + fragment.text(), look)
-        else:
-            found.append((fragment.text(), look))
-        position += 1
-    return found
+from tests.support.page import Page, color_of
 
 
 @given(texts_with_definitions, chunk_sizes)
@@ -115,6 +40,19 @@ def test_another_style_is_as_if_it_had_been_so_from_the_start(qapp):
     page.writer.restyle(style(DARK))
     page.color()
     assert page.look() == Page(DARK).show(SAMPLE).look()
+
+
+def test_colours_of_code_stay_with_code(qapp):
+    page = Page()
+    page.writer.show(whole("```python\ndef f(x): return 1\n```"))
+    while page.writer.refine(lambda: True):
+        pass
+    assert page.document.firstBlock().layout().formats()
+    page.writer.show(whole("# Heading"))
+    assert page.document.firstBlock().layout().formats() == []
+    page.writer.show(whole("# Heading\n\n```python\ndef f(x): return 1\n```"))
+    page.writer.restyle(style(DARK))
+    assert page.document.firstBlock().layout().formats() == []
 
 
 def test_nothing_above_moves_while_an_answer_streams(qapp):
@@ -249,3 +187,14 @@ def test_nothing_can_be_undone(qapp):
     page = Page().stream(SAMPLE, [50])
     assert not page.document.isUndoAvailable()
     assert QTextCursor(page.document).block().isValid()
+
+
+@pytest.mark.parametrize("text_size", [11, 14, 24])
+def test_signs_of_items_keep_clear_of_their_text_in_every_size(qapp, text_size):
+    page = Page(look=replace(style(), text_size=text_size))
+    page.show("12. twelve\n- [x] task\n- x")
+    measures = page.writer.formats.measures
+    number = QFontMetricsF(page.writer.formats.text_font()).horizontalAdvance("12.")
+    assert number < measures.list_indent
+    (first, *_) = page.blocks()
+    assert first.blockFormat().leftMargin() == measures.list_indent == round(26 * text_size / 14)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.chat.message_view import AnswerView
-from app.render.formats import CODE_HEADER
+from app.render.measures import Measures
 
 CODE = "```python\nprint(1)\n```\n\nand text"
 
@@ -31,7 +31,9 @@ def stream(view, text):
 
 
 @pytest.mark.parametrize("show", [AnswerView.set_markdown, stream], ids=["whole", "streamed"])
-@pytest.mark.parametrize(("text", "room"), [(CODE, CODE_HEADER), ("Text\n\n" + CODE, 0), ("# Title", 0)])
+@pytest.mark.parametrize(
+    ("text", "room"), [(CODE, Measures(14).code_header), ("Text\n\n" + CODE, 0), ("# Title", 0)]
+)
 def test_room_above_the_first_line(view, show, text, room):
     show(view, text)
     top, line = first(view)

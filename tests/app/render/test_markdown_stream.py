@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.render import markdown_stream
-from app.render.blocks import Code, Heading, Paragraph, Run, text_of
+from app.render.blocks import Code, Heading, Paragraph, Run, Table, text_of
 from app.render.intake import clean
 from app.render.markdown_stream import StreamingMarkdown
 from app.render.parser import whole
@@ -149,3 +149,20 @@ def test_what_is_frozen_is_given_once():
     leaves = whole(SAMPLE * 3)
     assert shown.frozen == list(leaves[: len(shown.frozen)])
     assert len([leaf for leaf in shown.frozen if isinstance(leaf, Heading)]) == 6
+
+
+def test_d7_an_unclosed_fence_is_code_from_its_first_line_and_a_bar_in_code_is_none():
+    shown = Shown()
+    for character in "```python\nx = a|b\n| c":
+        shown.feed(character)
+        if "x" in "".join(leaf.text for leaf in shown.leaves if isinstance(leaf, Code)):
+            assert len(shown.leaves) == 1
+    assert shown.leaves == [Code((), "python", "x = a|b\n| c")]
+    table = "| code | use |\n|---|---|\n| `a|b` | c \\| d |\n"
+    for end in range(len(table)):
+        assert all(
+            len(leaf.aligns) == 2 for leaf in stream(table[:end], [1]).leaves if isinstance(leaf, Table)
+        )
+    (leaf,) = stream(table, [1]).stream.finish()
+    assert [[text_of(cell) for cell in row] for row in leaf.rows] == [["code", "use"], ["a|b", "c | d"]]
+    assert (leaf,) == whole(table)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import apsw
 import pytest
 
+from app.chat.conversation import Conversation
 from app.services import chat_file
 from app.services.chat_database import ChatDatabase
 from app.services.store_error import StoreError
@@ -74,7 +75,7 @@ def test_a_newer_file_is_refused_and_left_alone(folder: Path) -> None:
         database.add_chat(chat("c"))
     edit(folder, "PRAGMA user_version = 99")
     before = (folder / chat_file.NAME).read_bytes()
-    with pytest.raises(StoreError, match="format 99; this one reads up to 1"):
+    with pytest.raises(StoreError, match="format 99; this one reads up to 2"):
         ChatDatabase(folder, NOW)
     assert (folder / chat_file.NAME).read_bytes() == before
 
@@ -91,11 +92,11 @@ def test_a_file_is_copied_before_it_is_migrated(folder: Path, monkeypatch: pytes
         assert texts(database) == ["text m!"]
     with ChatDatabase(folder, NOW) as database:
         assert texts(database) == ["text m!"]
-    (copy,) = folder.glob("chats.format1-*.db")
+    (copy,) = folder.glob("chats.format2-*.db")
     assert copy.stat().st_mode & 0o777 == 0o600
     connection = apsw.Connection(str(copy), flags=apsw.SQLITE_OPEN_READONLY)
     assert connection.execute("SELECT text FROM messages").fetchall() == [("text m",)]
-    assert connection.pragma("user_version") == 1
+    assert connection.pragma("user_version") == 2
     connection.close()
     assert sorted(path.name for path in folder.iterdir()) == sorted(["chats.db", copy.name])
 
@@ -111,3 +112,17 @@ def test_a_migration_that_fails_changes_nothing(folder: Path, monkeypatch: pytes
     monkeypatch.setattr(chat_file, "MIGRATIONS", good)
     with ChatDatabase(folder, NOW) as database:
         assert texts(database) == ["text m"]
+
+
+def test_chats_of_the_first_format_open_as_they_were(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder.mkdir(parents=True)
+    edit(
+        folder,
+        chat_file.MIGRATIONS[0],
+        "PRAGMA user_version = 1",
+        f"INSERT INTO chats VALUES (1, 'c', 'Title c', {NOW}, {NOW}, 1, NULL)",
+        f"INSERT INTO messages VALUES (1, 'm', 'c', NULL, 'user', 'done', {NOW}, '', NULL, '', 'text m')",
+    )
+    with ChatDatabase(folder, NOW) as database:
+        assert database.load_chat("c")[0] == Conversation(chat("c"), (message("m"),), "m")
+    assert len(list(folder.glob("chats.format1-*.db"))) == 1

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import apsw
 import pytest
 
+from app.chat.chat_settings import ChatSettings
+from app.chat.conversation import Attachment
 from app.services import chat_file, chat_rescue
 from app.services.chat_database import ChatDatabase
+from app.services.daily_backup import DailyBackup, copies
 from tests.support.chats import NOW, chat, edit, listed, message, texts
+
+
+@pytest.fixture(autouse=True)
+def _small_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chat_rescue, "_GAP", 1000)
 
 
 @pytest.fixture
@@ -74,6 +83,72 @@ def test_a_chat_whose_own_record_is_lost_keeps_its_messages(folder: Path) -> Non
         database.add_message(message("more", "c1"))
 
 
+def test_everything_of_a_chat_is_rescued(folder: Path) -> None:
+    filled(folder)
+    whole = message("m", "c0", thinking="hm", attachments=(Attachment("a", 1, "a"),))
+    with ChatDatabase(folder, NOW) as database:
+        database.add_message(whole)
+        database.set_draft("c0", "draft")
+        database.set_settings("c0", ChatSettings(system_prompt="Be brief."))
+        database.set_pinned("c0", pinned=True)
+        before = database.load_chat("c0")[0]
+    ((page,),) = edit(folder, "SELECT rootpage FROM sqlite_schema WHERE name = 'messages_by_parent'")
+    damage(folder / chat_file.NAME, page - 1)
+    with ChatDatabase(folder, NOW) as database:
+        assert "was damaged" in database.notice
+        assert database.load_chat("c0")[0] == before
+
+
+def with_daily_copy(folder: Path) -> None:
+    """Let the daily copy be made."""
+    with ChatDatabase(folder, NOW) as database:
+        backup = DailyBackup(database._connection, folder)
+        backup._next_look = 0.0
+        while not copies(folder / "backups"):
+            backup.work()
+
+
+def test_what_is_lost_comes_from_the_last_daily_copy(folder: Path) -> None:
+    content = filled(folder)
+    with_daily_copy(folder)
+    with ChatDatabase(folder, NOW) as database:
+        database.add_message(message("since", "c0"))
+        database.finish_answer(message("m0-29", "c0", text="changed since"))
+        database.delete_message("m1-3", NOW)
+    ((page,),) = edit(
+        folder, "SELECT pageno FROM dbstat WHERE name = 'messages' AND pagetype = 'leaf' LIMIT 1 OFFSET 2"
+    )
+    damage(folder / chat_file.NAME, page - 1)
+    with ChatDatabase(folder, NOW) as database:
+        assert "from the last daily copy" in database.notice
+        assert texts(database, "c0") == [*content["c0"][:29], "changed since", "text since"]
+        assert set(texts(database, "c2")) == set(content["c2"])
+
+
+def test_without_a_word_that_can_be_read_everything_comes_from_the_copy(folder: Path) -> None:
+    content = filled(folder)
+    with_daily_copy(folder)
+    (folder / chat_file.NAME).write_bytes(b"noise" * 5000)
+    with ChatDatabase(folder, NOW) as database:
+        assert "90 messages in 3 chats could be read and are here, 90 of them from" in database.notice
+        for name, written in content.items():
+            assert texts(database, name) == written
+
+
+@pytest.mark.parametrize("change", ["PRAGMA user_version = 1", "DROP TABLE messages"])
+def test_a_copy_that_is_no_use_does_no_harm(folder: Path, change: str) -> None:
+    filled(folder)
+    with_daily_copy(folder)
+    (copy,) = copies(folder / "backups")
+    connection = apsw.Connection(str(copy))
+    connection.execute(change)
+    connection.close()
+    (folder / chat_file.NAME).write_bytes(b"noise" * 5000)
+    with ChatDatabase(folder, NOW) as database:
+        assert "was damaged" in database.notice
+        database.add_chat(chat("new"))
+
+
 @pytest.mark.parametrize(
     "content", [b"not a database, just words. " * 500, b"SQLite format 3\0" + b"\xff" * 5000]
 )
@@ -98,9 +173,9 @@ def test_a_file_whose_format_is_damaged_is_rescued(folder: Path, format_number: 
 
 
 def test_the_first_half_of_a_file_opens(folder: Path) -> None:
-    content = filled(folder)
+    content = filled(folder, messages=60)
     data = (folder / chat_file.NAME).read_bytes()
-    (folder / chat_file.NAME).write_bytes(data[: len(data) // 2])
+    (folder / chat_file.NAME).write_bytes(data[: len(data) // 4096 // 2 * 4096])
     with ChatDatabase(folder, NOW) as database:
         assert "was damaged" in database.notice
         found = texts(database, "c0")

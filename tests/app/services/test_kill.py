@@ -1,4 +1,4 @@
-"""Killed at any moment, the app keeps every question that was saved and all but a second of the answer."""
+"""Killed at any moment, the app keeps every question that was saved and all but a second of answer and draft."""
 
 from __future__ import annotations
 
@@ -39,6 +39,11 @@ def check(conversation: Conversation, said: list[list[str]]) -> None:
     """Assert that the chat holds what `said` was saved, and nothing that was never written."""
     by_id = {message.id: message for message in conversation.messages}
     for message_id, event, *frames in said:
+        if event == "draft":
+            kept = conversation.draft.count(" ")
+            assert kept >= int(frames[0]) - chat_writer.FRAMES_PER_SECOND - 1
+            assert conversation.draft == chat_writer.answer_text(kept)
+            continue
         message = by_id[message_id]
         if event == "progress":
             # A second is FRAMES_PER_SECOND frames, and the frame that was due may be the one that is written.
@@ -54,7 +59,7 @@ def check(conversation: Conversation, said: list[list[str]]) -> None:
             assert message.status in (MessageStatus.DONE, MessageStatus.INTERRUPTED)
 
 
-def test_kill_9_loses_no_question_and_a_second_of_answer(tmp_path: Path) -> None:
+def test_d12_kill_9_loses_no_question_and_at_most_a_second_of_answer_and_draft(tmp_path: Path) -> None:
     chance = random.Random(11)
     rounds = {f"c{number}": killed_in_the_middle(tmp_path, f"c{number}", chance) for number in range(ROUNDS)}
     cut_off = 0

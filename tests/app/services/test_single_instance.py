@@ -21,6 +21,23 @@ os.kill(os.getpid(), 9)
 """
 
 
+RAISE = """
+import sys
+from pathlib import Path
+from PySide6.QtCore import QCoreApplication
+from app.services import single_instance
+single_instance._ANSWER_MS = 500
+app = QCoreApplication([])
+second = single_instance.SingleInstance(Path(sys.argv[1]))
+print(second.acquire(), second.raise_other(), flush=True)
+"""
+
+
+def second_start(folder):
+    """Start the program once more, and return its process, which prints what it found."""
+    return subprocess.Popen([sys.executable, "-c", RAISE, str(folder)], stdout=subprocess.PIPE, text=True)
+
+
 @pytest.fixture
 def make(qapp):
     made = []
@@ -35,11 +52,19 @@ def make(qapp):
 
 
 def test_second_start_raises_the_first(make, qtbot, tmp_path):
-    first, second = make(tmp_path), make(tmp_path)
+    first = make(tmp_path)
     assert first.acquire()
-    assert not second.acquire()
-    with qtbot.waitSignal(first.raise_requested, timeout=5000):
-        assert second.raise_other()
+    with second_start(tmp_path) as second:
+        with qtbot.waitSignal(first.raise_requested, timeout=20_000):
+            pass
+        assert second.stdout.read().split() == ["False", "True"]
+
+
+def test_first_that_hangs_is_not_taken_for_one_that_answers(make, tmp_path):
+    first = make(tmp_path)
+    assert first.acquire()
+    with second_start(tmp_path) as second:  # and nobody runs the event loop of the first
+        assert second.stdout.read().split() == ["False", "False"]
 
 
 def test_other_folder_is_another_program(make, tmp_path):

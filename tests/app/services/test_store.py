@@ -10,8 +10,10 @@ import pytest
 from PySide6.QtCore import QThread
 
 from app.chat.conversation import Conversation, MessageStatus, Role
-from app.services.chat_database import ChatDatabase
+from app.library.chat_json import to_json
+from app.services.chat_database import UNBEGUN, ChatDatabase
 from app.services.store import Store
+from app.services.store_worker import Read
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 from mtplx_engine.stats import DecodeStats
 from tests.support.chats import NOW, chat, edit, message
@@ -103,8 +105,8 @@ def test_an_answer_is_written_by_itself_when_nothing_else_happens(
     seen = threading.Event()
     original = ChatDatabase.flush_answer
 
-    def flush_answer(self: ChatDatabase, message_id: str, text: str) -> None:
-        original(self, message_id, text)
+    def flush_answer(self: ChatDatabase, message_id: str, text: str, thinking: str) -> None:
+        original(self, message_id, text, thinking)
         flushed.append(text)
         if text == "second":
             seen.set()
@@ -131,10 +133,10 @@ def test_delete_and_restore(store: Store, qtbot: QtBot) -> None:
     failed = failures(store)
     store.add_chat(CHAT)
     store.add_message(QUESTION)
-    store.delete_chat("chat")
+    store.delete_chats(["chat"])
     with qtbot.waitSignal(store.failed):
         store.load_chat("chat")
-    store.restore_chat("chat")
+    store.restore_chats(["chat"])
     with qtbot.waitSignal(store.chat_loaded) as loaded:
         store.load_chat("chat")
     assert loaded.args[0].path() == (QUESTION,)
@@ -168,7 +170,7 @@ def test_a_fault_at_opening_is_told(qtbot: QtBot, tmp_path: Path, monkeypatch: p
     def broken(*_: object) -> None:
         raise LookupError("a bug")
 
-    monkeypatch.setattr("app.services.store.ChatDatabase", broken)
+    monkeypatch.setattr("app.services.store_worker.ChatDatabase", broken)
     store = Store(tmp_path / "chats")
     failed = failures(store)
     store.open()
@@ -211,4 +213,119 @@ def test_the_person_is_told_of_damaged_records(qtbot: QtBot, tmp_path: Path) -> 
     store.open()
     store.load_chat("chat")
     store.close()
-    assert [notice.split(" cannot")[0] for notice in told] == ["1 chat", "1 message"]
+    assert [notice.split(" cannot")[0] for notice in told] == ["1 chat", "1 part of this chat"]
+
+
+def test_d15_drafts_are_kept_in_any_hurry(store: Store, qtbot: QtBot, tmp_path: Path) -> None:
+    store.add_chat(CHAT)
+    for length in range(1, 200):
+        store.set_draft("chat", "x" * length)
+        store.set_draft(UNBEGUN, "y" * length)
+    store.close()
+    again = Store(tmp_path / "chats")
+    drafts: list[str] = []
+    again.draft_found.connect(drafts.append)
+    again.chat_loaded.connect(lambda conversation, _: drafts.append(conversation.draft))
+    again.open()
+    again.load_chat("chat")
+    again.close()
+    assert drafts == ["y" * 199, "x" * 199]
+
+
+def test_a_draft_that_was_sent_does_not_come_back(store: Store, tmp_path: Path) -> None:
+    store.add_chat(CHAT)
+    store.set_draft("chat", "first")
+    store.set_draft("chat", "second")
+    store.set_draft("chat", "")
+    store.close()
+    with ChatDatabase(tmp_path / "chats", NOW) as database:
+        assert database.draft("chat") == ""
+
+
+def test_search_answers_the_last_query_and_drops_the_others(store: Store, qtbot: QtBot) -> None:
+    store.add_chat(CHAT)
+    store.add_message(QUESTION)
+    answered: list[str] = []
+    store.found.connect(lambda query, _: answered.append(query))
+    busy = threading.Event()
+    store._worker.submit(Read(lambda _: busy.wait()))
+    for end in range(1, 7):
+        store.search("text q"[:end])
+    with qtbot.waitSignal(store.found) as found:
+        store.search("text q")
+        busy.set()
+    (result,) = found.args[1]
+    assert (result.chat.id, result.passages[0].message_id) == ("chat", "q")
+    assert answered == ["text q"]
+
+
+def test_a_fault_in_what_is_done_in_between_costs_no_message(
+    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise LookupError("a bug")
+
+    monkeypatch.setattr("app.services.search_index.SearchIndex.catch_up", broken)
+    store = Store(tmp_path / "chats")
+    store.open()
+    store.add_chat(CHAT)
+    for name in ("one", "two"):
+        with qtbot.waitSignal(store.committed):
+            store.add_message(message(name, "chat"))
+    store.close()
+
+
+def test_all_chats_go_to_a_file_and_come_back(store: Store, qtbot: QtBot, tmp_path: Path) -> None:
+    other = chat("other")
+    for each in (CHAT, other):
+        store.add_chat(each)
+    store.add_message(QUESTION)
+    with qtbot.waitSignal(store.exported) as exported:
+        store.export(tmp_path / "all.json", to_json)
+    assert exported.args == [str(tmp_path / "all.json"), 2]
+    again = Store(tmp_path / "again")
+    with qtbot.waitSignal(again.imported) as imported:
+        again.open()
+        again.import_chats(tmp_path / "all.json")
+    chats, number = imported.args
+    assert ([each.id for each in chats], number) == (["chat", "other"], 2)
+    with qtbot.waitSignal(again.chat_loaded) as loaded:
+        again.load_chat("chat")
+    assert loaded.args[0].path() == (QUESTION,)
+    again.close()
+
+
+def test_what_cannot_be_exported_or_imported_is_told(store: Store, qtbot: QtBot, tmp_path: Path) -> None:
+    (tmp_path / "noise").write_bytes(b"noise")
+    failed = failures(store)
+    store.export(tmp_path / "nowhere" / "all.json", to_json)
+    store.import_chats(tmp_path / "missing")
+    store.import_chats(tmp_path / "noise")
+    store.close()
+    words = [info.message for info, _ in failed]
+    assert ["nowhere" in words[0], "missing" in words[1], "no JSON" in words[2]] == [True] * 3
+    assert all(info.kind is ErrorKind.STORAGE for info, _ in failed)
+
+
+def test_d16_closing_waits_for_no_index_and_no_copy(
+    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "chats"
+    with ChatDatabase(folder, NOW) as database:
+        database.add_chat(CHAT)
+        for number in range(100):
+            database.add_message(message(f"m{number}", "chat", text="words " * 500))
+    monkeypatch.setattr("app.services.search_index._SLICE", 1)
+    monkeypatch.setattr("app.services.daily_backup._PAGES", 1)
+    monkeypatch.setattr("app.services.daily_backup.FIRST_S", 0.0)
+    store = Store(folder)
+    with qtbot.waitSignal(store.opened):
+        store.open()
+    store.add_message(QUESTION)
+    store.close()
+    again = Store(folder)
+    again.open()
+    with qtbot.waitSignal(again.found) as found:
+        again.search("text q")
+    assert found.args[1][0].passages[0].message_id == "q"
+    again.close()

@@ -27,8 +27,8 @@ class Disk:
         self.failed: list[tuple[str, str]] = []
         self.queue = WriteQueue(self, self.committed.append, self._fail, lambda: self.now)
 
-    def flush_answer(self, message_id: str, text: str) -> None:
-        self.put(f"{message_id}={text}")
+    def progress(self, message_id: str, text: str) -> None:
+        self.queue.write_soon(Write(message_id, lambda _: self.put(f"{message_id}={text}")))
 
     def put(self, what: str) -> None:
         if self.error is not None:
@@ -63,7 +63,7 @@ def test_progress_is_written_at_most_once_a_second_and_never_older_than_that(ste
             disk.queue.tick()
             times.append((disk.now, len(disk.written)))
         disk.now = frame_at
-        disk.queue.progress("a", str(frame))
+        disk.progress("a", str(frame))
         times.append((disk.now, len(disk.written)))
         due = disk.queue.due_in()
         assert disk.written[-1] == f"a={frame}" or (due is not None and due <= 1.0)
@@ -81,8 +81,8 @@ def test_nothing_waits_at_first(disk: Disk) -> None:
 
 
 def test_a_finished_answer_is_not_overwritten_by_its_progress(disk: Disk) -> None:
-    disk.queue.progress("a", "first")
-    disk.queue.progress("a", "late")
+    disk.progress("a", "first")
+    disk.progress("a", "late")
     disk.write("a")
     disk.now += 5
     disk.queue.tick()
@@ -91,9 +91,9 @@ def test_a_finished_answer_is_not_overwritten_by_its_progress(disk: Disk) -> Non
 
 
 def test_two_answers_at_a_time(disk: Disk) -> None:
-    disk.queue.progress("a", "1")
-    disk.queue.progress("b", "1")
-    disk.queue.progress("a", "2")
+    disk.progress("a", "1")
+    disk.progress("b", "1")
+    disk.progress("a", "2")
     disk.now += 1
     disk.queue.tick()
     assert disk.written == ["a=1", "b=1", "a=2"] or disk.written == ["a=1", "a=2", "b=1"]
@@ -104,7 +104,7 @@ def test_a_full_disk_keeps_everything_in_line(disk: Disk) -> None:
     disk.write("q")
     disk.write("")
     disk.write("a")
-    disk.queue.progress("a", "text")
+    disk.progress("a", "text")
     for _ in range(5):
         disk.now += 1
         disk.queue.tick()
@@ -122,14 +122,14 @@ def test_a_full_disk_keeps_everything_in_line(disk: Disk) -> None:
 def test_progress_on_a_full_disk_is_told_once_and_kept(disk: Disk) -> None:
     disk.error = FULL
     for frame in range(5):
-        disk.queue.progress("a", str(frame))
+        disk.progress("a", str(frame))
         disk.now += 1
     assert disk.failed == [("full", "a")]
     disk.error = None
     disk.queue.tick()
     assert disk.written == ["a=4"]
     disk.error = FULL
-    disk.queue.progress("a", "5")
+    disk.progress("a", "5")
     disk.now += 1
     disk.queue.tick()
     assert disk.failed == [("full", "a")] * 2
@@ -139,7 +139,7 @@ def test_progress_on_a_full_disk_is_told_once_and_kept(disk: Disk) -> None:
 def test_what_can_never_be_written_does_not_hold_up_the_rest(disk: Disk, error: Exception) -> None:
     disk.error = error
     disk.write("lost")
-    disk.queue.progress("gone", "text")
+    disk.progress("gone", "text")
     disk.now += 1
     disk.queue.tick()
     assert [message_id for _, message_id in disk.failed] == ["lost", "gone"]

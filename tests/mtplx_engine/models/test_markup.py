@@ -36,6 +36,15 @@ def test_a_model_without_marks(tmp_path: Path) -> None:
     assert markup.read(made) == Markup()
     assert markup.hidden_ids(made, Markup()) == frozenset(range(len(tiny_folder.CONTROL)))
     assert not markup.opens_thinking(made, Markup(), [1, 2, 3])
+    assert not markup.has_thinking_switch(made)
+
+
+def test_a_template_that_looks_at_the_switch_for_thinking_has_one(tmp_path: Path) -> None:
+    switch = "{% if enable_thinking is defined and not enable_thinking %}{{ '<think></think>' }}{% endif %}"
+    assert markup.has_thinking_switch(tokenizer(tmp_path, template=tiny_folder.TEMPLATE + switch))
+    made = tokenizer(tmp_path)
+    made.chat_template = None
+    assert not markup.has_thinking_switch(made)
 
 
 def test_marks_are_those_of_mlx_lm(tmp_path: Path) -> None:

@@ -1,0 +1,115 @@
+"""How much of the context window a chat takes, and what to do when it takes too much."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from app.chat.conversation import Role
+from app.chat.meters import percent
+from app.translate import tr
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from app.chat.conversation import Message
+    from mtplx_engine.config import ChatMessage
+
+_STEP = 1024  # a raised window is a multiple of it
+_ROOM = 512  # tokens left for an answer when room is made for one
+_TURN = 64  # more than any template puts around a turn
+
+
+@dataclass(frozen=True, slots=True)
+class ContextUse:
+    """The engine's own count, in tokens.
+
+    Attributes:
+        window: What prompt and answer may hold together in this chat.
+        largest: What the model can hold.
+        system: The system prompt.
+        messages: What was said so far, with what the template adds.
+        draft: What is typed, with its files.
+        answer: What has been written of an answer to come.
+        thinking: What has been thought of it.
+        files: Of each file of the draft; they are part of `draft`.
+    """
+
+    window: int
+    largest: int
+    system: int = 0
+    messages: int = 0
+    draft: int = 0
+    answer: int = 0
+    thinking: int = 0
+    files: tuple[int, ...] = ()
+
+    @property
+    def used(self) -> int:
+        """All of it."""
+        return self.system + self.messages + self.draft + self.answer + self.thinking
+
+    @property
+    def share(self) -> float:
+        """How much of the window is used, 0..1 whatever is used."""
+        return min(1.0, self.used / self.window)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left for an answer."""
+        return self.used >= self.window
+
+    def words(self) -> str:
+        """Return one line, as in "1,234 of 8,192 tokens, 15 %"."""
+        return tr("{used} of {window} tokens, {share}").format(
+            used=f"{self.used:,}", window=f"{self.window:,}", share=percent(self.share)
+        )
+
+    def tooltip(self) -> str:
+        """Return what the tokens are."""
+        parts = (
+            (tr("System prompt"), self.system),
+            (tr("Messages"), self.messages),
+            (tr("This answer"), self.answer),
+            (tr("Its thinking"), self.thinking),
+            (tr("What you type"), self.draft),
+        )
+        lines = [f"{name}: {count:,}" for name, count in parts if count]
+        return "\n".join([tr("Context: {words}").format(words=self.words()), *lines])
+
+
+def most_tokens(prompt: Sequence[ChatMessage]) -> int:
+    """Return how many tokens a prompt can be at most: no tokenizer makes two of one byte."""
+    return sum(
+        len(turn.content.encode(errors="replace")) + len(turn.thinking.encode(errors="replace")) + _TURN
+        for turn in prompt
+    )
+
+
+def raised_window(tokens: int, window: int, largest: int) -> int | None:
+    """Return a window that holds so many tokens and an answer; None when the model has none."""
+    wanted = -(-(tokens + _ROOM) // _STEP) * _STEP
+    raised = min(wanted, largest)
+    return raised if raised > max(window, tokens) else None
+
+
+def first_to_read(path: Sequence[Message], counts: Sequence[int], tokens: int, window: int) -> str | None:
+    """Return the question from which the model is to read so that there is room for an answer.
+
+    Args:
+        path: The messages that it reads now.
+        counts: Of each the tokens.
+        tokens: Of the whole prompt.
+        window: What prompt and answer may hold together.
+
+    Returns:
+        Its id, as little as possible left out; "" for the one that comes after them all; None when leaving out is not
+        enough.
+    """
+    excess = tokens - window + min(_ROOM, window // 4)
+    dropped = 0
+    for message, count in zip(path, counts, strict=True):
+        if message.role is Role.USER and dropped >= excess:
+            return message.id
+        dropped += count
+    return "" if path and dropped >= excess else None

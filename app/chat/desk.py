@@ -1,0 +1,85 @@
+"""The chats that are at hand: the one that is shown, the empty one, and those with an answer to come."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from typing import TYPE_CHECKING
+
+from app.chat.conversation import UNTITLED, ChatSummary, Conversation, new_id
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+    from app.chat.conversation import Message
+
+
+class Desk:
+    """Holds whole chats in memory.
+
+    Attributes:
+        blank: The chat that "new chat" shows, until something is asked in it.
+        shown: The chat that is shown.
+    """
+
+    def __init__(self) -> None:
+        self.blank = _empty_chat()
+        self.shown = self.blank
+        self._background: dict[str, Conversation] = {}
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether the empty chat is shown."""
+        return self.shown.chat.id == self.blank.chat.id
+
+    def begin(self, title: str) -> None:
+        """Make the empty chat that is shown a chat with a title; there is another empty one from now on."""
+        self.put(dataclasses.replace(self.shown, chat=dataclasses.replace(self.shown.chat, title=title)))
+        self.blank = _empty_chat()
+
+    def show(self, conversation: Conversation, *, keep: bool) -> None:
+        """Show another chat; `keep` says whether the one that was shown stays at hand."""
+        if keep:
+            self._background[self.shown.chat.id] = self.shown
+        self.shown = conversation
+
+    def take(self, chat_id: str) -> Conversation | None:
+        """Take a chat that is not shown off the desk."""
+        return self._background.pop(chat_id, None)
+
+    def put(self, conversation: Conversation) -> None:
+        """Take the newer version of a chat, wherever it is; one that is not at hand is not taken."""
+        chat_id = conversation.chat.id
+        if chat_id == self.blank.chat.id:
+            self.blank = conversation
+        if chat_id == self.shown.chat.id:
+            self.shown = conversation
+        elif chat_id in self._background:
+            self._background[chat_id] = conversation
+
+    def put_chat(self, chat: ChatSummary) -> None:
+        """Take the newer title and times of a chat, if it is at hand."""
+        at_hand = self.shown if chat.id == self.shown.chat.id else self._background.get(chat.id)
+        if at_hand is not None:
+            self.put(dataclasses.replace(at_hand, chat=chat))
+
+    def put_message(self, message: Message) -> None:
+        """Take the newer version of a message; one that was deleted stays so."""
+        chats = (self.shown, self._background.get(message.chat_id))
+        for chat in chats:
+            if chat is not None and any(each.id == message.id for each in chat.messages):
+                self.put(chat.replace_message(message))
+
+    def keep_only(self, chat_ids: Container[str]) -> None:
+        """Forget the chats that are not shown, but for these."""
+        self._background = {key: chat for key, chat in self._background.items() if key in chat_ids}
+
+
+def now_ms() -> int:
+    """Return the wall clock in ms since 1970, UTC."""
+    return time.time_ns() // 1_000_000
+
+
+def _empty_chat() -> Conversation:
+    now = now_ms()
+    return Conversation(ChatSummary(new_id(), UNTITLED, now, now))

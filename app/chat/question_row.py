@@ -1,0 +1,137 @@
+"""The person's message in a transcript: its files, its bubble, and what can be done to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QEnterEvent, QGuiApplication
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from app.chat.attachment_chips import AttachmentChips
+from app.chat.message_editor import MessageEditor
+from app.chat.row_footer import RowFooter
+from app.chat.row_state import RowAction, RowState
+from app.chat.user_bubble import UserBubble
+from app.theme import SPACE_S
+from app.translate import tr
+
+if TYPE_CHECKING:
+    from app.chat.conversation import Message
+    from app.services.settings import SendKey
+    from app.theme import Theme
+
+_ACTIONS = (RowAction.EDIT, RowAction.COPY, RowAction.DELETE)
+
+
+class QuestionRow(QWidget):
+    """The bubble keeps to the right by itself; an editor takes its place while the message is edited.
+
+    Signals:
+        chosen(RowAction, str): Something is to be done to the message with this id.
+        edited(str, str): The message's id, and what it is to say instead.
+    """
+
+    chosen = Signal(object, str)
+    edited = Signal(str, str)
+
+    def __init__(self, theme: Theme, message: Message, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.message = message
+        self.state = RowState()
+        self.editor: MessageEditor | None = None
+        self.boundary = self._boundary_line()
+        self.files = AttachmentChips(theme, self, right=True)
+        self.files.set_attachments(message.attachments)
+        self.bubble = UserBubble(message.text, theme.render_style(), self)
+        self.footer = RowFooter(theme, _ACTIONS, _labels(), self, right=True)
+        self.footer.chosen.connect(self._choose)
+        self._layout = QVBoxLayout(self)
+        self._layout.setContentsMargins(0, 0, 0, 0)
+        self._layout.setSpacing(SPACE_S)
+        self._layout.addWidget(self.boundary)
+        self._layout.addWidget(self.files)
+        self._layout.addWidget(self.bubble)
+        self._layout.addWidget(self.footer)
+        self.bubble.setVisible(bool(message.text))
+        theme.changed.connect(self._restyle)
+
+    def set_state(self, state: RowState) -> None:
+        """Show where the message stands, and what can be done."""
+        self.state = state
+        self.footer.set_state(state)
+        self.boundary.setVisible(state.boundary)
+
+    def edit(self, send_key: SendKey) -> None:
+        """Put an editor into the place of the bubble."""
+        if self.editor is not None:
+            return
+        self.editor = MessageEditor(self.message.text, self)
+        self.editor.edit.send_key = send_key
+        self.editor.submitted.connect(lambda text: self.edited.emit(self.message.id, text))
+        self.editor.cancelled.connect(self.stop_editing)
+        self._layout.insertWidget(self._layout.indexOf(self.footer), self.editor)
+        self.bubble.hide()
+        self.footer.hide()
+        self.editor.show()
+        self.editor.edit.setFocus()
+
+    def stop_editing(self) -> None:
+        """Show the message again as it was."""
+        if self.editor is not None:
+            self._layout.removeWidget(self.editor)
+            self.editor.hide()
+            self.editor.deleteLater()
+            self.editor = None
+            self.bubble.setVisible(bool(self.message.text))
+            self.footer.show()
+
+    def copy(self) -> None:
+        """Put the message on the clipboard, as it was typed."""
+        QGuiApplication.clipboard().setText(self.message.text)
+        self.footer.say_copied()
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        """Show the actions."""
+        super().enterEvent(event)
+        self.footer.reveal(shown=True)
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Hide the actions."""
+        super().leaveEvent(event)
+        self.footer.reveal(shown=False)
+
+    def _boundary_line(self) -> QWidget:
+        line = QWidget(self)
+        row = QHBoxLayout(line)
+        row.setContentsMargins(0, 0, 0, SPACE_S)
+        words = QLabel(tr("The model does not read what is above"), line)
+        words.setProperty("tone", "secondary")
+        read_all = QPushButton(tr("Read everything"), line)
+        read_all.setObjectName("quiet")
+        read_all.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        read_all.clicked.connect(lambda: self.chosen.emit(RowAction.READ_ALL, self.message.id))
+        row.addStretch(1)
+        row.addWidget(words)
+        row.addWidget(read_all)
+        row.addStretch(1)
+        line.hide()
+        return line
+
+    def _choose(self, action: RowAction) -> None:
+        if action is RowAction.COPY:
+            self.copy()
+        else:
+            self.chosen.emit(action, self.message.id)
+
+    def _restyle(self) -> None:
+        self.bubble.set_style(self._theme.render_style())
+
+
+def _labels() -> dict[RowAction, str]:
+    return {
+        RowAction.EDIT: tr("Edit message"),
+        RowAction.COPY: tr("Copy message"),
+        RowAction.DELETE: tr("Delete message and what follows"),
+    }

@@ -1,0 +1,185 @@
+"""The line under a message: what can be done to it, and the way to its siblings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QWidget
+
+from app.chat.row_state import RowAction
+from app.theme import SMALL_PX
+from app.translate import tr
+from app.widgets.icon_button import IconButton
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from PySide6.QtGui import QAction, QPaintEvent
+
+    from app.chat.row_state import RowState
+    from app.theme import Theme
+
+_HEIGHT = 28
+_COPIED_MS = 1500
+_ICONS = {
+    RowAction.COPY: "copy",
+    RowAction.EDIT: "edit",
+    RowAction.REGENERATE: "regenerate",
+    RowAction.RESUME: "continue",
+    RowAction.DELETE: "trash",
+    RowAction.PREVIOUS: "chevron-left",
+    RowAction.NEXT: "chevron-right",
+}
+
+
+class QuietButton(IconButton):
+    """Takes its place always, and is seen only while its row is pointed at or it has the focus."""
+
+    revealed = False
+
+    def __init__(self, theme: Theme, icon: str, label: str, parent: QWidget) -> None:
+        super().__init__(theme, icon, label, parent=parent)
+        self.setObjectName("quietIcon")
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint nothing until the button is of use."""
+        if self.isEnabled() and (self.revealed or self.hasFocus()):
+            super().paintEvent(event)
+
+
+class RowFooter(QWidget):
+    """Buttons that appear when the row is pointed at or they have the focus, in places that never move.
+
+    The arrows between siblings are seen always, where there are any: they say that there is more.
+
+    Signals:
+        chosen(RowAction): A button was pressed, or something in the menu.
+
+    Args:
+        theme: Gives colours and icons.
+        actions: Those with a button, from left to right.
+        labels: What they are called.
+        parent: The row.
+        more: Those in a menu behind the last button.
+        right: Whether the line keeps to the right.
+        lasting: Those whose buttons are seen, behind the others, as long as they are offered.
+    """
+
+    chosen = Signal(object)
+
+    def __init__(
+        self,
+        theme: Theme,
+        actions: Sequence[RowAction],
+        labels: dict[RowAction, str],
+        parent: QWidget,
+        *,
+        more: Sequence[RowAction] = (),
+        lasting: Sequence[RowAction] = (),
+        right: bool = False,
+    ) -> None:
+        super().__init__(parent)
+        self._labels = labels
+        self._entries: dict[RowAction, QAction] = {}
+        self._buttons: dict[RowAction, IconButton] = {}
+        self._lasting = tuple(lasting)
+        self._place = QLabel(self)
+        self._place.setTextFormat(Qt.TextFormat.PlainText)
+        self._place.setProperty("tone", "tertiary")
+        self._place.setFont(theme.figures_font(SMALL_PX))
+        self.setFixedHeight(_HEIGHT)
+        self.row = QHBoxLayout(self)
+        self.row.setContentsMargins(0, 0, 0, 0)
+        self.row.setSpacing(0)
+        if right:
+            self.row.addStretch(1)
+        self.arrows = self._add_arrows(theme)
+        for action in actions:
+            self._buttons[action] = self._quiet_button(theme, action)
+            self._buttons[action].setProperty("side", "right" if right else "left")
+            self.row.addWidget(self._buttons[action])
+        self.more = self._more_button(theme, more) if more else None
+        if self.more:
+            self.row.addWidget(self.more)
+        for action in lasting:
+            self._buttons[action] = self._lasting_button(theme, action)
+            self.row.addWidget(self._buttons[action])
+
+    def button(self, action: RowAction) -> IconButton:
+        """Return the button of an action."""
+        return self._buttons[action]
+
+    def stops(self) -> tuple[QWidget, ...]:
+        """Return the buttons from left to right."""
+        steady = [button for action, button in self._buttons.items() if action not in self._lasting]
+        lasting = [self._buttons[action] for action in self._lasting]
+        return (*steady, *([self.more] if self.more else []), *lasting)
+
+    def set_state(self, state: RowState) -> None:
+        """Offer what can be done."""
+        for action, button in self._buttons.items():
+            button.setEnabled(action in state.offers)
+            if action in self._lasting:
+                button.setVisible(action in state.offers)
+        for action, entry in self._entries.items():
+            entry.setVisible(action in state.offers)
+        self.arrows.setVisible(state.place.of > 1)
+        self._place.setText(f"{state.place.number}/{state.place.of}")
+        self._place.setAccessibleName(
+            tr("Version {number} of {of}").format(number=state.place.number, of=state.place.of)
+        )
+
+    def reveal(self, *, shown: bool) -> None:
+        """Show or hide the quiet buttons."""
+        for button in (*self._buttons.values(), self.more):
+            if isinstance(button, QuietButton):
+                button.revealed = shown
+                button.update()
+
+    def say_copied(self) -> None:
+        """Show for a moment that the message is on the clipboard."""
+        button, label = self._buttons[RowAction.COPY], self._labels[RowAction.COPY]
+        button.set_face("check", tr("Copied"))
+        QTimer.singleShot(_COPIED_MS, self, lambda: button.set_face("copy", label))
+
+    def _quiet_button(self, theme: Theme, action: RowAction) -> QuietButton:
+        button = QuietButton(theme, _ICONS[action], self._labels[action], self)
+        button.clicked.connect(lambda: self.chosen.emit(action))
+        return button
+
+    def _more_button(self, theme: Theme, actions: Sequence[RowAction]) -> QuietButton:
+        button = QuietButton(theme, "more", tr("More"), self)
+        menu = QMenu(button)
+        for action in actions:
+            entry = menu.addAction(self._labels[action])
+            entry.triggered.connect(lambda _=False, action=action: self.chosen.emit(action))
+            self._entries[action] = entry
+        button.clicked.connect(lambda: menu.popup(button.mapToGlobal(button.rect().bottomLeft())))
+        return button
+
+    def _lasting_button(self, theme: Theme, action: RowAction) -> IconButton:
+        button = IconButton(theme, _ICONS[action], self._labels[action], parent=self)
+        button.clicked.connect(lambda: self.chosen.emit(action))
+        button.hide()
+        return button
+
+    def _add_arrows(self, theme: Theme) -> QWidget:
+        arrows = QWidget(self)
+        row = QHBoxLayout(arrows)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
+        for action, label in (
+            (RowAction.PREVIOUS, tr("Previous version")),
+            (RowAction.NEXT, tr("Next version")),
+        ):
+            button = IconButton(theme, _ICONS[action], label, parent=arrows)
+            button.clicked.connect(lambda _=False, action=action: self.chosen.emit(action))
+            self._buttons[action] = button
+        row.addWidget(self._buttons[RowAction.PREVIOUS])
+        row.addWidget(self._place)
+        row.addWidget(self._buttons[RowAction.NEXT])
+        self._buttons[RowAction.PREVIOUS].setObjectName("quietIcon")  # its arrow stands where the text begins
+        arrows.hide()
+        self.row.addWidget(arrows)
+        return arrows

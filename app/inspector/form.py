@@ -1,0 +1,235 @@
+"""What the inspector shows, as plain values: the choices of a chat beside what they would be by themselves."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from app.translate import marked, tr
+from mtplx_engine.config import MAX_DEPTH, Depth, SamplerConfig
+
+if TYPE_CHECKING:
+    from app.chat.chat_settings import ChatSettings
+    from mtplx_engine.protocol import ModelInfo
+
+_SMALLEST_CONTEXT = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Dial:
+    """A number that says how tokens are chosen.
+
+    Attributes:
+        name: The field of `SamplerConfig`.
+        label: What it is called.
+        help: What it does, in words.
+        low: The smallest value; `high` the largest; the arrow keys move by `step`.
+        decimals: Digits behind the point; 0 for whole numbers.
+        off: The value at which it does nothing; None when it always does something.
+    """
+
+    name: str
+    label: str
+    help: str
+    low: float
+    high: float
+    step: float
+    decimals: int
+    off: float | None = None
+
+
+# The ranges are those of `SamplerConfig`, so that no value that a file holds is bent by being shown.
+DIALS = (
+    Dial(
+        "temperature",
+        "Temperature",
+        marked("How freely words are chosen: 0 always takes the likeliest, higher is more varied."),
+        0.0,
+        5.0,
+        0.1,
+        2,
+    ),
+    Dial(
+        "top_p",
+        marked("Top P"),
+        marked("Chooses among the likeliest words that together reach this probability."),
+        0.0,
+        1.0,
+        0.05,
+        2,
+        off=1.0,
+    ),
+    Dial(
+        "top_k",
+        marked("Top K"),
+        marked("Chooses among so many of the likeliest words."),
+        0,
+        1_000_000,
+        5,
+        0,
+        off=0,
+    ),
+    Dial(
+        "min_p",
+        marked("Min P"),
+        marked("Leaves out words that are less likely than this share of the likeliest one."),
+        0.0,
+        1.0,
+        0.01,
+        3,
+        off=0.0,
+    ),
+    Dial(
+        "repetition_penalty",
+        marked("Repetition penalty"),
+        marked("Above 1, words that have appeared in the chat become less likely."),
+        0.1,
+        10.0,
+        0.05,
+        2,
+        off=1.0,
+    ),
+    Dial(
+        "presence_penalty",
+        marked("Presence penalty"),
+        marked("Above 0, words that the answer already holds become less likely, however often they came."),
+        -10.0,
+        10.0,
+        0.1,
+        2,
+        off=0.0,
+    ),
+    Dial(
+        "frequency_penalty",
+        marked("Frequency penalty"),
+        marked("Above 0, words become less likely with every time that the answer holds them."),
+        -10.0,
+        10.0,
+        0.1,
+        2,
+        off=0.0,
+    ),
+)
+DIAL_NAMES = tuple(dial.name for dial in DIALS)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The settings of a chat, and the model that they are held against.
+
+    Attributes:
+        settings: What is set for the chat.
+        model: The model that is loaded; None while there is none, and then its makers recommend nothing.
+        drafting: What the program drafts where the chat says nothing.
+    """
+
+    settings: ChatSettings
+    model: ModelInfo | None = None
+    drafting: Depth = "auto"
+
+    @property
+    def recommended(self) -> SamplerConfig:
+        """How the model's makers would choose tokens."""
+        return self.model.recommended if self.model else SamplerConfig()
+
+    @property
+    def sampler(self) -> SamplerConfig:
+        """How tokens are chosen in this chat."""
+        return self.settings.sampler or self.recommended
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """The dials, and "seed", that are not as recommended."""
+        names = (*DIAL_NAMES, "seed")
+        return tuple(name for name in names if getattr(self.sampler, name) != getattr(self.recommended, name))
+
+    @property
+    def can_reset(self) -> bool:
+        """Whether there is anything that `reset` would change."""
+        return self.reset() != self.settings
+
+    def with_value(self, name: str, value: float | None) -> ChatSettings:
+        """Return the settings with a dial, or the seed, at `value`."""
+        whole = name in {"top_k", "seed"}
+        wanted = value if value is None or not whole else int(value)
+        sampler = dataclasses.replace(self.sampler, **{name: wanted})  # type: ignore[arg-type]
+        same = all(
+            getattr(sampler, other) == getattr(self.recommended, other) for other in (*DIAL_NAMES, "seed")
+        )
+        return dataclasses.replace(self.settings, sampler=None if same else sampler)
+
+    def without(self, name: str) -> ChatSettings:
+        """Return the settings with a dial, or the seed, as recommended."""
+        return self.with_value(name, getattr(self.recommended, name))
+
+    def reset(self) -> ChatSettings:
+        """Return the settings with everything as it is by itself, but for the model and what the chat is about."""
+        return dataclasses.replace(
+            self.settings,
+            sampler=None,
+            drafting=None,
+            context=None,
+            max_tokens=None,
+            thinking=None,
+            preset="",
+        )
+
+    @property
+    def window(self) -> int:
+        """Tokens that the model can hold; 0 while there is no model."""
+        return self.model.context_window if self.model else 0
+
+    def contexts(self) -> tuple[tuple[int | None, str], ...]:
+        """Return the context lengths to choose from, each with what it is called."""
+        sizes = set()
+        size = _SMALLEST_CONTEXT
+        while size < self.window:
+            sizes.add(size)
+            size *= 2
+        if self.settings.context is not None:
+            sizes.add(self.settings.context)
+        everything = tr("All of the model’s: {size}").format(size=tokens(self.window)) if self.window else ""
+        whole = (None, everything or tr("All that the model has"))
+        return (whole, *((size, tokens(size)) for size in sorted(sizes)))
+
+    def context_cost(self) -> str:
+        """Return in words what the chosen context takes of the memory; "" when that is not known."""
+        held = min(self.settings.context or self.window, self.window)
+        if self.model is None or not self.model.token_bytes or not held:
+            return ""
+        size = memory(held * self.model.token_bytes)
+        each = memory(self.model.token_bytes)
+        return tr("Up to {size} of memory when it is full, {each} for each token.").format(
+            size=size, each=each
+        )
+
+    def depths(self) -> tuple[tuple[Depth | None, str], ...]:
+        """Return the draft depths to choose from, each with what it is called."""
+        names: dict[Depth, str] = {"auto": tr("Automatic"), 0: tr("Off")}
+        deepest = self.model.max_depth if self.model else MAX_DEPTH
+        chosen = self.settings.drafting
+        if isinstance(chosen, int):
+            deepest = max(deepest, chosen)
+        names.update({depth: tr("Depth {depth}").format(depth=depth) for depth in range(1, deepest + 1)})
+        ours = names.get(self.drafting, tr("Depth {depth}").format(depth=self.drafting))
+        return ((None, tr("As in the menu: {choice}").format(choice=ours)), *names.items())
+
+
+def thinking_choices() -> tuple[tuple[bool | None, str], ...]:
+    """Return what can be said about thinking, each with what it is called."""
+    return ((None, tr("As the model does")), (True, tr("Thinks first")), (False, tr("Answers at once")))
+
+
+def tokens(count: int) -> str:
+    """Return a number of tokens in words."""
+    return tr("{count} tokens").format(count=f"{count:,}")
+
+
+def memory(size: int) -> str:
+    """Return bytes in words."""
+    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if size >= factor:
+            amount = size / factor
+            return f"{amount:.1f} {unit}" if amount < 10 else f"{amount:.0f} {unit}"
+    return tr("{count} bytes").format(count=size)

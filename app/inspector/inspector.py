@@ -1,0 +1,268 @@
+"""The panel at the right: what is set for the chat that is shown."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, QTimer, Signal
+from PySide6.QtGui import QColor, QFont, QPainter
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QScrollArea, QVBoxLayout, QWidget
+
+from app.chat.chat_settings import ChatSettings
+from app.inspector.form import DIALS, Form, thinking_choices
+from app.inspector.preset_bar import PresetBar
+from app.inspector.rows import DialRow, Section, SeedRow, SettingRow
+from app.theme import SMALL_PX, SPACE_L, SPACE_M, SPACE_S
+from app.translate import tr
+from app.widgets.choice_button import ChoiceButton
+from app.widgets.icon_button import IconButton
+from app.widgets.number_field import NumberField
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from PySide6.QtGui import QPaintEvent, QShowEvent
+
+    from app.services.settings import SettingsFile
+    from app.theme import Theme
+    from mtplx_engine.config import Depth
+    from mtplx_engine.protocol import ModelInfo
+
+WIDTH = 296
+_TITLE_HEIGHT = 46  # as the header beside it, above its loading bar
+_PROMPT_HEIGHT = 96
+_TYPING_MS = 500  # after the last key the system prompt is taken
+_LONGEST = 10_000_000
+
+
+class Inspector(QWidget):
+    """Shows the settings of a chat, and says what the person makes of them.
+
+    Args:
+        theme: The look.
+        file: Keeps the presets.
+        list_models: Returns the name and the title of each model that is installed.
+
+    Attributes:
+        form: What is shown.
+        presets: The named choices.
+
+    Signals:
+        changed(ChatSettings): The chat is to have these settings.
+        close_requested: The panel is to be hidden.
+    """
+
+    changed = Signal(object)
+    close_requested = Signal()
+
+    def __init__(
+        self,
+        theme: Theme,
+        file: SettingsFile,
+        list_models: Callable[[], tuple[tuple[str, str], ...]],
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._list_models = list_models
+        self._models: tuple[tuple[str, str], ...] = ()
+        self.form = Form(ChatSettings())
+        self.setObjectName("inspector")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setFixedWidth(WIDTH)
+        self.presets = PresetBar(theme, file, self)
+        self.model = ChoiceButton(theme, tr("Model"), self)
+        self.prompt = self._prompt_field()
+        self._typing = QTimer(self, singleShot=True, interval=_TYPING_MS)
+        self._typing.timeout.connect(self._take_prompt)
+        self.dials = {dial.name: DialRow(theme, dial, self) for dial in DIALS}
+        self.seed = SeedRow(theme, self)
+        self.drafting = ChoiceButton(theme, tr("Drafting"), self)
+        self.context = ChoiceButton(theme, tr("Context length"), self)
+        self._cost = self._note()
+        self.longest = NumberField(tr("Longest answer"), off=0, off_word=tr("no limit"))
+        self.longest.setDecimals(0)
+        self.longest.setRange(0, _LONGEST)
+        self.longest.setSingleStep(256)
+        hint = tr("At most so many tokens; without a limit, the rest of the context length.")
+        self._longest_row = SettingRow(theme, tr("Longest answer"), hint, self.longest, self)
+        self.thinking = ChoiceButton(theme, tr("Thinking"), self)
+        self.reset = IconButton(
+            theme, "reset", tr("Use the model’s own settings for everything"), parent=self
+        )
+        self._close = IconButton(theme, "close", tr("Hide the inspector"), parent=self)
+        self._lay_out()
+        self._connect()
+        theme.changed.connect(self.update)
+        self._refresh()
+
+    def show_settings(self, settings: ChatSettings) -> None:
+        """Show the settings of the chat that is shown."""
+        if settings != self.form.settings:
+            self._typing.stop()
+            self._show(dataclasses.replace(self.form, settings=settings))
+
+    def show_model(self, model: ModelInfo) -> None:
+        """Hold the settings against the model that is loaded."""
+        self._show(dataclasses.replace(self.form, model=model))
+
+    def show_drafting(self, depth: Depth) -> None:
+        """Say what the program drafts where the chat says nothing."""
+        self._show(dataclasses.replace(self.form, drafting=depth))
+
+    def settle(self) -> None:
+        """Take the system prompt as it has been typed, before another chat is shown."""
+        if self._typing.isActive():
+            self._take_prompt()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Look which models are installed."""
+        super().showEvent(event)
+        self._models = self._list_models()
+        self._refresh_models()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Take the system prompt at the latest when its field is left."""
+        if watched is self.prompt and event.type() == QEvent.Type.FocusOut:
+            self.settle()
+        return super().eventFilter(watched, event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the line at the left edge."""
+        super().paintEvent(event)
+        painter = QPainter(self)
+        painter.fillRect(0, 0, 1, self.height(), QColor(self._theme.palette.border))
+
+    # ------------------------------------------------------------ what is shown
+
+    def _show(self, form: Form) -> None:
+        self.form = form
+        self._refresh()
+
+    def _refresh(self) -> None:
+        form, settings = self.form, self.form.settings
+        self.presets.show_settings(settings)
+        self._refresh_models()
+        if self.prompt.toPlainText() != settings.system_prompt and not self._typing.isActive():
+            with QSignalBlocker(self.prompt):
+                self.prompt.setPlainText(settings.system_prompt)
+        for name, row in self.dials.items():
+            row.set_value(getattr(form.sampler, name), changed=name in form.changed)
+        self.seed.set_value(form.sampler.seed, changed="seed" in form.changed)
+        self.drafting.set_choices(form.depths(), settings.drafting)
+        self.context.set_choices(form.contexts(), settings.context)
+        self._cost.setText(form.context_cost())
+        self._cost.setVisible(bool(self._cost.text()))
+        with QSignalBlocker(self.longest):
+            self.longest.setValue(settings.max_tokens or 0)
+        self._longest_row.reset.setVisible(settings.max_tokens is not None)
+        self.thinking.set_choices(thinking_choices(), settings.thinking)
+        self._thinking_section.setVisible(form.model is not None and form.model.thinking_switch)
+        self.reset.setEnabled(form.can_reset)
+
+    def _refresh_models(self) -> None:
+        loaded = self.form.model.name if self.form.model else tr("none yet")
+        chosen = self.form.settings.model
+        choices = [("", tr("The loaded one: {name}").format(name=loaded)), *self._models]
+        if chosen not in dict(choices):
+            choices.append((chosen, chosen))
+        self.model.set_choices(choices, chosen)
+
+    # ------------------------------------------------------------ what the person does
+
+    def _change(self, settings: ChatSettings) -> None:
+        if settings != self.form.settings:
+            self._show(dataclasses.replace(self.form, settings=settings))
+            self.changed.emit(settings)
+
+    def _take_prompt(self) -> None:
+        self._typing.stop()
+        self._set(system_prompt=self.prompt.toPlainText())
+
+    def _set(self, **fields: object) -> None:
+        self._change(dataclasses.replace(self.form.settings, **fields))  # type: ignore[arg-type]
+
+    def _connect(self) -> None:
+        self.presets.changed.connect(self._change)
+        self.model.chosen.connect(lambda model: self._set(model=model))
+        for row in self.dials.values():
+            row.chosen.connect(lambda name, value: self._change(self.form.with_value(name, value)))
+            row.reset_requested.connect(lambda name: self._change(self.form.without(name)))
+        self.seed.chosen.connect(lambda name, value: self._change(self.form.with_value(name, value)))
+        self.drafting.chosen.connect(lambda depth: self._set(drafting=depth))
+        self.context.chosen.connect(lambda size: self._set(context=size))
+        self.longest.valueChanged.connect(lambda value: self._set(max_tokens=int(value) or None))
+        self._longest_row.reset.clicked.connect(lambda: self._set(max_tokens=None))
+        self.thinking.chosen.connect(lambda choice: self._set(thinking=choice))
+        self.prompt.textChanged.connect(self._typing.start)
+        self.reset.clicked.connect(lambda: self._change(self.form.reset()))
+        self._close.clicked.connect(self.close_requested)
+
+    # ------------------------------------------------------------ how it is laid out
+
+    def _lay_out(self) -> None:
+        body = QWidget()
+        column = QVBoxLayout(body)
+        column.setContentsMargins(SPACE_L, SPACE_S, SPACE_L, SPACE_L)
+        column.setSpacing(SPACE_L)
+        sampling = (*self.dials.values(), self.seed)
+        self._thinking_section = self._section(tr("Thinking"), self.thinking)
+        for section in (
+            self._section(tr("Preset"), self.presets),
+            self._section(tr("Model"), self.model),
+            self._section(tr("System prompt"), self.prompt),
+            self._section(tr("How words are chosen"), *sampling),
+            self._thinking_section,
+            self._section(tr("Drafting"), self.drafting),
+            self._section(tr("Context length"), self.context, self._cost, self._longest_row),
+        ):
+            column.addWidget(section)
+        column.addStretch(1)
+        area = QScrollArea(self)
+        area.setWidgetResizable(True)
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        area.setWidget(body)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(1, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addLayout(self._title_row())
+        layout.addWidget(area, 1)
+
+    def _title_row(self) -> QHBoxLayout:
+        title = QLabel(tr("This chat"), self)
+        title.setFont(self._theme.font(14, QFont.Weight.DemiBold))
+        title.setFixedHeight(_TITLE_HEIGHT)
+        row = QHBoxLayout()
+        row.setContentsMargins(SPACE_L, 0, SPACE_M, 0)
+        row.addWidget(title, 1)
+        row.addWidget(self.reset)
+        row.addWidget(self._close)
+        return row
+
+    def _section(self, heading: str, *widgets: QWidget) -> Section:
+        section = Section(self._theme, heading, self)
+        for widget in widgets:
+            section.add(widget)
+        return section
+
+    def _prompt_field(self) -> QPlainTextEdit:
+        field = QPlainTextEdit(self)
+        field.setObjectName("field")
+        field.setAccessibleName(tr("System prompt"))
+        field.setPlaceholderText(tr("What the model is told before everything else"))
+        field.setTabChangesFocus(True)
+        field.setFixedHeight(_PROMPT_HEIGHT)
+        field.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        field.installEventFilter(self)
+        return field
+
+    def _note(self) -> QLabel:
+        label = QLabel(self)
+        label.setTextFormat(Qt.TextFormat.PlainText)
+        label.setProperty("tone", "tertiary")
+        label.setFont(self._theme.font(SMALL_PX))
+        label.setWordWrap(True)
+        return label

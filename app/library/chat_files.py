@@ -1,0 +1,140 @@
+"""Chats written to files and read from them, wherever the person wants."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QObject, QStandardPaths, Qt
+from PySide6.QtWidgets import QFileDialog
+
+from app.library.chat_json import to_json
+from app.library.chat_text import to_markdown, to_text
+from app.library.file_name import file_name
+from app.services.export_file import write_export
+from app.services.store_error import StoreError
+from app.translate import tr
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from app.chat.conversation import ChatSummary, Conversation
+    from app.chat.session import ChatSession
+    from app.main_window import MainWindow
+    from app.services.store import Store
+    from mtplx_engine.errors import ErrorInfo
+
+_WRITERS: Final[dict[str, Callable[[Iterable[Conversation]], str]]] = {
+    ".md": to_markdown,
+    ".json": to_json,
+    ".txt": to_text,
+}
+
+
+class ChatFiles(QObject):
+    """Asks for files with sheets of the window, and says what came of it."""
+
+    def __init__(self, window: MainWindow, store: Store, session: ChatSession) -> None:
+        super().__init__(window)
+        self._window = window
+        self._store = store
+        self._session = session
+        self._wanted = ""  # a chat that is being read to be exported
+        menus = window.menus
+        menus.export_chat.triggered.connect(self.export_shown)
+        menus.export_all.triggered.connect(self.export_all)
+        menus.import_chats.triggered.connect(self.import_chats)
+        window.sidebar.export_requested.connect(self.export_chat)
+        store.chat_loaded.connect(self._loaded)
+        store.exported.connect(self._exported)
+        store.imported.connect(self._imported)
+        store.failed.connect(self._not_saved)
+
+    def export_chat(self, chat_id: str) -> None:
+        """Have a chat written to a file."""
+        if chat_id == self._session.shown.chat.id:
+            self.export_shown()
+        else:
+            self._wanted = chat_id
+            self._store.load_chat(chat_id)
+
+    def export_shown(self) -> None:
+        """Have the chat that is shown written to a file: as it is on the screen, saved or not."""
+        self._export_one(self._session.shown)
+
+    def export_all(self) -> None:
+        """Have all chats written to a file."""
+        dialog = self._save_dialog(tr("Export All Chats"), tr("MTPLX chats"), ".json")
+        dialog.fileSelected.connect(lambda path: self._store.export(Path(path), _writer(path)))
+        dialog.open()
+
+    def import_chats(self) -> None:
+        """Have chats read from a file that was exported as JSON."""
+        dialog = QFileDialog(self._window, tr("Import Chats"), _documents())
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setNameFilter(_filters()[".json"])
+        dialog.fileSelected.connect(lambda path: self._store.import_chats(Path(path)))
+        dialog.open()
+
+    def _export_one(self, conversation: Conversation) -> None:
+        dialog = self._save_dialog(tr("Export Chat"), file_name(conversation.chat.title), ".md")
+        dialog.fileSelected.connect(lambda path: self._write(Path(path), conversation))
+        dialog.open()
+
+    def _write(self, path: Path, conversation: Conversation) -> None:
+        try:
+            write_export(path, _writer(str(path))([conversation]))
+        except StoreError as error:
+            self._window.show_notice(error.info.message)
+        else:
+            self._exported(str(path), 1)
+
+    def _loaded(self, conversation: Conversation, _damage: str) -> None:
+        if conversation.chat.id == self._wanted:
+            self._wanted = ""
+            self._export_one(conversation)
+
+    def _exported(self, path: str, chats: int) -> None:
+        words = tr("Exported {count} chats to {name}") if chats != 1 else tr("Exported the chat to {name}")
+        self._window.toast.tell(words.format(count=chats, name=Path(path).name))
+
+    def _imported(self, chats: tuple[ChatSummary, ...], number: int) -> None:
+        self._window.put_chats(chats)
+        words = tr("Imported {count} chats") if number != 1 else tr("Imported 1 chat")
+        self._window.toast.tell(words.format(count=number))
+
+    def _not_saved(self, error: ErrorInfo, message_id: str) -> None:
+        """Offer a way out for what is on the screen only."""
+        if any(message.id == message_id for message in self._session.shown.messages):
+            self._window.toast.offer(error.message, tr("Export…"), self.export_shown)
+
+    def _save_dialog(self, title: str, name: str, suffix: str) -> QFileDialog:
+        dialog = QFileDialog(self._window, title, _documents())
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        filters = _filters()
+        dialog.setNameFilters(list(filters.values()))
+        suffixes = {words: each for each, words in filters.items()}
+        dialog.filterSelected.connect(lambda words: dialog.setDefaultSuffix(suffixes[words]))
+        dialog.selectNameFilter(filters[suffix])
+        dialog.setDefaultSuffix(suffix)
+        dialog.selectFile(name)
+        return dialog
+
+
+def _writer(path: str) -> Callable[[Iterable[Conversation]], str]:
+    return _WRITERS.get(Path(path).suffix.lower(), to_text)
+
+
+def _filters() -> dict[str, str]:
+    """Return what the file sheets call the kinds of files, by suffix."""
+    return {
+        ".md": tr("Markdown, to be read") + " (*.md)",
+        ".json": tr("JSON, to be imported again") + " (*.json)",
+        ".txt": tr("Plain text") + " (*.txt)",
+    }
+
+
+def _documents() -> str:
+    return QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)

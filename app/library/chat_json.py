@@ -1,0 +1,155 @@
+"""Chats as JSON: everything there is of them, to be read back exactly."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from app.chat.conversation import Conversation, MessageStatus, clean_text
+from mtplx_engine import protocol
+from mtplx_engine.errors import EngineError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from app.chat.conversation import Message
+
+_FORMAT: Final = "mtplx-chats"
+_VERSION: Final = 1
+_LARGEST: Final = 2**63 - 1  # that a database can hold
+_LONGEST_TITLE, _LONGEST_ID = 500, 128
+SIZE_LIMIT: Final = 512 * 1024 * 1024
+
+
+class UnreadableChatsError(Exception):
+    """A file holds no chats of ours; its words are for the person."""
+
+
+def to_json(conversations: Iterable[Conversation]) -> str:
+    """Return chats with all their branches, settings and attachments."""
+    body = {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "chats": [dataclasses.asdict(conversation) for conversation in conversations],
+    }
+    return json.dumps(body, ensure_ascii=False, indent=1, allow_nan=False)
+
+
+def from_json(data: bytes) -> tuple[Conversation, ...]:
+    """Return the chats that `to_json` wrote.
+
+    The file may come from anybody: every value is checked, and one that does not fit refuses all of it.
+
+    Raises:
+        UnreadableChatsError: It is not such a file, is damaged, or was written by a newer MTPLX.
+    """
+    body = _parsed(data)
+    if not isinstance(body, dict) or body.get("format") != _FORMAT:
+        raise UnreadableChatsError("This file holds no chats that MTPLX has exported. Choose another one.")
+    version = body.get("version")
+    if not isinstance(version, int) or isinstance(version, bool) or version != _VERSION:
+        raise UnreadableChatsError(
+            f"This file is of format {_shortened(version)}; this MTPLX reads format {_VERSION}. Install the newest "
+            "MTPLX to import it."
+        )
+    chats = body.get("chats")
+    if not isinstance(chats, list):
+        raise UnreadableChatsError(
+            "This file is damaged: there is no list of chats in it. Nothing was imported."
+        )
+    return tuple(_conversation(chat, number) for number, chat in enumerate(chats, 1))
+
+
+def _parsed(data: bytes) -> Any:
+    if len(data) > SIZE_LIMIT:
+        raise UnreadableChatsError(
+            f"This file has more than {SIZE_LIMIT / 1e6:.0f} MB, which is the most that can be imported at once."
+        )
+    try:
+        return json.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise UnreadableChatsError(
+            "This file is no JSON, or is damaged. Choose a file that MTPLX has exported."
+        ) from error
+
+
+def _conversation(value: Any, number: int) -> Conversation:
+    try:
+        conversation = _cleaned(protocol.build(Conversation, value))
+        _check(conversation)
+    except (ValueError, TypeError, OverflowError, RecursionError, EngineError) as error:
+        raise UnreadableChatsError(
+            f"Chat {number} in this file is damaged: {_shortened(error)}. Nothing was imported."
+        ) from error
+    return conversation
+
+
+def _check(conversation: Conversation) -> None:
+    """Refuse what no chat of ours is like.
+
+    Raises:
+        ValueError: Saying what is wrong.
+    """
+    chat, known = conversation.chat, set[str]()
+    _check_numbers(chat.created_ms, chat.updated_ms)
+    _check_id(chat.id)
+    for message in conversation.messages:
+        _check_id(message.id)
+        if message.id in known:
+            raise ValueError(f"message {message.id!r} is there twice")
+        if message.chat_id != chat.id:
+            raise ValueError(f"message {message.id!r} belongs to another chat")
+        if message.parent_id is not None and message.parent_id not in known:
+            raise ValueError(f"message {message.id!r} follows one that is not there")
+        known.add(message.id)
+        _check_numbers(message.created_ms, message.thought_ms, *message.marks)
+        _check_numbers(*(attachment.size for attachment in message.attachments))
+    if conversation.leaf_id is not None and conversation.leaf_id not in known:
+        raise ValueError("the message that it ends with is not there")
+
+
+def _check_id(value: str) -> None:
+    if not (value.isascii() and value.isprintable() and 0 < len(value) <= _LONGEST_ID):
+        raise ValueError(f"{value!r} is no id")
+
+
+def _check_numbers(*numbers: int) -> None:
+    for number in numbers:
+        if not 0 <= number <= _LARGEST:
+            raise ValueError(f"{number} is no size or time")
+
+
+def _cleaned(conversation: Conversation) -> Conversation:
+    """Return the chat with what can be kept of its texts, and nothing under way."""
+    chat = conversation.chat
+    title = " ".join(clean_text(chat.title).split())[:_LONGEST_TITLE]
+    return dataclasses.replace(
+        conversation,
+        chat=dataclasses.replace(chat, title=title),
+        messages=tuple(_cleaned_message(message) for message in conversation.messages),
+        draft=clean_text(conversation.draft),
+    )
+
+
+def _cleaned_message(message: Message) -> Message:
+    under_way = message.status is MessageStatus.STREAMING
+    text = clean_text(message.text)
+    return dataclasses.replace(
+        message,
+        text=text,
+        status=MessageStatus.INTERRUPTED if under_way else message.status,
+        model=clean_text(message.model),
+        error=clean_text(message.error),
+        thinking=clean_text(message.thinking),
+        marks=message.marks if text == message.text and sum(message.marks) <= len(text) else (),
+        attachments=tuple(
+            dataclasses.replace(each, name=clean_text(each.name), text=clean_text(each.text))
+            for each in message.attachments
+        ),
+    )
+
+
+def _shortened(value: object) -> str:
+    words = " ".join(str(value).split())
+    return words if len(words) <= 120 else words[:119] + "…"

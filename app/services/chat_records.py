@@ -1,0 +1,135 @@
+"""Rows of the chats file as values, and values as rows.
+
+What a message cannot do without (who speaks, its text) must be readable; anything else that is damaged costs only
+itself.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from app.chat.chat_settings import ChatSettings
+from app.chat.conversation import Attachment, ChatSummary, Message, MessageStatus, Role, clean_text
+from app.services.lenient import built, overlaid, parsed
+from mtplx_engine.config import SamplerConfig
+from mtplx_engine.stats import DecodeStats
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+CHAT: Final = "SELECT id, title, created_ms, updated_ms, pinned FROM chats"
+CHOICES: Final = "SELECT CAST(leaf_id AS BLOB), CAST(settings AS BLOB) FROM chats WHERE id = ?"
+# As bytes: text that is not UTF-8 would end the query.
+MESSAGE: Final = """
+    SELECT id, chat_id, parent_id, role, text, status, created_ms, CAST(model AS BLOB), CAST(stats AS BLOB),
+        CAST(error AS BLOB), CAST(thinking AS BLOB), thought_ms, CAST(marks AS BLOB), CAST(sampler AS BLOB)
+    FROM messages
+"""
+ATTACHMENT: Final = "SELECT message_id, name, size, text FROM attachments"
+
+
+def chat_from(row: tuple[str, str, int, int, int]) -> ChatSummary:
+    """Return the chat of a row of `CHAT`."""
+    return ChatSummary(*row[:4], pinned=bool(row[4]))
+
+
+def message_from(row: tuple[Any, ...]) -> Message:
+    """Return the message of a row of `MESSAGE`, without its attachments.
+
+    Raises:
+        ValueError: It has no role or status that exists.
+    """
+    message_id, chat_id, parent_id, role, text, status, created_ms, *rest = row
+    model, stats, error, thinking, thought_ms, marks, sampler = rest
+    return Message(
+        message_id,
+        chat_id,
+        parent_id,
+        Role(role),
+        text,
+        MessageStatus(status),
+        created_ms,
+        _text(model),
+        built(DecodeStats, parsed(stats)),
+        _text(error),
+        _text(thinking),
+        thought_ms,
+        _marks(marks, len(text)),
+        built(SamplerConfig, parsed(sampler)),
+    )
+
+
+def attachment_from(row: tuple[str, str, int, str]) -> tuple[str, Attachment]:
+    """Return the message's id, and the attachment of a row of `ATTACHMENT`."""
+    message_id, name, size, text = row
+    return message_id, Attachment(name, size, text)
+
+
+def with_attachments(
+    messages: Iterable[Message], attachments: Iterable[tuple[str, Attachment]]
+) -> tuple[Message, ...]:
+    """Return the messages with what belongs to each."""
+    of: dict[str, list[Attachment]] = {}
+    for message_id, attachment in attachments:
+        of.setdefault(message_id, []).append(attachment)
+    return tuple(dataclasses.replace(each, attachments=tuple(of.get(each.id, ()))) for each in messages)
+
+
+def settings_from(stored: bytes | None) -> ChatSettings:
+    """Return a chat's settings; what is damaged in them has its default."""
+    return overlaid(ChatSettings(), parsed(stored))
+
+
+def settings_row(settings: ChatSettings) -> str:
+    """Return settings as they are stored."""
+    fields = dataclasses.asdict(settings).items()
+    return json.dumps(
+        {name: clean_text(value) if isinstance(value, str) else value for name, value in fields}
+    )
+
+
+def attachment_rows(message: Message) -> list[tuple[str, str, int, str]]:
+    """Return the attachments of a message as they are stored."""
+    return [(message.id, clean_text(a.name), a.size, clean_text(a.text)) for a in message.attachments]
+
+
+def message_fields(message: Message) -> dict[str, str | int | None]:
+    """Return all columns of a message."""
+    return {
+        "id": message.id,
+        "chat_id": message.chat_id,
+        "parent_id": message.parent_id,
+        "role": message.role.value,
+        "created_ms": message.created_ms,
+        **mutable_fields(message),
+    }
+
+
+def mutable_fields(message: Message) -> dict[str, str | int | None]:
+    """Return the columns that change while an answer is written."""
+    return {
+        "status": message.status.value,
+        "model": clean_text(message.model),
+        "stats": _json(message.stats),
+        "error": clean_text(message.error),
+        "text": clean_text(message.text),
+        "thinking": clean_text(message.thinking),
+        "thought_ms": message.thought_ms,
+        "marks": json.dumps(message.marks),
+        "sampler": _json(message.sampler),
+    }
+
+
+def _json(value: DecodeStats | SamplerConfig | None) -> str | None:
+    return None if value is None else json.dumps(dataclasses.asdict(value))
+
+
+def _text(stored: bytes) -> str:
+    return stored.decode(errors="replace")
+
+
+def _marks(stored: bytes, length: int) -> tuple[int, ...]:
+    marks: tuple[int, ...] = built(tuple[int, ...], parsed(stored)) or ()
+    return marks if all(run >= 0 for run in marks) and sum(marks) <= length else ()

@@ -1,0 +1,50 @@
+"""A line of text that ends in "…" where its room does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QLabel
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QResizeEvent
+    from PySide6.QtWidgets import QWidget
+
+
+class ElidedLabel(QLabel):
+    """Asks for room for all of its text, and makes do with less; `text` is always all of it."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._whole = ""
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+
+    def setText(self, text: str) -> None:
+        """Show another text."""
+        self._whole = text
+        self._elide()
+        self.updateGeometry()
+
+    def text(self) -> str:
+        """Return the text, also what is cut off."""
+        return self._whole
+
+    def sizeHint(self) -> QSize:
+        """Ask for room for all of it."""
+        return QSize(self.fontMetrics().horizontalAdvance(self._whole) + 1, super().sizeHint().height())
+
+    def minimumSizeHint(self) -> QSize:
+        """Make do with nothing."""
+        return QSize(0, super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Cut the text to its new room."""
+        super().resizeEvent(event)
+        self._elide()
+
+    def _elide(self) -> None:
+        shown = self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideRight, self.width())
+        super().setText(shown)
+        self.setAccessibleDescription(self._whole)

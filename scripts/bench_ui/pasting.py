@@ -1,0 +1,61 @@
+"""What is too much for a message, pasted all the same: no paste may hold up the window."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QMimeData
+from PySide6.QtWidgets import QPushButton
+
+from app.chat.question_row import QuestionRow
+from scripts.bench_ui.figure import LONGEST_BLOCK_MS, Figure, timed
+from scripts.bench_ui.program import Program
+from scripts.bench_ui.texts import lines, long_line
+from tests.support.fake_host import Script
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_LINE_LENGTH = 79
+
+
+def measure(folder: Path, characters: int) -> list[Figure]:
+    """Paste, send and show whole a line of so many characters, five times as many in lines, and a file of lines."""
+    pastes = {
+        f"{characters / 1e6:g} MB line without spaces": long_line(characters),
+        f"{5 * characters / 1e6:g} MB paste": lines(5 * characters // (_LINE_LENGTH + 1), _LINE_LENGTH),
+        f"{characters // 50:,}-line paste": lines(characters // 50, 30),
+    }
+    found = []
+    with Program(folder, Script(answer="Read.", window=10**8)) as program:
+        for name, text in pastes.items():
+            program.app.session.new_chat()
+            program.settle()
+            found += _measure_one(program, name, text)
+    return found
+
+
+def _measure_one(program: Program, name: str, text: str) -> list[Figure]:
+    edit = program.app.window.pane.composer.edit
+    acts = (
+        ("in the composer", lambda: edit.insertFromMimeData(_pasted(text))),
+        ("sent", edit.submitted.emit),
+        ("shown whole", lambda: _show_all(program)),
+    )
+    return [
+        timed(f"{name}, {act}: longest block", program.longest_block(run), LONGEST_BLOCK_MS)
+        for act, run in acts
+    ]
+
+
+def _pasted(text: str) -> QMimeData:
+    data = QMimeData()
+    data.setText(text)
+    return data
+
+
+def _show_all(program: Program) -> None:
+    rows = program.app.window.pane.transcript.rows
+    row = next(row for row in reversed(rows) if isinstance(row, QuestionRow))
+    more = next(button for button in row.bubble.findChildren(QPushButton) if button.isVisibleTo(row.bubble))
+    more.click()

@@ -1,0 +1,18 @@
+"""A chat session between a store and an engine that a test plays, before and after a model is in."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.session_bench import make_bench
+
+
+@pytest.fixture
+def bench(qapp):
+    return make_bench()
+
+
+@pytest.fixture
+def ready(bench):
+    bench.link.become_ready()
+    return bench

@@ -1,0 +1,190 @@
+"""The settings window: one of it, every choice in effect at once and kept."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel
+
+from app.chat.chat_settings import ChatSettings
+from app.chat.presets import Preset
+from app.palette import DARK, LIGHT
+from app.services.settings import Appearance, SendKey, Settings
+from app.theme import TEXT_PX
+
+CTRL = Qt.KeyboardModifier.ControlModifier
+CALM = Preset("Calm", ChatSettings(system_prompt="Be brief."))
+
+
+@pytest.fixture
+def driver(start):
+    return start()
+
+
+def open_window(driver):
+    driver.window.menus.settings.trigger()
+    window = driver.program._settings_window
+    driver.until(window.isActiveWindow)
+    return window
+
+
+def choose(button, name):
+    next(action for action in button.menu().actions() if action.text() == name).trigger()
+
+
+def test_there_is_one_and_it_goes_with_its_key(driver):
+    first = open_window(driver)
+    assert open_window(driver) is first
+    QTest.keyClick(first, Qt.Key.Key_W, CTRL)
+    assert not first.isVisible()
+    assert driver.window.isVisible()
+    assert open_window(driver) is first
+    QTest.keyClick(first, Qt.Key.Key_Escape)
+    assert not first.isVisible()
+
+
+def test_appearance_follows_the_choice_and_not_the_system(driver):
+    page = open_window(driver).general
+    choose(page.appearance, "Dark")
+    assert driver.program.theme.palette is DARK
+    driver.program.theme.follow(Qt.ColorScheme.Light)
+    assert driver.program.theme.palette is DARK
+    choose(page.appearance, "As the system")
+    driver.program.theme.follow(Qt.ColorScheme.Light)
+    assert driver.program.theme.palette is LIGHT
+
+
+def test_ctrl_return_sends_and_return_is_a_new_line(driver):
+    choose(open_window(driver).general.send_key, "Ctrl-Return")
+    driver.ask("one")
+    driver.type("two")
+    assert driver.composer.text() == "one\ntwo"
+    QTest.keyClick(driver.composer.edit, Qt.Key.Key_Return, CTRL)
+    assert driver.transcript.rows[0].message.text == "one\ntwo"
+    driver.until_idle()
+    choose(driver.program._settings_window.general.send_key, "Return")
+    driver.type("three")
+    QTest.keyClick(driver.composer.edit, Qt.Key.Key_Return, CTRL)
+    assert driver.composer.text() == "three\n"
+
+
+def test_size_of_messages_is_one_thing_in_menu_and_window(driver):
+    page, menus, theme = open_window(driver).general, driver.window.menus, driver.program.theme
+    assert not menus.usual_size.isEnabled()
+    menus.larger.trigger()
+    assert theme.render_style().text_size == TEXT_PX + 1
+    assert page.text_px.text() == "15"
+    choose(page.text_px, "26")
+    assert not menus.larger.isEnabled()
+    menus.usual_size.trigger()
+    assert page.text_px.text() == "14 (usual)"
+    choose(page.text_px, "11")
+    assert not menus.smaller.isEnabled()
+    assert theme.render_style().code_size == 10
+
+
+def test_nothing_moves_when_motion_is_reduced(driver):
+    open_window(driver).general.motion.click()
+    driver.program.session.waiting.disconnect(driver.transcript.set_waiting)
+    pulse = _pulse(driver)
+    assert pulse.isVisible()
+    assert pulse._breath.state() == pulse._breath.State.Stopped
+
+
+def _pulse(driver):
+    from app.widgets.pulse import Pulse
+
+    pulse = Pulse(driver.program.theme, driver.window)
+    pulse.show()
+    return pulse
+
+
+def test_drafting_is_one_thing_in_menu_and_window(driver):
+    page, menus = open_window(driver).models, driver.window.menus
+    choose(page.drafting, "Depth 2")
+    assert menus.drafting_action(2).isChecked()
+    assert driver.program.line.drafting == 2
+    menus.drafting_action(0).trigger()
+    assert page.drafting.text() == "Off"
+
+
+def test_new_chats_begin_with_a_preset(driver):
+    driver.program.settings.change(presets=(CALM,))
+    window = open_window(driver)
+    choose(window.models.preset, "Calm")
+    session = driver.program.session
+    assert session.shown.settings.preset == "Calm"
+    driver.ask("Why?")
+    driver.until_idle()
+    driver.window.menus.new_chat.trigger()
+    assert session.shown.settings == CALM.applied_to(ChatSettings())
+    driver.window.inspector.presets.delete.trigger()
+    assert window.models.preset.text() == "What the model recommends"
+
+
+def test_chats_say_where_they_are(driver, monkeypatch, tmp_path):
+    opened = []
+    monkeypatch.setattr(QDesktopServices, "openUrl", opened.append)
+    page = open_window(driver).chats
+    assert str(tmp_path / "chats") in [label.text() for label in page.findChildren(QLabel)]
+    page.show_folder.click()
+    assert opened == [QUrl.fromLocalFile(str(tmp_path / "chats"))]
+
+
+def test_chats_are_exported_from_here_too(driver):
+    page = open_window(driver).chats
+    assert not page.export.isEnabled()
+    driver.ask("Why?")
+    driver.until_idle()
+    asked = []
+    driver.window.menus.export_all.triggered.disconnect()
+    driver.window.menus.export_all.triggered.connect(lambda: asked.append(1))
+    page.export.click()
+    assert asked == [1]
+
+
+def test_privacy_is_a_command_of_its_own(driver):
+    driver.window.menus.privacy.trigger()
+    window = driver.program._settings_window
+    assert window.windowTitle() == "Privacy"
+    assert window.privacy.isVisible()
+
+
+def test_every_setting_is_kept(start):
+    driver = start()
+    window = open_window(driver)
+    choose(window.general.send_key, "Ctrl-Return")
+    choose(window.general.appearance, "Dark")
+    choose(window.general.text_px, "18")
+    window.general.motion.click()
+    window.general.tint.click()
+    choose(window.models.drafting, "Depth 3")
+    again = start()
+    assert dataclasses.replace(again.program.settings.value, place=None) == Settings(
+        drafting=3,
+        tint=True,
+        appearance=Appearance.DARK,
+        text_px=18,
+        reduced_motion=True,
+        send_key=SendKey.CTRL_RETURN,
+    )
+    assert again.program.theme.palette is DARK
+    assert again.program.theme.reduced_motion
+    assert again.program.theme.tinted
+    assert again.window.menus.tint.isChecked()
+    assert again.composer.edit.send_key is SendKey.CTRL_RETURN
+    again.program.theme.set_appearance(Appearance.SYSTEM)
+
+
+def test_nothing_is_cut_off(driver):
+    window = open_window(driver)
+    for page in window._all():
+        window.open_page(page)
+        QApplication.processEvents()
+        for label in page.findChildren(QLabel):
+            assert label.height() >= label.heightForWidth(label.width()) or not label.wordWrap(), label.text()
+            assert label.width() >= label.minimumSizeHint().width(), label.text()
