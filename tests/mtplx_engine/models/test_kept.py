@@ -62,6 +62,7 @@ def test_it_is_what_the_caches_hold(name: str, tmp_path: Path) -> None:
     model = target(name, tmp_path)
     found = kept.of(checkpoint.check(tmp_path).config)
     assert held(model, [300]) == 4 * found.numbers(300, 300) + found.fixed(4)
+    assert 256 * found.growth == found.numbers(1500, 300) - found.numbers(1200, 300)
     assert held(model, [1]) == 4 * found.numbers(1, 1) + found.fixed(4)
 
 
