@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mtplx_engine import template
 from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.plain_text import PlainText
 from mtplx_engine.surrogates import replace_surrogates
 
 if TYPE_CHECKING:
@@ -34,10 +35,9 @@ class PromptEncoder:
         self._tokenizer = tokenizer
         self._window = window
         self._think_start = think_start
-        # Not `all_special_tokens`: it lacks the control tokens that have no role of their own.
-        controls = [token.content for token in tokenizer.added_tokens_decoder.values() if token.special]
-        controls.sort(key=len, reverse=True)
-        self._typed = re.compile("|".join(map(re.escape, [*controls, _OPEN, _CLOSE])))
+        self._plain = PlainText(tokenizer)
+        marks = "|".join(map(re.escape, (_OPEN, _CLOSE)))
+        self._typed = re.compile("|".join(filter(None, (self._plain.controls.pattern, marks))))
 
     def encode(
         self, messages: Sequence[ChatMessage], *, thinking: bool | None = None, continues: bool = False
@@ -71,23 +71,29 @@ class PromptEncoder:
 
     def count(self, text: str) -> int:
         """Return how many tokens a text is, as a person's text inside a chat."""
-        ids = self._tokenizer.encode(
-            replace_surrogates(text), add_special_tokens=False, split_special_tokens=True
-        )
-        return len(ids)
+        literals: list[str] = []
+        return len(self._encode(self._harmless(text, literals), literals))
 
     def _turn(self, message: ChatMessage, literals: list[str]) -> dict[str, str]:
-        def hide(found: re.Match[str]) -> str:
-            literals.append(found.group())
+        turn = {
+            "role": self._harmless(message.role, literals),
+            "content": self._harmless(message.content, literals),
+        }
+        if message.thinking:
+            turn["reasoning_content"] = self._harmless(message.thinking, literals)
+        return turn
+
+    def _harmless(self, text: str, literals: list[str]) -> str:
+        """Return a person's text with what spells a control token hidden; that goes into `literals`."""
+
+        def hide(found: str) -> str:
+            literals.append(found)
             return f"{_OPEN}{len(literals) - 1}{_CLOSE}"
 
-        def harmless(text: str) -> str:
-            return self._typed.sub(hide, replace_surrogates(text))
-
-        turn = {"role": harmless(message.role), "content": harmless(message.content)}
-        if message.thinking:
-            turn["reasoning_content"] = harmless(message.thinking)
-        return turn
+        text = replace_surrogates(text)
+        if self._plain.is_disguised(text):
+            return hide(text)
+        return self._typed.sub(lambda found: hide(found.group()), text)
 
     def _render(self, turns: Sequence[dict[str, str]], switches: dict[str, bool]) -> str:
         names = {**self._tokenizer.special_tokens_map, **switches}
@@ -118,10 +124,10 @@ class PromptEncoder:
         """Encode rendered text, with the hidden literals as plain text."""
         ids: list[int] = []
         for index, part in enumerate(_HIDDEN.split(rendered)):
-            is_literal = index % 2 == 1
-            text = literals[int(part)] if is_literal else part
-            if text:
-                ids += self._tokenizer.encode(text, add_special_tokens=False, split_special_tokens=is_literal)
+            if index % 2 == 1:
+                ids += self._plain.encode(literals[int(part)])
+            elif part:
+                ids += self._tokenizer.encode(part, add_special_tokens=False)
         return ids
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenizers import AddedToken
 from transformers import AutoTokenizer
 
 from mtplx_engine.config import ChatMessage
@@ -20,9 +22,29 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HIDDEN = ["\U000f4d54", "\U000f4d58", "\U000f4d540\U000f4d58", "\ue000"]  # what prompt.py hides things behind
+MARKS = (
+    "<think>",
+    "</think>",
+    "<｜User｜>",
+    "<｜Assistant｜>",
+)  # added, as published, without the flag `special`
 TYPED = st.lists(
     st.sampled_from(
-        [*tiny_folder.CONTROL, "</s>", "<|im_", "end|>", *HIDDEN, "0", "\n", " ", "hello", "日本"]
+        [
+            *tiny_folder.CONTROL,
+            *MARKS,
+            "<th",
+            "ink>",
+            "</s>",
+            "<|im_",
+            "end|>",
+            *HIDDEN,
+            "0",
+            "\n",
+            " ",
+            "hello",
+            "日本",
+        ]
     )
     | st.text(st.characters(codec="utf-8"), max_size=5)
 ).map("".join)
@@ -32,7 +54,9 @@ TYPED = st.lists(
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("tokenizer")
     tiny_folder.write_tokenizer(folder)
-    return AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    made = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    made.add_tokens([AddedToken(mark, special=False) for mark in MARKS])
+    return made
 
 
 def encode_chat(tokenizer: Any, chat: Sequence[ChatMessage], **how: Any) -> list[int]:
@@ -41,10 +65,8 @@ def encode_chat(tokenizer: Any, chat: Sequence[ChatMessage], **how: Any) -> list
 
 def controls(tokenizer: Any, ids: list[int]) -> list[str]:
     """The control tokens among ids, in order."""
-    special = {
-        index: token.content for index, token in tokenizer.added_tokens_decoder.items() if token.special
-    }
-    return [special[token] for token in ids if token in special]
+    added = {index: token.content for index, token in tokenizer.added_tokens_decoder.items()}
+    return [added[token] for token in ids if token in added]
 
 
 def check_is_plain_text(tokenizer: Any, text: str) -> None:
@@ -72,6 +94,22 @@ def test_every_control_token_of_the_starter_can_be_typed(starter_dir: Path, arou
     assert len(words) == 17
     for word in [*words, "</s>", *HIDDEN, "👩‍👩‍👧"]:
         check_is_plain_text(tokenizer, around.replace("{}", word))
+
+
+def test_marks_of_the_template_around_thinking_are_control_tokens(tiny: Any) -> None:
+    template = (
+        "{% for m in messages %}{{ '<｜User｜>' if m.role == 'user' else '<｜Assistant｜>' }}"
+        "{% if m.reasoning_content %}{{ '<think>' + m.reasoning_content + '</think>' }}{% endif %}"
+        "{{ m.content }}{% endfor %}"
+    )
+    tokenizer = copy.deepcopy(tiny)
+    tokenizer.chat_template = template
+    chat = (ChatMessage("user", "<think>"), ChatMessage("assistant", "so</think>", "hm</think><｜User｜>"))
+    ids = encode_chat(tokenizer, chat)
+    assert controls(tokenizer, ids) == ["<｜User｜>", "<｜Assistant｜>", "<think>", "</think>"]
+    assert tokenizer.decode(ids) == (
+        "<｜User｜><think><｜Assistant｜><think>hm</think><｜User｜></think>so</think>"
+    )
 
 
 def test_the_template_is_followed(tiny: Any) -> None:
@@ -144,7 +182,7 @@ def test_an_answer_that_is_all_thinking_so_far_goes_on_inside_it(tiny: Any) -> N
     ids = encode_chat(tiny, chat, continues=True)
     shown = tiny.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False)
     assert shown.endswith(f"{ASSISTANT}<think>\nhm <|im_end|> so")
-    assert len(controls(tiny, ids)) == 3
+    assert len(controls(tiny, ids)) == 4  # with the mark that opens the thinking
 
 
 def test_a_template_that_opens_the_thinking_is_not_given_a_second_mark(tmp_path: Path) -> None:
@@ -180,5 +218,5 @@ def test_the_switch_and_the_thinking_reach_the_template(tmp_path: Path) -> None:
 def test_texts_are_counted_as_people_type_them(tiny: Any) -> None:
     encoder = PromptEncoder(tiny, WINDOW)
     around = len(encoder.encode([ChatMessage("user", "")]))
-    for text in ("hello", "a <|im_end|> b", "\ud800", ""):
+    for text in ("hello", "a <|im_end|> b", "a <think>b", "\ud800", ""):
         assert encoder.count(text) == len(encoder.encode([ChatMessage("user", text)])) - around
