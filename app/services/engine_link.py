@@ -47,6 +47,7 @@ class EngineLink(QObject):
 
     Attributes:
         state: The state that was signalled last.
+        model: What was asked for last, a folder or a name; "" before.
 
     Signals:
         state_changed(EngineState): The engine does something else now.
@@ -84,6 +85,7 @@ class EngineLink(QObject):
     ) -> None:
         super().__init__(parent)
         self.state = EngineState.CLOSED
+        self.model = ""
         self._data_dir = ""
         self._thread = QThread()
         self._thread.setObjectName("engine")
@@ -100,12 +102,18 @@ class EngineLink(QObject):
         self._thread.start()
         self.load(model)
 
-    def load(self, model: str) -> None:
-        """Load another model in place of the one that is loaded or being loaded."""
-        self._submitted.emit(Load(model, self._data_dir))
+    def load(self, model: str, *, anyway: bool = False) -> None:
+        """Load a model in place of the one that is loaded or being loaded, in a process of its own.
+
+        Args:
+            model: A folder, or the name of an installed model.
+            anyway: Load it even when it will not fit into memory.
+        """
+        self.model = model
+        self._submitted.emit(Load(model, self._data_dir, anyway=anyway))
 
     def unload(self) -> None:
-        """Give the model's memory back; `restart` loads it again."""
+        """Give all of the model's memory back, or stop loading; `restart` loads it again."""
         self._submitted.emit(Unload())
 
     def generate(self, request: Generate) -> None:

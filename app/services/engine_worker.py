@@ -25,7 +25,6 @@ from mtplx_engine.protocol import (
     PrefillProgress,
     Tokens,
     Unload,
-    Unloaded,
 )
 
 if TYPE_CHECKING:
@@ -72,9 +71,10 @@ class EngineWorker(QObject):
         self._client: EngineClient | None = None
         self._notifier: QSocketNotifier | None = None
         self._model: Load | None = None  # what was asked for last
-        self._model_failed = False
-        self._loads = 0  # sent and not yet answered
-        self._open: set[int] = set()
+        self._wanted = False  # whether it is to be loaded when a process starts
+        self._asked = False  # whether this process was
+        self._loading = False
+        self._open: dict[int, Generate] = {}
         self._stop_by: dict[int, float] = {}
         self._silence_timer = QTimer(self, interval=_SILENCE_CHECK_MS)
         self._silence_timer.timeout.connect(self._read)
@@ -91,7 +91,7 @@ class EngineWorker(QObject):
         elif isinstance(command, Generate):
             self._generate(command)
         elif isinstance(command, Unload):
-            self._unload(command)
+            self._unload()
         elif isinstance(command, Count):
             if self._client:
                 self._client.send(command)
@@ -104,11 +104,8 @@ class EngineWorker(QObject):
     @Slot()
     def restart(self) -> None:
         """Replace the process, whatever it does, and load the same model again."""
-        self._end_client()
-        self._fail_open(tr("The engine was restarted; the answer so far is kept."))
-        self._budget.refill()
-        self._model_failed = False
-        self._start()
+        self._wanted = True
+        self._replace(tr("The engine was restarted; the answer so far is kept."))
 
     @Slot()
     def close(self) -> None:
@@ -120,20 +117,37 @@ class EngineWorker(QObject):
         self.thread().quit()
 
     def _load(self, command: Load) -> None:
+        """Load a model; a process that has had one is replaced, which gives all of its memory back."""
         self._model = command
-        self._model_failed = False
-        if self._client is None:
-            self._budget.refill()
-            self._start()
-        else:
-            self._client.send(command)
-            self._loads += 1
+        self._wanted = True
+        if self._client is not None and not self._asked:
+            self._send_load(self._client, command)
             self.happened.emit(EngineState.LOADING)
+            return
+        waiting: list[Generate] = []
+        if self._loading:  # none of them has begun, and another model will do
+            waiting = [request for request in self._open.values() if request.generation not in self._stop_by]
+        for request in waiting:
+            del self._open[request.generation]
+        self._replace(tr("Another model was loaded; the answer so far is kept."))
+        for request in waiting:
+            self._generate(request)
 
-    def _unload(self, command: Unload) -> None:
-        if self._client is not None:
-            self._client.send(command)
-            self._loads += 1  # it is answered as a Load is
+    def _unload(self) -> None:
+        self._wanted = False
+        if self._asked:
+            self._replace(tr("The model was unloaded; the answer so far is kept."))
+
+    def _send_load(self, client: EngineClient, command: Load) -> None:
+        client.send(command)
+        self._asked = self._loading = True
+
+    def _replace(self, sentence: str) -> None:
+        """Start a fresh process because the person wants it, and fail what the one before still owed."""
+        self._end_client()
+        self._fail_open(sentence)
+        self._budget.refill()
+        self._start()
 
     def _generate(self, command: Generate) -> None:
         if self._client is None:
@@ -142,7 +156,7 @@ class EngineWorker(QObject):
             )
             self.happened.emit(Failed(error, command.generation))
         else:
-            self._open.add(command.generation)
+            self._open[command.generation] = command
             self._client.send(command)
 
     # ------------------------------------------------------------ the process
@@ -158,16 +172,15 @@ class EngineWorker(QObject):
         self._notifier = QSocketNotifier(self._client.fileno(), QSocketNotifier.Type.Read, self)
         self._notifier.activated.connect(self._read)
         self._silence_timer.start()
-        if self._model and not self._model_failed:
-            self._client.send(self._model)
-            self._loads = 1
+        if self._model and self._wanted:
+            self._send_load(self._client, self._model)
 
     def _end_client(self) -> None:
         """Kill and forget the process."""
         self._silence_timer.stop()
         self._stop_timer.stop()
         self._stop_by.clear()
-        self._loads = 0
+        self._asked = self._loading = False
         if self._notifier:
             self._notifier.setEnabled(False)
             self._notifier.deleteLater()
@@ -229,10 +242,10 @@ class EngineWorker(QObject):
     def _handle(self, event: Event) -> None:
         match event:
             case Hello():
-                self.happened.emit(EngineState.LOADING if self._loads else EngineState.NO_MODEL)
+                self.happened.emit(EngineState.LOADING if self._asked else EngineState.NO_MODEL)
             case LoadProgress() | Counted():
                 self.happened.emit(event)
-            case Loaded() | Unloaded() | Failed(generation=None):
+            case Loaded() | Failed(generation=None):
                 self._end_load(event)
             case PrefillProgress() | Tokens() | Finished() | Failed():
                 self._pass_on(event)
@@ -241,15 +254,13 @@ class EngineWorker(QObject):
         if event.generation not in self._open:
             return
         if isinstance(event, Finished | Failed):
-            self._open.remove(event.generation)
+            del self._open[event.generation]
             self._stop_by.pop(event.generation, None)
         self.happened.emit(event)
 
-    def _end_load(self, event: Loaded | Unloaded | Failed) -> None:
-        """Each Load is answered once; only the answer to the last one counts."""
-        self._loads = max(0, self._loads - 1)
-        if self._loads:
-            return
-        self._model_failed = isinstance(event, Failed)
+    def _end_load(self, event: Loaded | Failed) -> None:
+        self._loading = False
+        if isinstance(event, Failed):
+            self._wanted = False
         self.happened.emit(event)
         self.happened.emit(EngineState.READY if isinstance(event, Loaded) else EngineState.NO_MODEL)

@@ -103,7 +103,7 @@ class Download:
                 if path.is_file() and path.stat().st_size == file.size:
                     # It got its name when its hash had been found right.
                     self._received(file.size)
-                    sha256 = manifest.file_sha256(path)
+                    sha256 = manifest.file_sha256(path, self._interrupt.check)
                 else:
                     transfer = Transfer(source, requests, self._interrupt, self._retries, self._received)
                     sha256 = transfer.run(path, self._threads)
@@ -159,7 +159,13 @@ def discard(data: Path, plan: Plan) -> None:
     """
     folder = plans.staging(data, plan.id)
     with _only_one(folder, plan.title):
+        (folder / plans.NAME).unlink(missing_ok=True)  # first: half of it must not look like a download
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def present(data: Path, plan: Plan) -> int:
+    """Return about how many bytes of a model have arrived, to a few kilobytes a file."""
+    return min(_present(plans.staging(data, plan.id)), plan.size)
 
 
 @contextmanager

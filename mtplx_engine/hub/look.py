@@ -79,7 +79,13 @@ class Look:
             raise HubError(Problem.UNSAFE, sentence + self.found.reason)
 
 
-def plan(connection: Connection, repo_id: str, revision: str = "main", head: str = "") -> Plan:
+def plan(
+    connection: Connection,
+    repo_id: str,
+    revision: str = "main",
+    head: str = "",
+    interrupt: Interrupt | None = None,
+) -> Plan:
     """Ask the hub what would be installed; the head that we know of comes with its model.
 
     Args:
@@ -87,15 +93,18 @@ def plan(connection: Connection, repo_id: str, revision: str = "main", head: str
         repo_id: Repository of the model.
         revision: A branch, tag or commit.
         head: Repository of its drafting head, "" for the one that we know of.
+        interrupt: Stops it.
 
     Raises:
         HubError: One of them is not there, or cannot be had.
+        CancelledError: The interrupt was set.
     """
     entry = catalogue.entry_of(repo_id)
     head = head or (entry.head if entry else "")
-    target = repos.read(connection, repo_id, revision)
+    target = repos.read(connection, repo_id, revision, interrupt)
     title = entry.title if entry else repo_id.partition("/")[2]
-    return Plan(folder_name(repo_id), title, target, repos.read(connection, head) if head else None)
+    with_head = repos.read(connection, head, interrupt=interrupt) if head else None
+    return Plan(folder_name(repo_id), title, target, with_head)
 
 
 def at(

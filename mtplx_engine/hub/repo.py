@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import httpx2
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from huggingface_hub.hf_api import RepoFile
 
     from mtplx_engine.hub.connection import Connection
+    from mtplx_engine.hub.interrupt import Interrupt
 
     _T = TypeVar("_T")
 
@@ -72,16 +73,20 @@ class Repo:
         return Source(url, file.name, file.size, file.digest)
 
 
-def read(connection: Connection, repo_id: str, revision: str = "main") -> Repo:
+def read(
+    connection: Connection, repo_id: str, revision: str = "main", interrupt: Interrupt | None = None
+) -> Repo:
     """Ask a hub about a repository.
 
     Args:
         connection: How the hub is reached.
         repo_id: owner/name.
         revision: A branch, tag or commit.
+        interrupt: Stops it.
 
     Raises:
         HubError: There is none, or it cannot be had, or what the hub says makes no sense.
+        CancelledError: The interrupt was set.
     """
     if not names.is_repo(repo_id):
         raise HubError(Problem.NOT_FOUND, f'"{repo_id}" is no name of a model; it looks like owner/name.')
@@ -105,19 +110,23 @@ def read(connection: Connection, repo_id: str, revision: str = "main") -> Repo:
             left_out=tuple(item.path for item in entries if not names.is_wanted(item.path)),
         )
 
-    return asked(connection, repo_id, ask)
+    return asked(connection, repo_id, ask, interrupt)
 
 
-def asked(connection: Connection, what: str, ask: Callable[[HfApi], _T]) -> _T:
+def asked(
+    connection: Connection, what: str, ask: Callable[[HfApi], _T], interrupt: Interrupt | None = None
+) -> _T:
     """Call the hub's API, and put what goes wrong into words.
 
     Args:
         connection: How the hub is reached.
         what: What is asked about, for people.
         ask: Makes the calls; what it cannot understand it raises as a ValueError, TypeError or KeyError.
+        interrupt: Stops it.
 
     Raises:
         HubError: As it says.
+        CancelledError: The interrupt was set.
     """
     # Here, since it takes a tenth of a second that most starts do not need.
     from huggingface_hub import HfApi, constants, set_client_factory
@@ -127,7 +136,7 @@ def asked(connection: Connection, what: str, ask: Callable[[HfApi], _T]) -> _T:
     constants.HF_HUB_DISABLE_TELEMETRY = True
     api = HfApi(endpoint=connection.endpoint, token=connection.token or False)
     with _lock:
-        set_client_factory(lambda: _client(connection))
+        set_client_factory(lambda: _client(connection, interrupt))
         try:
             return ask(api)
         except HfHubHTTPError as error:
@@ -141,16 +150,35 @@ def asked(connection: Connection, what: str, ask: Callable[[HfApi], _T]) -> _T:
             )
             raise refused or answers.portal(connection.host, repr(error)) from error
         except httpx2.HTTPError as error:
+            if interrupt is not None:
+                interrupt.check()
             raise answers.failure(error, host=connection.host, via_proxy=connection.via_proxy) from error
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             # No JSON, or JSON of another form: not the hub.
             raise answers.portal(connection.host, repr(error)) from error
 
 
-def _client(connection: Connection) -> httpx2.Client:
+def _client(connection: Connection, interrupt: Interrupt | None) -> httpx2.Client:
     client = connection.client()
     client.follow_redirects = True  # renamed repositories
+    if interrupt is not None:
+        client.send = _stoppable(client.send, interrupt)  # type: ignore[method-assign]
     return client
+
+
+def _stoppable(send: Callable[..., httpx2.Response], interrupt: Interrupt) -> Callable[..., httpx2.Response]:
+    """Return what sends requests until the interrupt is set; the library would wait, and try again."""
+
+    def send_or_stop(request: httpx2.Request, **options: Any) -> httpx2.Response:
+        interrupt.check()
+        request.extensions = {**request.extensions, **interrupt.extensions}
+        try:
+            return send(request, **options)
+        except httpx2.HTTPError:
+            interrupt.check()
+            raise
+
+    return send_or_stop
 
 
 def _files(items: list[RepoFile]) -> tuple[RemoteFile, ...]:

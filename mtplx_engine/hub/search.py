@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from huggingface_hub.hf_api import ExpandModelProperty_T, ModelInfo
 
     from mtplx_engine.hub.connection import Connection
+    from mtplx_engine.hub.interrupt import Interrupt
 
 LIMIT = 40
 
@@ -42,16 +43,20 @@ class Hit:
     updated: str
 
 
-def search(connection: Connection, words: str, limit: int = LIMIT) -> tuple[Hit, ...]:
+def search(
+    connection: Connection, words: str, limit: int = LIMIT, interrupt: Interrupt | None = None
+) -> tuple[Hit, ...]:
     """Return the models in MLX form that fit the words, the most used first.
 
     Args:
         connection: How the hub is reached.
         words: Parts of names; "" for all.
         limit: At most so many.
+        interrupt: Stops it.
 
     Raises:
         HubError: The hub cannot be asked.
+        CancelledError: The interrupt was set.
     """
 
     def ask(api: HfApi) -> tuple[Hit, ...]:
@@ -60,7 +65,7 @@ def search(connection: Connection, words: str, limit: int = LIMIT) -> tuple[Hit,
         )
         return tuple(_hit(info) for info in islice(found, limit) if names.is_repo(info.id))
 
-    return asked(connection, "models", ask)
+    return asked(connection, "models", ask, interrupt)
 
 
 def _hit(info: ModelInfo) -> Hit:

@@ -39,6 +39,21 @@ def system_keychain() -> Keychain | None:
     return keychain
 
 
+def cleaned(text: str) -> str:
+    """Return the token in what a person pasted.
+
+    Raises:
+        EngineError: BAD_REQUEST, when there is none.
+    """
+    token = text.strip()
+    if not _SHAPE.fullmatch(token):
+        raise EngineError(
+            ErrorKind.BAD_REQUEST,
+            "This is no access token: one is a single word without spaces. Copy it again from the hub's settings.",
+        )
+    return token
+
+
 class TokenStore:
     """The token of one hub; callable from any thread.
 
@@ -79,12 +94,7 @@ class TokenStore:
             EngineError: BAD_REQUEST, when it is none; STORAGE, when the keychain does not keep it: it is known until
                 the program ends then.
         """
-        token = token.strip()
-        if not _SHAPE.fullmatch(token):
-            raise EngineError(
-                ErrorKind.BAD_REQUEST,
-                "This is no access token: one is a single word without spaces. Copy it again from the hub's settings.",
-            )
+        token = cleaned(token)
         with self._lock:
             self._token, self._known = token, True
             if self._keychain is None:

@@ -13,13 +13,14 @@ from mtplx_engine import durable
 from mtplx_engine.models.wiring import Concat, Hidden, Norms, Wiring
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from mtplx_engine.progress import Report
 
 NAME = "mtplx.json"
 FORMAT = 1
 _MAX_BYTES = 1 << 20
+_BLOCK = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,10 +165,19 @@ def record(folder: Path, names: Iterable[str]) -> tuple[FileRecord, ...]:
     )
 
 
-def file_sha256(path: Path) -> str:
-    """Return the sha256 of a file's content, in hex."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def file_sha256(path: Path, check: Callable[[], None] = lambda: None) -> str:
+    """Return the sha256 of a file's content, in hex.
+
+    Args:
+        path: The file.
+        check: Called before each part of it; may raise something to stop.
+    """
+    found, block = hashlib.sha256(), bytearray(_BLOCK)
+    with path.open("rb", buffering=0) as file:
+        while count := file.readinto(block):
+            check()
+            found.update(memoryview(block)[:count])
+    return found.hexdigest()
 
 
 def parse_head(body: Mapping[str, Any]) -> HeadWiring:

@@ -72,6 +72,7 @@ class FakeHub:
     """What the hub has, what it was asked, and what it sent."""
 
     repos: dict[str, FakeRepo] = field(default_factory=dict)
+    accounts: dict[str, str] = field(default_factory=dict)  # names by token
     faults: list[Fault] = field(default_factory=list)
     api_fault: Callable[[Handler], None] | None = None
     asked: list[Asked] = field(default_factory=list)
@@ -127,6 +128,9 @@ class Handler(BaseHTTPRequestHandler):
         if path == "/api/models":
             self._search(query)
             return
+        if path == "/api/whoami-v2":
+            self._whoami()
+            return
         found = re.fullmatch(r"/api/models/([^/]+/[^/]+)(?:/(revision|tree)/([^/]+))?", path)
         repo = self.hub.repos.get(found[1]) if found else None
         if found is None or repo is None:
@@ -146,6 +150,13 @@ class Handler(BaseHTTPRequestHandler):
                     "siblings": [{"rfilename": name} for name in sorted(repo.files)],
                 }
             )
+
+    def _whoami(self) -> None:
+        name = self.hub.accounts.get(self.headers.get("Authorization", "").removeprefix("Bearer "))
+        if name is None:
+            self.reply(401)
+        else:
+            self._json({"type": "user", "name": name})
 
     def _search(self, query: dict[str, list[str]]) -> None:
         wanted = query.get("search", [""])[0].casefold()

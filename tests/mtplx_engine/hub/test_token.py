@@ -19,36 +19,12 @@ from mtplx_engine.hub.retry import Retries
 from mtplx_engine.hub.token import TokenStore
 from tests.support import model_folder
 from tests.support.fake_hub import FakeHub, FakeRepo, Fault, running
+from tests.support.fake_keychain import FakeKeychain
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 CANARY = "hf_canaryCANARYcanary0123456789"
-
-
-class FakeKeychain:
-    """A keychain in memory, which may refuse, or forget what it is given."""
-
-    def __init__(self, *, refuses: bool = False, forgets: bool = False) -> None:
-        self.kept: dict[tuple[str, str], str] = {}
-        self.asked = 0
-        self._refuses = refuses
-        self._forgets = forgets
-
-    def get_password(self, service: str, username: str) -> str | None:
-        self.asked += 1
-        if self._refuses:
-            raise RuntimeError(f"locked, says {CANARY}")
-        return self.kept.get((service, username))
-
-    def set_password(self, service: str, username: str, password: str) -> None:
-        if self._refuses:
-            raise RuntimeError(f"locked, says {password}")
-        if not self._forgets:
-            self.kept[service, username] = password
-
-    def delete_password(self, service: str, username: str) -> None:
-        del self.kept[service, username]
 
 
 def test_a_token_lasts_in_the_keychain() -> None:

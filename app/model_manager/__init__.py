@@ -1,0 +1,1 @@
+"""The Models window: find, judge, fetch and keep models."""

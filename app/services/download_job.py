@@ -1,0 +1,88 @@
+"""One download on the thread that does it."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mtplx_engine.hub import awake
+from mtplx_engine.hub.problem import CancelledError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from mtplx_engine.hub.connection import Connection
+    from mtplx_engine.hub.download import Download
+    from mtplx_engine.hub.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class DownloadEnd:
+    """How it ended.
+
+    Attributes:
+        present: Bytes that are there.
+        error: Why the model is not installed; None when it is.
+    """
+
+    present: int
+    error: BaseException | None = None
+
+
+class DownloadJob:
+    """Fetches a model. `run` belongs to a thread of its own, everything else may be called from any.
+
+    Args:
+        plan: What is installed.
+        data_dir: The data folder.
+        connect: Returns the way to the hub.
+    """
+
+    def __init__(self, plan: Plan, data_dir: Path, connect: Callable[[], Connection]) -> None:
+        self._plan = plan
+        self._data_dir = data_dir
+        self._connect = connect
+        self._lock = threading.Lock()
+        self._stopped = False
+        self._download: Download | None = None
+
+    @property
+    def done(self) -> int:
+        """Bytes that are on the disk and of use, as far as they have been looked at."""
+        return self._download.done if self._download is not None else 0
+
+    def stop(self) -> None:
+        """End `run` at once; what has arrived stays for the next one."""
+        with self._lock:
+            self._stopped = True
+            if self._download is not None:
+                self._download.stop()
+
+    def run(self) -> DownloadEnd:
+        """Fetch what is missing, and keep a Mac awake meanwhile."""
+        try:
+            with awake.kept():
+                self._begin().run()
+        except BaseException as error:  # noqa: BLE001 - told with how far it came
+            return DownloadEnd(self._present(), error)
+        return DownloadEnd(self._plan.size)
+
+    def _present(self) -> int:
+        from mtplx_engine.hub import download
+
+        try:
+            return download.present(self._data_dir, self._plan)
+        except OSError:  # a disk that is gone
+            return 0
+
+    def _begin(self) -> Download:
+        from mtplx_engine.hub.download import Download
+
+        begun = Download(self._plan, self._data_dir, self._connect())
+        with self._lock:
+            if self._stopped:
+                raise CancelledError
+            self._download = begun
+        return begun

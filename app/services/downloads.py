@@ -1,0 +1,252 @@
+"""The downloads of models as the window sees them: calls that never wait, and signals on the main thread."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from app.model_manager.download_row import DownloadRow, DownloadState
+from app.services.background import Background
+from app.services.download_folder import DownloadFolder
+from app.services.download_job import DownloadJob
+from app.services.failure import describe
+from mtplx_engine.hub.problem import CancelledError
+from mtplx_engine.hub.speed import Speed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from app.services.download_folder import Begun
+    from app.services.download_job import DownloadEnd
+    from mtplx_engine.hub.connection import Connection
+    from mtplx_engine.hub.plan import Plan
+
+AT_ONCE = 2
+
+_READING_MS = 250
+_END_S = 0.9
+_WAITING = (DownloadState.PAUSED, DownloadState.FAILED)
+_GOING = (DownloadState.QUEUED, DownloadState.RUNNING)
+
+
+class _Item:
+    """A download in the list."""
+
+    def __init__(self, plan: Plan, state: DownloadState, present: int, *, noted: bool) -> None:
+        self.plan = plan
+        self.row = DownloadRow(plan.id, plan.title, state, present, plan.size)
+        self.noted = noted
+        self.present = present  # bytes that were there before the job began to count
+        self.speed = Speed()
+
+
+class Downloads(QObject):
+    """Fetches models, two at a time, the others in line. What is begun is there again after any end of the program.
+
+    After a quit, what was under way goes on by itself; after a crash it is paused.
+
+    Args:
+        data_dir: The data folder.
+        connect: Returns the way to the hub; called on another thread.
+
+    Signals:
+        changed(DownloadRow): A row is new, or another one now.
+        removed(str): The row with this id is gone.
+        installed(str): The model with this id is ready.
+    """
+
+    changed = Signal(object)
+    removed = Signal(str)
+    installed = Signal(str)
+
+    def __init__(
+        self, data_dir: Path, connect: Callable[[], Connection], parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._data_dir = data_dir
+        self._connect = connect
+        self._folder = DownloadFolder(data_dir)
+        self._items: dict[str, _Item] = {}
+        self._unwanted: dict[str, Plan] = {}  # to be deleted, once nobody works on it
+        self._tasks: dict[str, Background] = {}  # at most one for each download
+        self._jobs: dict[str, DownloadJob] = {}
+        self._closed = False
+        self._clock = QTimer(self, interval=_READING_MS)
+        self._clock.timeout.connect(self._measure)
+
+    def open(self) -> None:
+        """Find what was begun before: `changed` follows for each."""
+        self._begin("", self._folder.open, self._opened)
+
+    def rows(self) -> tuple[DownloadRow, ...]:
+        """Return all downloads of the list, the oldest first; what is done stays until it is cleared."""
+        return tuple(item.row for item in self._items.values())
+
+    def enqueue(self, plan: Plan) -> None:
+        """Fetch a model; nothing happens when that is under way. Another plan than the one begun starts over."""
+        known = self._items.get(plan.id)
+        if known is not None and known.row.state in _GOING:
+            return
+        if known is not None and known.row.state in _WAITING:
+            if known.plan == plan:
+                self.resume(plan.id)
+                return
+            self._unwanted[plan.id] = known.plan
+        self._items[plan.id] = _Item(plan, DownloadState.QUEUED, 0, noted=False)
+        self.changed.emit(self._items[plan.id].row)
+        self._advance()
+
+    def pause(self, plan_id: str) -> None:
+        """Stop a download where it is."""
+        item = self._items[plan_id]
+        if item.row.state in _GOING:
+            self._stop(plan_id)
+            self._set(item, state=DownloadState.PAUSED, bytes_s=None, seconds_left=None)
+            self._advance()
+
+    def resume(self, plan_id: str) -> None:
+        """Go on with a download that is paused or failed."""
+        item = self._items[plan_id]
+        if item.row.state in _WAITING:
+            self._set(item, state=DownloadState.QUEUED, error=None, problem=None)
+            self._advance()
+
+    def cancel(self, plan_id: str) -> None:
+        """Take a download off the list, and delete what has arrived unless the model is installed."""
+        item = self._items.pop(plan_id)
+        self._stop(plan_id)
+        if item.row.state is not DownloadState.DONE:
+            self._unwanted[plan_id] = item.plan
+        self.removed.emit(plan_id)
+        self._advance()
+
+    def close(self) -> None:
+        """End all downloads where they are, within a second. A second call does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        self._clock.stop()
+        for plan_id in self._jobs:
+            self._stop(plan_id)
+        end = time.monotonic() + _END_S
+        for task in self._tasks.values():
+            task.abandon(max(end - time.monotonic(), 0.0))
+        going = [item.plan.id for item in self._items.values() if item.row.state in _GOING]
+        if going:
+            self._folder.note_going(going)
+
+    # ------------------------------------------------------------ what comes next
+
+    def _advance(self) -> None:
+        """Begin what can be begun."""
+        for plan_id in dict.fromkeys((*self._unwanted, *self._items)):
+            item = self._items.get(plan_id)
+            if plan_id in self._tasks:
+                continue
+            if plan_id in self._unwanted:
+                plan = self._unwanted.pop(plan_id)
+                self._begin(plan_id, partial(self._folder.discard, plan), partial(self._discarded, plan_id))
+            elif item is not None and not item.noted:
+                self._begin(plan_id, partial(self._folder.note, item.plan), partial(self._noted, item))
+            elif item is not None and item.row.state is DownloadState.QUEUED and self._running() < AT_ONCE:
+                self._fetch(item)
+        if self._running():
+            self._clock.start()
+        else:
+            self._clock.stop()
+
+    def _running(self) -> int:
+        return sum(item.row.state is DownloadState.RUNNING for item in self._items.values())
+
+    def _fetch(self, item: _Item) -> None:
+        job = self._jobs[item.plan.id] = DownloadJob(item.plan, self._data_dir, self._connect)
+        item.speed = Speed()
+        self._begin(item.plan.id, job.run, partial(self._fetched, item))
+        self._set(item, state=DownloadState.RUNNING)
+
+    def _begin(self, plan_id: str, work: Callable[[], object], then: Callable[[Any], None]) -> None:
+        task = self._tasks[plan_id] = Background("download", work, self)
+        task.ended.connect(partial(self._end, plan_id, then))
+        task.start()
+
+    def _end(self, plan_id: str, then: Callable[[Any], None], outcome: object) -> None:
+        if not self._closed:
+            del self._tasks[plan_id]
+            then(outcome)
+            self._advance()
+
+    def _stop(self, plan_id: str) -> None:
+        job = self._jobs.get(plan_id)
+        if job is not None:
+            job.stop()
+
+    # ------------------------------------------------------------ how it went
+
+    def _opened(self, outcome: tuple[Begun, ...] | BaseException) -> None:
+        if isinstance(outcome, BaseException):
+            describe(outcome, "finding downloads")
+            return
+        for begun in outcome:
+            if begun.plan.id not in self._items:
+                state = DownloadState.QUEUED if begun.going else DownloadState.PAUSED
+                self._items[begun.plan.id] = _Item(begun.plan, state, begun.present, noted=True)
+                self.changed.emit(self._items[begun.plan.id].row)
+
+    def _noted(self, item: _Item, error: BaseException | None) -> None:
+        item.noted = True
+        if error is not None and item.row.state is DownloadState.QUEUED:
+            self._fail(item, error)
+
+    def _discarded(self, plan_id: str, error: BaseException | None) -> None:
+        if error is not None:
+            describe(error, f"deleting what arrived of {plan_id}")
+
+    def _fetched(self, item: _Item, end: DownloadEnd) -> None:
+        del self._jobs[item.plan.id]
+        item.present = end.present
+        if end.error is None:
+            self._set(item, state=DownloadState.DONE, done=end.present, bytes_s=None, seconds_left=None)
+            self.installed.emit(item.plan.id)
+        elif isinstance(end.error, CancelledError) or item.row.state is not DownloadState.RUNNING:
+            self._set(item, done=end.present)
+        else:
+            self._fail(item, end.error)
+
+    def _fail(self, item: _Item, error: BaseException) -> None:
+        info, problem = describe(error, f"download of {item.plan.id}")
+        self._set(
+            item,
+            state=DownloadState.FAILED,
+            done=item.present,
+            bytes_s=None,
+            seconds_left=None,
+            error=info,
+            problem=problem,
+        )
+
+    def _measure(self) -> None:
+        for item in tuple(self._items.values()):
+            if item.row.state is DownloadState.RUNNING:
+                done = self._jobs[item.plan.id].done
+                # What was there is looked at first, which is no progress and no way back.
+                if done >= item.present:
+                    item.speed.note(time.monotonic(), done)
+                self._set(
+                    item,
+                    done=max(done, item.present),
+                    bytes_s=item.speed.bytes_s,
+                    seconds_left=item.speed.seconds_left(item.row.total),
+                )
+
+    def _set(self, item: _Item, **fields: object) -> None:
+        """Change a row, and tell if it is still in the list."""
+        row = dataclasses.replace(item.row, **fields)  # type: ignore[arg-type]
+        if row != item.row:
+            item.row = row
+            if self._items.get(row.id) is item:
+                self.changed.emit(row)

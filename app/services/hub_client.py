@@ -1,0 +1,158 @@
+"""Questions to the hub: calls that never wait, and the answers as signals on the main thread."""
+
+from __future__ import annotations
+
+import time
+from enum import Enum, auto
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject, Signal
+
+from app.services.background import Background
+from app.services.failure import describe
+from mtplx_engine.errors import EngineError
+from mtplx_engine.hub.interrupt import Interrupt
+from mtplx_engine.hub.problem import CancelledError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from app.services.hub_access import HubAccess
+    from mtplx_engine.hub.look import Look
+    from mtplx_engine.hub.search import Hit
+
+_END_S = 0.9
+
+
+class Question(Enum):
+    """What can be asked; a new question of a kind takes the place of the one before."""
+
+    SEARCH = auto()
+    LOOK = auto()
+    TOKEN = auto()
+
+
+class HubClient(QObject):
+    """Asks the hub, each question on a thread of its own.
+
+    Args:
+        access: The way to the hub.
+
+    Signals:
+        found(str, tuple[Hit, ...]): Words, and the models that fit them.
+        looked(str, Look): A repository, and what it holds.
+        token_checked(str): The token is good, and known from now on; the name of its account.
+        token_forgotten: No token is known any more.
+        failed(Question, ErrorInfo, Problem | None): The newest question of a kind has no answer. With TOKEN after
+            `token_checked`, the keychain did not keep it.
+    """
+
+    found = Signal(str, object)
+    looked = Signal(str, object)
+    token_checked = Signal(str)
+    token_forgotten = Signal()
+    failed = Signal(object, object, object)
+
+    def __init__(self, access: HubAccess, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._access = access
+        self._interrupts: dict[Question, Interrupt] = {}
+        self._tasks: set[Background] = set()
+
+    def search(self, words: str) -> None:
+        """Look for models: `found` follows, or `failed`."""
+
+        def work(interrupt: Interrupt) -> tuple[Hit, ...]:
+            # Here and below, since the start of the program needs none of it.
+            from mtplx_engine.hub import search
+
+            return search.search(self._access.connection(), words, interrupt=interrupt)
+
+        self._ask(Question.SEARCH, work, partial(self.found.emit, words))
+
+    def look(self, repo_id: str, head: str = "") -> None:
+        """Look at a repository, and at `head` with its drafting head: `looked` follows, or `failed`."""
+
+        def work(interrupt: Interrupt) -> Look:
+            from mtplx_engine.hub import look
+
+            connection = self._access.connection()
+            return look.at(
+                connection, look.plan(connection, repo_id, head=head, interrupt=interrupt), interrupt
+            )
+
+        self._ask(Question.LOOK, work, partial(self.looked.emit, repo_id))
+
+    def check_token(self, token: str) -> None:
+        """Ask whose token this is, and keep it when it is somebody's: `token_checked` follows, or `failed`."""
+
+        def work(interrupt: Interrupt) -> tuple[str, BaseException | None]:
+            from mtplx_engine.hub import account
+            from mtplx_engine.hub.token import cleaned
+
+            settings = self._access.settings
+            name = account.name(settings.connection(cleaned(token)), interrupt)
+            try:
+                self._access.store(settings.connection(None).host).set(token)
+            except EngineError as error:
+                return name, error
+            return name, None
+
+        self._ask(Question.TOKEN, work, self._token_good)
+
+    def forget_token(self) -> None:
+        """Forget the token, in the keychain too: `token_forgotten` follows, or `failed`."""
+
+        def work(_interrupt: Interrupt) -> None:
+            self._access.store(self._access.settings.connection(None).host).forget()
+
+        self._ask(Question.TOKEN, work, lambda _: self.token_forgotten.emit())
+
+    def stop(self, question: Question) -> None:
+        """Let a question go unanswered."""
+        interrupt = self._interrupts.pop(question, None)
+        if interrupt is not None:
+            interrupt.set()
+
+    def close(self) -> None:
+        """Let all questions go unanswered, and end their threads within a second. A second call does nothing."""
+        for question in Question:
+            self.stop(question)
+        end = time.monotonic() + _END_S
+        for task in self._tasks:
+            task.abandon(max(end - time.monotonic(), 0.0))
+        self._tasks.clear()
+
+    def _ask(
+        self, question: Question, work: Callable[[Interrupt], object], then: Callable[[Any], object]
+    ) -> None:
+        self.stop(question)
+        interrupt = self._interrupts[question] = Interrupt()
+        task = Background("hub", partial(work, interrupt), self)
+        self._tasks.add(task)
+        task.ended.connect(partial(self._answered, question, interrupt, task, then))
+        task.start()
+
+    def _answered(
+        self,
+        question: Question,
+        interrupt: Interrupt,
+        task: Background,
+        then: Callable[[Any], object],
+        outcome: object,
+    ) -> None:
+        self._tasks.discard(task)
+        if self._interrupts.get(question) is not interrupt or isinstance(outcome, CancelledError):
+            return
+        del self._interrupts[question]
+        if isinstance(outcome, BaseException):
+            self.failed.emit(question, *describe(outcome, question.name))
+        else:
+            then(outcome)
+
+    def _token_good(self, answer: tuple[str, BaseException | None]) -> None:
+        name, error = answer
+        self.token_checked.emit(name)
+        if error is not None:
+            self.failed.emit(Question.TOKEN, *describe(error, "keeping the token"))
