@@ -15,7 +15,7 @@ from mtplx_engine.stats import FinishReason
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from mtplx_engine.decoding import Decoder, Step
     from mtplx_engine.depth import DepthController
@@ -43,6 +43,21 @@ def answer_limit(max_tokens: int | None, prompt: int, window: int) -> int:
         raise EngineError.of(ErrorInfo(ErrorKind.CONTEXT_OVERFLOW, sentence, tokens=prompt, window=window))
     room = window - prompt
     return room if max_tokens is None else min(max_tokens, room)
+
+
+def check_tokens(prompt: Sequence[int], vocabulary: int) -> None:
+    """Check that the tokens of a prompt are the model's; of others, mlx reads memory that is none of its own.
+
+    Raises:
+        EngineError: BAD_REQUEST.
+    """
+    found = next((token for token in prompt if not 0 <= token < vocabulary), None)
+    if found is not None:
+        raise EngineError(
+            ErrorKind.BAD_REQUEST,
+            f"The prompt has the token {found}, but the model has only {vocabulary:,} of them, so its tokenizer does "
+            "not fit it. Get the model again.",
+        )
 
 
 class Answer:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import mlx.core as mx
 
 from mtplx_engine import backend, template
-from mtplx_engine.answer import Answer, answer_limit
+from mtplx_engine.answer import Answer, answer_limit, check_tokens
 from mtplx_engine.cache import TokenCache
 from mtplx_engine.config import MAX_DEPTH
 from mtplx_engine.decoding import Decoder
@@ -226,8 +226,12 @@ class Engine:
             prompt: Its tokens.
             cancelled: Ends the answer when it is set.
             in_thinking: Whether the prompt ends in the middle of the model's thinking.
+
+        Raises:
+            EngineError: As `generate`; BAD_REQUEST also for tokens that the model does not have.
         """
         model, config = self.model, request.sampler
+        check_tokens(prompt, model.target.vocabulary)
         window = min(model.window, request.context or model.window)
         limit = answer_limit(request.max_tokens, len(prompt), window)
         kind = self._drafters(model).wanted(config)

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from mtplx_engine.models.manifest import HeadBinding, Manifest
     from mtplx_engine.models.safetensors_header import TensorSpec
 
-_MAX_TABLE_BYTES = 128 << 20
-
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
@@ -161,16 +159,7 @@ def _embedding_rows(tensors: Mapping[str, TensorSpec], config: dict[str, Any]) -
 
 
 def _check_tokenizer(folder: Path, rows: int, *, read: bool) -> None:
-    path, settings = folder / tokenizer_ids.NAME, folder / tokenizer_ids.SETTINGS
-    if not path.is_file():
-        raise refused(hub_cache.title(folder), "has no tokenizer.json")
-    if not read:
-        return
-    found = tokenizer_ids.largest(
-        json_file.read(path, _MAX_TABLE_BYTES),
-        json_file.read(settings, model_config.MAX_BYTES) if settings.is_file() else {},
-    )
-    if found >= rows:
-        raise refused(
-            tokenizer_ids.NAME, f"has token ids up to {found}, but the model has only {rows} of them"
-        )
+    if not (folder / tokenizer_ids.NAME).is_file():
+        raise refused(hub_cache.title(folder), f"has no {tokenizer_ids.NAME}")
+    if read:
+        tokenizer_ids.check(folder, rows)

@@ -150,6 +150,14 @@ def test_a_prompt_that_fills_the_window_is_refused_with_both_numbers(engine: Eng
 
 
 @pytest.mark.usefixtures("no_forward")
+@pytest.mark.parametrize("token", [tiny_folder.VOCABULARY, 10**9, -1])
+def test_a_token_that_the_model_does_not_have_is_never_looked_up(engine: Engine, token: int) -> None:
+    with pytest.raises(EngineError) as caught:
+        list(engine.generate_ids(Generate(0, (), SamplerConfig()), [1, token, 2], threading.Event()))
+    check_error(caught, ErrorKind.BAD_REQUEST, str(token), str(tiny_folder.VOCABULARY), "model again")
+
+
+@pytest.mark.usefixtures("no_forward")
 @pytest.mark.parametrize(
     ("fields", "kind", "words"),
     [

@@ -203,6 +203,7 @@ def test_impossible_numbers_are_refused(tmp_path: Path, change: dict[str, Any], 
         ({**TOKENIZER, "added_tokens": [{}]}, "no whole numbers"),
         ({**TOKENIZER, "added_tokens": [1]}, "no objects"),
         ({"model": {"vocab": {}}}, "no vocabulary"),
+        ({"model": {"vocab": [1]}}, "no vocabulary"),
         ({"model": []}, "no vocabulary"),
         ({}, "no vocabulary"),
         ([], "holds a list"),
@@ -220,6 +221,58 @@ def test_tokens_added_by_the_settings_count_too(tmp_path: Path, table: object, r
     folder = model_folder.write(tmp_path)
     (folder / "tokenizer_config.json").write_text(json.dumps({"added_tokens_decoder": table}))
     assert reason in refusal(folder)
+
+
+@pytest.mark.parametrize(
+    ("file", "named"),
+    [
+        ("tokenizer_config.json", {"bos_token": "<new>"}),
+        ("tokenizer_config.json", {"image_token": {"__type": "AddedToken", "content": "<new>"}}),
+        ("tokenizer_config.json", {"additional_special_tokens": ["a", "<new>"]}),
+        ("tokenizer_config.json", {"extra_special_tokens": {"foo": "<new>"}}),
+        ("tokenizer_config.json", {"extra_special_tokens": [{"content": "<new>"}]}),
+        ("tokenizer_config.json", {"model_specific_special_tokens": {"foo": "<new>"}}),
+        ("tokenizer_config.json", {"added_tokens_decoder": {"3": {"content": "<new>"}}}),
+        ("special_tokens_map.json", {"pad_token": {"content": "<new>"}}),
+        ("special_tokens_map.json", {"additional_special_tokens": ["<new>"]}),
+        ("added_tokens.json", {"<new>": 3}),
+    ],
+)
+def test_tokens_that_only_the_settings_name_need_room_of_their_own(
+    tmp_path: Path, file: str, named: dict[str, object]
+) -> None:
+    folder = model_folder.write(tmp_path)
+    (folder / file).write_text(json.dumps(named))
+    message = refusal(folder)
+    assert f"{file} names the token '<new>', which tokenizer.json lacks" in message
+    assert f"ids up to {ROWS}, but the model has only {ROWS}" in message
+    roomy = {**TOKENIZER, "added_tokens": [{"id": ROWS - 2, "content": "<end>"}]}
+    (folder / "tokenizer.json").write_text(json.dumps(roomy))
+    assert checkpoint.check(folder).tensors
+    (folder / "tokenizer.json").write_text(
+        json.dumps({**TOKENIZER, "added_tokens": [{"id": ROWS - 1, "content": "<new>"}]})
+    )
+    assert checkpoint.check(folder).tensors
+
+
+@pytest.mark.parametrize(("body", "reason"), [({"<new>": ROWS}, "ids up to"), ({"<new>": True}, "no whole")])
+def test_ids_in_a_file_of_added_tokens_count_too(tmp_path: Path, body: object, reason: str) -> None:
+    folder = model_folder.write(tmp_path)
+    (folder / "added_tokens.json").write_text(json.dumps(body))
+    assert reason in refusal(folder)
+
+
+def test_settings_of_other_kinds_name_no_tokens(tmp_path: Path) -> None:
+    folder = model_folder.write(tmp_path)
+    settings = {
+        "add_bos_token": True,
+        "pad_token": None,
+        "unk_token": "",
+        "extra_special_tokens": 5,
+        "x": "y",
+    }
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    assert checkpoint.check(folder).tensors
 
 
 def test_the_embedding_counts_when_it_is_smaller_than_the_config_says(tmp_path: Path) -> None:
