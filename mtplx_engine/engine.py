@@ -23,6 +23,7 @@ from mtplx_engine.errors import EngineError, ErrorKind, LoadCancelledError
 from mtplx_engine.models import (
     checkpoint,
     fit,
+    identity,
     installed,
     loader,
     machine,
@@ -133,7 +134,7 @@ class Engine:
             PromptEncoder(tokenizer, loaded.window, loaded.markup.think_start)
             for tokenizer in (loaded.tokenizer, copy.deepcopy(loaded.tokenizer))
         )
-        files = [probe_memory.fingerprint(part) for part in (checked, small) if part is not None]
+        files = [identity.of(part) for part in (checked, small) if part is not None]
         self._depth_memory = DepthMemory(data_dir, (*files, backend.speed_class(self._policy)))
         Habits(data_dir).note_use(folder)
         stock = self._drafters(loaded).stock

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 import mlx.core as mx
 
 from mtplx_engine.draft.mtp_head import MTPDrafter
-from mtplx_engine.models import completeness, head_builder, probe, probe_memory, repeats
+from mtplx_engine.models import completeness, head_builder, identity, probe, probe_memory, repeats
 from mtplx_engine.models.families import supported
 from mtplx_engine.models.families.registry import family_for
 from mtplx_engine.models.refusal import refused
@@ -118,15 +118,13 @@ class Connector:
         return Connection(target, lambda: MTPDrafter(head, target.embed, project, ids, self._vocabulary), "")
 
     def _wiring(self, raw: dict[str, mx.array], family: Family) -> Wiring:
-        """Return the installer's wiring, or that which the probe confirms."""
+        """Return the wiring that the probe confirms; a manifest is a file like any other and only proposes one."""
         noted = self._checkpoint.manifest
-        if noted is not None and noted.head is not None:
-            return noted.head.wiring
         shapes = {name: spec.shape for name, spec in self._checkpoint.tensors.items()}
-        published = family.wiring(shapes)
+        published = noted.head.wiring if noted and noted.head else family.wiring(shapes)
         if self._memory is None:
             return published
-        key = probe_memory.key(self._checkpoint)
+        key = identity.of(self._checkpoint)
         verdict = self._memory.recall(key)
         if verdict is None:
             verdict = probe.probe(

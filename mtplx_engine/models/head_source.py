@@ -79,17 +79,13 @@ def find(
     Raises:
         EngineError: REFUSED, when a file that holds a head is damaged.
     """
-    if binding is not None:
-        return _bound(folder, config, tensors, binding)
-    named = _named_in(config)
-    if named and not (folder / named[0]).is_file():
-        problem = f"Its config.json names the drafting head {named[0]}, which is not there, so it is off."
-        return HeadSource(named[0], {}, None, problem)
-    for name in (*named, *FILES):
-        if (folder / name).is_file():
-            specs = safetensors_header.read(folder / name)
-            return HeadSource(name, _without_prefix(folder / name, specs), _draft_vocabulary(folder))
-    if inside := _inside(folder, config, tensors):
+    inside = _inside(folder, config, tensors)
+    apart = _beside(folder, config) if binding is None else _bound(folder, config, tensors, binding)
+    if apart is not None:
+        files = {location.path for location in apart.tensors.values()}
+        other = {raw: location for raw, location in inside.items() if location.path not in files}
+        return _two(apart, other) if other else apart
+    if inside:
         return HeadSource("inside the model's own files", inside, _draft_vocabulary(folder))
     folders = sorted(
         path.parent for path in folder.glob(f"*/{model_config.NAME}") if is_head_only(path.parent)
@@ -135,22 +131,42 @@ def bind(
 
 
 def target_fingerprint(folder: Path, tensors: Mapping[str, TensorSpec]) -> str:
-    """Return a hash over some tensors of a model, spread over all of its names."""
+    """Return a hash over some tensors of a model, spread over all of its names: what any training changes.
+
+    It tells models apart and stays the same in a copy; whether a head predicts a model, it does not tell.
+    """
     names = sorted(tensors)
-    chosen = names[:: max(1, len(names) // _SAMPLED_TENSORS)]
-    return fingerprint(Location(folder / tensors[name].file, name, tensors[name]) for name in chosen)
-
-
-def fingerprint(locations: Iterable[Location]) -> str:
-    """Return a hash over name, type, shape and the first bytes of tensors: what any training changes."""
     digest = hashlib.sha256()
-    for location in sorted(locations, key=lambda item: item.name):
-        spec = location.spec
-        digest.update(f"{location.name} {spec.dtype} {spec.shape}\n".encode())
-        with location.path.open("rb") as file:
+    for name in names[:: max(1, len(names) // _SAMPLED_TENSORS)]:
+        spec = tensors[name]
+        digest.update(f"{name} {spec.dtype} {spec.shape}\n".encode())
+        with (folder / spec.file).open("rb") as file:
             file.seek(spec.begin)
             digest.update(file.read(min(_SAMPLED_BYTES, spec.size)))
     return digest.hexdigest()
+
+
+def _beside(folder: Path, config: Mapping[str, Any]) -> HeadSource | None:
+    """Return the head in a file of its own, the one that config.json names first."""
+    named = _named_in(config)
+    if named and not (folder / named[0]).is_file():
+        problem = f"Its config.json names the drafting head {named[0]}, which is not there, so it is off."
+        return HeadSource(named[0], {}, None, problem)
+    for name in (*named, *FILES):
+        if (folder / name).is_file():
+            specs = safetensors_header.read(folder / name)
+            return HeadSource(name, _without_prefix(folder / name, specs), _draft_vocabulary(folder))
+    return None
+
+
+def _two(apart: HeadSource, inside: Mapping[str, Location]) -> HeadSource:
+    """Return both heads as one that is off; by their names in the files, all its tensors are kept out of the trunk."""
+    both = {location.name: location for location in (*apart.tensors.values(), *inside.values())}
+    problem = apart.problem or (
+        f"It has two drafting heads, {apart.place} and one inside its own files, so both are off; take the first "
+        "one away to use the second."
+    )
+    return HeadSource(f"{apart.place} and inside the model's own files", both, None, problem)
 
 
 def _named_in(config: Mapping[str, Any]) -> tuple[str, ...]:

@@ -14,9 +14,9 @@ from mtplx_engine.models import (
     fit,
     head_source,
     hub_cache,
+    identity,
     machine,
     model_config,
-    probe_memory,
     safetensors_header,
     starter,
 )
@@ -122,9 +122,9 @@ def _judge(checked: Checkpoint, memory: ProbeMemory) -> tuple[Tier, str]:
         return (Tier.LATER if is_later else Tier.NO_HEAD), reason
     if head.problem:
         return Tier.NO_HEAD, head.problem
-    if _is_shipped(checked, head):
+    verdict = memory.recall(identity.of(checked))
+    if verdict is None and _is_shipped(checked, head):
         return Tier.VERIFIED, "Its head comes with this program and was trained on it."
-    verdict = memory.recall(probe_memory.key(checked))
     if verdict is None:
         return Tier.UNVERIFIED, "It has a drafting head, which is tried when the model is loaded first."
     if not verdict.usable:
@@ -146,4 +146,4 @@ def _is_shipped(checked: Checkpoint, head: HeadSource) -> bool:
     path = paths.resources() / "starter" / recipe.head.files[0]
     shipped = safetensors_header.read(path)
     ours = (head_source.Location(path, name, spec) for name, spec in shipped.items())
-    return head_source.fingerprint(ours) == head_source.fingerprint(head.tensors.values())
+    return identity.whole(ours) == identity.whole(head.tensors.values())

@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mtplx_engine.kept_results import KeptResults
-from mtplx_engine.models import head_source, manifest, model_config, tokenizer_ids
 from mtplx_engine.models.wiring import Concat, Hidden, Norms, Wiring
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mtplx_engine.models.checkpoint import Checkpoint
-
 NAME = "probes.json"
 FORMAT = 1
 LEAST_AGREEMENT = 0.2
-# Besides the weights: what makes other numbers of them, or other tokens of the probe's text.
-_SETTINGS = (
-    model_config.NAME,
-    tokenizer_ids.NAME,
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,28 +39,8 @@ class Verdict:
         return self.score >= LEAST_AGREEMENT
 
 
-def key(checkpoint: Checkpoint) -> str:
-    """Return what stands for a target and its head: their fingerprint.
-
-    Raises:
-        ValueError: The model has no head.
-    """
-    if checkpoint.head is None:
-        raise ValueError("no head to probe")
-    return fingerprint(checkpoint)
-
-
-def fingerprint(checkpoint: Checkpoint) -> str:
-    """Return a hash over tensors of a target and of its head, if it has one, its config.json and its tokenizer."""
-    target = head_source.target_fingerprint(checkpoint.folder, checkpoint.tensors)
-    head = "" if checkpoint.head is None else head_source.fingerprint(checkpoint.head.tensors.values())
-    paths = (checkpoint.folder / name for name in _SETTINGS)
-    settings = [manifest.file_sha256(path) if path.is_file() else "" for path in paths]
-    return hashlib.sha256(" ".join([target, head, *settings]).encode()).hexdigest()
-
-
 class ProbeMemory:
-    """The verdicts in a data folder.
+    """The verdicts in a data folder, by what `identity.of` says of target and head.
 
     Args:
         data: The data folder; it may not exist yet.
@@ -86,7 +54,7 @@ class ProbeMemory:
         entry = self._results.get(key)
         try:
             return None if entry is None else _parse(entry)
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, OverflowError):
             return None
 
     def remember(self, key: str, verdict: Verdict) -> None:
@@ -104,6 +72,6 @@ class ProbeMemory:
 def _parse(entry: dict[str, Any]) -> Verdict:
     wiring = Wiring(Hidden(entry["hidden"]), Concat(entry["concat"]), Norms(entry["norms"]))
     agreement = tuple(float(rate) for rate in entry["agreement"])
-    if not agreement:
+    if not agreement or not all(0 <= rate <= 1 for rate in agreement):
         raise ValueError("no agreement")
     return Verdict(wiring, agreement)

@@ -7,7 +7,7 @@ import os
 import pickle
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mtplx_engine.models import checkpoint, head_source, manifest, probe_memory, weight_files
+from mtplx_engine.models import checkpoint, head_source, identity, manifest, weight_files
 from mtplx_engine.models.families.tensor_lists import LISTS
 from mtplx_engine.models.inspection import Tier
 from mtplx_engine.models.manifest import Manifest
@@ -185,7 +185,7 @@ def _pair_with_other_weights(folder: Path) -> None:
 def _remembered(rate: float) -> Callable[[Path], None]:
     def build(folder: Path) -> None:
         _write(folder, {"mtp.safetensors": _HEAD_FILE})
-        key = probe_memory.key(checkpoint.check(folder))
+        key = identity.of(checkpoint.check(folder))
         ProbeMemory(folder.parent).remember(key, Verdict(Wiring(), (rate, rate, rate)))
 
     return build

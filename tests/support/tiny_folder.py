@@ -11,8 +11,9 @@ from mlx import nn
 from mlx.utils import tree_flatten
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
-from mtplx_engine.models import manifest
-from mtplx_engine.models.manifest import HeadWiring, Manifest
+from mtplx_engine.models import checkpoint, identity
+from mtplx_engine.models.probe_memory import ProbeMemory, Verdict
+from mtplx_engine.models.wiring import Wiring
 from tests.support.tiny import tiny_head_drafter, tiny_target
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def write(
     """Write the model and return its target, quantized when the folder is.
 
     Args:
-        folder: An empty folder.
+        folder: An empty folder, which is the data folder too.
         seed: Of the weights.
         head: Whether to put mtp.safetensors beside them.
         bits: 4 or 8 to quantize the weights in groups of `group_size`.
@@ -53,7 +54,6 @@ def write(
     target = tiny_target(VOCABULARY, seed=seed, layers=2, hidden=64, spread=3.0)
     if head:
         _save(folder / "mtp.safetensors", tiny_head_drafter(target)._head)
-        write_manifest(folder)
     if bits:
         nn.quantize(target.model, group_size=group_size, bits=bits, mode=mode)
     _save(folder / "model.safetensors", target.model)
@@ -61,6 +61,8 @@ def write(
     write_config(folder, target, **({"quantization": settings} if bits else {}))
     _write_json(folder / "generation_config.json", {"eos_token_id": [END], "temperature": 0.6, "top_p": None})
     write_tokenizer(folder)
+    if head:
+        remember_head(folder, folder)
     return target
 
 
@@ -102,10 +104,9 @@ def write_config(folder: Path, target: Target, **changes: object) -> None:
     _write_json(folder / "config.json", body | changes)
 
 
-def write_manifest(folder: Path) -> None:
-    """Note how the head is wired: a random one agrees with its target too seldom for the probe."""
-    head = HeadWiring("mtp", "llama", "after_norm", "embedding_first", "plain", ("mtp.safetensors",))
-    manifest.write(folder, Manifest(folder.name, folder.name, "MIT", "random", 1, (), head))
+def remember_head(folder: Path, data: Path) -> None:
+    """Note in a data folder that the head is good: a random one agrees with its target too seldom for the probe."""
+    ProbeMemory(data).remember(identity.of(checkpoint.check(folder)), Verdict(Wiring(), (0.5, 0.5, 0.5)))
 
 
 def write_tokenizer(folder: Path, template: str | None = TEMPLATE) -> None:

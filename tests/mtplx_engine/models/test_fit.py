@@ -20,13 +20,12 @@ from mtplx_engine import backend
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.engine import Engine
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.models import checkpoint, fit, machine, manifest
+from mtplx_engine.models import checkpoint, fit, machine
 from mtplx_engine.models.families.tensor_lists import LISTS
 from mtplx_engine.models.fit import Fit, Verdict
 from mtplx_engine.models.machine import Machine
-from mtplx_engine.models.manifest import HeadWiring, Manifest
 from mtplx_engine.protocol import Generate
-from tests.support import model_folder
+from tests.support import model_folder, tiny_folder
 from tests.support.checkpoints import deepseek_v3, glm4_moe, hybrid, plain, shards
 from tests.support.checkpoints.family_case import write
 from tests.support.model_folder import CONFIG, HEAD, TENSORS
@@ -201,8 +200,7 @@ def _sized(tiny: Any, bits: int = 0, **changes: Any) -> Callable[[Path], Path]:
                 sized, config={**config, "quantization": {"bits": bits, "group_size": 32}}
             )
         write(folder, sized, tensors)
-        wiring = HeadWiring("mtp", config["model_type"], "after_norm", "embedding_first", "plain", ())
-        manifest.write(folder, Manifest(folder.name, folder.name, "MIT", "random", 1, (), wiring))
+        tiny_folder.remember_head(folder, folder.parent)
         return folder
 
     return build

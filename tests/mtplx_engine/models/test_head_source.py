@@ -122,6 +122,26 @@ def test_of_two_head_only_folders_the_one_that_fits_is_taken(tmp_path: Path) -> 
     assert (found_in(folder).place, found_in(folder).problem) == ("the folder b-fits", "")
 
 
+@pytest.mark.parametrize("beside", head_source.FILES)
+@pytest.mark.parametrize(
+    ("prefix", "inside"), [("mtp.", HEAD), ("language_model.mtp.", HEAD), ("model.layers.1.", APPENDED)]
+)
+def test_two_heads_are_off_and_the_model_loads(
+    tmp_path: Path, prefix: str, inside: dict[str, Any], beside: str
+) -> None:
+    weights = model_folder.safetensors(TENSORS | named(prefix, inside))
+    folder = write(tmp_path, {"model.safetensors": weights, beside: model_folder.safetensors(HEAD)})
+    checked = checkpoint.check(folder)
+    assert checked.tensors.keys() == TENSORS.keys()
+    assert checked.head
+    assert checked.head.problem == (
+        f"It has two drafting heads, {beside} and one inside its own files, so both are off; take the first one "
+        "away to use the second."
+    )
+    (folder / beside).unlink()
+    assert found_in(folder).tensors.keys() == inside.keys()
+
+
 def test_an_index_may_promise_a_head_in_its_own_file(tmp_path: Path) -> None:
     names = {**dict.fromkeys(TENSORS, "model.safetensors"), "mtp.fc.weight": "mtp.safetensors"}
     index = json.dumps({"weight_map": names}).encode()

@@ -12,8 +12,9 @@ import mlx.core as mx
 import pytest
 
 from mtplx_engine import backend, kept_results
-from mtplx_engine.models import checkpoint, loader, probe, probe_memory
+from mtplx_engine.models import checkpoint, identity, loader, manifest, probe, probe_memory
 from mtplx_engine.models.head_builder import is_gain
+from mtplx_engine.models.manifest import HeadWiring, Manifest
 from mtplx_engine.models.probe_memory import LEAST_AGREEMENT, ProbeMemory, Verdict
 from mtplx_engine.models.wiring import Concat, Hidden, Norms, Wiring
 from tests.support.toy import TOY
@@ -35,7 +36,7 @@ def load(folder: Path, memory: ProbeMemory) -> LoadedModel:
 
 
 def verdict(folder: Path, memory: ProbeMemory) -> Verdict:
-    found = memory.recall(probe_memory.key(checkpoint.check(folder)))
+    found = memory.recall(identity.of(checkpoint.check(folder)))
     assert found
     return found
 
@@ -136,6 +137,52 @@ def test_a_head_that_does_not_predict_is_off_and_the_reason_is_said(
     assert load(folder, memory).drafter_note == model.drafter_note
 
 
+def shuffle_behind_the_first_numbers(arrays: Arrays) -> Arrays:
+    """Return a head whose matrices begin as before and are noise from there on."""
+    names = [name for name in arrays if name.startswith("mtp.") and arrays[name].ndim == 2]
+    flat = {name: arrays[name].flatten() for name in names}
+    noise = {name: mx.random.permutation(array[2048:], key=mx.random.key(1)) for name, array in flat.items()}
+    return {
+        name: mx.concatenate([flat[name][:2048], noise[name]]).reshape(arrays[name].shape) for name in names
+    }
+
+
+def test_a_head_inherits_no_verdict_from_one_that_begins_like_it(
+    change: Callable[[Callable[[Arrays], Arrays]], Path], memory: ProbeMemory
+) -> None:
+    folder = change(lambda _: {})
+    load(folder, memory)
+    assert verdict(folder, memory).usable
+    arrays = dict(mx.load(str(folder / "model.safetensors")))
+    arrays |= shuffle_behind_the_first_numbers(arrays)
+    mx.eval(arrays)
+    mx.save_safetensors(str(folder / "model.safetensors"), arrays)
+    assert "does not predict this model" in load(folder, memory).drafter_note
+
+
+def test_what_a_manifest_says_of_the_wiring_is_tried_too(
+    change: Callable[[Callable[[Arrays], Arrays]], Path], memory: ProbeMemory
+) -> None:
+    useless = change(lambda arrays: {"mtp.fc.weight": 0 * arrays["mtp.fc.weight"]})
+    good = shutil.copytree(TOY, useless.parent / "good")
+    wrong = HeadWiring("mtp", "qwen3_5", "before_norm", "hidden_first", "plain", ())
+    for folder in (useless, good):
+        manifest.write(folder, Manifest(folder.name, folder.name, "", "", 1, (), wrong))
+    assert "does not predict this model" in load(useless, memory).drafter_note
+    assert load(good, memory).new_drafter
+    assert verdict(good, memory).wiring == PUBLISHED
+
+
+def test_a_model_with_two_heads_loads_without_one(tmp_path: Path, memory: ProbeMemory) -> None:
+    folder = shutil.copytree(TOY, tmp_path / "toy")
+    arrays = mx.load(str(folder / "model.safetensors"))
+    head = {name.removeprefix("mtp."): 2 * array for name, array in arrays.items() if name.startswith("mtp.")}
+    mx.save_safetensors(str(folder / "mtp.safetensors"), head)
+    model = load(folder, memory)
+    assert model.new_drafter is None
+    assert "two drafting heads" in model.drafter_note
+
+
 def test_a_known_head_is_not_probed_again(memory: ProbeMemory, monkeypatch: pytest.MonkeyPatch) -> None:
     load(TOY, memory)
     monkeypatch.setattr(probe, "probe", lambda *_, **__: pytest.fail("probed twice"))
@@ -146,32 +193,6 @@ def reword(path: Path, old: str, new: str) -> None:
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new))
-
-
-@pytest.mark.parametrize(
-    ("file", "old", "new"),
-    [
-        ("config.json", '"rope_theta": 10000.0', '"rope_theta": 20000.0'),
-        ("config.json", '"rms_norm_eps": 1e-06', '"rms_norm_eps": 1e-05'),
-        ("tokenizer.json", '"version"', '"Version"'),
-        ("tokenizer_config.json", '"pad_token"', '"unk_token"'),
-    ],
-)
-def test_the_key_changes_with_configuration_and_tokenizer(
-    tmp_path: Path, file: str, old: str, new: str
-) -> None:
-    folder = shutil.copytree(TOY, tmp_path / "toy")
-    before = probe_memory.key(checkpoint.check(folder))
-    reword(
-        folder / "generation_config.json", "{", "{ "
-    )  # how answers are sampled is no matter of the probe's
-    assert probe_memory.key(checkpoint.check(folder)) == before
-    reword(folder / file, old, new)
-    assert probe_memory.key(checkpoint.check(folder)) != before
-    (folder / file).write_text((TOY / file).read_text())
-    assert probe_memory.key(checkpoint.check(folder)) == before
-    (folder / "added_tokens.json").write_text("{}")
-    assert probe_memory.key(checkpoint.check(folder)) != before
 
 
 def test_another_rope_is_a_fresh_probe(memory: ProbeMemory, tmp_path: Path) -> None:
@@ -219,6 +240,20 @@ def test_verdicts_are_kept(tmp_path: Path) -> None:
         '{"format": 2, "results": {"k": {}}}',
         '{"format": 1, "results": {"k": {"hidden": "x"}}}',
         '{"format": 1, "results": {"k": 5}}',
+        *(
+            '{"format": 1, "results": {"k": {"hidden": "after_norm", "concat": "embedding_first", "norms": "plain", '
+            f'"agreement": {rates}}}}}}}'
+            for rates in (
+                "[]",
+                "[1e400]",
+                "[NaN]",
+                "[-0.1]",
+                "[1.1]",
+                "[0.5, 1e400]",
+                f"[1{'0' * 400}]",
+                '"x"',
+            )
+        ),
         "[" * 100_000,
     ],
 )
