@@ -14,12 +14,14 @@ from app.chat.answer_line import AnswerLine
 from app.chat.chat_list import ChatList
 from app.chat.chat_settings import ChatSettings
 from app.chat.context_watch import ContextWatch
+from app.chat.idle_unload import IdleUnload
 from app.chat.model_status import ModelPresenter, ModelStatus
 from app.chat.presets import find
 from app.chat.session import ChatSession
 from app.library.chat_files import ChatFiles
 from app.library.library import Library
 from app.main_window import MainWindow, quits_with_its_window
+from app.model_manager.desk import ModelsDesk
 from app.services.engine_link import EngineLink, EngineState
 from app.services.garbage import GarbageCollector
 from app.services.log import log_qt, start_logging
@@ -35,7 +37,8 @@ from app.widgets.fault_sheet import FaultSheet
 from app.widgets.message_box import MessageBox
 from mtplx_engine import paths
 from mtplx_engine.client import EngineClient
-from mtplx_engine.models import installed, starter
+from mtplx_engine.models import hub_cache, installed, starter
+from mtplx_engine.models.habits import Habits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,9 +72,11 @@ class Application(QObject):
         self.store = Store(data_dir / "chats", self)
         self.link = EngineLink(make_client, parent=self)
         self.line = AnswerLine(self.link, self)
+        self.idle_unload = IdleUnload(self.line, self.link, self)
         self.session = ChatSession(self.store, self.line, self)
         self.presenter = ModelPresenter(self._recipe.name, self.link, self)
         self.setup = StarterSetup(data_dir, self)
+        self.models = ModelsDesk(self.theme, data_dir, self.link, self)
         self.chats = ChatList(self)
         self.window = MainWindow(
             self.theme, self.session, self.chats, self.settings, log_dir=log_dir, list_models=self._models
@@ -95,6 +100,7 @@ class Application(QObject):
         """Keep every answer as far as it is, and end what was started. A second call does nothing."""
         self._soon.stop()
         self.setup.close()
+        self.models.close()
         self.session.close()
         self.window.pane.drafts.keep()
         self.window.pane.stop_reading()
@@ -105,6 +111,11 @@ class Application(QObject):
 
     def _start(self) -> None:
         self.store.open()
+        self.models.start()
+        default = Habits(self._data_dir).default()
+        if default is not None and default.is_dir():
+            self._load(str(default), hub_cache.title(default), anyway=False)
+            return
         folder = paths.models_dir(self._data_dir) / self._recipe.id
         if starter.is_installed(folder, self._recipe):
             self._start_engine()
@@ -113,6 +124,14 @@ class Application(QObject):
 
     def _start_engine(self) -> None:
         self.link.start(self._recipe.id, self._data_dir)
+
+    def _load(self, folder: str, title: str, anyway: bool) -> None:  # noqa: FBT001 - as the signal has it
+        """Load the model in a folder in place of the one that is loaded."""
+        self.presenter.expect(title)
+        if self.link.state is EngineState.CLOSED:
+            self.link.start(folder, self._data_dir)
+        else:
+            self.link.load(folder, anyway=anyway)
 
     def _connect(self) -> None:
         window, menus = self.window, self.window.menus
@@ -135,6 +154,9 @@ class Application(QObject):
         menus.drafting_chosen.connect(lambda depth: self._set(drafting=depth))
         menus.settings.triggered.connect(lambda: self.open_settings().open_page())
         menus.privacy.triggered.connect(self._open_privacy)
+        menus.models.triggered.connect(lambda: self.models.window().open_place())
+        window.pane.empty.models_pressed.connect(menus.models.trigger)
+        self.models.load_requested.connect(self._load)
         menus.tint.triggered.connect(lambda tinted: self._set(tint=tinted))
         menus.larger.triggered.connect(lambda: self._set_text_px(self.theme.text_px + 1))
         menus.smaller.triggered.connect(lambda: self._set_text_px(self.theme.text_px - 1))
@@ -161,8 +183,10 @@ class Application(QObject):
         self.line.set_progress(tr("Waiting for the model") if status.missing else status.title)
 
     def _model_action(self) -> None:
-        """Do what helps: fetch the model, or start the engine again."""
-        if self.link.state is not EngineState.CLOSED:
+        """Do what helps: fetch the model, load it although it is too big, or start the engine again."""
+        if self.presenter.status.too_big:
+            self.line.load_anyway()
+        elif self.link.state is not EngineState.CLOSED:
             self.line.restart()
         else:
             self.presenter.show_setup(0.0, tr("Getting the model"))
@@ -187,6 +211,7 @@ class Application(QObject):
         self.theme.reduced_motion = settings.reduced_motion
         self.window.pane.set_send_key(settings.send_key)
         self.line.drafting = settings.drafting
+        self.idle_unload.set_minutes(settings.idle_minutes)
         self.window.inspector.show_drafting(settings.drafting)
         menus.drafting_action(settings.drafting).setChecked(True)
         menus.tint.setChecked(settings.tint)

@@ -132,6 +132,7 @@ class Menus(QObject):
         return actions
 
     def _fill_model(self, menu: QMenu) -> None:
+        self.models = add_command(menu, tr("Models…"), "Ctrl+Shift+M")
         self.choose_model = add_command(menu, tr("Model of This Chat…"))
         menu.addSeparator()
         self.load_model = add_command(menu, tr("Load Model"))

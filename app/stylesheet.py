@@ -18,7 +18,11 @@ _TEMPLATE = Template("""
 QWidget#chatPane, QWidget#transcriptPage, QStackedWidget#pages { background: $window; }
 QScrollArea, QScrollArea > QWidget > QWidget { background: transparent; border: none; }
 QWidget#sidebar, QWidget#inspector, QWidget#settingsTabs { background: $sidebar; }
-QWidget#settingsWindow { background: $window; }
+QWidget#settingsWindow, QWidget#modelsWindow { background: $window; }
+QWidget#modelsTabs { background: $sidebar; border-bottom: 1px solid $border; }
+QWidget#downloadStrip { background: $sidebar; border-top: 1px solid $border; }
+QFrame#modelCard { border: none; border-bottom: 1px solid $border; }
+QWidget#downloadStrip QFrame#modelCard { border: none; }
 QWidget#settingsTabs { border-bottom: 1px solid $border; }
 QListView#chats { background: transparent; border: 1px solid transparent; border-radius: 8px; outline: none; }
 QListView#chats:focus { border-color: $focus_border; }
@@ -96,7 +100,8 @@ QToolButton:pressed { background: $selected; }
 QToolButton:focus { border-color: $accent; }
 QToolButton::menu-indicator { image: none; width: 0; }
 QToolButton#settingsTab { color: $secondary; padding: 4px 0; }
-QToolButton#settingsTab:checked { color: $text; background: $selected; }
+QToolButton#modelsTab { color: $secondary; padding: 0 12px; }
+QToolButton#settingsTab:checked, QToolButton#modelsTab:checked { color: $text; background: $selected; }
 QToolButton#quietIcon { padding-right: 11px; border-left: none; }
 QToolButton#quietIcon[side="right"] { padding-right: 0; padding-left: 11px; }
 QToolButton#clip { padding-right: 12px; border-left: none; }

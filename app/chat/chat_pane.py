@@ -122,7 +122,7 @@ class ChatPane(QWidget):
 
     def show_model(self, status: ModelStatus) -> None:
         """Say in an empty chat what there is of the model, and in any chat that there is none."""
-        self.empty.set_content(status.name, status.sentence, status.action)
+        self.empty.set_content(status.name, status.sentence, status.action, missing=status.missing)
         if self.missing is not None:
             self._missing_row.removeWidget(self.missing)
             self.missing.deleteLater()

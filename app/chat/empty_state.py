@@ -30,10 +30,12 @@ class EmptyState(QWidget):
     Signals:
         sample_chosen: A sample prompt is to be sent.
         action_pressed: The one button was pressed.
+        models_pressed: The person wants another model than the starter.
     """
 
     sample_chosen = Signal(str)
     action_pressed = Signal()
+    models_pressed = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -46,6 +48,10 @@ class EmptyState(QWidget):
         self.action.setProperty("primary", True)
         self.action.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.action.clicked.connect(self.action_pressed)
+        self.models = QPushButton(tr("Find a model for this computer…"), self)
+        self.models.setObjectName("quiet")
+        self.models.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.models.clicked.connect(self.models_pressed)
         body = QWidget(self)
         body.setMaximumWidth(_WIDTH)
         column = QVBoxLayout(body)
@@ -58,6 +64,7 @@ class EmptyState(QWidget):
         for button in self._samples:
             column.addWidget(button)
         column.addWidget(self.action, 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addWidget(self.models, 0, Qt.AlignmentFlag.AlignHCenter)
         column.addStretch(6)
         row = QHBoxLayout(self)
         row.setContentsMargins(_SIDE, SPACE_L, _SIDE, SPACE_L)
@@ -66,12 +73,16 @@ class EmptyState(QWidget):
         row.addStretch(1)
         self.set_content("", "")
 
-    def set_content(self, name: str, sentence: str, action: str = "") -> None:
-        """Show a name and a sentence; with an `action` its button stands in place of the samples."""
+    def set_content(self, name: str, sentence: str, action: str = "", *, missing: bool = False) -> None:
+        """Show a name and a sentence; with an `action` its button stands in place of the samples.
+
+        Where the starter is `missing`, the way to other models is offered too.
+        """
         self._name.setText(name)
         self._sentence.setText(sentence)
         self.action.setText(action)
         self.action.setVisible(bool(action))
+        self.models.setVisible(missing)
         for button in self._samples:
             button.setVisible(not action)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from PySide6.QtCore import QObject, Signal
 from app.chat.meters import percent
 from app.services.engine_link import EngineLink, EngineState
 from app.translate import marked, tr
+from mtplx_engine.errors import ErrorKind
 
 if TYPE_CHECKING:
     from mtplx_engine.errors import ErrorInfo
@@ -29,6 +31,7 @@ class ModelStatus:
         fraction: How much is loaded, 0..1; None when nothing is being loaded.
         action: The one thing to do, "" when there is nothing to do.
         missing: Whether there is no model that could be loaded, so that every question would wait for ever.
+        too_big: Whether the one thing to do is to load a model that will not fit into memory.
     """
 
     name: str
@@ -37,6 +40,7 @@ class ModelStatus:
     fraction: float | None = None
     action: str = ""
     missing: bool = False
+    too_big: bool = False
 
 
 class ModelPresenter(QObject):
@@ -58,7 +62,13 @@ class ModelPresenter(QObject):
         link.failed.connect(self._failed)
         link.lost.connect(self._lost)
         self._model: ModelInfo | None = None
-        self._why = ""
+        self._why: ErrorInfo | None = None
+
+    def expect(self, name: str) -> None:
+        """Speak of another model from now on, which is about to be loaded."""
+        self._model = None
+        self._why = None
+        self.status = dataclasses.replace(self.status, name=name)
 
     def show_missing(self, size_mb: int) -> None:
         """Say that the starter model has not been fetched."""
@@ -83,10 +93,18 @@ class ModelPresenter(QObject):
         elif state is EngineState.READY and self._model is not None:
             self._show(self._model.name, _praise(self._model))
         elif state is EngineState.NO_MODEL:
-            sentence = self._why or tr("The model is not loaded, and its memory is free.")
-            self._show(tr("No model"), sentence, action=tr("Restart") if self._why else tr("Load"))
+            self._show_unloaded(self._why)
         elif state is EngineState.GAVE_UP:
-            self._show(tr("Engine stopped"), self._why, action=tr("Restart"))
+            self._show(tr("Engine stopped"), self._why.message if self._why else "", action=tr("Restart"))
+
+    def _show_unloaded(self, why: ErrorInfo | None) -> None:
+        if why is None:
+            sentence = tr("The model is not loaded, and its memory is free.")
+            self._show(tr("No model"), sentence, action=tr("Load"))
+        elif why.kind is ErrorKind.TOO_BIG:
+            self._show(tr("No model"), why.message, action=tr("Load anyway"), too_big=True)
+        else:
+            self._show(tr("No model"), why.message, action=tr("Restart"))
 
     def _load_progress(self, fraction: float, _phase: str) -> None:
         if self._link.state is EngineState.LOADING:
@@ -95,14 +113,14 @@ class ModelPresenter(QObject):
 
     def _loaded(self, model: ModelInfo) -> None:
         self._model = model
-        self._why = ""
+        self._why = None
 
     def _failed(self, event: Failed) -> None:
         if event.generation is None:
-            self._why = event.error.message
+            self._why = event.error
 
     def _lost(self, error: ErrorInfo) -> None:
-        self._why = error.message
+        self._why = error
 
     def _show(
         self,
@@ -112,9 +130,10 @@ class ModelPresenter(QObject):
         action: str = "",
         *,
         missing: bool = False,
+        too_big: bool = False,
     ) -> None:
         name = self._model.name if self._model is not None else self.status.name
-        self.status = ModelStatus(name, title, sentence, fraction, action, missing)
+        self.status = ModelStatus(name, title, sentence, fraction, action, missing, too_big)
         self.changed.emit(self.status)
 
 

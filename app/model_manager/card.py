@@ -1,0 +1,186 @@
+"""A row about a model: its name and its figures, what can be done with it, and what goes on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QColor, QFont
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QPushButton, QVBoxLayout, QWidget
+
+from app.model_manager.face import Action, Face, Tone
+from app.theme import CODE_PX, SMALL_PX, SPACE_M, SPACE_S, SPACE_XS, TEXT_PX
+from app.translate import tr
+from app.widgets.elided_label import ElidedLabel
+from app.widgets.icon_button import IconButton
+from app.widgets.loading_bar import LoadingBar
+
+if TYPE_CHECKING:
+    from app.theme import Theme
+
+_SIZE_WIDTH, _FIT_WIDTH, _ACTIONS_WIDTH, _ACTIONS_HEIGHT = 68, 206, 150, 30
+
+
+class ModelCard(QFrame):
+    """Shows a `Face`; another one of the same key may follow at any time.
+
+    Attributes:
+        face: What it shows.
+        buttons: Those of the face's actions.
+        more: The button of the menu at the end.
+        remedy: The button about what went wrong.
+
+    Signals:
+        chosen(str, Action): Something is to be done about a key.
+        remedy_chosen(str): The one thing about what went wrong is to be done.
+    """
+
+    chosen = Signal(str, object)
+    remedy_chosen = Signal(str)
+
+    def __init__(self, theme: Theme, face: Face, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.face = face
+        self.setObjectName("modelCard")
+        self._title = _line(theme, TEXT_PX, QFont.Weight.DemiBold)
+        self._size = QLabel()
+        self._size.setFont(theme.figures_font(CODE_PX))
+        self._size.setFixedWidth(_SIZE_WIDTH)
+        self._size.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self._fit = _line(theme, SMALL_PX)
+        self._fit.setFixedWidth(_FIT_WIDTH)
+        self._note = _line(theme, SMALL_PX)
+        self._note.setProperty("tone", "secondary")
+        self._state = QLabel()
+        self._state.setProperty("tone", "secondary")
+        self._state.setFont(theme.figures_font(SMALL_PX))
+        self.buttons: list[QPushButton] = []
+        self._actions = QHBoxLayout()
+        self._actions.setSpacing(SPACE_XS)
+        self.more = IconButton(theme, "more", "")
+        self.more.setPopupMode(IconButton.ToolButtonPopupMode.InstantPopup)
+        self.more.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.bar = LoadingBar(theme)
+        self._problem = QLabel()
+        self._problem.setTextFormat(Qt.TextFormat.PlainText)
+        self._problem.setWordWrap(True)
+        self._problem.setFont(theme.font(SMALL_PX))
+        self._problem.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.remedy = QPushButton()
+        self.remedy.clicked.connect(lambda: self.remedy_chosen.emit(self.face.key))
+        self._lay_out()
+        theme.changed.connect(self._tint)
+        self.show_face(face)
+
+    def show_face(self, face: Face) -> None:
+        """Show something else about the same key."""
+        before, self.face = self.face, face
+        self._title.setText(face.title)
+        self._title.setToolTip(face.title)
+        self._size.setText(face.size)
+        self._fit.setText(face.fit)
+        self._fit.setToolTip(face.because)
+        self._note.setText(face.note)
+        self._note.setVisible(bool(face.note))
+        self._note.setToolTip(face.note)
+        self._state.setText(face.state)
+        self.bar.set_fraction(face.fraction)
+        self.bar.setVisible(face.fraction is not None)
+        self._problem.setText(face.problem)
+        self._problem.setVisible(bool(face.problem))
+        self.remedy.setText(face.remedy.replace("&", "&&"))
+        self.remedy.setAccessibleDescription(face.problem)
+        self.remedy.setVisible(bool(face.remedy))
+        self.setAccessibleName(
+            ", ".join(part for part in (face.title, face.size, face.fit, face.state) if part)
+        )
+        self.setAccessibleDescription(
+            " ".join(part for part in (face.note, face.because, face.problem) if part)
+        )
+        if face.actions != before.actions or face.title != before.title or not self.buttons:
+            self._offer(face)
+        if face.more != before.more or self.more.menu() is None:
+            self._offer_more(face)
+        self._tint()
+
+    def _offer(self, face: Face) -> None:
+        focused = next((button.text() for button in self.buttons if button.hasFocus()), None)
+        for button in self.buttons:
+            self._actions.removeWidget(button)
+            button.hide()
+            button.deleteLater()
+        self.buttons = [self._button(action) for action in face.actions]
+        for place, button in enumerate(self.buttons):
+            self._actions.insertWidget(place + 2, button)
+        if focused is not None and self.buttons:
+            same = [button for button in self.buttons if button.text() == focused]
+            (same or self.buttons)[0].setFocus()
+
+    def _button(self, action: Action) -> QPushButton:
+        button = QPushButton(tr(action.value), self)
+        button.setAccessibleName(f"{button.text()}: {self.face.title}")
+        button.clicked.connect(lambda: self.chosen.emit(self.face.key, action))
+        return button
+
+    def _offer_more(self, face: Face) -> None:
+        menu = QMenu(self)
+        name = tr("More about {title}").format(title=face.title)
+        menu.setAccessibleName(name)
+        for action in face.more:
+            menu.addAction(tr(action.value)).triggered.connect(
+                lambda *_, action=action: self.chosen.emit(self.face.key, action)
+            )
+        old = self.more.menu()
+        self.more.setMenu(menu)
+        if old is not None:
+            old.deleteLater()
+        self.more.set_face("more", name)
+        self.more.setVisible(bool(face.more))
+
+    def _lay_out(self) -> None:
+        self._actions.addStretch(1)
+        self._actions.addWidget(self._state)
+        self._actions.addWidget(self.more)
+        # A room of one width, so that the figures of all rows stand in columns.
+        room = QWidget()
+        room.setMinimumSize(_ACTIONS_WIDTH, _ACTIONS_HEIGHT)
+        room.setLayout(self._actions)
+        self._actions.setContentsMargins(0, 0, 0, 0)
+        top = QHBoxLayout()
+        top.setSpacing(SPACE_M)
+        top.addWidget(self._title, 1)
+        top.addWidget(self._size)
+        top.addWidget(self._fit)
+        top.addWidget(room)
+        trouble = QHBoxLayout()
+        trouble.setSpacing(SPACE_M)
+        trouble.addWidget(self._problem, 1)
+        trouble.addWidget(self.remedy)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, SPACE_S, 0, SPACE_S)
+        column.setSpacing(SPACE_XS)
+        column.addLayout(top)
+        column.addWidget(self._note)
+        column.addWidget(self.bar)
+        column.addLayout(trouble)
+
+    def _tint(self) -> None:
+        palette = self._theme.palette
+        text = palette.tertiary if self.face.dimmed else palette.text
+        _paint(self._title, text)
+        _paint(self._size, text)
+        _paint(self._fit, getattr(palette, Tone.QUIET if self.face.dimmed else self.face.tone))
+        _paint(self._problem, palette.slower)
+
+
+def _line(theme: Theme, pixels: int, weight: QFont.Weight = QFont.Weight.Normal) -> ElidedLabel:
+    label = ElidedLabel()
+    label.setFont(theme.font(pixels, weight))
+    label.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+    return label
+
+
+def _paint(label: QLabel, color: str) -> None:
+    """Colour one label; its style sheet beats that of the program."""
+    label.setStyleSheet(f"color: {QColor(color).name()};")

@@ -1,0 +1,96 @@
+"""Rows about models below each other, or a sentence when there are none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QVBoxLayout, QWidget
+
+from app.model_manager.card import ModelCard
+from app.theme import SPACE_L, SPACE_S, SPACE_XL
+
+if TYPE_CHECKING:
+    from app.model_manager.face import Face
+    from app.theme import Theme
+
+_EMPTY_PX = 17
+
+
+class CardList(QScrollArea):
+    """Keeps the widgets of rows that stay, and with them the focus.
+
+    Attributes:
+        cards: The rows by key, in order.
+
+    Signals:
+        chosen(str, Action): Something is to be done about a key.
+        remedy_chosen(str): The one thing about what went wrong with a key is to be done.
+    """
+
+    chosen = Signal(str, object)
+    remedy_chosen = Signal(str)
+
+    def __init__(self, theme: Theme, name: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.cards: dict[str, ModelCard] = {}
+        self.setAccessibleName(name)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        body = QWidget()
+        self._column = QVBoxLayout(body)
+        self._column.setContentsMargins(SPACE_XL, SPACE_S, SPACE_XL, SPACE_S)
+        self._column.setSpacing(0)
+        self._title = self._words(QFont.Weight.DemiBold, _EMPTY_PX)
+        self._sentence = self._words()
+        self._sentence.setProperty("tone", "secondary")
+        self._empty = QWidget()
+        empty = QVBoxLayout(self._empty)
+        empty.setSpacing(SPACE_S)
+        empty.setContentsMargins(SPACE_XL, SPACE_L, SPACE_XL, SPACE_L)
+        empty.addStretch(2)
+        empty.addWidget(self._title)
+        empty.addWidget(self._sentence)
+        empty.addStretch(3)
+        self._column.addWidget(self._empty, 1)
+        self._column.addStretch(0)
+        self.setWidget(body)
+
+    def show_faces(self, faces: tuple[Face, ...], title: str = "", sentence: str = "") -> None:
+        """Show rows; without any, a title and a sentence."""
+        if [face.key for face in faces] != list(self.cards):
+            self._rearrange(faces)
+        for face in faces:
+            self.cards[face.key].show_face(face)
+        self._title.setText(title)
+        self._sentence.setText(sentence)
+        self._empty.setVisible(not faces)
+        self._column.setStretch(self._column.count() - 1, 1 if faces else 0)
+
+    def _rearrange(self, faces: tuple[Face, ...]) -> None:
+        kept = self.cards
+        self.cards = {face.key: kept.get(face.key) or self._card(face) for face in faces}
+        for card in (card for key, card in kept.items() if key not in self.cards):
+            self._column.removeWidget(card)
+            card.hide()
+            card.deleteLater()
+        for place, card in enumerate(self.cards.values()):
+            self._column.insertWidget(place, card)
+
+    def _card(self, face: Face) -> ModelCard:
+        card = ModelCard(self._theme, face)
+        card.chosen.connect(self.chosen)
+        card.remedy_chosen.connect(self.remedy_chosen)
+        return card
+
+    def _words(self, weight: QFont.Weight = QFont.Weight.Normal, pixels: int = 14) -> QLabel:
+        label = QLabel()
+        label.setTextFormat(Qt.TextFormat.PlainText)
+        label.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        label.setWordWrap(True)
+        label.setFont(self._theme.font(pixels, weight))
+        return label

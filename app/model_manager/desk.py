@@ -1,0 +1,113 @@
+"""The models of the program: the services about them, and the one window, made when it is wanted first."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+
+from app.services.downloads import Downloads
+from app.services.engine_link import EngineState
+from app.services.hub_access import HubAccess
+from app.services.hub_client import HubClient
+from app.services.model_shelf import ModelShelf
+
+if TYPE_CHECKING:
+    from app.model_manager.keeper import Keeper
+    from app.model_manager.window import ModelsWindow
+    from app.services.engine_link import EngineLink
+    from app.theme import Theme
+    from mtplx_engine.protocol import Failed, ModelInfo
+
+
+class ModelsDesk(QObject):
+    """Goes on with downloads from the start of the program on, whether the window is open or not.
+
+    Signals:
+        load_requested(str, str, bool): The model in a folder, its title, and whether it is to be loaded also when it
+            will not fit.
+    """
+
+    load_requested = Signal(str, str, bool)
+
+    def __init__(self, theme: Theme, data_dir: Path, link: EngineLink, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._data_dir = data_dir
+        self._link = link
+        self._access = HubAccess(data_dir)
+        self._hub = HubClient(self._access, self)
+        self._shelf = ModelShelf(data_dir, link, self)
+        self.downloads = Downloads(data_dir, self._access.connection, self)
+        self._loaded: Path | None = None
+        self._window: ModelsWindow | None = None
+        link.loaded.connect(self._note_loaded)
+        link.state_changed.connect(self._note_state)
+        link.failed.connect(self._note_failed)
+
+    def start(self) -> None:
+        """Go on with what was being fetched when the program ended."""
+        self.downloads.open()
+
+    def window(self) -> ModelsWindow:
+        """Return the one window; its `open_place` shows it."""
+        if self._window is None:
+            self._window = self._make_window()
+        return self._window
+
+    def close(self) -> None:
+        """Close the window and end what is going on; downloads go on at the next start."""
+        if self._window is not None:
+            self._window.close()
+        self._hub.close()
+        self._shelf.close()
+        self.downloads.close()
+
+    def _make_window(self) -> ModelsWindow:
+        # Here, since the start of the program needs none of it.
+        from app.model_manager.manager import ModelManager
+        from app.model_manager.services import Services
+        from app.model_manager.window import ModelsWindow
+        from mtplx_engine.models import machine
+
+        endpoint = self._access.settings.endpoint
+        services = Services(self._hub, self.downloads, self._shelf, machine.this(), endpoint)
+        manager = ModelManager(services, self)
+        manager.keeper.load_requested.connect(self._load)
+        manager.keeper.unload_requested.connect(self._link.unload)
+        window = ModelsWindow(self._theme, manager, self._free_bytes, self._token_lasts)
+        manager.keeper.show_loaded(self._loaded)
+        return window
+
+    def _keeper(self) -> Keeper | None:
+        return self._window.manager.keeper if self._window is not None else None
+
+    def _load(self, folder: str, anyway: bool) -> None:  # noqa: FBT001 - as the signal has it
+        titles = {str(model.path): model.title for model in self._shelf.shelf.models}
+        self.load_requested.emit(folder, titles.get(folder, Path(folder).name), anyway)
+
+    def _note_loaded(self, info: ModelInfo) -> None:
+        self._show_loaded(Path(info.path))
+
+    def _note_state(self, state: EngineState) -> None:
+        if state is not EngineState.READY:
+            self._show_loaded(None)
+
+    def _show_loaded(self, folder: Path | None) -> None:
+        self._loaded = folder
+        if keeper := self._keeper():
+            keeper.show_loaded(folder)
+
+    def _note_failed(self, event: Failed) -> None:
+        keeper = self._keeper()
+        if event.generation is None and keeper is not None:
+            keeper.show_load_failed(event.error)
+
+    def _free_bytes(self) -> int:
+        return shutil.disk_usage(self._data_dir).free
+
+    def _token_lasts(self) -> bool:
+        connection = self._access.settings.connection(None)
+        return self._access.store(connection.host).lasts

@@ -1,0 +1,185 @@
+"""All that is known about a repository before it is fetched."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtGui import QDesktopServices, QFont
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
+
+from app.model_manager import fit_words
+from app.model_manager.face import Action
+from app.model_manager.fit_box import FitBox
+from app.theme import CODE_PX, SPACE_L, SPACE_M, SPACE_S, SPACE_XL
+from app.translate import tr
+from app.widgets.error_card import ErrorCard
+from app.widgets.icon_button import IconButton
+from mtplx_engine.models.fit import Verdict
+
+if TYPE_CHECKING:
+    from app.model_manager.manager import ModelManager
+    from app.theme import Theme
+    from mtplx_engine.hub.look import Look
+
+_TITLE_PX = 17
+_MOST_FILES = 60
+
+
+class DetailsPage(QWidget):
+    """Follows the manager.
+
+    Attributes:
+        repo_id: The repository that is shown.
+        back: Leads to where the person came from.
+        get: Downloads the model.
+        fit: The sum.
+        trouble: Why nothing is known.
+
+    Signals:
+        left: The person goes back.
+    """
+
+    left = Signal()
+
+    def __init__(self, theme: Theme, manager: ModelManager, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._manager = manager
+        self.repo_id = ""
+        self.back = IconButton(theme, "chevron-left", tr("Back"))
+        self.back.clicked.connect(self.left)
+        self._title = self._words(_TITLE_PX, QFont.Weight.DemiBold)
+        self.page = QPushButton(tr("Show at the Hub"))
+        self.page.clicked.connect(self._open_page)
+        self._state = self._words(CODE_PX, tone="secondary")
+        self._state.setWordWrap(False)
+        self.get = QPushButton()
+        self.get.setProperty("primary", True)
+        self.get.clicked.connect(lambda: manager.act_on_repo(self.repo_id, Action.GET))
+        self.trouble = ErrorCard(theme, "", "")
+        self.trouble.pressed.connect(lambda: manager.help_repo(self.repo_id))
+        self._about = self._words(CODE_PX, tone="secondary")
+        self._warnings = self._words(CODE_PX)
+        self.fit = FitBox(theme, manager.services.machine)
+        self.fit.slider.valueChanged.connect(self._name_get)
+        self._heading = self._words(CODE_PX, QFont.Weight.DemiBold)
+        self._heading.setText(tr("Files"))
+        self._files = self._words(CODE_PX, tone="secondary")
+        self._lay_out()
+        theme.changed.connect(self._tint)
+        self._tint()
+
+    def show_repo(self, repo_id: str) -> None:
+        """Show a repository."""
+        self.repo_id = repo_id
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show what is known now."""
+        if not self.repo_id:
+            return
+        look = self._manager.look_of(self.repo_id)
+        face = self._manager.face_of(self.repo_id)
+        self._title.setText(face.title)
+        self._state.setText(face.state)
+        self.trouble.setVisible(bool(face.problem))
+        self.trouble.label.setText(face.problem)
+        self.trouble.set_action(face.remedy)
+        self._name_get()
+        sizes_known = look is not None and look.found.footprint is not None
+        self.fit.setVisible(sizes_known)
+        self._heading.setVisible(look is not None)
+        self._files.setVisible(look is not None)
+        self._warnings.setVisible(look is not None and bool(_warnings(look)))
+        if look is None:
+            self._about.setText("" if face.problem else tr("Asking the hub…"))
+            return
+        self._about.setText(_about(look))
+        self._warnings.setText("\n".join(_warnings(look)))
+        self._files.setText(_files(look))
+        if look.found.footprint is not None:
+            self.fit.show_footprint(look.found.footprint)
+
+    def _name_get(self) -> None:
+        """Let the button say that it is a risk where the model will not fit."""
+        look = self._manager.look_of(self.repo_id)
+        state = self._manager.face_of(self.repo_id).state if self.repo_id else ""
+        self.get.setVisible(look is not None and look.found.loads and not state)
+        judged = self.fit.judged
+        risky = judged is not None and judged.verdict is Verdict.TOO_BIG
+        self.get.setText(tr((Action.GET_ANYWAY if risky else Action.GET).value))
+
+    def _open_page(self) -> None:
+        QDesktopServices.openUrl(QUrl(f"{self._manager.services.endpoint}/{self.repo_id}"))
+
+    def _lay_out(self) -> None:
+        head = QHBoxLayout()
+        head.setContentsMargins(SPACE_L, SPACE_M, SPACE_XL, SPACE_S)
+        head.setSpacing(SPACE_S)
+        head.addWidget(self.back)
+        head.addWidget(self._title, 1)
+        for widget in (self._state, self.page, self.get):
+            head.addWidget(widget)
+        body = QWidget()
+        inner = QVBoxLayout(body)
+        inner.setContentsMargins(SPACE_XL, SPACE_S, SPACE_XL, SPACE_XL)
+        inner.setSpacing(SPACE_L)
+        for part in (self.trouble, self._about, self._warnings, self.fit, self._heading, self._files):
+            inner.addWidget(part)
+        inner.addStretch(1)
+        area = QScrollArea()
+        area.setAccessibleName(tr("Details"))
+        area.setWidgetResizable(True)
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setWidget(body)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(head)
+        column.addWidget(area, 1)
+
+    def _words(self, pixels: int, weight: QFont.Weight = QFont.Weight.Normal, tone: str = "") -> QLabel:
+        label = QLabel()
+        label.setTextFormat(Qt.TextFormat.PlainText)
+        label.setWordWrap(True)
+        label.setFont(self._theme.font(pixels, weight))
+        label.setProperty("tone", tone)
+        label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        return label
+
+    def _tint(self) -> None:
+        self._warnings.setStyleSheet(f"color: {self._theme.palette.warning};")
+
+
+def _about(look: Look) -> str:
+    """Return where a model comes from, its licence, and whether it drafts."""
+    target = look.plan.target
+    licence = tr("licence {name}").format(name=target.licence) if target.licence else tr("no licence given")
+    gated = tr("gated: accept its licence at the hub first") if target.gated else ""
+    size = fit_words.size(look.plan.size)
+    drafts = fit_words.drafts(look) or tr("plain decoding")
+    first = " · ".join(part for part in (target.id, size, licence, gated) if part)
+    second = (
+        tr("{drafts}, with the head of {repo}").format(drafts=drafts, repo=look.plan.head.id)
+        if look.plan.head
+        else drafts
+    )
+    return f"{first}\n{second}"
+
+
+def _warnings(look: Look) -> tuple[str, ...]:
+    reason = "" if look.found.loads else look.found.reason
+    return tuple(part for part in (reason, *look.found.notes, *look.warnings) if part)
+
+
+def _files(look: Look) -> str:
+    """Return the files that would be fetched, the large ones first."""
+    files = sorted(look.plan.files(), key=lambda item: -item[1].size)
+    lines = [f"{name} · {fit_words.size(file.size)}" for _, file, name in files[:_MOST_FILES]]
+    if len(files) > _MOST_FILES:
+        lines.append(tr("and {count} more").format(count=len(files) - _MOST_FILES))
+    left_out = len(look.plan.target.left_out)
+    if left_out:
+        lines.append(tr("{count} other files are left there").format(count=left_out))
+    return "\n".join(lines)

@@ -1,0 +1,74 @@
+"""How downloads look."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from app.model_manager import fit_words
+from app.model_manager.download_row import DownloadState
+from app.model_manager.face import Action, Face
+from app.model_manager.fault import Fault
+from app.translate import tr
+from mtplx_engine import words
+
+if TYPE_CHECKING:
+    from app.model_manager.download_row import DownloadRow
+
+_ACTIONS = {
+    DownloadState.QUEUED: (Action.PAUSE, Action.CANCEL),
+    DownloadState.RUNNING: (Action.PAUSE, Action.CANCEL),
+    DownloadState.PAUSED: (Action.RESUME, Action.CANCEL),
+    DownloadState.FAILED: (Action.CANCEL,),
+    DownloadState.DONE: (Action.CLEAR,),
+}
+
+
+def face(row: DownloadRow) -> Face:
+    """Return how a download looks."""
+    failed = Fault.of(row.error, row.problem) if row.error is not None else None
+    return Face(
+        key=row.id,
+        title=row.title,
+        note=progress(row),
+        actions=_ACTIONS[row.state],
+        fraction=fraction(row),
+        problem=failed.sentence if failed else "",
+        remedy=failed.remedy if failed else "",
+    )
+
+
+def fraction(row: DownloadRow) -> float:
+    """Return how much of a download is there, 0..1."""
+    return min(row.done / row.total, 1.0) if row.total else 0.0
+
+
+def progress(row: DownloadRow) -> str:
+    """Return bytes, speed and time left in words."""
+    amount = tr("{done} of {total}").format(done=_like(row.done, row.total), total=fit_words.size(row.total))
+    match row.state:
+        case DownloadState.QUEUED:
+            return tr("Waiting for the downloads before it · {size}").format(size=fit_words.size(row.total))
+        case DownloadState.PAUSED:
+            return tr("Paused · {amount}").format(amount=amount)
+        case DownloadState.FAILED:
+            return tr("Stopped · {amount}").format(amount=amount)
+        case DownloadState.DONE:
+            return tr("Installed · {size}").format(size=fit_words.size(row.total))
+        case DownloadState.RUNNING:
+            return " · ".join((amount, *_pace(row)))
+
+
+def _pace(row: DownloadRow) -> tuple[str, ...]:
+    if row.total and row.done >= row.total:
+        return (tr("checking"),)
+    if row.bytes_s is None:
+        return ()
+    speed = tr("{speed}/s").format(speed=fit_words.size(round(row.bytes_s)))
+    if row.seconds_left is None:
+        return (speed,)
+    return (speed, tr("{time} left").format(time=words.duration(row.seconds_left)))
+
+
+def _like(count: int, total: int) -> str:
+    """Return bytes in the unit of a total, without it where it would stand twice."""
+    return fit_words.gigabytes(count) if min(count, total) >= 999_500_000 else fit_words.size(count)

@@ -1,0 +1,74 @@
+"""Whether a model fits this machine, in a few words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from app.model_manager.face import Tone
+from app.translate import tr
+from mtplx_engine.models import fit
+
+if TYPE_CHECKING:
+    from mtplx_engine.hub.look import Look
+    from mtplx_engine.models.fit import Fit
+    from mtplx_engine.models.inspection import Inspection
+    from mtplx_engine.models.machine import Machine
+
+_TONES = {
+    fit.Verdict.FITS: Tone.GOOD,
+    fit.Verdict.TIGHT: Tone.DOUBT,
+    fit.Verdict.TOO_BIG: Tone.BAD,
+}
+
+
+def judge(found: Inspection, machine: Machine, context: int = fit.CONTEXT) -> Fit | None:
+    """Return whether a model fits, None when this version does not load it."""
+    return fit.judge(found.footprint, context, machine) if found.footprint is not None else None
+
+
+def words(sum_: Fit) -> tuple[str, Tone]:
+    """Return a verdict with what the model needs and what models can have, and how loudly it is said."""
+    gaps = {"need": gigabytes(sum_.total), "have": gigabytes(for_models(sum_))}
+    sentence = {
+        fit.Verdict.FITS: tr("fits (needs {need} of {have} GB)"),
+        fit.Verdict.TIGHT: tr("tight (needs {need} of {have} GB)"),
+        fit.Verdict.TOO_BIG: tr("will not fit (needs {need} of {have} GB)"),
+    }[sum_.verdict]
+    return sentence.format(**gaps), _TONES[sum_.verdict]
+
+
+def for_models(sum_: Fit) -> int:
+    """Return the bytes that a model can have on the machine of a sum."""
+    return min(sum_.memory - sum_.reserve, sum_.limit)
+
+
+def parts(sum_: Fit) -> tuple[tuple[str, int], ...]:
+    """Return the sum line by line: what it is, and its bytes."""
+    lines = [(tr("Weights"), sum_.weights)]
+    if sum_.head:
+        lines.append((tr("Drafting head"), sum_.head))
+    context = tr("{count} tokens of context").format(count=f"{sum_.context:,}")
+    return (*lines, (context, sum_.cache), (tr("Reading a prompt"), sum_.scratch))
+
+
+def drafts(look: Look) -> str:
+    """Return how a model is made faster, "" when it is not."""
+    if look.found.head is None or look.found.head.problem:
+        return ""
+    if look.head_size:
+        return tr("drafts for itself (MTP), its head adds {size}").format(size=size(look.head_size))
+    return tr("drafts for itself (MTP)")
+
+
+def size(count: int) -> str:
+    """Return bytes as disks are sold."""
+    if count >= 999_500_000:
+        return tr("{size} GB").format(size=gigabytes(count))
+    if count >= 999_500:
+        return tr("{size} MB").format(size=f"{count / 1e6:,.0f}")
+    return tr("{size} kB").format(size=f"{count / 1e3:,.0f}")
+
+
+def gigabytes(count: int) -> str:
+    """Return bytes in GB with the digits that matter."""
+    return f"{count / 1e9:,.1f}" if count < 99.5e9 else f"{count / 1e9:,.0f}"

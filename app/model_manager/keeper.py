@@ -1,0 +1,151 @@
+"""The models on this computer: how their rows look, and what is done with them."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QUrl, Signal
+from PySide6.QtGui import QDesktopServices
+
+from app.model_manager import installed_faces
+from app.model_manager.face import Action
+from app.model_manager.installed_faces import Use
+from app.translate import tr
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from app.model_manager.face import Face
+    from app.services.model_shelf import ModelShelf
+    from mtplx_engine.errors import ErrorInfo
+    from mtplx_engine.models.installed_model import InstalledModel
+
+_NAMED = 3  # damaged files that are named
+
+
+class Keeper(QObject):
+    """Follows the shelf and the engine.
+
+    Attributes:
+        models: What is installed, None before it was listed.
+
+    Signals:
+        changed: Rows look different now.
+        removal_wanted(InstalledModel): The person is to say whether a model is deleted.
+        load_requested(str, bool): The model in a folder is to be loaded, also when it will not fit if true.
+        unload_requested: The loaded model is to give its memory back.
+        failed(str): What was asked about no row cannot be done, a sentence.
+    """
+
+    changed = Signal()
+    removal_wanted = Signal(object)
+    load_requested = Signal(str, bool)
+    unload_requested = Signal()
+    failed = Signal(str)
+
+    def __init__(self, shelf: ModelShelf, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.shelf = shelf
+        self.models: tuple[InstalledModel, ...] | None = None
+        self._loaded: Path | None = None
+        self._loading = ""
+        self._faults: dict[str, ErrorInfo] = {}
+        self._verified: dict[str, str] = {}
+        self._reading: dict[str, float] = {}
+        shelf.listed.connect(self._listed)
+        shelf.verifying.connect(self._verifying)
+        shelf.verified.connect(self._note_verified)
+        shelf.failed.connect(self._failed)
+
+    @property
+    def faces(self) -> tuple[Face, ...]:
+        """The rows."""
+        found = self.shelf.shelf
+        use = Use(
+            self._loaded,
+            self._loading,
+            found.default,
+            found.used,
+            self._verified,
+            self._reading,
+            self._faults,
+        )
+        return tuple(installed_faces.face(model, use, time.time()) for model in self.models or ())
+
+    def act(self, folder: str, action: Action) -> None:
+        """Do something about the model in a folder."""
+        model = self._model(folder)
+        if model is None:
+            return
+        self._faults.pop(model.name, None)
+        match action:
+            case Action.LOAD | Action.LOAD_ANYWAY:
+                self.load(folder, anyway=action is Action.LOAD_ANYWAY)
+            case Action.UNLOAD:
+                self.unload_requested.emit()
+            case Action.SET_DEFAULT:
+                self.shelf.set_default(model.name)
+            case Action.VERIFY:
+                self._verified.pop(model.name, None)
+                self._reading[model.name] = 0.0
+                self.shelf.verify(model.name)
+            case Action.SHOW:
+                QDesktopServices.openUrl(QUrl.fromLocalFile(folder))
+            case Action.DELETE:
+                self.removal_wanted.emit(model)
+        self.changed.emit()
+
+    def help(self, folder: str) -> None:
+        """Do the one thing about a failure: load the model although it is too big."""
+        self.act(folder, Action.LOAD_ANYWAY)
+
+    def load(self, folder: str, *, anyway: bool = False) -> None:
+        """Have the model in a folder loaded."""
+        self._loading = folder
+        self.load_requested.emit(folder, anyway)
+        self.changed.emit()
+
+    def show_loaded(self, folder: Path | None) -> None:
+        """Say which model is loaded, None for none."""
+        self._loaded = folder
+        if folder is not None:
+            self._loading = ""
+        self.changed.emit()
+
+    def show_load_failed(self, error: ErrorInfo) -> None:
+        """Say why the model that was asked for here last is not loaded."""
+        model = self._model(self._loading)
+        self._loading = ""
+        if model is not None:
+            self._faults[model.name] = error
+            self.changed.emit()
+
+    def _model(self, folder: str) -> InstalledModel | None:
+        return next((model for model in self.models or () if str(model.path) == folder), None)
+
+    def _listed(self, models: tuple[InstalledModel, ...]) -> None:
+        self.models = models
+        self.changed.emit()
+
+    def _verifying(self, name: str, fraction: float) -> None:
+        self._reading[name] = fraction
+        self.changed.emit()
+
+    def _note_verified(self, name: str, differing: tuple[str, ...]) -> None:
+        self._reading.pop(name, None)
+        if differing:
+            words = tr("damaged, download it again: {files}")
+            more = "…" if len(differing) > _NAMED else ""
+            self._verified[name] = words.format(files=", ".join(differing[:_NAMED]) + more)
+        else:
+            self._verified[name] = tr("all files are as they were installed")
+        self.changed.emit()
+
+    def _failed(self, name: str, error: ErrorInfo) -> None:
+        self._reading.pop(name, None)
+        if any(model.name == name for model in self.models or ()):
+            self._faults[name] = error
+        else:
+            self.failed.emit(error.message)
+        self.changed.emit()

@@ -1,0 +1,281 @@
+"""Models at the hub: what is known of them, how their rows look, and how they are fetched."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QUrl, Signal
+from PySide6.QtGui import QDesktopServices
+
+from app.model_manager import download_faces, offer, repo_faces
+from app.model_manager.face import Action
+from app.model_manager.fault import ABOUT_CHOICE, ABOUT_TOKEN, Fault
+from app.model_manager.keeper import Keeper
+from app.model_manager.known import Known
+from app.services.hub_client import Question
+from mtplx_engine.hub import catalogue
+from mtplx_engine.hub.problem import Problem
+
+if TYPE_CHECKING:
+    from app.model_manager.download_row import DownloadRow
+    from app.model_manager.face import Face
+    from app.model_manager.offer import Offer
+    from app.model_manager.services import Services
+    from mtplx_engine.errors import ErrorInfo
+    from mtplx_engine.hub.look import Look
+    from mtplx_engine.hub.search import Hit
+
+
+class ModelManager(QObject):
+    """Follows the services and answers for the rows.
+
+    Attributes:
+        services: What it works with.
+        hits: What the last search found, None before the first.
+        searching: Whether a search is going on.
+        search_fault: Why the last search failed, None when it did not.
+        keeper: The models on this computer.
+
+    Signals:
+        changed: Rows look different now.
+        token_wanted: The person is to enter a token.
+        choice_wanted: The person is to choose another model.
+        details_wanted(str): All about a repository is to be shown.
+    """
+
+    changed = Signal()
+    token_wanted = Signal()
+    choice_wanted = Signal()
+    details_wanted = Signal(str)
+
+    def __init__(self, services: Services, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.services = services
+        self.hits: tuple[Hit, ...] | None = None
+        self.searching = False
+        self.search_fault: Fault | None = None
+        self.keeper = Keeper(services.shelf, self)
+        self._looks: dict[str, Look] = {}
+        self._faults: dict[str, Fault] = {}
+        self._waiting: list[str] = []
+        self._looking = ""
+        self._rows: dict[str, DownloadRow] = {row.id: row for row in services.downloads.rows()}
+        self._words = ""
+        self._offered = ""  # on its way, and to be loaded
+        self._arrived = ""
+        services.hub.found.connect(self._found)
+        services.hub.looked.connect(self._looked)
+        services.hub.failed.connect(self._failed)
+        services.downloads.changed.connect(self._download_changed)
+        services.downloads.removed.connect(self._download_removed)
+        services.downloads.installed.connect(self._installed)
+        self.keeper.changed.connect(self._kept_changed)
+
+    # ------------------------------------------------------------ what is shown
+
+    @property
+    def known(self) -> Known:
+        """What is known at this moment."""
+        names = {
+            name.casefold() for model in self.keeper.models or () for name in (model.name, model.path.name)
+        }
+        return Known(self.services.machine, frozenset(names), self._looks, self._faults, self._rows)
+
+    @property
+    def recommended(self) -> tuple[Face, ...]:
+        """The recommended models."""
+        known = self.known
+        return tuple(repo_faces.recommended(entry, known) for entry in catalogue.entries())
+
+    def face_of(self, repo_id: str) -> Face:
+        """Return how a repository looks, recommended or found."""
+        entry = catalogue.entry_of(repo_id)
+        if entry is not None:
+            return repo_faces.recommended(entry, self.known)
+        hit = next((hit for hit in self.hits or () if hit.id == repo_id), None)
+        return repo_faces.found(hit, self.known) if hit else repo_faces.unlisted(repo_id, self.known)
+
+    @property
+    def looked_at_hits(self) -> int:
+        """How many of what was found the hub was asked about."""
+        return sum(hit.id in self._looks or hit.id in self._faults for hit in self.hits or ())
+
+    @property
+    def downloading(self) -> tuple[Face, ...]:
+        """The downloads, as they stand in the queue."""
+        return tuple(download_faces.face(row) for row in self._rows.values())
+
+    @property
+    def offer(self) -> Offer | None:
+        """The one model to begin with, while there is none but the starter."""
+        return offer.make(self.known) if self.keeper.models is not None else None
+
+    def searched(self, *, fitting: bool, drafting: bool) -> tuple[Face, ...]:
+        """Return what was found, without what is known not to fit or not to draft where that is not wanted."""
+        known = self.known
+        return tuple(
+            repo_faces.found(hit, known)
+            for hit in self.hits or ()
+            if not (fitting and repo_faces.fits(hit.id, known) is False)
+            and not (drafting and repo_faces.may_draft(hit, known) is False)
+        )
+
+    # ------------------------------------------------------------ what is done
+
+    def open(self) -> None:
+        """Bring everything up to date, when the window opens."""
+        self.services.shelf.refresh()
+        for entry in reversed(catalogue.entries()):
+            self.look(entry.target)
+
+    def look(self, repo_id: str) -> None:
+        """Ask the hub about a repository, unless that was done; one at a time, the one wanted last first."""
+        if repo_id in self._looks or repo_id in self._faults or repo_id == self._looking:
+            return
+        if repo_id in self._waiting:
+            self._waiting.remove(repo_id)
+        self._waiting.append(repo_id)
+        self._look_on()
+
+    def look_at_hits(self) -> None:
+        """Ask the hub about all that was found, so that it can be filtered."""
+        for hit in reversed(self.hits or ()):
+            self.look(hit.id)
+
+    def search(self, words: str) -> None:
+        """Search the hub."""
+        self._words = words
+        self.searching, self.search_fault = True, None
+        self.services.hub.search(words)
+        self.changed.emit()
+
+    def look_of(self, repo_id: str) -> Look | None:
+        """Return what is known of a repository, None while nothing is."""
+        return self._looks.get(repo_id)
+
+    def get(self, repo_id: str) -> None:
+        """Download the model of a repository."""
+        look = self._looks.get(repo_id)
+        if look is not None:
+            self.services.downloads.enqueue(look.plan)
+
+    def accept(self, offered: Offer) -> None:
+        """Download the offered model; it is loaded as soon as it is there."""
+        self.get(offered.repo_id)
+        self._offered = self._looks[offered.repo_id].plan.id
+
+    def act_on_repo(self, repo_id: str, action: Action) -> None:
+        """Do something about a repository."""
+        match action:
+            case Action.GET | Action.GET_ANYWAY:
+                self.get(repo_id)
+            case Action.DETAILS:
+                self.look(repo_id)
+                self.details_wanted.emit(repo_id)
+
+    def act_on_download(self, download: str, action: Action) -> None:
+        """Do something about a download."""
+        match action:
+            case Action.PAUSE:
+                self.services.downloads.pause(download)
+            case Action.RESUME:
+                self.services.downloads.resume(download)
+            case Action.CANCEL | Action.CLEAR:
+                self.services.downloads.cancel(download)
+
+    def help_repo(self, repo_id: str) -> None:
+        """Do the one thing about what went wrong with a repository."""
+        fault = self._faults.get(repo_id)
+        if fault is not None and not self._help(fault, repo_id):
+            self._look_again(repo_id)
+
+    def help_search(self) -> None:
+        """Do the one thing about what went wrong with a search."""
+        if self.search_fault is not None and not self._help(self.search_fault, ""):
+            self.search(self._words)
+
+    def help_download(self, download: str) -> None:
+        """Do the one thing about what went wrong with a download."""
+        row = self._rows.get(download)
+        if row is None or row.error is None:
+            return
+        repo_id = download.replace("--", "/", 1)
+        if not self._help(Fault.of(row.error, row.problem), repo_id):
+            self.services.downloads.resume(download)
+
+    def retry_refused(self) -> None:
+        """Ask again what failed for want of a token, when there is another one."""
+        for repo_id, fault in list(self._faults.items()):
+            if fault.problem in ABOUT_TOKEN:
+                self._look_again(repo_id)
+        for row in self._rows.values():
+            if row.problem in ABOUT_TOKEN:
+                self.services.downloads.resume(row.id)
+        if self.search_fault is not None and self.search_fault.problem in ABOUT_TOKEN:
+            self.search(self._words)
+
+    def _look_again(self, repo_id: str) -> None:
+        del self._faults[repo_id]
+        self.look(repo_id)
+        self.changed.emit()
+
+    def _look_on(self) -> None:
+        """Ask about the next repository, unless an answer is still to come."""
+        if not self._looking and self._waiting:
+            self._looking = self._waiting.pop()
+            self.services.hub.look(self._looking)
+
+    def _help(self, fault: Fault, repo_id: str) -> bool:
+        """Do what helps against a failure, unless that is to try again."""
+        if fault.problem in ABOUT_TOKEN:
+            self.token_wanted.emit()
+        elif fault.problem in ABOUT_CHOICE:
+            self.choice_wanted.emit()
+        elif fault.problem is Problem.LICENCE:
+            QDesktopServices.openUrl(QUrl(f"{self.services.endpoint}/{repo_id}"))
+        else:
+            return False
+        return True
+
+    # ------------------------------------------------------------ what the services tell
+
+    def _found(self, words: str, hits: tuple[Hit, ...]) -> None:
+        if words == self._words:
+            self.hits, self.searching = hits, False
+            self.changed.emit()
+
+    def _looked(self, repo_id: str, look: Look) -> None:
+        self._looks[repo_id] = look
+        self._looking = ""
+        self._look_on()
+        self.changed.emit()
+
+    def _failed(self, question: Question, error: ErrorInfo, problem: Problem | None) -> None:
+        if question is Question.SEARCH:
+            self.search_fault, self.searching = Fault.of(error, problem), False
+        elif question is Question.LOOK:
+            self._faults[self._looking] = Fault.of(error, problem)
+            self._looking = ""
+            self._look_on()
+        self.changed.emit()
+
+    def _download_changed(self, row: DownloadRow) -> None:
+        self._rows[row.id] = row
+        self.changed.emit()
+
+    def _download_removed(self, download: str) -> None:
+        self._rows.pop(download, None)
+        self.changed.emit()
+
+    def _kept_changed(self) -> None:
+        """Load the offered model as soon as it is in the list."""
+        found = next((m for m in self.keeper.models or () if self._arrived and m.name == self._arrived), None)
+        if found is not None:
+            self._arrived = ""
+            self.keeper.load(str(found.path))
+        self.changed.emit()
+
+    def _installed(self, download: str) -> None:
+        if download == self._offered:
+            self._offered, self._arrived = "", download
+        self.services.shelf.refresh()

@@ -1,0 +1,50 @@
+"""The models that we recommend, and above them the one to begin with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from app.model_manager.card_list import CardList
+from app.model_manager.offer_card import OfferCard
+from app.theme import SPACE_L, SPACE_XL
+from app.translate import tr
+
+if TYPE_CHECKING:
+    from app.model_manager.manager import ModelManager
+    from app.theme import Theme
+
+
+class RecommendedPlace(QWidget):
+    """Follows the manager.
+
+    Attributes:
+        offer: The card with the model to begin with.
+        list: The rows.
+    """
+
+    def __init__(self, theme: Theme, manager: ModelManager, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._manager = manager
+        self.offer = OfferCard(theme)
+        self.list = CardList(theme, tr("Recommended models"))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        self._above = QVBoxLayout()
+        self._above.setContentsMargins(SPACE_XL, SPACE_L, SPACE_XL, SPACE_L)
+        self._above.addWidget(self.offer)
+        column.addLayout(self._above)
+        column.addWidget(self.list, 1)
+        self.offer.accepted.connect(manager.accept)
+        self.list.chosen.connect(manager.act_on_repo)
+        self.list.remedy_chosen.connect(manager.help_repo)
+
+    def refresh(self) -> None:
+        """Show what is known now."""
+        offered = self._manager.offer
+        self.offer.show_offer(offered)
+        edge = SPACE_L if offered is not None else 0
+        self._above.setContentsMargins(SPACE_XL, edge, SPACE_XL, edge // 2)
+        self.list.show_faces(self._manager.recommended)

@@ -1,0 +1,136 @@
+"""Search at the hub: a field, two filters, and what was found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
+
+from app.model_manager.card_list import CardList
+from app.theme import SMALL_PX, SPACE_L, SPACE_M, SPACE_S, SPACE_XL
+from app.translate import tr
+from app.widgets.error_card import ErrorCard
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QIcon
+
+    from app.model_manager.manager import ModelManager
+    from app.theme import Theme
+
+_PAUSE_MS = 500  # after which what was typed is meant; each search is a request to the hub
+_ICON, _FIELD_HEIGHT, _LONGEST = 16, 30, 200
+
+
+class SearchPlace(QWidget):
+    """Follows the manager.
+
+    Attributes:
+        field: What is searched for.
+        fitting, drafting: The filters.
+        trouble: Why a search failed.
+        list: The rows.
+    """
+
+    def __init__(self, theme: Theme, manager: ModelManager, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._manager = manager
+        self.field = QLineEdit()
+        self.field.setAccessibleName(tr("Search models"))
+        self.field.setPlaceholderText(tr("Search models, as in “qwen 4b”"))
+        self.field.setMaxLength(_LONGEST)
+        self.field.setMinimumHeight(_FIELD_HEIGHT)
+        self.field.setClearButtonEnabled(False)
+        self._glass = self.field.addAction(self._icon(), QLineEdit.ActionPosition.LeadingPosition)
+        self.fitting = self._filter(tr("Fits this computer"))
+        self.drafting = self._filter(tr("Has or can get a drafting head"))
+        self._progress = QLabel()
+        self._progress.setProperty("tone", "secondary")
+        self._progress.setFont(theme.figures_font(SMALL_PX))
+        self.trouble = ErrorCard(theme, "", "")
+        self.trouble.hide()
+        self.trouble.pressed.connect(manager.help_search)
+        self.list = CardList(theme, tr("Found models"))
+        self.list.chosen.connect(manager.act_on_repo)
+        self.list.remedy_chosen.connect(manager.help_repo)
+        self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
+        self._pause.timeout.connect(self._search)
+        self.field.textEdited.connect(self._pause.start)
+        self.field.returnPressed.connect(self._search)
+        theme.changed.connect(lambda: self._glass.setIcon(self._icon()))
+        self._lay_out()
+
+    def refresh(self) -> None:
+        """Show what is known now."""
+        manager = self._manager
+        if self.fitting.isChecked() or self.drafting.isChecked():
+            manager.look_at_hits()
+        fault = manager.search_fault
+        self.trouble.setVisible(fault is not None)
+        if fault is not None:
+            self.trouble.label.setText(fault.sentence)
+            self.trouble.set_action(fault.remedy)
+        faces = manager.searched(fitting=self.fitting.isChecked(), drafting=self.drafting.isChecked())
+        self._progress.setText(self._progress_words())
+        self.list.show_faces(() if fault is not None else faces, *self._nothing())
+
+    def _progress_words(self) -> str:
+        hits = self._manager.hits
+        if self._manager.searching and hits is not None:
+            return tr("Searching…")
+        looked = self._manager.looked_at_hits
+        if hits and (self.fitting.isChecked() or self.drafting.isChecked()) and looked < len(hits):
+            return tr("Looking at {count} of {all}…").format(count=looked + 1, all=len(hits))
+        return ""
+
+    def _nothing(self) -> tuple[str, str]:
+        """Return what is said where there are no rows."""
+        manager = self._manager
+        if manager.search_fault is not None:
+            return "", ""
+        if manager.hits is None:
+            if manager.searching:
+                return tr("Searching…"), ""
+            sentence = tr(
+                "Models in MLX form are found, the most used ones first. Nothing is sent but the words."
+            )
+            return tr("Find a model"), sentence
+        if manager.hits:
+            return tr("Nothing left"), tr("None of what was found passes the filters above.")
+        return tr("Nothing found"), tr("No model in MLX form has these words in its name.")
+
+    def _search(self) -> None:
+        self._pause.stop()
+        words = " ".join(self.field.text().split())
+        if words:
+            self._manager.search(words)
+
+    def _filter(self, words: str) -> QCheckBox:
+        box = QCheckBox(words)
+        box.setAccessibleName(words)
+        box.toggled.connect(self.refresh)
+        return box
+
+    def _lay_out(self) -> None:
+        filters = QHBoxLayout()
+        filters.setSpacing(SPACE_L)
+        filters.addWidget(self.fitting)
+        filters.addWidget(self.drafting)
+        filters.addStretch(1)
+        filters.addWidget(self._progress, 0, Qt.AlignmentFlag.AlignRight)
+        top = QVBoxLayout()
+        top.setContentsMargins(SPACE_XL, SPACE_M, SPACE_XL, SPACE_S)
+        top.setSpacing(SPACE_S)
+        top.addWidget(self.field)
+        top.addLayout(filters)
+        top.addWidget(self.trouble)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(top)
+        column.addWidget(self.list, 1)
+
+    def _icon(self) -> QIcon:
+        palette = self._theme.palette
+        return self._theme.icons.icon("search", palette.tertiary, palette.tertiary, _ICON)

@@ -1,0 +1,31 @@
+"""What the Models window works with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from app.services.downloads import Downloads
+    from app.services.hub_client import HubClient
+    from app.services.model_shelf import ModelShelf
+    from mtplx_engine.models.machine import Machine
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What the Models window works with.
+
+    Attributes:
+        hub: Asks the hub.
+        downloads: Fetches models.
+        shelf: Lists and keeps what is installed.
+        machine: Where models would run.
+        endpoint: Address of the hub.
+    """
+
+    hub: HubClient
+    downloads: Downloads
+    shelf: ModelShelf
+    machine: Machine
+    endpoint: str

@@ -1,0 +1,116 @@
+"""Asks for the access token of a hub, checks it, and says where it stays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
+
+from app.services.hub_client import Question
+from app.theme import CODE_PX, SMALL_PX, SPACE_M, SPACE_XL, TEXT_PX
+from app.translate import tr
+
+if TYPE_CHECKING:
+    from app.services.hub_client import HubClient
+    from app.theme import Theme
+    from mtplx_engine.errors import ErrorInfo
+    from mtplx_engine.hub.problem import Problem
+
+_WIDTH = 420
+
+
+class TokenSheet(QDialog):
+    """Closes when the hub has recognised the token.
+
+    Args:
+        theme: The look.
+        hub: Checks the token.
+        host: The hub's name.
+        lasts: Whether a token is still known at the next start.
+
+    Attributes:
+        field: Where it is entered; never shown in letters.
+        check: The button that has it checked.
+        words: What the hub says to it.
+    """
+
+    def __init__(
+        self, theme: Theme, hub: HubClient, host: str, *, lasts: bool, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._hub = hub
+        self._checking = False
+        self.setWindowTitle(tr("Access token"))
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setMinimumWidth(_WIDTH)
+        title = self._label(TEXT_PX, QFont.Weight.DemiBold)
+        title.setText(tr("Access token for {host}").format(host=host))
+        why = self._label(CODE_PX)
+        why.setText(
+            tr(
+                "Some models are given only to an account that accepted their licence. A token that may read is enough."
+            )
+        )
+        self.field = QLineEdit()
+        self.field.setEchoMode(QLineEdit.EchoMode.Password)
+        self.field.setAccessibleName(tr("Access token"))
+        self.field.setPlaceholderText("hf_…")
+        where = self._label(SMALL_PX, tone="secondary")
+        where.setText(
+            tr("It is kept in the keychain and sent to nobody but this hub.")
+            if lasts
+            else tr("This system has no keychain, so it is known only until MTPLX quits.")
+        )
+        self.words = self._label(SMALL_PX)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
+        self.check = QPushButton(tr("Check and Keep"))
+        self.check.setDefault(True)
+        self.check.setEnabled(False)
+        buttons.addButton(self.check, QDialogButtonBox.ButtonRole.ActionRole)
+        buttons.rejected.connect(self.reject)
+        self.check.clicked.connect(self._check)
+        self.field.textChanged.connect(self._offer)
+        hub.token_checked.connect(self._good)
+        hub.failed.connect(self._bad)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_XL, SPACE_XL, SPACE_XL, SPACE_XL)
+        column.setSpacing(SPACE_M)
+        for widget in (title, why, self.field, where, self.words, buttons):
+            column.addWidget(widget)
+
+    def _offer(self) -> None:
+        self.check.setEnabled(bool(self.field.text().strip()) and not self._checking)
+
+    def _check(self) -> None:
+        self._checking = True
+        self._offer()
+        self._say(tr("Asking the hub…"), self._theme.palette.secondary)
+        self._hub.check_token(self.field.text().strip())
+
+    def _good(self, _account: str) -> None:
+        self._checking = False
+        self.field.clear()
+        self.accept()
+
+    def _bad(self, question: Question, error: ErrorInfo, _problem: Problem | None) -> None:
+        if question is Question.TOKEN:
+            self._checking = False
+            self._offer()
+            self._say(error.message, self._theme.palette.slower)
+            self.field.selectAll()
+            self.field.setFocus()
+
+    def _say(self, sentence: str, color: str) -> None:
+        self.words.setStyleSheet(f"color: {color};")
+        self.words.setText(sentence)
+
+    def _label(self, pixels: int, weight: QFont.Weight = QFont.Weight.Normal, tone: str = "") -> QLabel:
+        label = QLabel()
+        label.setTextFormat(Qt.TextFormat.PlainText)
+        label.setWordWrap(True)
+        label.setFont(self._theme.font(pixels, weight))
+        label.setProperty("tone", tone)
+        return label

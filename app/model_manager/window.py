@@ -1,0 +1,200 @@
+"""The Models window: three places, and the downloads below."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QHBoxLayout,
+    QLabel,
+    QMessageBox,
+    QStackedWidget,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.model_manager import fit_words
+from app.model_manager.details_page import DetailsPage
+from app.model_manager.download_strip import DownloadStrip
+from app.model_manager.installed_place import InstalledPlace
+from app.model_manager.recommended_place import RecommendedPlace
+from app.model_manager.search_place import SearchPlace
+from app.model_manager.token_sheet import TokenSheet
+from app.theme import CODE_PX, SMALL_PX, SPACE_S, SPACE_XL, SPACE_XS
+from app.translate import tr
+from app.widgets.message_box import MessageBox
+from app.widgets.throttle import Throttle
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from app.model_manager.manager import ModelManager
+    from app.theme import Theme
+    from mtplx_engine.models.installed_model import InstalledModel
+
+_SIZE, _LEAST = (860, 600), (720, 440)
+_TAB_HEIGHT = 28
+_REFRESH_MS = 100
+
+
+class ModelsWindow(QWidget):
+    """There is one of it.
+
+    Args:
+        theme: The look.
+        manager: What is shown and done.
+        free_bytes: Returns how much room the disk of the models has.
+        token_lasts: Returns whether a token is still known at the next start.
+
+    Attributes:
+        manager: What it shows and does.
+        recommended, search, installed: Its places.
+        details: The page about one repository.
+        strip: The downloads.
+    """
+
+    def __init__(
+        self,
+        theme: Theme,
+        manager: ModelManager,
+        free_bytes: Callable[[], int],
+        token_lasts: Callable[[], bool],
+    ) -> None:
+        super().__init__(None, Qt.WindowType.Window)
+        self._theme = theme
+        self.manager = manager
+        self._free_bytes = free_bytes
+        self._token_lasts = token_lasts
+        self.setObjectName("modelsWindow")
+        self.setWindowTitle(tr("Models"))
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setAttribute(Qt.WidgetAttribute.WA_QuitOnClose, on=False)
+        self.setMinimumSize(*_LEAST)
+        self.resize(*_SIZE)
+        self.recommended = RecommendedPlace(theme, manager)
+        self.search = SearchPlace(theme, manager)
+        self.installed = InstalledPlace(theme, manager)
+        self.details = DetailsPage(theme, manager)
+        self.strip = DownloadStrip(theme, manager)
+        self._places = QStackedWidget()
+        self._tabs = QButtonGroup(self)
+        self._room = QLabel()
+        self._room.setProperty("tone", "secondary")
+        self._room.setFont(theme.figures_font(SMALL_PX))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self._bar())
+        column.addWidget(self._places, 1)
+        column.addWidget(self.strip)
+        self._refreshes = Throttle(_REFRESH_MS, self)
+        self._refreshes.due.connect(self._refresh)
+        manager.changed.connect(self._refreshes.request)
+        manager.choice_wanted.connect(lambda: self.open_place(self.recommended))
+        manager.keeper.removal_wanted.connect(self._ask_removal)
+        manager.keeper.failed.connect(self._say)
+        manager.token_wanted.connect(self._ask_token)
+        manager.details_wanted.connect(self._show_details)
+        self.details.left.connect(self._leave_details)
+        QShortcut(QKeySequence("Ctrl+W"), self).activated.connect(self.close)
+        QShortcut(QKeySequence("Esc"), self).activated.connect(self._go_back)
+        self._tabs.button(0).setChecked(True)
+        self._refresh()
+
+    def open_place(self, place: QWidget | None = None) -> None:
+        """Come to the front, at a place or where it was."""
+        if place is not None:
+            self._tabs.button(self._all().index(place)).click()
+        self.manager.open()
+        self.show()
+        self.raise_()
+        self.activateWindow()
+
+    def _all(self) -> tuple[RecommendedPlace, SearchPlace, InstalledPlace]:
+        return (self.recommended, self.search, self.installed)
+
+    def _bar(self) -> QWidget:
+        bar = QWidget()
+        bar.setObjectName("modelsTabs")
+        bar.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        row = QHBoxLayout(bar)
+        row.setContentsMargins(SPACE_XL - SPACE_S, SPACE_S, SPACE_XL, SPACE_S)
+        row.setSpacing(SPACE_XS)
+        names = (tr("Recommended"), tr("Search"), tr("Installed"))
+        for index, (name, place) in enumerate(zip(names, self._all(), strict=True)):
+            self._places.addWidget(place)
+            self._tabs.addButton(self._tab(name, bar), index)
+            row.addWidget(self._tabs.button(index))
+        self._places.addWidget(self.details)
+        row.addStretch(1)
+        row.addWidget(self._room)
+        self._tabs.idClicked.connect(self._turn)
+        return bar
+
+    def _tab(self, name: str, bar: QWidget) -> QToolButton:
+        tab = QToolButton(bar)
+        tab.setObjectName("modelsTab")
+        tab.setText(name)
+        tab.setAccessibleName(name)
+        tab.setCheckable(True)
+        tab.setFont(self._theme.font(CODE_PX))
+        tab.setFixedHeight(_TAB_HEIGHT)
+        tab.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        return tab
+
+    def _turn(self, index: int) -> None:
+        self._places.setCurrentIndex(index)
+        if self._all()[index] is self.search:
+            self.search.field.setFocus()
+
+    def _show_details(self, repo_id: str) -> None:
+        self.details.show_repo(repo_id)
+        self._places.setCurrentWidget(self.details)
+        self.details.back.setFocus()
+
+    def _leave_details(self) -> None:
+        self._places.setCurrentIndex(self._tabs.checkedId())
+
+    def _go_back(self) -> None:
+        if self._places.currentWidget() is self.details:
+            self._leave_details()
+        else:
+            self.close()
+
+    def _refresh(self) -> None:
+        for place in (*self._all(), self.details):
+            place.refresh()
+        self.strip.refresh()
+        models = self.manager.keeper.models
+        name = tr("Installed") if models is None else tr("Installed ({count})").format(count=len(models))
+        tab = self._tabs.button(self._all().index(self.installed))
+        tab.setText(name)
+        tab.setAccessibleName(name)
+        self._room.setText(tr("Disk {size} free").format(size=fit_words.size(self._free_bytes())))
+
+    def _ask_token(self) -> None:
+        services = self.manager.services
+        host = QUrl(services.endpoint).host()
+        sheet = TokenSheet(self._theme, services.hub, host, lasts=self._token_lasts(), parent=self)
+        sheet.accepted.connect(self.manager.retry_refused)
+        sheet.open()
+
+    def _say(self, sentence: str) -> None:
+        box = MessageBox(tr("That cannot be done"), sentence, self)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box.open()
+
+    def _ask_removal(self, model: InstalledModel) -> None:
+        more = tr("{size} become free. It can be downloaded again.").format(size=fit_words.size(model.size))
+        box = MessageBox(tr("Delete {title}?").format(title=model.title), more, self)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box.addButton(tr("Delete"), QMessageBox.ButtonRole.DestructiveRole).clicked.connect(
+            lambda: self.manager.services.shelf.remove(model.name)
+        )
+        box.addButton(QMessageBox.StandardButton.Cancel)
+        box.setDefaultButton(QMessageBox.StandardButton.Cancel)
+        box.open()

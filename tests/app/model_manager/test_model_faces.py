@@ -1,0 +1,186 @@
+"""How models look in each place, by what is known of them."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from app.model_manager import installed_faces, offer, repo_faces
+from app.model_manager.download_row import DownloadState
+from app.model_manager.face import Action, Tone
+from app.model_manager.fault import Fault
+from app.model_manager.installed_faces import Use
+from app.model_manager.known import Known
+from mtplx_engine.errors import ErrorInfo, ErrorKind
+from mtplx_engine.hub import catalogue
+from mtplx_engine.hub.plan import folder_name
+from mtplx_engine.hub.problem import Problem
+from mtplx_engine.models import starter
+from mtplx_engine.models.machine import Machine
+from tests.support.fake_models import GB, HITS, MACHINE, installed, look, recommended_looks, row
+
+ENTRY = catalogue.entries()[0]
+LOOKS = recommended_looks()
+DAY_S = 24 * 3600
+NOW_S = 1_795_000_000
+NOTHING = Use(None, "", None, {}, {}, {}, {})
+
+
+def recommended(entry=ENTRY, **known):
+    return repo_faces.recommended(entry, Known(MACHINE, **known))
+
+
+def test_before_the_hub_has_answered_there_is_nothing_to_get():
+    face = recommended()
+    assert (face.size, face.fit, face.actions) == ("", "", (Action.DETAILS,))
+    assert ENTRY.good_for in face.note
+
+
+def test_a_recommended_model_is_offered_with_its_sum():
+    face = recommended(looks=LOOKS)
+    assert face.actions == (Action.GET, Action.DETAILS)
+    assert face.fit.startswith("fits")
+    assert "drafts for itself (MTP)" in face.note
+    assert "weights 2.4 GB" in face.because
+
+
+def test_what_will_not_fit_is_got_only_from_its_details():
+    face = recommended(catalogue.entries()[-1], looks=LOOKS)
+    assert face.tone is Tone.BAD
+    assert face.actions == (Action.DETAILS,)
+
+
+@pytest.mark.parametrize("name", [folder_name(ENTRY.target), ENTRY.target, ENTRY.target.upper()])
+def test_an_installed_model_is_not_offered_again(name):
+    face = recommended(looks=LOOKS, installed=frozenset({name.casefold()}))
+    assert face.state == "Installed"
+    assert Action.GET not in face.actions
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        (DownloadState.QUEUED, "Waiting"),
+        (DownloadState.RUNNING, "40 %"),
+        (DownloadState.PAUSED, "Paused"),
+        (DownloadState.FAILED, "Stopped"),
+    ],
+)
+def test_a_download_takes_the_place_of_get(state, words):
+    plan_id = folder_name(ENTRY.target)
+    face = recommended(looks=LOOKS, downloads={plan_id: row(plan_id, state, done=2 * GB, total=5 * GB)})
+    assert face.state == words
+    assert Action.GET not in face.actions
+
+
+def test_a_look_that_failed_says_why_and_what_to_do():
+    face = recommended(faults={ENTRY.target: Fault("No token is known.", Problem.NO_TOKEN)})
+    assert (face.problem, face.remedy) == ("No token is known.", "Add a token")
+
+
+def test_what_does_not_load_says_so():
+    face = repo_faces.found(HITS[3], Known(MACHINE, looks={HITS[3].id: look(HITS[3].id, GB, loads=False)}))
+    assert face.fit == "does not load here"
+    assert "mamba9" in face.because
+    assert face.actions == (Action.DETAILS,)
+
+
+def test_a_found_repository_says_what_the_hub_says():
+    assert repo_faces.found(HITS[1], Known(MACHINE)).note == "gated · llama · 9 k downloads · 2026-08-11"
+
+
+def test_filters_know_only_what_was_looked_at():
+    known = Known(MACHINE)
+    assert repo_faces.fits(HITS[2].id, known) is None
+    assert repo_faces.may_draft(HITS[2], known) is None
+    assert repo_faces.may_draft(HITS[0], known) is True  # recommended with a head
+    big = dataclasses.replace(known, looks={HITS[2].id: look(HITS[2].id, 18 * GB, own_head=True)})
+    assert repo_faces.fits(HITS[2].id, big) is False
+    assert repo_faces.may_draft(HITS[2], big) is True
+
+
+def use(**fields):
+    return dataclasses.replace(NOTHING, **fields)
+
+
+MODEL = installed("org--model")
+
+
+def face_of(model=MODEL, **fields):
+    return installed_faces.face(model, use(**fields), NOW_S)
+
+
+def test_an_installed_model_can_be_loaded_and_kept():
+    face = face_of()
+    assert face.actions == (Action.LOAD,)
+    assert face.more == (Action.SET_DEFAULT, Action.VERIFY, Action.SHOW, Action.DELETE)
+    assert face.note == "drafts for itself (MTP) · never used"
+
+
+def test_the_loaded_one_can_only_be_unloaded():
+    face = face_of(loaded=MODEL.path)
+    assert (face.state, face.actions) == ("Loaded", (Action.UNLOAD,))
+    assert face_of(loading=str(MODEL.path)).state == "Loading…"
+
+
+def test_the_default_one_is_marked_and_not_offered_again():
+    face = face_of(default=MODEL.path)
+    assert "used by default" in face.note
+    assert Action.SET_DEFAULT not in face.more
+
+
+@pytest.mark.parametrize(
+    ("ago_s", "words"), [(60, "used today"), (DAY_S, "used yesterday"), (9 * DAY_S, "used 9 days ago")]
+)
+def test_the_last_use_is_said_as_people_say_it(ago_s, words):
+    assert words in face_of(last_used={MODEL.path: NOW_S - ago_s}).note
+
+
+def test_a_model_of_the_persons_own_is_never_deleted():
+    face = face_of(installed("mine", place="/big"))
+    assert Action.DELETE not in face.more
+    assert "your own, in /big" in face.note
+
+
+def test_a_missing_disk_greys_its_models_and_offers_nothing():
+    face = face_of(installed("mine", place="/big", there=False))
+    assert face.dimmed
+    assert face.note.startswith("not connected")
+    assert (face.actions, face.more) == ((), ())
+
+
+def test_an_incomplete_model_is_not_loaded_but_can_go():
+    face = face_of(installed("half", complete=False))
+    assert face.note.startswith("files are missing")
+    assert face.actions == ()
+    assert Action.DELETE in face.more
+
+
+def test_only_what_is_too_big_can_be_loaded_anyway():
+    big = ErrorInfo(ErrorKind.TOO_BIG, "It will not fit.")
+    broken = ErrorInfo(ErrorKind.REFUSED, "It is damaged.")
+    assert face_of(faults={MODEL.name: big}).remedy == "Load Anyway"
+    assert face_of(faults={MODEL.name: broken}).remedy == ""
+    assert face_of(faults={MODEL.name: broken}).problem == "It is damaged."
+
+
+STARTER = starter.shipped_recipe().id
+
+
+def test_the_largest_recommended_model_that_fits_is_offered():
+    made = offer.make(Known(MACHINE, looks=LOOKS, installed=frozenset({STARTER})))
+    assert made.title == "Qwen3.5 9B · 4-bit"
+    assert made.cost == "5.4 GB, about 14 min at 50 Mbit/s"
+    assert "of 11.5 GB" in made.why
+
+
+def test_nothing_is_offered_while_there_is_no_need_or_no_knowledge():
+    assert offer.make(Known(MACHINE)) is None
+    assert offer.make(Known(MACHINE, looks=LOOKS, installed=frozenset({STARTER, "another"}))) is None
+    small = Machine(4 * GB, 2 * GB, packed=True, chunk=2048)
+    assert offer.make(Known(small, looks=LOOKS)) is None
+    some = {key: value for key, value in LOOKS.items() if key != catalogue.entries()[-1].target}
+    assert offer.make(Known(MACHINE, looks=some)) is None
+    fault = {catalogue.entries()[-1].target: Fault("Gone.")}
+    assert offer.make(Known(MACHINE, looks=some, faults=fault)).title == "Qwen3.5 9B · 4-bit"

@@ -1,0 +1,216 @@
+"""What is asked of the services, and what follows from their answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtGui import QDesktopServices
+
+from app.model_manager.download_row import DownloadState
+from app.model_manager.face import Action
+from app.model_manager.manager import ModelManager
+from app.services.hub_client import Question
+from mtplx_engine.errors import ErrorInfo, ErrorKind
+from mtplx_engine.hub import catalogue
+from mtplx_engine.hub.plan import folder_name
+from mtplx_engine.hub.problem import Problem
+from mtplx_engine.models import starter
+from tests.support.fake_models import HITS, error, installed, row, services
+
+FIRST = catalogue.entries()[0].target
+STARTER = installed(starter.shipped_recipe().id)
+
+
+@pytest.fixture
+def manager(qapp):
+    made = ModelManager(services())
+    yield made
+    made.deleteLater()
+
+
+@pytest.fixture
+def hub(manager):
+    return manager.services.hub
+
+
+@pytest.fixture
+def heard(manager):
+    """What the manager wants, in order."""
+    wants = []
+    manager.token_wanted.connect(lambda: wants.append("token"))
+    manager.choice_wanted.connect(lambda: wants.append("choice"))
+    manager.details_wanted.connect(wants.append)
+    manager.keeper.load_requested.connect(lambda folder, anyway: wants.append((folder, anyway)))
+    return wants
+
+
+def fail_look(hub, problem):
+    hub.looks.pop()
+    hub.failed.emit(Question.LOOK, error(), problem)
+
+
+def test_recommended_models_are_looked_at_one_after_the_other(manager, hub):
+    manager.open()
+    assert hub.looks == [catalogue.entries()[-1].target]  # nobody answered yet
+    hub.answer_looks()
+    assert all(face.size for face in manager.recommended)
+    manager.open()
+    assert hub.looks == []  # all is known
+
+
+def test_what_is_wanted_now_is_asked_next(manager, hub):
+    manager.open()
+    manager.act_on_repo("a/b", Action.DETAILS)
+    hub.looks.clear()
+    fail_look_of_first = ErrorInfo(ErrorKind.DOWNLOAD, "No.")
+    hub.failed.emit(Question.LOOK, fail_look_of_first, Problem.NOT_FOUND)
+    assert hub.looks == ["a/b"]
+
+
+def test_get_puts_the_model_and_its_head_in_line(manager, hub):
+    manager.open()
+    hub.answer_looks()
+    manager.act_on_repo(FIRST, Action.GET)
+    assert manager.services.downloads.asked == [("enqueue", folder_name(FIRST))]
+    assert manager.recommended[0].state == "Waiting"
+    assert [face.key for face in manager.downloading] == [folder_name(FIRST)]
+
+
+@pytest.mark.parametrize(
+    ("problem", "want"),
+    [
+        (Problem.NO_TOKEN, "token"),
+        (Problem.BAD_TOKEN, "token"),
+        (Problem.FORBIDDEN, "token"),
+        (Problem.NOT_FOUND, "choice"),
+        (Problem.UNSAFE, "choice"),
+    ],
+)
+def test_the_remedy_does_what_it_says(manager, hub, heard, problem, want):
+    manager.look(FIRST)
+    fail_look(hub, problem)
+    manager.help_repo(FIRST)
+    assert heard == [want]
+    assert hub.looks == []
+
+
+def test_a_licence_is_accepted_at_the_hub(manager, hub, monkeypatch):
+    opened = []
+    monkeypatch.setattr(QDesktopServices, "openUrl", opened.append)
+    manager.look(FIRST)
+    fail_look(hub, Problem.LICENCE)
+    manager.help_repo(FIRST)
+    assert [url.toString() for url in opened] == [f"https://huggingface.co/{FIRST}"]
+
+
+def test_all_other_remedies_try_again(manager, hub):
+    manager.look(FIRST)
+    fail_look(hub, Problem.UNREACHABLE)
+    assert manager.recommended[0].remedy == "Try again"
+    manager.help_repo(FIRST)
+    assert hub.looks == [FIRST]
+    assert manager.recommended[0].problem == ""
+
+
+def test_with_a_new_token_all_is_asked_again_that_wanted_one(manager, hub):
+    plan_id = folder_name(FIRST)
+    manager.services.downloads.put(
+        row(plan_id, DownloadState.FAILED, error=error(), problem=Problem.NO_TOKEN)
+    )
+    manager.look("a/gated")
+    fail_look(hub, Problem.NO_TOKEN)
+    manager.search("gated")
+    hub.failed.emit(Question.SEARCH, error(), Problem.BAD_TOKEN)
+    manager.retry_refused()
+    assert hub.looks == ["a/gated"]
+    assert hub.searches == ["gated", "gated"]
+    assert manager.services.downloads.asked == [("queued", plan_id)]
+
+
+def test_only_the_answer_to_the_last_search_counts(manager, hub):
+    manager.search("one")
+    manager.search("two")
+    hub.found.emit("one", HITS[:1])
+    assert manager.searching
+    hub.found.emit("two", HITS)
+    assert not manager.searching
+    assert len(manager.searched(fitting=False, drafting=False)) == len(HITS)
+
+
+def test_filters_leave_out_what_is_known_not_to_pass(manager, hub):
+    manager.search("qwen")
+    hub.found.emit("qwen", HITS)
+    manager.look_at_hits()
+    while hub.looks:
+        fail_look(hub, Problem.NOT_FOUND)
+    assert manager.looked_at_hits == len(HITS)
+    assert len(manager.searched(fitting=True, drafting=True)) == len(HITS)  # nothing is known
+
+
+def test_a_failed_download_goes_on_when_it_is_tried_again(manager):
+    plan_id = folder_name(FIRST)
+    downloads = manager.services.downloads
+    downloads.put(row(plan_id, DownloadState.FAILED, error=error(), problem=Problem.DISK_FULL))
+    manager.help_download(plan_id)
+    assert downloads.asked == [("queued", plan_id)]
+
+
+def test_the_offered_model_is_loaded_as_soon_as_it_is_in_the_list(manager, hub, heard):
+    manager.open()
+    hub.answer_looks()
+    shelf, downloads = manager.services.shelf, manager.services.downloads
+    shelf.list(STARTER)
+    made = manager.offer
+    manager.accept(made)
+    assert manager.offer is None  # it is on its way
+    plan_id = folder_name(made.repo_id)
+    shelf.list(STARTER)
+    assert heard == []
+    downloads.finish(plan_id)
+    assert shelf.asked[-1] == ("refresh",)
+    shelf.list(STARTER, installed(plan_id))
+    shelf.list(STARTER, installed(plan_id))
+    assert heard == [(f"/models/{plan_id}", False)]  # once
+
+
+def test_what_is_done_with_an_installed_model(manager, heard):
+    keeper, shelf = manager.keeper, manager.services.shelf
+    shelf.list(STARTER)
+    folder = str(STARTER.path)
+    for action in (Action.SET_DEFAULT, Action.VERIFY, Action.LOAD):
+        keeper.act(folder, action)
+    assert shelf.asked == [("set_default", STARTER.name), ("verify", STARTER.name)]
+    assert heard == [(folder, False)]
+    assert keeper.faces[0].fraction == 0.0
+    shelf.verifying.emit(STARTER.name, 0.5)
+    assert keeper.faces[0].fraction == 0.5
+    shelf.verified.emit(STARTER.name, ())
+    assert keeper.faces[0].fraction is None
+    assert "all files are as they were installed" in keeper.faces[0].note
+    shelf.verified.emit(STARTER.name, ("model.safetensors",))
+    assert "damaged, download it again: model.safetensors" in keeper.faces[0].note
+
+
+def test_a_model_that_is_too_big_is_loaded_when_the_person_insists(manager, heard):
+    keeper = manager.keeper
+    manager.services.shelf.list(STARTER)
+    folder = str(STARTER.path)
+    keeper.act(folder, Action.LOAD)
+    keeper.show_load_failed(ErrorInfo(ErrorKind.TOO_BIG, "It will not fit."))
+    assert keeper.faces[0].problem == "It will not fit."
+    keeper.help(folder)
+    assert heard == [(folder, False), (folder, True)]
+    assert keeper.faces[0].state == "Loading…"
+    keeper.show_loaded(Path(folder))
+    assert (keeper.faces[0].state, keeper.faces[0].problem) == ("Loaded", "")
+
+
+def test_what_the_shelf_cannot_do_is_said_where_it_belongs(manager, qtbot):
+    shelf = manager.services.shelf
+    shelf.list(STARTER)
+    shelf.failed.emit(STARTER.name, ErrorInfo(ErrorKind.STORAGE, "It could not be deleted."))
+    assert manager.keeper.faces[0].problem == "It could not be deleted."
+    with qtbot.waitSignal(manager.keeper.failed) as said:
+        shelf.failed.emit("/empty", ErrorInfo(ErrorKind.NOT_FOUND, "/empty has no model in it."))
+    assert said.args == ["/empty has no model in it."]
