@@ -96,8 +96,14 @@ class PromptEncoder:
         return self._typed.sub(lambda found: hide(found.group()), text)
 
     def _render(self, turns: Sequence[dict[str, str]], switches: dict[str, bool]) -> str:
+        found = template_of(self._tokenizer)
+        if not found:
+            raise EngineError(
+                ErrorKind.UNSUPPORTED,
+                "This model has no chat template, so it cannot chat; choose an instruct model.",
+            )
         names = {**self._tokenizer.special_tokens_map, **switches}
-        return template.shared().render(_template(self._tokenizer), turns, names, self._window)
+        return template.shared().render(found, turns, names, self._window)
 
     def _cut(self, turns: list[dict[str, str]], switches: dict[str, bool], literals: list[str]) -> str:
         """Render a chat up to the last character of its last turn, without what the template puts after it."""
@@ -131,14 +137,10 @@ class PromptEncoder:
         return ids
 
 
-def _template(tokenizer: Any) -> str:
+def template_of(tokenizer: Any) -> str:
+    """Return the template of a transformers tokenizer for chats, "" when there is none that can be used."""
     try:
-        found: str = tokenizer.get_chat_template()
+        found = tokenizer.get_chat_template()
     except ValueError:  # it has none, or none for plain chats
-        found = ""
-    if not found:
-        raise EngineError(
-            ErrorKind.UNSUPPORTED,
-            "This model has no chat template, so it cannot chat; choose an instruct model.",
-        )
-    return found
+        return ""
+    return found if isinstance(found, str) else ""

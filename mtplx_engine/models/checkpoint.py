@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.models import (
+    chat_template,
     completeness,
     folder_safety,
     head_source,
@@ -163,3 +164,4 @@ def _check_tokenizer(folder: Path, rows: int, *, read: bool) -> None:
         raise refused(hub_cache.title(folder), f"has no {tokenizer_ids.NAME}")
     if read:
         tokenizer_ids.check(folder, rows)
+        chat_template.check(folder)

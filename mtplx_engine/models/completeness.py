@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mtplx_engine.models import hub_cache
+from mtplx_engine.models import draft_vocabulary, hub_cache
 from mtplx_engine.models.families.supported import PLAIN_ONLY
 from mtplx_engine.models.families.tensor_lists import LISTS
 from mtplx_engine.models.refusal import refused
@@ -25,6 +25,7 @@ _KNOWN: Mapping[str, Mapping[str, Any]] = {
 # These it converts, or reads the weights in another way, before it compares them.
 _CONVERTED = frozenset({"awq", "bitnet", "compressed-tensors", "gptq", "modelopt", "ue8m0"})
 _MODELOPT = "hf_quant_config.json"
+_SEEN_LATER = "Whether it runs at all is seen when it is loaded."
 
 
 def check_trunk(folder: Path, config: Mapping[str, Any], tensors: Mapping[str, TensorSpec]) -> str:
@@ -45,11 +46,11 @@ def check_trunk(folder: Path, config: Mapping[str, Any], tensors: Mapping[str, T
     if architecture not in LISTS:
         return (
             "Its tensors were not compared with its config.json, since this version has no list of those of "
-            f"{PLAIN_ONLY[architecture]} models."
+            f"{PLAIN_ONLY[architecture]} models. {_SEEN_LATER}"
         )
     method = _method(folder, config)
     if method in _CONVERTED:
-        return f"Its tensors were not compared with its config.json, since they are packed by {method}."
+        return f"Its tensors were not compared with its config.json, since they are packed by {method}. {_SEEN_LATER}"
     packings = config.get("quantization") or _KNOWN.get(method)
     if mismatch := LISTS[architecture].trunk.mismatch(config, tensors, packings):
         raise refused(hub_cache.title(folder), f"holds weights that do not fit its config.json: {mismatch}")
@@ -57,7 +58,7 @@ def check_trunk(folder: Path, config: Mapping[str, Any], tensors: Mapping[str, T
 
 
 def head_problem(config: Mapping[str, Any], head: HeadSource) -> str:
-    """Return why a drafting head cannot be its model's, one sentence; empty when its tensors fit.
+    """Return why a drafting head cannot be its model's, one sentence; empty when its tensors and its tokens fit.
 
     Args:
         config: The model's config.json, laid flat.
@@ -66,7 +67,9 @@ def head_problem(config: Mapping[str, Any], head: HeadSource) -> str:
     lists = LISTS.get(config["model_type"])
     specs = {raw: location.spec for raw, location in head.tensors.items()}
     mismatch = lists.head.mismatch(config, specs, {}) if lists else ""
-    return unfit(mismatch) if mismatch else ""
+    return (
+        unfit(mismatch) if mismatch else draft_vocabulary.problem(head.draft_vocabulary, config["vocab_size"])
+    )
 
 
 def unfit(mismatch: str) -> str:

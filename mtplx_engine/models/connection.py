@@ -8,10 +8,17 @@ from typing import TYPE_CHECKING, cast
 import mlx.core as mx
 
 from mtplx_engine.draft.mtp_head import MTPDrafter
-from mtplx_engine.models import completeness, head_builder, identity, probe, probe_memory, repeats
+from mtplx_engine.models import (
+    completeness,
+    draft_vocabulary,
+    head_builder,
+    identity,
+    probe,
+    probe_memory,
+    repeats,
+)
 from mtplx_engine.models.families import supported
 from mtplx_engine.models.families.registry import family_for
-from mtplx_engine.models.refusal import refused
 from mtplx_engine.models.target import Target
 
 if TYPE_CHECKING:
@@ -81,11 +88,7 @@ class Connector:
         self._memory = memory
 
     def connect(self) -> Connection:
-        """Join model and head; without a usable head the model decodes plainly and the note says why.
-
-        Raises:
-            EngineError: REFUSED, when the draft vocabulary is damaged.
-        """
+        """Join model and head; without a usable head the model decodes plainly and the note says why."""
         source = self._checkpoint.head
         reason = supported.why_plain(self._config, self._checkpoint.tensors, head=source is not None)
         if source is None or reason:
@@ -113,7 +116,10 @@ class Connector:
         wiring = self._wiring(raw, family)
         head = head_builder.build(family, self._config, raw, wiring, self._policy)
         target = Target(family, self._model, self._vocabulary, self._policy.width_multiple, wiring.hidden)
-        ids = _draft_vocabulary(source.draft_vocabulary, self._vocabulary)
+        path = source.draft_vocabulary
+        ids = (
+            None if path is None else mx.array(list(draft_vocabulary.read(path, self._vocabulary)), mx.int32)
+        )
         project = target.projection(ids)
         return Connection(target, lambda: MTPDrafter(head, target.embed, project, ids, self._vocabulary), "")
 
@@ -157,17 +163,6 @@ class Connector:
 def _read(source: HeadSource) -> dict[str, mx.array]:
     files = {path: _arrays(path) for path in {location.path for location in source.tensors.values()}}
     return {raw: files[location.path][location.name] for raw, location in source.tensors.items()}
-
-
-def _draft_vocabulary(path: Path | None, vocabulary: int) -> mx.array | None:
-    """Return the sorted token ids [D] that the head may draft, or None for all of them."""
-    if path is None:
-        return None
-    ids = _arrays(path).get("draft_vocab", mx.array([])).astype(mx.int32)
-    is_sorted = ids.ndim == 1 and bool((ids[1:] > ids[:-1]).all())
-    if not ids.size or not is_sorted or int(ids[0]) < 0 or int(ids[-1]) >= vocabulary:
-        raise refused(path.name, f"does not hold sorted token ids below {vocabulary}")
-    return ids
 
 
 def _arrays(path: Path) -> dict[str, mx.array]:

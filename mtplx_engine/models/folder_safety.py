@@ -35,6 +35,7 @@ _UNSAFE_SUFFIXES = frozenset(
     }
 )
 _CODE_KEYS = frozenset({"auto_map", "custom_pipelines", "model_file", "trust_remote_code"})
+_CONVERTED_ADVICE = "choose a copy of the model that was converted for MLX, which asks for none"
 _SAFE_ADVICE = "choose a model in safetensors form, without code"
 # Keys of these are words or tensor names, where any word is innocent.
 _TABLES = frozenset({tokenizer_ids.NAME, "vocab.json", weight_files.INDEX})
@@ -103,7 +104,7 @@ def _check_asks_for_no_code(value: Any, file: str) -> None:
         item = waiting.pop()
         if isinstance(item, dict):
             if found := _CODE_KEYS & item.keys():
-                raise refused(file, f"asks to run code that comes with it ({min(found)})", _SAFE_ADVICE)
+                raise refused(file, f"asks to run code that comes with it ({min(found)})", _CONVERTED_ADVICE)
             waiting.extend(item.values())
         elif isinstance(item, list):
             waiting.extend(item)

@@ -69,7 +69,7 @@ class Inspection:
     @property
     def loads(self) -> bool:
         """Whether this version loads it."""
-        return self.tier not in (Tier.UNSUPPORTED, Tier.REFUSED)
+        return self.footprint is not None
 
 
 def inspect(folder: Path, memory: ProbeMemory, *, tokenizer: bool = True) -> Inspection:
@@ -90,8 +90,10 @@ def inspect(folder: Path, memory: ProbeMemory, *, tokenizer: bool = True) -> Ins
         tier = {ErrorKind.REFUSED: Tier.REFUSED, ErrorKind.UNSUPPORTED: Tier.UNSUPPORTED}.get(error.kind)
         if tier is None:
             raise
-        name = hub_cache.title(folder)
-        return Inspection(folder, name, tier, str(error), model_config.model_type(folder) or "")
+        name, family = hub_cache.title(folder), model_config.model_type(folder) or ""
+        if error.kind is ErrorKind.UNSUPPORTED and (later := supported.why_later(family)):
+            return Inspection(folder, name, Tier.LATER, later, family)
+        return Inspection(folder, name, tier, str(error), family)
     tier, reason = _judge(checked, memory)
     return Inspection(
         folder=folder,
@@ -106,11 +108,7 @@ def inspect(folder: Path, memory: ProbeMemory, *, tokenizer: bool = True) -> Ins
 
 
 def _notes(checked: Checkpoint) -> tuple[str, ...]:
-    can_chat = chat_template.is_in(checked.folder)
-    no_chat = (
-        "" if can_chat else "It has no chat template, so it cannot chat; choose an instruct model for that."
-    )
-    return tuple(note for note in (no_chat, checked.unchecked) if note)
+    return tuple(note for note in (chat_template.problem(checked.folder), checked.unchecked) if note)
 
 
 def _judge(checked: Checkpoint, memory: ProbeMemory) -> tuple[Tier, str]:

@@ -13,7 +13,7 @@ from transformers import AutoConfig, AutoTokenizer, PreTrainedConfig
 
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.errors import EngineError
-from mtplx_engine.models import markup, placement
+from mtplx_engine.models import markup, model_config, placement
 from mtplx_engine.models.connection import Connector
 from mtplx_engine.models.families import supported
 from mtplx_engine.models.families.registry import trunk_for
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 # The window is enforced before prefill, with both numbers; the tokenizer's own warning would only come first.
 _NO_LIMIT = 1 << 62
+_END = "eos_token_id"
 _SAMPLER_KEYS = frozenset({"temperature", "top_p", "top_k", "min_p", "repetition_penalty"})
 
 
@@ -108,9 +109,12 @@ def load(
     try:
         model, _ = load_model(folder, lazy=True, get_model_classes=lambda **_: classes())
     except Exception as error:  # numbers that contradict each other may raise anything
-        raise refused(
-            folder.name, "holds weights that do not fit its config.json", details=repr(error)
-        ) from error
+        problem = (
+            "holds weights that do not fit its config.json"
+            if checkpoint.unchecked
+            else "has a setting in its config.json that this version cannot use, though its weights fit"
+        )
+        raise refused(folder.name, problem, details=repr(error)) from error
     placement.place(model, policy, lambda fraction: report(0.1 + 0.7 * fraction, "Preparing weights"))
     report(0.85, "Reading the tokenizer")
     tokenizer = _tokenizer(folder)
@@ -133,7 +137,7 @@ def load(
         tokenizer=tokenizer,
         markup=marks,
         hidden_ids=markup.hidden_ids(tokenizer, marks),
-        end_ids=_end_ids(tokenizer, config, generation),
+        end_ids=_end_ids(tokenizer, config, _read_json(folder / model_config.NAME), generation),
         window=int(config.get("max_position_embeddings") or 2048),
         recommended=_recommended(generation),
         takes_drafts=supported.takes_drafts(config),
@@ -173,25 +177,23 @@ def _tokenizer(folder: Path) -> Any:
     except Exception:  # noqa: BLE001 - an architecture that it does not know, or one whose numbers it checks its own way
         config = PreTrainedConfig()
     try:
-        return AutoTokenizer.from_pretrained(folder, config=config, model_max_length=_NO_LIMIT, **safely)
+        found = AutoTokenizer.from_pretrained(folder, config=config, model_max_length=_NO_LIMIT, **safely)
     except Exception as error:  # the tokenizers library raises nothing more special
         raise refused(folder.name, "has a tokenizer that cannot be read", details=repr(error)) from error
+    if not found.is_fast:
+        raise refused(folder.name, "has a tokenizer of a kind that does not read its tokenizer.json")
+    return found
 
 
 def _is_read(location: Location, folder: Path) -> bool:
     return location.path.parent == folder and location.path.match("model*.safetensors")
 
 
-def _end_ids(tokenizer: Any, config: dict[str, Any], generation: dict[str, Any]) -> frozenset[int]:
-    """Return the union of the end tokens that tokenizer, config and generation config name."""
+def _end_ids(tokenizer: Any, *settings: dict[str, Any]) -> frozenset[int]:
+    """Return the union of the end tokens that a tokenizer and some settings name."""
     ids: set[int] = set()
-    named = [
-        settings.get("eos_token_id") for settings in (config, config.get("text_config") or {}, generation)
-    ]
-    for value in (tokenizer.eos_token_id, *named):
-        ids.update(
-            token for token in (value if isinstance(value, list) else [value]) if isinstance(token, int)
-        )
+    for value in (tokenizer.eos_token_id, *(named.get(_END) for named in settings)):
+        ids.update(token for token in (value if isinstance(value, list) else [value]) if type(token) is int)
     return frozenset(ids)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from mlx_lm import tokenizer_utils
 
+from mtplx_engine.prompt import template_of
 from mtplx_engine.segments import Markup
 
 # mlx-lm imports the module that tokenizer_config.json names; only these are formats of tool calls.
@@ -71,7 +72,7 @@ def opens_thinking(tokenizer: Any, markup: Markup, prompt: list[int]) -> bool:
 
 def has_thinking_switch(tokenizer: Any) -> bool:
     """Return whether the chat template looks at `enable_thinking`."""
-    return bool(tokenizer.chat_template) and _SWITCH in tokenizer.get_chat_template()
+    return _SWITCH in template_of(tokenizer)
 
 
 def hidden_ids(tokenizer: Any, markup: Markup) -> frozenset[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.models import json_file
+from mtplx_engine.models import json_file, rope_settings
 from mtplx_engine.models.families.supported import PLAIN_ONLY, SUPPORTED
 from mtplx_engine.models.refusal import refused
 
@@ -80,6 +80,7 @@ def check(config: dict[str, Any]) -> None:
         _check_positive(config.get(name), name, most)
     _check_ends(config.get("eos_token_id"))
     _check_quantization(config.get("quantization"))
+    rope_settings.check(config, NAME)
 
 
 def _check_whole(value: Any, name: str, largest: int) -> None:

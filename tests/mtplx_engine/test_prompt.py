@@ -137,7 +137,7 @@ def test_an_empty_chat_is_refused(tiny: Any) -> None:
     assert caught.value.kind is ErrorKind.BAD_REQUEST
 
 
-@pytest.mark.parametrize("template", [None, [{"name": "tool_use", "template": "{{ messages }}"}]])
+@pytest.mark.parametrize("template", [None, 5, [{"name": "tool_use", "template": "{{ messages }}"}]])
 def test_a_model_without_a_template_for_chats_cannot_chat(tmp_path: Path, template: Any) -> None:
     tiny_folder.write_tokenizer(tmp_path, template=template)
     tokenizer = AutoTokenizer.from_pretrained(tmp_path, local_files_only=True)

@@ -9,6 +9,7 @@ import pytest
 from transformers import AutoTokenizer
 
 from mtplx_engine.models import chat_template
+from mtplx_engine.template import MAX_TEMPLATE
 from tests.support import tiny_folder
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def test_where_a_template_may_be(settings: Any, file: str | None, *, is_there: b
         path.write_text(json.dumps(json.loads(path.read_text()) | {"chat_template": settings}))
     if file is not None:
         (tmp_path / "chat_template.jinja").write_text(file)
-    assert chat_template.is_in(tmp_path) == is_there
+    assert bool(chat_template.problem(tmp_path)) != is_there
     tokenizer = AutoTokenizer.from_pretrained(tmp_path)
     if is_there:
         assert tokenizer.get_chat_template()
@@ -49,4 +50,21 @@ def test_where_a_template_may_be(settings: Any, file: str | None, *, is_there: b
 
 
 def test_without_settings_there_is_none(tmp_path: Path) -> None:
-    assert not chat_template.is_in(tmp_path)
+    assert "no chat template" in chat_template.problem(tmp_path)
+
+
+@pytest.mark.parametrize("in_file", [True, False])
+def test_a_template_that_is_too_long_is_told(tmp_path: Path, *, in_file: bool) -> None:
+    for length, problem in ((MAX_TEMPLATE, ""), (MAX_TEMPLATE + 1, "is 65,537 characters long")):
+        if in_file:
+            (tmp_path / "chat_template.jinja").write_text("x" * length)
+        else:
+            (tmp_path / "tokenizer_config.json").write_text(json.dumps({"chat_template": "x" * length}))
+        assert problem in chat_template.problem(tmp_path)
+        assert bool(chat_template.problem(tmp_path)) == bool(problem)
+
+
+def test_of_two_templates_for_chats_the_last_one_counts(tmp_path: Path) -> None:
+    twice = [ONE, {"name": "default", "template": 5}]
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"chat_template": twice}))
+    assert "is no text" in chat_template.problem(tmp_path)

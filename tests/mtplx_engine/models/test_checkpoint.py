@@ -103,7 +103,9 @@ def test_code_and_pickles_are_refused_by_name(tmp_path: Path, name: str) -> None
 def test_json_that_asks_for_code_is_refused(tmp_path: Path, file: str, key: str) -> None:
     folder = model_folder.write(tmp_path)
     (folder / file).write_text(json.dumps({**CONFIG, "a": [{"b": {key: False}}]}))
-    assert f"{file} asks to run code that comes with it ({key})" in refusal(folder)
+    message = refusal(folder)
+    assert f"{file} asks to run code that comes with it ({key})" in message
+    assert "choose a copy of the model that was converted for MLX" in message
 
 
 def test_links_may_stay_inside_or_lead_into_the_blobs_of_a_cache(tmp_path: Path) -> None:
@@ -180,6 +182,17 @@ def test_another_architecture_is_named(tmp_path: Path) -> None:
         ({"rms_norm_eps": float("nan")}, "rms_norm_eps is nan"),
         ({"rope_theta": float("inf")}, "rope_theta is inf"),
         ({"rope_theta": 10**400}, "rope_theta is a huge number"),
+        ({"rope_scaling": 5}, "rope_scaling is 5, but it must be an object"),
+        ({"rope_parameters": "x"}, "rope_parameters is 'x', but it must be an object"),
+        ({"rope_parameters": {"rope_type": "spiral"}}, "of the kind 'spiral' (rope_parameters)"),
+        ({"rope_scaling": {"type": ["yarn"]}}, "of the kind ['yarn']"),
+        ({"rope_parameters": {"rope_type": "yarn"}}, "does not say rope_parameters.factor"),
+        ({"rope_scaling": {"type": "linear", "factor": 0}}, "rope_scaling.factor is 0"),
+        ({"rope_scaling": {"type": "linear", "factor": "2"}}, "rope_scaling.factor is '2'"),
+        ({"rope_parameters": {"rope_theta": float("nan")}}, "rope_parameters.rope_theta is nan"),
+        ({"rope_parameters": {"partial_rotary_factor": True}}, "partial_rotary_factor is True"),
+        ({"rope_scaling": {"type": "mrope", "mrope_section": [1]}}, "mrope_section as 3 whole numbers"),
+        ({"rope_parameters": {"full": {"factor": -1}}}, "rope_parameters.full.factor is -1"),
         ({"quantization": 4}, "quantization that is no object"),
         ({"quantization": {"bits": 0, "group_size": 32}}, "asks for 0 bits"),
         ({"quantization": {"bits": [], "group_size": {}}}, "bits in groups"),
@@ -190,6 +203,22 @@ def test_impossible_numbers_are_refused(tmp_path: Path, change: dict[str, Any], 
     message = refusal(model_folder.write(tmp_path, config={**CONFIG, **change}))
     assert message.startswith("config.json ")
     assert reason in message
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        None,
+        {},
+        {"type": "linear", "factor": 2},
+        {"rope_type": "yarn", "factor": 4.0, "beta_fast": 32, "mscale_all_dim": 0, "truncate": False},
+        {"type": "mrope", "mrope_section": [1, 2, 3]},
+        {"full": {"rope_type": "proportional", "rope_theta": 1e6}, "sliding": {"rope_type": "default"}},
+    ],
+)
+@pytest.mark.parametrize("key", ["rope_scaling", "rope_parameters"])
+def test_sound_settings_of_positions_pass(tmp_path: Path, key: str, settings: object) -> None:
+    assert checkpoint.check(model_folder.write(tmp_path, config={**CONFIG, key: settings})).tensors
 
 
 @pytest.mark.parametrize(
@@ -221,6 +250,13 @@ def test_tokens_added_by_the_settings_count_too(tmp_path: Path, table: object, r
     folder = model_folder.write(tmp_path)
     (folder / "tokenizer_config.json").write_text(json.dumps({"added_tokens_decoder": table}))
     assert reason in refusal(folder)
+
+
+@pytest.mark.parametrize("item", [1, "x", {"name": "default"}, {"template": "x"}])
+def test_a_list_of_templates_that_cannot_be_read_is_refused(tmp_path: Path, item: object) -> None:
+    folder = model_folder.write(tmp_path)
+    (folder / "tokenizer_config.json").write_text(json.dumps({"chat_template": [item]}))
+    assert "lists chat templates without a name" in refusal(folder)
 
 
 @pytest.mark.parametrize(

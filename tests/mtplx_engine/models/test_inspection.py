@@ -64,7 +64,9 @@ def test_what_cannot_chat_is_told(tmp_path: Path) -> None:
 
 def test_what_was_not_compared_is_told(tmp_path: Path) -> None:
     folder = model_folder.write(tmp_path, config=model_folder.CONFIG | {"model_type": "mimo"})
-    assert "no list of those of MiMo models" in inspection.inspect(folder, ProbeMemory(tmp_path)).notes[-1]
+    note = inspection.inspect(folder, ProbeMemory(tmp_path)).notes[-1]
+    assert "no list of those of MiMo models" in note
+    assert "Whether it runs at all is seen when it is loaded" in note
 
 
 def test_the_starter_is_verified(starter_dir: Path, tmp_path: Path) -> None:

@@ -9,12 +9,14 @@ import mlx.core as mx
 import numpy as np
 import pytest
 from mlx.utils import tree_flatten
+from transformers import PreTrainedTokenizerFast
 
 from mtplx_engine import backend
 from mtplx_engine.cache import TokenCache
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.models import checkpoint, loader
+from mtplx_engine.models import checkpoint, inspection, loader, markup
+from mtplx_engine.models.probe_memory import ProbeMemory
 from tests.support import tiny_folder
 from tests.support.tiny_folder import END, VOCABULARY
 
@@ -106,6 +108,8 @@ def test_what_the_folder_says_of_itself(folder: Path) -> None:
         ({"eos_token_id": 7}, {"eos_token_id": [8, 9]}, {END, 7, 8, 9}),
         ({"eos_token_id": None}, {"eos_token_id": None}, {END}),
         ({"eos_token_id": [7]}, {"eos_token_id": 0}, {END, 7, 0}),
+        ({"eos_token_id": True}, {"eos_token_id": None}, {END}),
+        ({"eos_token_id": [True, 7.0]}, {"eos_token_id": 8, "text_config": {"eos_token_id": 9}}, {END, 8, 9}),
     ],
 )
 def test_all_end_tokens_count(
@@ -192,19 +196,52 @@ def test_each_drafter_starts_empty(folder: Path) -> None:
     assert (first.pairs, model.new_drafter().pairs) == (12, 0)
 
 
-@pytest.mark.parametrize("ids", [[3, 2], [5, 5], [0, VOCABULARY], [], [[1, 2]], [-1, 4]])
-def test_a_draft_vocabulary_must_be_sorted_ids_of_the_model(folder: Path, ids: list[int]) -> None:
-    mx.save_safetensors(str(folder / "draft_vocab.safetensors"), {"draft_vocab": mx.array(ids, mx.int32)})
-    with pytest.raises(EngineError, match=r"draft_vocab\.safetensors") as caught:
-        load(folder)
-    assert caught.value.kind is ErrorKind.REFUSED
+@pytest.mark.parametrize(
+    "ids",
+    [
+        mx.array([3, 2]),
+        mx.array([5, 5]),
+        mx.array([0, VOCABULARY]),
+        mx.array([], mx.int32),
+        mx.array([[1, 2]]),
+        mx.array(5),
+        mx.array([-1, 4]),
+        mx.array([0.5, 1.5]),
+        mx.array([True]),
+        None,
+    ],
+)
+def test_with_a_list_of_tokens_that_cannot_be_the_head_is_off(folder: Path, ids: mx.array | None) -> None:
+    arrays = {"other": mx.array([1, 2])} if ids is None else {"draft_vocab": ids}
+    mx.save_safetensors(str(folder / "draft_vocab.safetensors"), arrays)
+    found = inspection.inspect(folder, ProbeMemory(folder))
+    model = load(folder)
+    assert model.new_drafter is None
+    assert "draft_vocab.safetensors" in model.drafter_note
+    assert model.drafter_note.endswith("so the head is off.")
+    assert (found.tier, found.reason) == (inspection.Tier.NO_HEAD, model.drafter_note)
 
 
-def test_a_draft_vocabulary_file_without_its_tensor_is_refused(folder: Path) -> None:
-    mx.save_safetensors(str(folder / "draft_vocab.safetensors"), {"other": mx.array([1, 2])})
-    with pytest.raises(EngineError, match=r"draft_vocab\.safetensors") as caught:
-        load(folder)
-    assert caught.value.kind is ErrorKind.REFUSED
+@pytest.mark.parametrize("kind", [mx.int32, mx.uint16, mx.uint32, mx.int64])
+def test_a_list_of_tokens_may_have_any_type_of_whole_numbers(folder: Path, kind: mx.Dtype) -> None:
+    arrays = {"draft_vocab": mx.array([0, 7, VOCABULARY - 1], kind)}
+    mx.save_safetensors(str(folder / "draft_vocab.safetensors"), arrays)
+    model = load(folder)
+    assert model.new_drafter is not None
+    assert model.new_drafter()._ids.tolist() == [0, 7, VOCABULARY - 1]
+
+
+@pytest.mark.parametrize("template", [5, True, {"a": 1}, [{"name": "default", "template": 5}]])
+def test_a_template_that_is_no_text_is_told_before_and_loads(folder: Path, template: object) -> None:
+    change(folder / "tokenizer_config.json", chat_template=template)
+    (note,) = inspection.inspect(folder, ProbeMemory(folder)).notes
+    assert note.startswith("Its chat template is no text, so it cannot chat")
+    assert not markup.has_thinking_switch(load(folder).tokenizer)
+
+
+def test_a_tokenizer_that_reads_other_files_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PreTrainedTokenizerFast, "is_fast", False)
+    check_refused(folder, "does not read its tokenizer.json")
 
 
 # ---------------------------------------------------------------- what does not fit together
@@ -224,12 +261,16 @@ def check_refused(folder: Path, word: str) -> None:
         {"num_hidden_layers": 3},
         {"num_key_value_heads": 3},
         {"intermediate_size": 64},
-        {"rope_scaling": 5},
     ],
 )
 def test_weights_that_do_not_fit_the_configuration(folder: Path, entries: dict[str, object]) -> None:
     change(folder / "config.json", **entries)
     check_refused(folder, "do not fit its config.json")
+
+
+def test_a_setting_that_no_check_knows_is_not_laid_to_the_weights(folder: Path) -> None:
+    change(folder / "config.json", rope_scaling={"type": "longrope"})
+    check_refused(folder, "setting in its config.json that this version cannot use, though its weights fit")
 
 
 def test_a_tokenizer_that_cannot_be_read(folder: Path) -> None:
