@@ -88,7 +88,9 @@ class Commands(QObject):
         menus.edit.can_undo = self._window.toast.can_undo
         loaded = self._engine is EngineState.READY
         menus.load_model.setEnabled(self._engine is EngineState.NO_MODEL)
-        menus.unload_model.setEnabled(loaded and not self._busy)
+        loading = self._engine is EngineState.LOADING
+        menus.unload_model.setText(tr("Stop Loading") if loading else tr("Unload Model"))
+        menus.unload_model.setEnabled(loading or (loaded and not self._busy))
         menus.restart_engine.setEnabled(self._engine is not EngineState.CLOSED)
 
     def _note_activity(self, busy: frozenset[str]) -> None:

@@ -61,10 +61,12 @@ class AnswerLine(QObject):
         self._running: Turn | None = None
         self._stopping: Turn | None = None  # over for the person, not yet for the engine
         self._restarting = False  # asked for, and not answered yet
+        self._resting = False  # unloaded until somebody asks
+        self._allowed: set[str] = set()  # to be loaded even when they will not fit
         self._switching: Turn | None = None  # wants another model, which is being loaded
         self._known_as = ""  # what the loaded model was called when it was asked for
         self._progress = tr("Starting the engine…")
-        self._down = ErrorInfo(ErrorKind.NO_MODEL, tr("No model is loaded. Press Restart to load it."))
+        self._down = _unloaded()
         self._clock = QTimer(self, interval=_READING_MS)
         self._clock.timeout.connect(self._measure)
         link.loaded.connect(self._loaded)
@@ -92,6 +94,8 @@ class AnswerLine(QObject):
     def add(self, turn: Turn) -> None:
         """Put a turn at the end of the line."""
         self._turns.append(turn)
+        if self._resting and self.down:
+            self.restart()
         self.advance()
 
     def stop(self, turn: Turn) -> None:
@@ -114,6 +118,19 @@ class AnswerLine(QObject):
         """Start the engine again; turns in line wait for it."""
         self._restarting = True
         self._link.restart()
+
+    def rest(self) -> None:
+        """Give the model's memory back until the next question."""
+        self._resting = True
+        self._link.unload()
+
+    def load_anyway(self, model: str = "") -> None:
+        """From now on load a model even when it will not fit into memory, by default the one that was refused."""
+        model = model or self._link.model
+        self._allowed.add(model)
+        if self.down:
+            self._restarting = True
+            self._link.load(model, anyway=True)
 
     def set_progress(self, words: str) -> None:
         """Say what the engine is doing while no model is in."""
@@ -159,7 +176,8 @@ class AnswerLine(QObject):
     def _switch(self, turn: Turn) -> None:
         if self._switching is None:
             self._switching = turn
-            self._link.load(turn.ask.settings.model)
+            model = turn.ask.settings.model
+            self._link.load(model, anyway=model in self._allowed)
 
     def _switched(self, state: EngineState) -> None:
         """Take the new model for the one that was wanted; go back to the old one where it cannot be loaded."""
@@ -173,16 +191,18 @@ class AnswerLine(QObject):
             if turn in self._turns:
                 self.fail(turn, self._down)
             self._restarting = True
-            self._link.load(self.model.path)
+            self._link.load(self.model.path, anyway=True)  # it was in before
 
     # ------------------------------------------------------------ what the engine tells
 
     def _loaded(self, model: ModelInfo) -> None:
         self.model = model
         self._known_as = ""
+        self._down = _unloaded()
 
     def _state_changed(self, state: EngineState) -> None:
         self._restarting = False
+        self._resting = self._resting and state is not EngineState.LOADING
         if state is EngineState.STARTING:
             self._progress = tr("Starting the engine…")
         self._switched(state)
@@ -255,3 +275,7 @@ class AnswerLine(QObject):
         if self._running:
             return tr("Waiting for the answer in another chat…")
         return "" if self._link.state is EngineState.READY else self._progress
+
+
+def _unloaded() -> ErrorInfo:
+    return ErrorInfo(ErrorKind.NO_MODEL, tr("No model is loaded. Press Restart to load it."))

@@ -77,7 +77,7 @@ class Edits:
         question = branches.question_of(chat, answer_id)
         if question is None or self._session.busy:
             return
-        self._session.questions.revive(question)
+        self._session.questions.revive(question, anyway=self._is_too_big(failed))
         if (failed.text or failed.thinking) and not self.can_resume(failed):
             self.regenerate(answer_id)
         else:
@@ -140,10 +140,17 @@ class Edits:
         fault = self._session.fault(message)
         kind = fault.kind if fault else None
         if kind is ErrorKind.ENGINE_LOST:
-            return "Restart"
+            return tr("Restart")
+        if self._is_too_big(message):
+            return tr("Load anyway")
         failed = message.status is MessageStatus.ERROR or bool(message.error)
         cut_off = message.status is MessageStatus.INTERRUPTED and not (message.text or message.thinking)
         return tr("Try again") if (failed and kind not in _HOPELESS) or cut_off else ""
+
+    def _is_too_big(self, message: Message) -> bool:
+        """Whether a message failed because its model will not fit into memory."""
+        fault = self._session.fault(message)
+        return fault is not None and fault.kind is ErrorKind.TOO_BIG
 
     def last_answer(self) -> Message | None:
         """Return the last answer of the shown branch."""

@@ -78,9 +78,16 @@ class Questions:
             continues=continues,
         )
 
-    def revive(self, question: Message) -> None:
-        """Do what a question may lack to be asked again: an engine that runs, and a place on the disk."""
-        if self._line.down:
+    def revive(self, question: Message, *, anyway: bool = False) -> None:
+        """Do what a question may lack to be asked again: an engine that runs, and a place on the disk.
+
+        Args:
+            question: Of the shown chat.
+            anyway: Whether its model is to be loaded even when it will not fit into memory.
+        """
+        if anyway:
+            self._line.load_anyway(self._desk.shown.settings.model)
+        elif self._line.down:
             self._line.restart()
         if question.id not in self.saved:
             self._store.add_message(question)

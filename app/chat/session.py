@@ -251,8 +251,9 @@ class ChatSession(QObject):
     def _ended(self, turn: Turn, outcome: Outcome) -> None:
         self._faults.pop(turn.answer.id, None)
         if outcome.error is not None:
-            # Whatever it was: with the engine down, starting it is what helps.
-            kind = ErrorKind.ENGINE_LOST if self._line.down else outcome.error.kind
+            # With the engine down, starting it is what helps, unless it would be refused again.
+            keeps_kind = not self._line.down or outcome.error.kind is ErrorKind.TOO_BIG
+            kind = outcome.error.kind if keeps_kind else ErrorKind.ENGINE_LOST
             self._faults[turn.answer.id] = dataclasses.replace(outcome.error, kind=kind)
         self._keep(turn, outcome)
         self.tell_activity()

@@ -18,6 +18,7 @@ from mtplx_engine.errors import EngineError
 _NAME = "window.json"
 _FARTHEST = 1_000_000
 SMALLEST_TEXT_PX, LARGEST_TEXT_PX = 11, 26
+LONGEST_IDLE_MINUTES = 24 * 60
 _log = logging.getLogger(__name__)
 
 
@@ -69,6 +70,7 @@ class Settings:
         text_px: The size of messages, in pixels.
         reduced_motion: Whether nothing moves by itself.
         send_key: What sends a message.
+        idle_minutes: After so many minutes without a question the model is unloaded; 0 for never.
     """
 
     place: Place | None = None
@@ -83,12 +85,15 @@ class Settings:
     text_px: int = 14
     reduced_motion: bool = False
     send_key: SendKey = SendKey.RETURN
+    idle_minutes: int = 30
 
     def __post_init__(self) -> None:
         if self.drafting != "auto" and not 0 <= self.drafting <= MAX_DEPTH:
             raise ValueError(f"{self.drafting} is no draft depth")
         if not SMALLEST_TEXT_PX <= self.text_px <= LARGEST_TEXT_PX:
             raise ValueError(f"{self.text_px} is no size for text")
+        if not 0 <= self.idle_minutes <= LONGEST_IDLE_MINUTES:
+            raise ValueError(f"{self.idle_minutes} is no time to wait")
 
 
 class SettingsFile:

@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from mtplx_engine.config import Depth
 
 
+_IDLE = (5, 15, 30, 60, 180, 0)
+
+
 class ModelsPage(Page):
-    """How far the model drafts ahead, and the preset of new chats.
+    """How far the model drafts ahead, the preset of new chats, and how long a model stays.
 
     Signals:
         changed(str, object): A field of `Settings`, and its new value.
@@ -36,7 +39,10 @@ class ModelsPage(Page):
         )
         self.preset = self.add_choice(tr("New chats begin with"))
         self.add_note(tr("Presets are made in the inspector of a chat: View, Show Inspector."))
+        self.idle = self.add_choice(tr("Unload when idle"))
+        self.add_note(tr("The model's memory is free again; the next question loads it by itself."))
         self.end()
+        self.idle.chosen.connect(lambda minutes: self.changed.emit("idle_minutes", minutes))
         self.drafting.chosen.connect(lambda depth: self.changed.emit("drafting", depth))
         self.preset.chosen.connect(lambda name: self.changed.emit("new_chat_preset", name))
 
@@ -48,6 +54,15 @@ class ModelsPage(Page):
         self.preset.set_choices(
             [("", tr("What the model recommends")), *names], preset.name if preset else ""
         )
+        self.idle.set_choices(
+            [(minutes, _after(minutes)) for minutes in _IDLE],
+            settings.idle_minutes,
+            _after(settings.idle_minutes),
+        )
+
+
+def _after(minutes: int) -> str:
+    return tr("After {minutes} minutes").format(minutes=minutes) if minutes else tr("Never")
 
 
 def _depths() -> tuple[tuple[Depth, str], ...]:

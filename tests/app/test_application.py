@@ -11,6 +11,7 @@ from app.chat.conversation import MessageStatus
 from app.chat.meters import MEASURING
 from app.chat.row_state import RowAction
 from app.services.engine_link import EngineState
+from mtplx_engine.errors import ErrorKind
 from tests.support.fake_host import Script
 
 SLOW = Script(answer="one two three four five six seven eight nine ten " * 20, cycle_s=0.02)
@@ -248,3 +249,40 @@ def test_sample_prompt_is_sent(start):
     driver.pane.empty._samples[0].click()
     assert driver.transcript.rows[0].message.text.startswith("Explain tides")
     driver.until_idle()
+
+
+TOO_BIG = Script(
+    load_error="It will not fit into memory: 20 GB in all; this machine has 16 GB.",
+    load_error_kind=ErrorKind.TOO_BIG,
+)
+
+
+def test_model_that_will_not_fit_is_refused_with_the_sum_and_loaded_anyway(start):
+    driver = start(TOO_BIG)
+    driver.until(lambda: driver.program.link.state is EngineState.NO_MODEL)
+    assert driver.pane.empty._sentence.text() == TOO_BIG.load_error
+    assert driver.pane.empty.action.text() == "Load anyway"
+    driver.pane.empty.action.click()
+    driver.until(lambda: driver.program.link.state is EngineState.READY)
+
+
+def test_answer_whose_model_will_not_fit_offers_to_load_it_anyway(start):
+    driver = start(TOO_BIG)
+    driver.ask("Why are there tides?")
+    driver.until_idle()
+    card = driver.answer.card
+    assert (card.label.text(), card.button.text()) == (TOO_BIG.load_error, "Load anyway")
+    card.button.click()
+    driver.until(lambda: "near side" in driver.shown_text)
+
+
+def test_loading_can_be_stopped(start):
+    driver = start(Script(load_s=60))
+    stop = driver.window.menus.unload_model
+    driver.until(stop.isEnabled)
+    assert stop.text() == "Stop Loading"
+    stop.trigger()
+    driver.until(lambda: driver.program.link.state is EngineState.NO_MODEL)
+    assert not stop.isEnabled()
+    assert stop.text() == "Unload Model"
+    assert driver.pane.empty.action.text() == "Load"

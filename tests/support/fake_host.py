@@ -67,6 +67,7 @@ class Script:
         accepted: Accepted draft tokens of the cycles after the first, over and over; drafts are 3 long.
         load_s: Time to load, in ten steps.
         load_error: The sentence with which loading fails, unless it is to load anyway.
+        load_error_kind: The kind of that failure.
         prefill_s: Time to prefill, in four steps.
         answer_error: The sentence with which each answer fails, after its first cycle.
         panic_after: Raise something that is no Exception after so many cycles, as a Rust panic does.
@@ -85,6 +86,7 @@ class Script:
     accepted: tuple[int, ...] = (2, 1, 3, 0, 2)
     load_s: float = 0.0
     load_error: str = ""
+    load_error_kind: str = ErrorKind.REFUSED
     prefill_s: float = 0.0
     answer_error: str = ""
     panic_after: int | None = None
@@ -129,7 +131,7 @@ class ScriptedEngine:
             if cancelled.wait(self._script.load_s / 10):
                 raise LoadCancelledError
         if self._script.load_error and not anyway:
-            raise EngineError(ErrorKind.REFUSED, self._script.load_error)
+            raise EngineError(ErrorKind(self._script.load_error_kind), self._script.load_error)
         self._loaded = True
         return ModelInfo(
             name=Path(model).name,

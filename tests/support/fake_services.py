@@ -125,10 +125,17 @@ class FakeLink(QObject):
         self.cancelled = []
         self.restarts = 0
         self.loads = []
+        self.model = ""
+        self.anyway = False
+        self.unloads = 0
         self.counts = []
 
-    def load(self, model):
+    def load(self, model, *, anyway=False):
+        self.model, self.anyway = model, anyway
         self.loads.append(model)
+
+    def unload(self):
+        self.unloads += 1
 
     def count(self, request):
         self.counts.append(request)

@@ -261,6 +261,72 @@ def test_another_model_replaces_the_one_that_loads(window: Open) -> None:
     assert EngineState.NO_MODEL not in app.states()
 
 
+def is_gone(client: EngineClient) -> bool:
+    """Whether a process is reaped, so that the system has all of its memory back."""
+    try:
+        os.kill(client.pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def test_another_model_gets_a_process_of_its_own_and_the_old_one_is_gone(window: Open) -> None:
+    app = window(Script(cycle_s=0.05), PLAIN)
+    app.ask(1)
+    app.wait("tokens", 2)
+    app.link.load("another")
+    app.wait("loaded", 2)
+    app.wait_for_state(EngineState.READY)
+    assert app.all("loaded")[-1].name == "another"
+    assert is_gone(app.clients[0])
+    assert "Another model was loaded" in app.all("failed", 1)[0].error.message
+    app.ask(2)
+    app.wait("finished", generation=2)
+    assert len(app.clients) == 2
+
+
+@pytest.mark.parametrize("load_s", [0.0, 60.0], ids=["loaded", "loading"])
+def test_unloading_ends_the_process_and_a_fresh_one_waits(window: Open, load_s: float) -> None:
+    app = window(Script(load_s=load_s), PLAIN)
+    app.wait("load_progress") if load_s else app.wait("loaded")
+    app.link.unload()
+    app.wait_for_state(EngineState.NO_MODEL)
+    assert is_gone(app.clients[0])
+    assert len(app.clients) == 2
+    app.link.unload()  # nothing is in
+    app.link.load("another")
+    app.wait_for_state(EngineState.READY)
+    assert app.link.model == "another"
+    assert len(app.clients) == 2  # it was fresh
+
+
+def test_a_model_that_was_unloaded_is_not_loaded_by_a_death(window: Open) -> None:
+    app = window(PLAIN)
+    app.wait("loaded")
+    app.link.unload()
+    app.wait_for_state(EngineState.NO_MODEL)
+    os.kill(app.clients[1].pid, signal.SIGKILL)
+    app.wait("lost")
+    app.wait_for_process(3)
+    app.wait_for_state(EngineState.NO_MODEL)
+    assert len(app.all("loaded")) == 1
+    app.link.restart()
+    app.wait("loaded", 2)
+
+
+def test_a_model_that_is_too_big_is_refused_with_the_sum_and_loaded_anyway(window: Open) -> None:
+    app = window(Script(load_error="It needs 20 of 16 GB.", load_error_kind=ErrorKind.TOO_BIG))
+    error = app.wait("failed").error
+    assert (error.kind, error.message) == (ErrorKind.TOO_BIG, "It needs 20 of 16 GB.")
+    app.wait_for_state(EngineState.NO_MODEL)
+    app.link.restart()
+    app.wait("failed", 2)
+    app.link.load(app.link.model, anyway=True)
+    app.wait("loaded")
+    os.kill(app.clients[-1].pid, signal.SIGKILL)
+    app.wait("loaded", 2)  # what was allowed once is after a death too
+
+
 @pytest.mark.parametrize(
     ("script", "stage"),
     [
