@@ -47,11 +47,10 @@ def read(path: Path, vocabulary: int) -> array[int]:
 
 def problem(path: Path | None, vocabulary: int) -> str:
     """Return why a head with such a file must not be used, one sentence; empty when nothing speaks against it."""
+    if path is None:
+        return ""
     try:
-        if path is not None:
-            read(path, vocabulary)
+        read(path, vocabulary)
     except ValueError as error:
-        return (
-            f"The list of tokens that the drafting head may draft, {path.name}, {error}, so the head is off."
-        )
+        return f"The list of tokens that the drafting head may draft, {path.name}, {error}, so the head is off."
     return ""
