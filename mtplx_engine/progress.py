@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TextIO
 
+from mtplx_engine.harmless import harmless
+
 Report = Callable[[float, str], None]
 """Called with a fraction 0..1 and what is being done; words after a comma are details that change often."""
 
@@ -29,6 +31,7 @@ class ProgressLine:
 
     def __call__(self, fraction: float, phase: str) -> None:
         """Show that `fraction` of the whole is done and `phase` is going on."""
+        phase = harmless(phase)
         text = f"{phase} ({fraction:.0%})"
         if self.terminal:
             if text != self._last:

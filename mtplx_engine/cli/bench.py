@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, get_args
 
 from mtplx_engine import backend, paths
 from mtplx_engine.bench.prompts import PROMPTS
+from mtplx_engine.cli.console import Console
 from mtplx_engine.cli.options import add_draft_model, positive
 from mtplx_engine.config import MAX_DEPTH, DrafterKind
 
@@ -75,7 +76,7 @@ def run(args: argparse.Namespace, model: str) -> int:
         if not args.json:
             print("now with the BLAS of the mlx wheel, in a process of its own", file=sys.stderr)
         report["stock"] = measure_stock(plan)
-    print(json.dumps(report, indent=1) if args.json else render(report))
+    Console(sys.stdout).line(json.dumps(report, indent=1) if args.json else render(report))
     return 0
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import TextIO
 
-# A model may write anything: escape sequences could rename the window, move the cursor or fake a prompt.
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+from mtplx_engine.harmless import harmless
 
 
 class Console:
@@ -24,14 +22,17 @@ class Console:
 
     def write(self, text: str) -> None:
         """Write text of a model at once."""
-        self._stream.write(_CONTROLS.sub("", text) if self.terminal else text)
+        self._stream.write(harmless(text) if self.terminal else text)
         self._stream.flush()
 
     def line(self, text: str = "") -> None:
-        """Write a line of ours."""
-        self._stream.write(text + "\n")
-        self._stream.flush()
+        """Write a line of ours, which may quote names that others gave."""
+        self._line(harmless(text))
 
     def dim(self, text: str) -> None:
         """Write a line of ours that should not draw the eye."""
-        self.line(f"\x1b[2m{text}\x1b[0m" if self._colours else text)
+        self._line(f"\x1b[2m{harmless(text)}\x1b[0m" if self._colours else harmless(text))
+
+    def _line(self, text: str) -> None:
+        self._stream.write(text + "\n")
+        self._stream.flush()

@@ -114,7 +114,7 @@ def _drop_output() -> None:
 
 def _say(message: str, code: int) -> int:
     if message:
-        Console(sys.stderr).write(message + "\n")
+        Console(sys.stderr).line(message)
     return code
 
 

@@ -22,6 +22,14 @@ def test_a_terminal_gets_one_line_that_is_taken_away() -> None:
     assert stream.getvalue().split("\r\x1b[K") == ["", "Working (0%)", "Working (50%)", "Working (100%)", ""]
 
 
+def test_no_name_steers_the_terminal() -> None:
+    for stream in (Terminal(), io.StringIO()):
+        line = ProgressLine(stream)
+        line(0.5, "Getting \x1b[31mred\x1b]0;evil\x07, \x9b2Jof it")
+        line.close()
+        assert "Getting [31mred]0;evil, 2Jof it (50%)" in stream.getvalue()
+
+
 def test_a_log_gets_a_line_a_tenth_whatever_the_details() -> None:
     stream = io.StringIO()
     line = ProgressLine(stream)
