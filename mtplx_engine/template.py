@@ -39,6 +39,7 @@ class TemplateProcess:
                 stdin=subprocess.PIPE,  # its end ends the process
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
+                start_new_session=True,  # a Ctrl-C at the terminal is for the command alone
             )
 
     def close(self) -> None:
@@ -107,6 +108,9 @@ class TemplateProcess:
             answer = child.stdout.readline()
         except BrokenPipeError:
             answer = b""
+        except BaseException:
+            self.close()  # or its answer would be taken for that to the next question
+            raise
         finally:
             watchdog.cancel()
             watchdog.join()

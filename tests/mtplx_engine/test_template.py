@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -147,3 +149,37 @@ def test_one_that_does_not_answer_is_ended(own: TemplateProcess, monkeypatch: py
     monkeypatch.setattr(template, "_PATIENCE_S", 0.01)
     check_refused(own, "x", ErrorKind.UNSUPPORTED, "2 seconds")
     assert own._child is None
+
+
+CTRL_C = """
+import os, signal, sys, threading
+from mtplx_engine.template import TemplateProcess
+
+slow = "{% for a in range(4000) %}{% for b in range(2000) %}{% endfor %}{% endfor %}slow"
+
+def render(template):
+    return process.render(template, [{"role": "user", "content": "hi"}], {}, 512)
+
+process = TemplateProcess()
+print(render("ready"))
+heard = []
+signal.signal(signal.SIGINT, lambda *_: heard.append(1))
+threading.Timer(0.05, os.killpg, (0, signal.SIGINT)).start()
+print(render(slow), len(heard))
+signal.signal(signal.SIGINT, signal.default_int_handler)
+threading.Timer(0.05, os.killpg, (0, signal.SIGINT)).start()
+try:
+    print(render(slow))
+except KeyboardInterrupt:
+    print("interrupted")
+print(render("next"))
+process.close()
+"""
+
+
+def test_ctrl_c_at_the_terminal_is_for_the_command_alone() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", CTRL_C], capture_output=True, text=True, check=True, start_new_session=True
+    )
+    assert done.stdout.split("\n") == ["ready", "slow 1", "interrupted", "next", ""]
+    assert not done.stderr
