@@ -27,11 +27,13 @@ examples:
   mtplx chat --temp 0 --depth 0
   mtplx chat --model ~/models/my-model --system "Answer in one sentence."
 """
+_COMMANDS = ("/new", "/help", "/quit")
 _HELP = """\
 /new    forget this chat and start another
 /help   show this
 /quit   leave, as Ctrl-D does
 Ctrl-C  stops an answer; what was written of it stays in the chat"""
+_LEAVE = "Press Ctrl-C again or /quit to leave."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -75,24 +77,38 @@ class Chat:
         """Read and answer until /quit or the end of the input."""
         at_terminal = sys.stdin.isatty() and self._console.terminal
         if at_terminal:
-            with contextlib.suppress(ImportError):
-                import readline  # noqa: F401 - gives input() line editing and history
-        while True:
-            try:
-                said = input("> " if at_terminal else "").strip()
-            except EOFError:
-                if at_terminal:
-                    self._console.line()
-                return
-            if re.fullmatch(r"/\w+", said):
-                if said == "/quit":
-                    return
-                self._obey(said)
+            _edit_lines()
+        while (said := self._read(at_terminal=at_terminal)) not in (None, "/quit"):
+            command, _, rest = said.partition(" ")
+            if re.fullmatch(r"/\w+", command) and (not rest or command in _COMMANDS):
+                self._obey(command, rest)
             elif said:
                 self._answer(said)
 
-    def _obey(self, command: str) -> None:
-        if command == "/new":
+    def _read(self, *, at_terminal: bool) -> str | None:
+        """Return the next line without the space around it, None at the end of the input.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C was pressed twice at a terminal, or once elsewhere.
+        """
+        pressed = not at_terminal
+        while True:
+            try:
+                return input("> " if at_terminal else "").strip()
+            except EOFError:
+                if at_terminal:
+                    self._console.line()
+                return None
+            except KeyboardInterrupt:
+                if pressed:
+                    raise
+                pressed = True
+                self._console.line(f"\n{_LEAVE}")
+
+    def _obey(self, command: str, rest: str) -> None:
+        if rest:
+            self._console.line(f"{command} stands alone on its line; nothing was done.")
+        elif command == "/new":
             self._messages = self._wanted.opening()
             self._console.dim("A new chat.")
         elif command == "/help":
@@ -118,3 +134,11 @@ class Chat:
         self._console.dim(figures.text(answer.finished.stats, answer.finished.reason))
         if answer.text:
             self._messages = [*turns, ChatMessage("assistant", answer.text)]
+
+
+def _edit_lines() -> None:
+    """Give input() line editing and history where Python has readline; pasted lines stay one message."""
+    with contextlib.suppress(ImportError):
+        import readline
+
+        readline.parse_and_bind("set enable-bracketed-paste on")

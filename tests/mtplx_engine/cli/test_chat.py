@@ -62,10 +62,12 @@ def test_new_forgets_and_quit_leaves(capsys: Capture, monkeypatch: pytest.Monkey
 
 def test_help_and_unknown_commands(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     command = Command(ECHO)
-    chat(command, monkeypatch, "/help\n/nope\n/etc/hosts is what?\n")
+    chat(command, monkeypatch, "/help\n/nope\n/etc/hosts is what?\n/quit now\n/new chat\n")
     out = capsys.readouterr().out
     assert "/new    forget this chat" in out
     assert "There is no command /nope; /help lists them." in out
+    assert "/quit stands alone on its line; nothing was done." in out
+    assert "A new chat." not in out
     assert [request.messages[-1].content for request in command.requests] == ["/etc/hosts is what?"]
 
 
@@ -125,6 +127,13 @@ class Terminal:
             self.seen += os.read(self._master, 4096).decode()
         return self.seen.index(text, start) + len(text)
 
+    def press_ctrl_c(self, text: str, start: int) -> int:
+        """Press Ctrl-C until `text` shows, since readline misses a signal right before it waits."""
+        self.type("\x03")
+        while not select.select([self._master], [], [], 1)[0]:
+            self.type("\x03")
+        return self.wait_for(text, start)
+
     def leave(self, key: str) -> int:
         """Press a key that leaves; again if need be, since readline misses a signal right before it waits."""
         for _ in range(20):
@@ -153,6 +162,39 @@ def test_at_a_terminal(key: str, code: int) -> None:
         at = terminal.wait_for("stopped", at)
         terminal.wait_for("> ", at)
         assert terminal.leave(key) == code
+    finally:
+        terminal.process.kill()
+        terminal.end()
+
+
+def test_the_first_ctrl_c_at_the_prompt_only_clears_the_line() -> None:
+    terminal = Terminal()
+    try:
+        at = terminal.wait_for("> ")
+        for _ in range(2):  # what is said between takes the first press back
+            terminal.type("half a")
+            at = terminal.wait_for("half a", at)
+            at = terminal.press_ctrl_c("Press Ctrl-C again or /quit to leave.", at)
+            at = terminal.wait_for("> ", at)
+            terminal.type("/nope\r")
+            at = terminal.wait_for("no command /nope;", at)
+            at = terminal.wait_for("> ", at)
+        terminal.type("\x04")
+        assert terminal.process.wait(10) == 0
+    finally:
+        terminal.process.kill()
+        terminal.end()
+
+
+def test_pasted_lines_are_one_message() -> None:
+    readline = pytest.importorskip("readline")
+    if "libedit" in (readline.__doc__ or ""):
+        pytest.skip("libedit knows no bracketed paste")
+    terminal = Terminal()
+    try:
+        at = terminal.wait_for("> ")
+        terminal.type("\x1b[200~one\ntwo\x1b[201~\r")
+        terminal.wait_for("said: one\r\ntwo and", at)
     finally:
         terminal.process.kill()
         terminal.end()

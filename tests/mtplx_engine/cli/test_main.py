@@ -42,6 +42,25 @@ def test_a_home_that_nobody_has_is_one_sentence(capsys: Capture) -> None:
     assert capsys.readouterr().err == "There is no home folder as in ~nosuch/x; give the whole path.\n"
 
 
+SLOW_IMPORT = """
+import os, signal, sys
+from mtplx_engine.cli import entry
+
+class Pressing:
+    def find_spec(self, name, *_):
+        if name == "mtplx_engine.cli.main":
+            signal.raise_signal(signal.SIGINT)
+
+sys.meta_path.insert(0, Pressing())
+sys.exit(entry.main())
+"""
+
+
+def test_ctrl_c_while_it_starts_is_quiet() -> None:
+    done = subprocess.run([sys.executable, "-c", SLOW_IMPORT], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
