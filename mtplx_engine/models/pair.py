@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from mtplx_engine.models.checkpoint import Checkpoint
 
 _SOURCE = "joined from a model and its head"
+_NAME = re.compile(r"[^\W_][\w.+ -]*")
+_LONGEST_NAME = 100
 
 
 def join(target: Path, head: Path, data: Path, name: str = "") -> Path:
@@ -47,6 +49,8 @@ def join(target: Path, head: Path, data: Path, name: str = "") -> Path:
             ErrorKind.UNSUPPORTED,
             f"{checked.name} has a drafting head already ({checked.head.place}); load it as it is.",
         )
+    if name:
+        _check_name(name)
     title = name or f"{checked.name}+mtp"
     folder = paths.models_dir(data) / _folder_name(title)
     _check_is_free(folder, target, head)
@@ -84,14 +88,18 @@ def _check_is_head(head: Path) -> None:
         )
 
 
+def _check_name(name: str) -> None:
+    if len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
+        raise EngineError(
+            ErrorKind.BAD_REQUEST,
+            f"A model cannot be called {name[:_LONGEST_NAME]!r}; take a name of at most {_LONGEST_NAME} letters, "
+            "digits, spaces and . + - _ that begins with a letter or digit.",
+        )
+
+
 def _folder_name(title: str) -> str:
     """Return a name for a folder that nothing can lead out of."""
-    name = re.sub(r"[^\w.+-]+", "--", title).lstrip(".")
-    if not name:
-        raise EngineError(
-            ErrorKind.BAD_REQUEST, f'A model cannot be called "{title}"; use letters and digits.'
-        )
-    return name
+    return re.sub(r"[^\w.+-]+", "--", title).lstrip(".-")[:_LONGEST_NAME]
 
 
 def _check_is_free(folder: Path, target: Path, head: Path) -> None:

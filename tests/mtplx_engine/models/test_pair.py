@@ -115,19 +115,33 @@ def test_a_head_folder_with_code_is_refused(toys: ToyPair, data: Path) -> None:
 
 
 def test_names(toys: ToyPair, data: Path) -> None:
-    first = pair.join(*toys, data, "../Qwen / 4B")
-    assert (first.parent, first.name) == (data / "models", "--Qwen--4B")
-    assert pair.join(*toys, data, "../Qwen / 4B") == first  # once more
-    assert pair.join(*toys, data, ".hidden").name == "hidden"
+    first = pair.join(*toys, data, "Qwen 4B")
+    assert (first.parent, first.name) == (data / "models", "Qwen--4B")
+    assert pair.join(*toys, data, "Qwen 4B") == first  # once more
     model_folder.write(data / "models" / "taken")
-    for name, word in (("taken", "already"), ("..", "letters")):
+    long = "n" * 101
+    odd = (
+        "..",
+        "../../evil",
+        "/tmp/x",
+        "a/b",
+        ".hidden",
+        "-x",
+        "--x",
+        "_",
+        " x",
+        "a\nb",
+        "\x1b[31mred",
+        long,
+    )
+    for name, word in (("taken", "already"), *((name, "letters") for name in odd)):
         with pytest.raises(EngineError) as caught:
             pair.join(*toys, data, name)
         check_error(caught, ErrorKind.BAD_REQUEST, word)
     other = toys.head.with_name("other")
     shutil.copytree(toys.head, other)
     with pytest.raises(EngineError, match="choose another name"):
-        pair.join(toys.target, other, data, "hidden")
+        pair.join(toys.target, other, data, "Qwen 4B")
 
 
 # ---------------------------------------------------------------- what changes later
