@@ -20,6 +20,8 @@ MAX_TENSORS = 200_000
 MAX_DIMENSIONS = 8
 _MAX_DIMENSION = 2**31 - 1
 _LENGTH_BYTES = 8
+_OTHER_BRACES = 1 << 10  # the header's own, and those in the metadata's texts
+_MOST_COMMAS = 4 + MAX_DIMENSIONS - 1  # of a tensor
 
 ITEM_BYTES = {
     "BOOL": 1,
@@ -69,8 +71,8 @@ def read(path: Path) -> dict[str, TensorSpec]:
         if length > MAX_HEADER_BYTES:
             raise refused(path.name, f"has a header of {length} bytes, more than {MAX_HEADER_BYTES}")
         raw = file.read(length)
-    # Counted before parsing too: 500,000 tensors would cost seconds only to be refused.
-    if raw.count(b'"dtype"') > MAX_TENSORS:
+    # Counted before parsing too, however their words are spelt: 500,000 tensors would cost seconds only to be refused.
+    if raw.count(b"{") > MAX_TENSORS + _OTHER_BRACES or raw.count(b",") > MAX_TENSORS * _MOST_COMMAS:
         raise refused(path.name, f"lists more than {MAX_TENSORS} tensors")
     header = json_file.parse(raw, path.name)
     _check_metadata(header.pop("__metadata__", None), path.name)

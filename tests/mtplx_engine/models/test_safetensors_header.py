@@ -160,6 +160,20 @@ def test_too_many_tensors_are_refused(
         read(tmp_path, len(text).to_bytes(8, "little") + text + bytes(4))
 
 
+@pytest.mark.parametrize(
+    "text",
+    ['{"a":{"dty\\u0070e":"U8","shape":[],"data_offsets":[0,1]}}', '{"a":{}}', '{"a":[0,0,0]}', "[1,2]"],
+)
+def test_a_header_with_too_much_in_it_is_not_even_parsed(
+    tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(safetensors_header, "MAX_TENSORS", 300)
+    monkeypatch.setattr(safetensors_header.json_file, "parse", lambda *_: pytest.fail("parsed"))
+    raw = ",".join([text] * 4000).encode()
+    with pytest.raises(EngineError, match="more than 300 tensors"):
+        read(tmp_path, len(raw).to_bytes(8, "little") + raw)
+
+
 @pytest.mark.parametrize("metadata", [None, {}, {"format": "mlx"}])
 def test_metadata_of_text_are_fine(tmp_path: Path, metadata: object) -> None:
     assert read(tmp_path, model_folder.raw_safetensors({"__metadata__": metadata}, 0)) == {}
