@@ -313,6 +313,12 @@ WRONG = (
     Case("no state", _with({}, model_type="nemotron_h"), Tier.REFUSED, "does not say mamba_num_heads"),
     Case("unknown", _with({}, model_type="rwkv9"), Tier.UNSUPPORTED, '"rwkv9"'),
     Case("no kind", _with({}, model_type=7), Tier.REFUSED, "which architecture"),
+    Case(
+        "only a head of a later version",
+        lambda folder: _write(folder, model_type="gemma4_assistant"),
+        Tier.LATER,
+        "Drafting heads of Gemma 4 models come in a later version",
+    ),
     Case("only a head", _head_folder, Tier.UNSUPPORTED, "no model of its own"),
     Case("no tokenizer", _without_tokenizer, Tier.REFUSED, "no tokenizer.json"),
     Case(

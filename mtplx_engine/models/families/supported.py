@@ -42,6 +42,14 @@ _HEAD = re.compile(r"(^|\.)mtp(_\w+)?\.")
 _LAYER = re.compile(r"(^|\.)layers\.(\d+)\.")
 
 
+def why_later(architecture: str) -> str:
+    """Return why a folder with only a drafting head waits for a later version; empty when none will read it."""
+    target = architecture.removesuffix("_assistant")
+    if target == architecture or target not in PLAIN_ONLY:
+        return ""
+    return f"Drafting heads of {PLAIN_ONLY[target]} models come in a later version; until then none is used."
+
+
 def takes_drafts(config: Mapping[str, Any]) -> bool:
     """Whether a model can verify drafts and take them back; one that cannot does not draft for others either."""
     return config["model_type"] not in _UNDRAFTED
