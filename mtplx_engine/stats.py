@@ -1,4 +1,4 @@
-"""What a generation counted and how long it took, with vLLM's definitions (DESIGN section 6)."""
+"""What a generation counted and how long it took, with the definitions of vLLM's speculative decoding metrics."""
 
 from __future__ import annotations
 

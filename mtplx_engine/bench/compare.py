@@ -1,4 +1,4 @@
-"""Runs the methods in alternation and reduces the runs to ratios with ranges (DESIGN section 6)."""
+"""Runs the methods in alternation and reduces the runs to ratios with ranges."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mtplx_engine.bench.run import Method, Run
 
 
-_LEAST_PROMPTS = 3  # DESIGN section 6: no verdict from fewer pairs
+_LEAST_PROMPTS = 3  # fewer pairs show no range
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Runs become ratios by the definitions of DESIGN section 6; the figures here are worked out by hand."""
+"""Runs become ratios of the baseline's time to theirs; the figures here are worked out by hand."""
 
 from __future__ import annotations
 

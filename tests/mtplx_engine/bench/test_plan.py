@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
 def plan(folder: Path, drafters: tuple[DraftCore, ...], draft_model: str = "", **more: Any) -> Plan:
     fields: dict[str, Any] = {"prompts": 3, "tokens": 16, "temperatures": (0.0,), "depths": (2,), **more}
-    return Plan(
-        model=str(folder), draft_model=draft_model, data_dir=folder / "data", drafters=drafters, **fields
-    )
+    return Plan(model=str(folder), draft_model=draft_model, data_dir=folder, drafters=drafters, **fields)
 
 
 def test_any_few_prompts_are_of_all_kinds() -> None:

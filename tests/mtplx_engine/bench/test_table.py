@@ -108,9 +108,26 @@ def test_a_shown_ratio_is_on_the_side_of_one_where_it_was_measured(ratio: float)
 
 
 def test_conditions_and_the_draft_model_are_told() -> None:
-    both = {**report(summaries((1.0, 1.0, 1.0))), "draft_model": "the model itself"}
+    both = {**report(summaries((0.5, 0.5, 0.5))), "draft_model": "the model itself"}
     text = render({**both, "stock": both})
     assert "load before: 0.2 on 2 cores" in text
     assert "draft model: the model itself" in text
     assert text.count("temperature 0, CPU") == 2
-    assert "as the wheel comes: 1.00x (two processes)" in text
+    assert "as the wheel comes: 2.00x (two processes)" in text
+
+
+@pytest.mark.parametrize(
+    ("own", "wheel", "said"),
+    [
+        ((0.5,) * 3, (1.0,) * 3, True),
+        ((2.0,) * 3, (1.0,) * 3, True),
+        ((0.5,), (1.0,) * 3, False),
+        ((0.5,) * 3, (1.0,), False),
+        ((0.5, 0.9, 1.1), (1.0,) * 3, False),
+    ],
+)
+def test_two_processes_are_compared_where_prompts_bear_it_out(
+    own: tuple[float, ...], wheel: tuple[float, ...], *, said: bool
+) -> None:
+    text = render({**report(summaries(own)), "stock": report(summaries(wheel))})
+    assert ("our fastest against mlx-lm as the wheel comes" in text) is said
