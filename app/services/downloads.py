@@ -14,7 +14,7 @@ from app.services.background import Background
 from app.services.download_folder import DownloadFolder
 from app.services.download_job import DownloadJob
 from app.services.failure import describe
-from mtplx_engine.hub.problem import CancelledError
+from mtplx_engine.hub.problem import CancelledError, Problem
 from mtplx_engine.hub.speed import Speed
 
 if TYPE_CHECKING:
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 AT_ONCE = 2
 
 _READING_MS = 250
+_AGAIN_MS = 60_000
 _END_S = 0.9
+_PASSING = (Problem.NO_NETWORK, Problem.UNREACHABLE, Problem.RATE_LIMITED)
 _WAITING = (DownloadState.PAUSED, DownloadState.FAILED)
 _GOING = (DownloadState.QUEUED, DownloadState.RUNNING)
 
@@ -48,7 +50,8 @@ class _Item:
 class Downloads(QObject):
     """Fetches models, two at a time, the others in line. What is begun is there again after any end of the program.
 
-    After a quit, what was under way goes on by itself; after a crash it is paused.
+    After a quit, what was under way goes on by itself; after a crash it is paused. What failed because the hub could
+    not be reached is tried again every minute.
 
     Args:
         data_dir: The data folder.
@@ -78,6 +81,8 @@ class Downloads(QObject):
         self._closed = False
         self._clock = QTimer(self, interval=_READING_MS)
         self._clock.timeout.connect(self._measure)
+        self._again = QTimer(self, singleShot=True, interval=_AGAIN_MS)
+        self._again.timeout.connect(self._try_again)
 
     def open(self) -> None:
         """Find what was begun before: `changed` follows for each."""
@@ -131,6 +136,7 @@ class Downloads(QObject):
             return
         self._closed = True
         self._clock.stop()
+        self._again.stop()
         for plan_id in self._jobs:
             self._stop(plan_id)
         end = time.monotonic() + _END_S
@@ -228,6 +234,13 @@ class Downloads(QObject):
             error=info,
             problem=problem,
         )
+        if problem in _PASSING and not self._again.isActive():
+            self._again.start()
+
+    def _try_again(self) -> None:
+        for row in self.rows():
+            if row.state is DownloadState.FAILED and row.problem in _PASSING:
+                self.resume(row.id)
 
     def _measure(self) -> None:
         for item in tuple(self._items.values()):

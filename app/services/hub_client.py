@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mtplx_engine.hub.look import Look
     from mtplx_engine.hub.search import Hit
 
-_END_S = 0.9
+_END_S = 0.3
 
 
 class Question(Enum):

@@ -20,6 +20,8 @@ _LEVELS = {
     QtMsgType.QtCriticalMsg: logging.ERROR,
     QtMsgType.QtFatalMsg: logging.CRITICAL,
 }
+# They write down addresses: what was searched for, and keys to files that are signed into them.
+_TALKATIVE = ("httpx2", "httpcore2", "huggingface_hub")
 _qt_log = logging.getLogger("qt")
 
 
@@ -33,6 +35,7 @@ def start_logging(folder: Path) -> None:
     except OSError:
         handler = logging.NullHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler.addFilter(lambda record: record.name.partition(".")[0] not in _TALKATIVE)
     root = logging.getLogger()
     root.addHandler(handler)
     root.setLevel(logging.INFO)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mtplx_engine.models.installed_model import InstalledModel
     from mtplx_engine.protocol import ModelInfo
 
-_END_S = 0.9
+_END_S = 0.3
 
 
 @dataclass(frozen=True, slots=True)

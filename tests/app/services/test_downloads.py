@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+from functools import partial as partial_of
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from mtplx_engine.errors import ErrorKind
 from mtplx_engine.hub import look, partial, plan
 from mtplx_engine.hub.connection import Connection
 from mtplx_engine.hub.problem import Problem
+from mtplx_engine.hub.retry import Retries
 from mtplx_engine.models import installed, manifest
 from tests.support import downloads_child, model_folder
 from tests.support.fake_hub import BLOCK, FakeHub, FakeRepo, Fault, running
@@ -240,6 +242,25 @@ def test_a_failure_says_what_and_can_be_tried_again(bench: Bench, model: dict[st
     bench.until_state(DownloadState.DONE)
 
 
+def test_what_failed_for_want_of_a_network_is_tried_again_by_itself(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    impatient = partial_of(Retries, limit=1)
+    monkeypatch.setattr("mtplx_engine.hub.download.Retries", impatient)
+    for name, status in (("tokenizer.json", 503), ("config.json", 404)):
+        bench.hub.faults.append(Fault(lambda handler, *_, s=status: handler.reply(s), name, times=1))
+    bench.downloads.enqueue(bench.plan(REPOS[1]))
+    bench.until_state(DownloadState.FAILED, TWO)
+    assert bench.row(TWO).problem is Problem.NOT_FOUND
+    bench.downloads.enqueue(bench.plan())
+    bench.until_state(DownloadState.FAILED)
+    assert bench.row().problem is Problem.UNREACHABLE
+    assert bench.downloads._again.isActive()
+    bench.downloads._again.timeout.emit()
+    bench.until_state(DownloadState.DONE)
+    assert bench.state(TWO) is DownloadState.FAILED
+
+
 def test_another_commit_starts_over(bench: Bench) -> None:
     bench.hub.faults.append(Fault(lambda handler, *_: handler.reply(404), "tokenizer.json"))
     bench.downloads.enqueue(bench.plan())
@@ -299,8 +320,10 @@ def test_a_thread_that_cannot_be_ended_does_not_hold_the_program_up(
     assert downloads.rows()[0].state is DownloadState.RUNNING
 
 
-def test_d13_a_killed_program_shows_it_paused_and_goes_on(bench: Bench, model: dict[str, bytes]) -> None:
-    bench.hub.pause_s = 0.01
+def test_d13_a_killed_program_shows_it_paused_and_goes_on(bench: Bench) -> None:
+    model = bench.hub.repos[REPOS[0]].files
+    model["LICENSE"] = random.Random(2).randbytes(40 * SEGMENT)
+    bench.hub.pause_s = 0.05
     size = bench.plan().size
     command = [sys.executable, downloads_child.__file__, bench.hub.endpoint, REPOS[0], str(bench.data)]
     environment = {**os.environ, "PYTHONPATH": str(Path.cwd())}

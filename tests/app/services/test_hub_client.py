@@ -11,6 +11,7 @@ import pytest
 
 from app.services.hub_access import HubAccess
 from app.services.hub_client import HubClient, Question
+from app.services.log import start_logging
 from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind
 from mtplx_engine.hub.problem import Problem
 from mtplx_engine.hub.settings import HubSettings
@@ -183,6 +184,29 @@ def test_d14_each_refusal_has_its_own_words_and_its_own_action(
     artefacts = [caplog.text, repr(found), repr(bench.access), repr(vars(bench.client))]
     artefacts += [path.read_text("latin-1") for path in (tmp_path / "data").rglob("*") if path.is_file()]
     assert CANARY not in "\n".join(artefacts)
+
+
+def test_what_is_asked_is_in_no_log(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor the addresses of files, which storages sign with keys."""
+    monkeypatch.setattr(logging, "raiseExceptions", logging.raiseExceptions)
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    start_logging(tmp_path / "logs")
+    try:
+        bench.client.search("searched-for")
+        bench.wait()
+        bench.client.look(REPO)
+        bench.wait(2)
+        bench.client.look("makers/secret-model")
+        bench.wait(3)
+    finally:
+        for handler in set(root.handlers) - set(handlers):
+            root.removeHandler(handler)
+            handler.close()
+        root.setLevel(level)
+    [log] = [path.read_text() for path in (tmp_path / "logs").iterdir()]
+    assert "LOOK: NO_TOKEN" in log
+    assert not [word for word in ("searched-for", "secret-model", "127.0.0.1", REPO) if word in log]
 
 
 def test_a_token_is_checked_before_it_is_kept(bench: Bench) -> None:
