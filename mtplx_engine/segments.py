@@ -1,17 +1,19 @@
 """An answer's text as a stream of segments: what is said, what is thought, and calls of tools.
 
 The marks between them are text like any other, so a mark counts only outside code: between backticks on one line, or
-in a fenced block that is closed later, it is quoted. In whatever pieces the text comes, the segments are the same.
+in a fenced block that is closed later, it is quoted. The code that thinking leaves open must not take in the answer,
+though: there, a mark at the start of a line counts, and a mark in code is quoted only if another one ends the thinking
+later, or if there is nothing but it between its backticks. In whatever pieces the text comes, the segments are the
+same.
 """
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from dataclasses import dataclass, field
-from enum import Enum, StrEnum
+from enum import StrEnum
 
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+from mtplx_engine.markdown_code import Code, CodeEnd
 
 
 class Kind(StrEnum):
@@ -60,63 +62,28 @@ class Markup:
         return Markup(self.think_start, self.think_end)
 
 
-class _Quote(Enum):
-    """How a piece of code ended."""
+@dataclass(slots=True)
+class _Doubt:
+    """A mark in open code, and what came after it.
 
-    CLOSED = "closed"
-    NEVER_CLOSED = "never closed"
+    Attributes:
+        mark: The mark.
+        is_tight: Whether backticks are right before it.
+        held: The characters from it on.
+        open_at: Where in them the first mark of the code begins that is still open; None when all code is closed.
+    """
 
+    mark: str
+    is_tight: bool
+    held: list[str]
+    open_at: int | None = 0
 
-class _Code:
-    """Follows markdown's code through a text, character by character."""
-
-    def __init__(self) -> None:
-        self._line = ""
-        self._run = 0  # backticks just read
-        self._inline = 0  # backticks that opened the code on this line
-        self._fence = ""
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the text is inside code, if that is closed later."""
-        return bool(self._inline or self._fence)
-
-    def step(self, character: str) -> _Quote | None:
-        """Read a character; returns how code ended here, if it did."""
-        if character == "`" and not self._fence:
-            self._run += 1
-            self._line += character
-            return None
-        ended = self._end_run()
-        if character != "\n":
-            self._line += character
-            return ended
-        if self._inline:
-            ended, self._inline = _Quote.NEVER_CLOSED, 0
-        line, self._line = self._line, ""
-        return self._end_line(line) or ended
-
-    def _end_run(self) -> _Quote | None:
-        run, self._run = self._run, 0
-        if run and run == self._inline:
-            self._inline = 0
-            return _Quote.CLOSED
-        self._inline = self._inline or run
-        return None
-
-    def _end_line(self, line: str) -> _Quote | None:
-        found = _FENCE.fullmatch(line)
-        if found is None:
-            return None
-        marks, info = found.groups()
-        if self._fence.startswith(marks[0]) and len(marks) >= len(self._fence) and not info.strip():
-            self._fence = ""
-            return _Quote.CLOSED
-        if marks[0] == "`" and "`" in info:
-            return None
-        was_open, self._fence = bool(self._fence), self._fence or marks
-        # A block that begins where another one seems to be open: nobody closed that one.
-        return _Quote.NEVER_CLOSED if was_open and info.strip() and marks[0] == self._fence[0] else None
+    def close(self) -> bool:
+        """Note that the code is closed before the last character; returns whether the mark is surely quoted."""
+        between = set(self.held[len(self.mark) : -1])
+        is_quote = self.is_tight and self.open_at == 0 and between == {"`"}
+        self.open_at = None
+        return is_quote
 
 
 class Segmenter:
@@ -130,10 +97,11 @@ class Segmenter:
     def __init__(self, markup: Markup, *, thinking: bool = False) -> None:
         self._markup = markup
         self._kind = Kind.THINKING if thinking else Kind.ANSWER
-        self._code = _Code()
+        self._code = Code()
         self._mark = ""  # the end of the text, as far as it may be the beginning of a mark
-        self._doubt: tuple[str, str] | None = None  # a mark in open code, and the text from it on
+        self._doubt: _Doubt | None = None
         self._call = ""
+        self._has_said = False
         self._after_mark = thinking  # line breaks beside marks belong to them
         self._unread: deque[str] = deque()
         self._read_to = 0  # characters taken from there
@@ -147,13 +115,13 @@ class Segmenter:
 
     def finish(self) -> list[Segment]:
         """End the text; returns the rest. A tool call that was never closed is plain text."""
-        while self._doubt is not None:
-            mark, held = self._doubt
-            if self._code.step("\n") is _Quote.CLOSED:
+        while (doubt := self._doubt) is not None:
+            doubt.held.append("")  # the end, in the place of a character
+            if self._code.step("\n") is CodeEnd.CLOSED and self._is_quoted(doubt):
                 self._doubt = None
-                self._emit(held, self._read_to)
+                self._emit("".join(doubt.held), self._read_to)
             else:
-                self._believe(mark, held)
+                self._believe(doubt, doubt.open_at or 0)
                 self._read()
         held, self._mark = self._mark, ""
         if self._kind is not Kind.TOOL_CALL:
@@ -181,21 +149,15 @@ class Segmenter:
 
     def _step(self, character: str) -> None:
         ended = self._code.step(character) if self._kind is not Kind.TOOL_CALL else None
-        if self._doubt is not None:
-            mark, held = self._doubt
-            self._doubt = mark, held + character
-            if ended is _Quote.CLOSED:
-                self._doubt = None
-                self._emit(held + character, self._read_to)
-            elif ended is _Quote.NEVER_CLOSED:
-                self._believe(mark, held + character)
+        if self._doubt is not None and not self._settle(self._doubt, character, ended):
             return
         self._mark += character
         marks = self._marks()
         if self._mark in marks:
             mark, self._mark = self._mark, ""
-            if self._kind is not Kind.TOOL_CALL and self._code.is_open:
-                self._doubt = mark, mark
+            if self._may_be_quoted(mark):
+                is_tight = self._code.line.removesuffix(mark).endswith("`")
+                self._doubt = _Doubt(mark, is_tight, list(mark))
             else:
                 self._turn(mark)
             return
@@ -203,22 +165,62 @@ class Segmenter:
             self._emit(self._mark[0], self._read_to - len(self._mark) + 1)
             self._mark = self._mark[1:]
 
-    def _believe(self, mark: str, held: str) -> None:
-        """Take a mark for one after all, and read what came after it again."""
-        self._doubt = None
-        self._turn(mark)
-        rest = held[len(mark) :]
+    def _may_be_quoted(self, mark: str) -> bool:
+        if self._kind is Kind.TOOL_CALL or not self._code.is_open:
+            return False
+        return self._kind is Kind.ANSWER or self._code.line != mark
+
+    def _is_quoted(self, doubt: _Doubt) -> bool:
+        """Whether a mark is quoted whose code is closed just before the last character."""
+        return doubt.close() or self._kind is Kind.ANSWER
+
+    def _settle(self, doubt: _Doubt, character: str, ended: CodeEnd | None) -> bool:
+        """Read a character behind a mark in doubt; returns whether it is left to be read as any other."""
+        doubt.held.append(character)
+        if ended is CodeEnd.NEVER_CLOSED and doubt.open_at is not None:
+            self._believe(doubt, doubt.open_at)
+            return False
+        if ended is CodeEnd.CLOSED and self._is_quoted(doubt):
+            self._doubt, self._mark = None, ""
+            self._emit("".join(doubt.held[:-1]), self._read_to - 1)
+            return True
+        if self._kind is Kind.THINKING:
+            self._look_for_the_end(doubt, character)
+        return False
+
+    def _look_for_the_end(self, doubt: _Doubt, character: str) -> None:
+        """Look whether the thinking ends behind a mark in doubt, which is quoted then."""
+        self._mark += character
+        while not doubt.mark.startswith(self._mark):
+            self._mark = self._mark[1:]
+        if self._mark != doubt.mark:
+            return
+        self._mark = ""
+        at = len(doubt.held) - len(doubt.mark)
+        if not self._may_be_quoted(doubt.mark):
+            self._believe(doubt, at)
+        elif doubt.open_at is None:
+            doubt.open_at = at
+
+    def _believe(self, doubt: _Doubt, at: int) -> None:
+        """Take the mark `at` a place of what is held for one after all, and read what came after it again."""
+        held = "".join(doubt.held)
+        self._doubt, self._mark = None, ""
+        self._emit(held[:at], self._read_to - len(held) + at)
+        self._turn(doubt.mark)
+        rest = held[at + len(doubt.mark) :]
         self._read_to -= len(rest)
         self._unread.extendleft(reversed(rest))
 
     def _turn(self, mark: str) -> None:
-        """Go on after a mark; a closing one that nothing opened is left out."""
-        self._code = _Code()
-        self._after_mark = True
+        """Go on after a mark; a closing one that nothing opened is left out, but not the break that it makes."""
+        self._code = Code()
+        is_stray = self._kind is Kind.ANSWER and mark == self._markup.think_end
+        self._after_mark = not (is_stray and self._has_said)
         if self._kind is Kind.TOOL_CALL:
             call, self._call = self._call, ""
             self._end_call(call, self._read_to - len(mark))
-        elif self._kind is Kind.THINKING or mark == self._markup.think_end:
+        elif self._kind is Kind.THINKING or is_stray:
             self._kind = Kind.ANSWER
         else:
             self._kind = Kind.THINKING if mark == self._markup.think_start else Kind.TOOL_CALL
@@ -237,6 +239,7 @@ class Segmenter:
         if not text:
             return
         self._after_mark = False
+        self._has_said = self._has_said or self._kind is Kind.ANSWER
         start = end - len(text)
         if self._out and self._out[-1].kind is self._kind:
             last = self._out[-1]

@@ -93,7 +93,9 @@ def test_thinking_that_is_never_closed() -> None:
 
 
 def test_a_closing_mark_that_nothing_opened_is_not_shown() -> None:
-    assert cut("hm</think>\n\nYes.") == [(A, "hmYes.")]
+    assert cut("hm</think>\n\nYes.") == [(A, "hm\n\nYes.")]
+    assert cut("</think>\n\nYes.") == [(A, "Yes.")]
+    assert cut("<think>hm</think>\n</think>\nYes.") == [(T, "hm"), (A, "Yes.")]
 
 
 def test_text_is_given_as_soon_as_it_is_certain() -> None:
@@ -103,19 +105,60 @@ def test_text_is_given_as_soon_as_it_is_certain() -> None:
     assert segmenter.push("think> d") == [Segment(A, " d")]
 
 
-@pytest.mark.parametrize(
-    "quoted",
-    [
-        "write `</think>` there",
-        "write ``a ` </think>`` there",
-        "so:\n```\n<think>\nx\n</think>\n```\nthere",
-        "so:\n~~~ xml\n</think>\n~~~~\nthere",
-        "so:\n  ```\n</think>\n```\nthere",
-    ],
-)
-def test_a_mark_in_code_is_quoted(quoted: str) -> None:
-    assert cut(f"<think>{quoted}</think>Yes.") == [(T, quoted), (A, "Yes.")]
+IN_LINE = ["write `</think>` there", "write ``a ` </think>`` there", "so:\n```\nx </think>\ny\n```\nthere"]
+ON_LINES = [
+    "so:\n```\n<think>\nx\n</think>\n```\nthere",
+    "so:\n~~~ xml\n</think>\n~~~~\nthere",
+    "so:\n  ```\n</think>\n```\nthere",
+]
+
+
+@pytest.mark.parametrize("quoted", [*IN_LINE, *ON_LINES])
+def test_a_mark_in_code_of_the_answer_is_quoted(quoted: str) -> None:
     assert cut(quoted) == [(A, quoted)]
+
+
+@pytest.mark.parametrize("quoted", IN_LINE)
+@pytest.mark.parametrize("again", ["", " `b` ", " ``` </think> ``` ", "\n```\nx </think>\n```\n", " a ` "])
+def test_a_mark_in_code_is_quoted_when_the_thinking_ends_behind_it(quoted: str, again: str) -> None:
+    thought = quoted + again
+    assert cut(f"<think>{thought}</think>\nYes `b`.") == [(T, thought), (A, "Yes `b`.")]
+
+
+@pytest.mark.parametrize("quoted", ON_LINES)
+def test_a_mark_at_the_start_of_a_line_ends_the_thinking(quoted: str) -> None:
+    before, _, after = quoted.rpartition("</think>\n")
+    assert cut(f"<think>{quoted}") == [(T, before), (A, after)]
+
+
+def test_a_mark_alone_between_backticks_holds_nothing_up() -> None:
+    segmenter = Segmenter(MARKUP, thinking=True)
+    assert segmenter.push("a `</think>` b") == [Segment(T, "a `</think>` b")]
+    assert cut("<think>`</think>`</think>Yes.") == [(T, "`</think>`"), (A, "Yes.")]
+    assert cut("`<think>`<think>hm</think>Yes.") == [(A, "`<think>`"), (T, "hm"), (A, "Yes.")]
+
+
+CODE = st.lists(
+    st.sampled_from(["`", "``", "```", "\n", "\n```\n", "\n```py\n", "\n~~~\n", "a", " b ", "c\n"]),
+    max_size=12,
+).map("".join)
+
+
+@given(CODE, CODE, st.lists(st.integers(1, 40), max_size=40))
+def test_no_code_that_thinking_leaves_open_takes_in_the_answer(
+    thought: str, answer: str, sizes: list[int]
+) -> None:
+    if thought.endswith("`") and answer.startswith("`"):
+        answer = f"\n{answer}"  # with nothing else between its backticks, the mark would be quoted
+    text = f"<think>{thought}</think>{answer}"
+    expected = [(T, thought.lstrip("\n")), (A, answer.lstrip("\n"))]
+    expected = [(kind, piece) for kind, piece in expected if piece]
+    assert cut(*text) == expected
+    pieces, at = [], 0
+    for size in sizes:
+        pieces.append(text[at : at + size])
+        at += size
+    assert cut(*pieces, text[at:]) == expected
 
 
 @pytest.mark.parametrize(
