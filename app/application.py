@@ -228,7 +228,9 @@ class Application(QObject):
     def open_settings(self) -> SettingsWindow:
         """Return the one settings window; its `open_page` shows it."""
         if self._settings_window is None:
-            self._settings_window = SettingsWindow(self.theme, self.settings, self._data_dir / "chats")
+            self._settings_window = SettingsWindow(
+                self.theme, self.settings, self._data_dir / "chats", self.models.access
+            )
             self._settings_window.changed.connect(self._setting_changed)
             self._settings_window.chats.follow(self.window.menus.export_all)
         return self._settings_window

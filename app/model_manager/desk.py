@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 class ModelsDesk(QObject):
     """Goes on with downloads from the start of the program on, whether the window is open or not.
 
+    Attributes:
+        access: The way to the hub.
+
     Signals:
         load_requested(str, str, bool): The model in a folder, its title, and whether it is to be loaded also when it
             will not fit.
@@ -37,10 +40,10 @@ class ModelsDesk(QObject):
         self._theme = theme
         self._data_dir = data_dir
         self._link = link
-        self._access = HubAccess(data_dir)
-        self._hub = HubClient(self._access, self)
+        self.access = HubAccess(data_dir)
+        self._hub = HubClient(self.access, self)
         self._shelf = ModelShelf(data_dir, link, self)
-        self.downloads = Downloads(data_dir, self._access.connection, self)
+        self.downloads = Downloads(data_dir, self.access.connection, self)
         self._loaded: Path | None = None
         self._window: ModelsWindow | None = None
         link.loaded.connect(self._note_loaded)
@@ -72,7 +75,7 @@ class ModelsDesk(QObject):
         from app.model_manager.window import ModelsWindow
         from mtplx_engine.models import machine
 
-        endpoint = self._access.settings.endpoint
+        endpoint = self.access.settings.endpoint
         services = Services(self._hub, self.downloads, self._shelf, machine.this(), endpoint)
         manager = ModelManager(services, self)
         manager.keeper.load_requested.connect(self._load)
@@ -109,5 +112,5 @@ class ModelsDesk(QObject):
         return shutil.disk_usage(self._data_dir).free
 
     def _token_lasts(self) -> bool:
-        connection = self._access.settings.connection(None)
-        return self._access.store(connection.host).lasts
+        connection = self.access.settings.connection(None)
+        return self.access.store(connection.host).lasts

@@ -42,6 +42,13 @@ class HubAccess:
 
         return settings.read(self._data_dir)
 
+    @property
+    def default(self) -> HubSettings:
+        """What holds where nothing is set."""
+        from mtplx_engine.hub.settings import HubSettings
+
+        return HubSettings()
+
     def set_settings(self, settings: HubSettings) -> None:
         """Use another hub or proxy from now on.
 

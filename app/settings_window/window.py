@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QStackedWidget, QToolBu
 from app.settings_window.chats_page import ChatsPage
 from app.settings_window.general_page import GeneralPage
 from app.settings_window.models_page import ModelsPage
+from app.settings_window.network_page import NetworkPage
 from app.settings_window.privacy_page import PrivacyPage
 from app.theme import CODE_PX, SPACE_S, SPACE_XS
 from app.translate import tr
@@ -18,6 +19,7 @@ from app.translate import tr
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from app.services.hub_access import HubAccess
     from app.services.settings import SettingsFile
     from app.theme import Theme
 
@@ -28,7 +30,7 @@ class SettingsWindow(QWidget):
     """There is one of it.
 
     Attributes:
-        general, chats, models, privacy: Its pages.
+        general, chats, models, network, privacy: Its pages.
 
     Signals:
         changed: The settings are others now.
@@ -36,7 +38,7 @@ class SettingsWindow(QWidget):
 
     changed = Signal()
 
-    def __init__(self, theme: Theme, file: SettingsFile, chats_dir: Path) -> None:
+    def __init__(self, theme: Theme, file: SettingsFile, chats_dir: Path, access: HubAccess) -> None:
         super().__init__(None, Qt.WindowType.Window)
         self._theme = theme
         self._file = file
@@ -46,10 +48,11 @@ class SettingsWindow(QWidget):
         self.general = GeneralPage(theme)
         self.chats = ChatsPage(theme, chats_dir)
         self.models = ModelsPage(theme)
+        self.network = NetworkPage(theme, access)
         self.privacy = PrivacyPage(theme)
         self._pages = QStackedWidget(self)
         self._tabs = QButtonGroup(self)
-        self._icons = ("settings", "chats", "model", "privacy")
+        self._icons = ("settings", "chats", "model", "network", "privacy")
         bar = QWidget(self)
         bar.setObjectName("settingsTabs")
         bar.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -57,7 +60,7 @@ class SettingsWindow(QWidget):
         row.setContentsMargins(SPACE_S, SPACE_S, SPACE_S, SPACE_S)
         row.setSpacing(SPACE_XS)
         row.addStretch(1)
-        names = (tr("General"), tr("Chats"), tr("Models"), tr("Privacy"))
+        names = (tr("General"), tr("Chats"), tr("Models"), tr("Network"), tr("Privacy"))
         for index, (name, page) in enumerate(zip(names, self._all(), strict=True)):
             self._pages.addWidget(page)
             self._tabs.addButton(self._tab(name, bar), index)
@@ -91,9 +94,10 @@ class SettingsWindow(QWidget):
         """Show what is set now."""
         self.general.show_settings(self._file.value)
         self.models.show_settings(self._file.value)
+        self.network.show_settings()
 
     def _all(self) -> tuple[QWidget, ...]:
-        return (self.general, self.chats, self.models, self.privacy)
+        return (self.general, self.chats, self.models, self.network, self.privacy)
 
     def _change(self, name: str, value: object) -> None:
         self._file.change(**{name: value})

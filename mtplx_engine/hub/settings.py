@@ -30,6 +30,10 @@ class HubSettings:
     endpoint: str = HUB
     proxy: str = ""
 
+    def but(self, endpoint: str, proxy: str) -> HubSettings:
+        """Return these settings with what a person typed, each "" for what it is here."""
+        return HubSettings(endpoint or self.endpoint, proxy or self.proxy)
+
     def connection(self, token: str | None) -> Connection:
         """Return the way to the hub.
 

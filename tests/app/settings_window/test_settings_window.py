@@ -15,6 +15,7 @@ from app.chat.presets import Preset
 from app.palette import DARK, LIGHT
 from app.services.settings import Appearance, SendKey, Settings
 from app.theme import TEXT_PX
+from mtplx_engine.hub.settings import HubSettings
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 CALM = Preset("Calm", ChatSettings(system_prompt="Be brief."))
@@ -154,6 +155,39 @@ def test_privacy_is_a_command_of_its_own(driver):
     assert window.privacy.isVisible()
 
 
+def test_another_hub_and_a_proxy_are_used_and_kept(start):
+    driver = start()
+    window = open_window(driver)
+    window.open_page(window.network)
+    page = window.network
+    assert (page.hub.text(), page.hub.placeholderText()) == ("", "https://huggingface.co")
+    for field, text in ((page.hub, "https://mirror.example"), (page.proxy, "http://proxy.example:3128")):
+        field.setFocus()
+        QTest.keyClicks(field, text)
+        QTest.keyClick(field, Qt.Key.Key_Return)
+        assert page.fault.text() == ""
+    found = HubSettings("https://mirror.example", "http://proxy.example:3128")
+    assert driver.program.models.access.settings == found
+    again = open_window(start()).network
+    assert (again.hub.text(), again.proxy.text()) == (found.endpoint, found.proxy)
+    again.hub.clear()
+    again.hub.editingFinished.emit()
+    assert again._access.settings == HubSettings(proxy=found.proxy)
+
+
+def test_an_address_of_no_use_is_said_and_stays_to_be_corrected(driver):
+    page = open_window(driver).network
+    before = driver.program.models.access.settings
+    page.hub.setText("ftp://mirror.example")
+    page.hub.editingFinished.emit()
+    assert "no https address" in page.fault.text()
+    assert driver.program.models.access.settings == before
+    assert page.hub.text() == "ftp://mirror.example"
+    page.hub.setText("https://mirror.example")
+    page.hub.editingFinished.emit()
+    assert page.fault.text() == ""
+
+
 def test_every_setting_is_kept(start):
     driver = start()
     window = open_window(driver)
@@ -163,6 +197,7 @@ def test_every_setting_is_kept(start):
     window.general.motion.click()
     window.general.tint.click()
     choose(window.models.drafting, "Depth 3")
+    choose(window.models.idle, "After 5 minutes")
     again = start()
     assert dataclasses.replace(again.program.settings.value, place=None) == Settings(
         drafting=3,
@@ -171,6 +206,7 @@ def test_every_setting_is_kept(start):
         text_px=18,
         reduced_motion=True,
         send_key=SendKey.CTRL_RETURN,
+        idle_minutes=5,
     )
     assert again.program.theme.palette is DARK
     assert again.program.theme.reduced_motion
