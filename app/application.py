@@ -129,7 +129,7 @@ class Application(QObject):
         """Load the model in a folder in place of the one that is loaded."""
         self.presenter.expect(title)
         if self.link.state is EngineState.CLOSED:
-            self.link.start(folder, self._data_dir)
+            self.link.start(folder, self._data_dir, anyway=anyway)
         else:
             self.link.load(folder, anyway=anyway)
 

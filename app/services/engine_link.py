@@ -96,11 +96,11 @@ class EngineLink(QObject):
         self._restart_requested.connect(self._worker.restart)
         self._close_requested.connect(self._worker.close)
 
-    def start(self, model: str, data_dir: Path) -> None:
-        """Start the engine process and load `model`, a folder or the name of an installed model."""
+    def start(self, model: str, data_dir: Path, *, anyway: bool = False) -> None:
+        """Start the engine process and load a model, see `load`; installed ones are in the data folder."""
         self._data_dir = str(data_dir)
         self._thread.start()
-        self.load(model)
+        self.load(model, anyway=anyway)
 
     def load(self, model: str, *, anyway: bool = False) -> None:
         """Load a model in place of the one that is loaded or being loaded, in a process of its own.

@@ -10,9 +10,16 @@ from PySide6.QtTest import QTest
 from app.chat.conversation import MessageStatus
 from app.chat.meters import MEASURING
 from app.chat.row_state import RowAction
+from app.model_manager.download_row import DownloadState
 from app.services.engine_link import EngineState
 from mtplx_engine.errors import ErrorKind
+from mtplx_engine.hub import look, settings
+from mtplx_engine.hub.connection import Connection
+from mtplx_engine.hub.settings import HubSettings
+from mtplx_engine.models import installed, starter
+from tests.support import model_folder
 from tests.support.fake_host import Script
+from tests.support.fake_hub import BLOCK, FakeHub, FakeRepo, running
 
 SLOW = Script(answer="one two three four five six seven eight nine ten " * 20, cycle_s=0.02)
 
@@ -286,3 +293,26 @@ def test_loading_can_be_stopped(start):
     assert not stop.isEnabled()
     assert stop.text() == "Unload Model"
     assert driver.pane.empty.action.text() == "Load"
+
+
+def test_model_that_will_not_fit_can_be_the_first_one_to_be_loaded(start, monkeypatch):
+    monkeypatch.setattr(starter, "is_installed", lambda *_: False)
+    driver = start(TOO_BIG)
+    driver.until(lambda: driver.pane.empty.action.text() == "Get the model")
+    driver.program.models.load_requested.emit("/models/large", "Large", True)
+    driver.until(lambda: driver.program.link.state is EngineState.READY)
+
+
+def test_download_goes_on_at_the_next_start(start, tmp_path):
+    folder = model_folder.write(tmp_path / "original")
+    files = {path.name: path.read_bytes() for path in folder.iterdir()} | {"LICENSE": bytes(40 * BLOCK)}
+    with running(FakeHub({"makers/model": FakeRepo(files)}, pause_s=0.05)) as hub:
+        settings.write(tmp_path, HubSettings(hub.endpoint))
+        today = start()
+        today.program.models.downloads.enqueue(look.plan(Connection(hub.endpoint), "makers/model"))
+        today.until(lambda: today.program.models.downloads.rows()[0].done > 4 * BLOCK)
+        tomorrow = start()
+        hub.pause_s = 0.0
+        downloads = tomorrow.program.models.downloads
+        tomorrow.until(lambda: [row.state for row in downloads.rows()] == [DownloadState.DONE])
+    assert [model.name for model in installed.models(tmp_path)] == ["makers--model"]
