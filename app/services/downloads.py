@@ -161,10 +161,10 @@ class Downloads(QObject):
                 self._begin(plan_id, partial(self._folder.note, item.plan), partial(self._noted, item))
             elif item is not None and item.row.state is DownloadState.QUEUED and self._running() < AT_ONCE:
                 self._fetch(item)
-        if self._running():
-            self._clock.start()
-        else:
+        if not self._running():
             self._clock.stop()
+        elif not self._clock.isActive():
+            self._clock.start()
 
     def _running(self) -> int:
         return sum(item.row.state is DownloadState.RUNNING for item in self._items.values())

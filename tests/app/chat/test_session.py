@@ -6,11 +6,13 @@ import dataclasses
 
 import pytest
 
+from app.chat.chat_settings import ChatSettings
 from app.chat.conversation import MessageStatus, Role
 from app.services.engine_link import EngineState
 from mtplx_engine.config import ChatMessage
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 from mtplx_engine.stats import DecodeStats, FinishReason
+from tests.support.fake_services import MODEL
 
 # ---------------------------------------------------------------- the ordinary way
 
@@ -121,6 +123,24 @@ def test_long_prompts_say_how_far_reading_is(ready):
     assert ready.waits[ready.answer.id] == "Reading… 512 of 2,048 tokens"
     ready.link.read(2048, 2048)
     assert ready.waits[ready.answer.id] == ""
+
+
+def test_a_chats_own_model_that_will_not_fit_is_loaded_anyway_when_the_person_says_so(ready):
+    """Meanwhile the model from before is back, for the other chats."""
+    ready.session.set_settings(ChatSettings(model="large"))
+    ready.session.send("Why tides?")
+    ready.link.become(EngineState.STARTING)
+    ready.link.fail_to_load("It will not fit.", ErrorKind.TOO_BIG)
+    assert ready.answer.error == "It will not fit."
+    assert ready.session.edits.action_for(ready.answer) == "Load anyway"
+    assert ready.link.loads == ["large", MODEL.path]
+    ready.link.become_ready()
+
+    ready.session.edits.retry(ready.answer.id)
+    assert ready.link.loads == ["large", MODEL.path, "large"]
+    assert ready.link.anyway
+    ready.link.become_ready(dataclasses.replace(MODEL, name="Large", path="/models/large"))
+    assert len(ready.link.asked) == 1
 
 
 def test_failed_load_fails_what_waits_and_the_one_button_loads_again(bench):
