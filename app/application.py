@@ -157,6 +157,9 @@ class Application(QObject):
         menus.models.triggered.connect(lambda: self.models.window().open_place())
         window.pane.empty.models_pressed.connect(menus.models.trigger)
         self.models.load_requested.connect(self._load)
+        self.models.network_wanted.connect(
+            lambda: self.open_settings().open_page(self.open_settings().network)
+        )
         menus.tint.triggered.connect(lambda tinted: self._set(tint=tinted))
         menus.larger.triggered.connect(lambda: self._set_text_px(self.theme.text_px + 1))
         menus.smaller.triggered.connect(lambda: self._set_text_px(self.theme.text_px - 1))

@@ -113,6 +113,7 @@ class ModelCard(QFrame):
         self.buttons = [self._button(action) for action in face.actions]
         for place, button in enumerate(self.buttons):
             self._actions.insertWidget(place + 2, button)
+            button.show()  # now, since what is hidden takes no focus
         if focused is not None and self.buttons:
             same = [button for button in self.buttons if button.text() == focused]
             (same or self.buttons)[0].setFocus()

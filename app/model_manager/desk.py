@@ -31,9 +31,11 @@ class ModelsDesk(QObject):
     Signals:
         load_requested(str, str, bool): The model in a folder, its title, and whether it is to be loaded also when it
             will not fit.
+        network_wanted: The person is to look at how the hub is reached.
     """
 
     load_requested = Signal(str, str, bool)
+    network_wanted = Signal()
 
     def __init__(self, theme: Theme, data_dir: Path, link: EngineLink, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -75,10 +77,10 @@ class ModelsDesk(QObject):
         from app.model_manager.window import ModelsWindow
         from mtplx_engine.models import machine
 
-        endpoint = self.access.settings.endpoint
-        services = Services(self._hub, self.downloads, self._shelf, machine.this(), endpoint)
+        services = Services(self._hub, self.downloads, self._shelf, machine.this(), self._endpoint)
         manager = ModelManager(services, self)
         manager.keeper.load_requested.connect(self._load)
+        manager.network_wanted.connect(self.network_wanted)
         manager.keeper.unload_requested.connect(self._link.unload)
         window = ModelsWindow(self._theme, manager, self._free_bytes, self._token_lasts)
         manager.keeper.show_loaded(self._loaded)
@@ -110,6 +112,9 @@ class ModelsDesk(QObject):
 
     def _free_bytes(self) -> int:
         return shutil.disk_usage(self._data_dir).free
+
+    def _endpoint(self) -> str:
+        return self.access.settings.endpoint
 
     def _token_lasts(self) -> bool:
         connection = self.access.settings.connection(None)

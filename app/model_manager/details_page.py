@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QFont
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QSlider,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.model_manager import fit_words
 from app.model_manager.face import Action
@@ -18,12 +27,14 @@ from app.widgets.icon_button import IconButton
 from mtplx_engine.models.fit import Verdict
 
 if TYPE_CHECKING:
+    from PySide6.QtGui import QKeyEvent
+
     from app.model_manager.manager import ModelManager
     from app.theme import Theme
     from mtplx_engine.hub.look import Look
 
 _TITLE_PX = 17
-_MOST_FILES = 60
+_MOST_FILES, _MOST_LEFT = 60, 5
 
 
 class DetailsPage(QWidget):
@@ -66,6 +77,7 @@ class DetailsPage(QWidget):
         self._heading = self._words(CODE_PX, QFont.Weight.DemiBold)
         self._heading.setText(tr("Files"))
         self._files = self._words(CODE_PX, tone="secondary")
+        self._area = QScrollArea()
         self._lay_out()
         theme.changed.connect(self._tint)
         self._tint()
@@ -93,13 +105,27 @@ class DetailsPage(QWidget):
         self._files.setVisible(look is not None)
         self._warnings.setVisible(look is not None and bool(_warnings(look)))
         if look is None:
-            self._about.setText("" if face.problem else tr("Asking the hub…"))
+            self._about.setText("")
             return
         self._about.setText(_about(look))
         self._warnings.setText("\n".join(_warnings(look)))
         self._files.setText(_files(look))
         if look.found.footprint is not None:
             self.fit.show_footprint(look.found.footprint)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Scroll, as nothing on the page itself has the focus for that."""
+        steps = {
+            Qt.Key.Key_PageDown: QSlider.SliderAction.SliderPageStepAdd,
+            Qt.Key.Key_PageUp: QSlider.SliderAction.SliderPageStepSub,
+            Qt.Key.Key_Down: QSlider.SliderAction.SliderSingleStepAdd,
+            Qt.Key.Key_Up: QSlider.SliderAction.SliderSingleStepSub,
+        }
+        step = steps.get(Qt.Key(event.key()))
+        if step is None:
+            super().keyPressEvent(event)
+        else:
+            self._area.verticalScrollBar().triggerAction(step)
 
     def _name_get(self) -> None:
         """Let the button say that it is a risk where the model will not fit."""
@@ -111,7 +137,7 @@ class DetailsPage(QWidget):
         self.get.setText(tr((Action.GET_ANYWAY if risky else Action.GET).value))
 
     def _open_page(self) -> None:
-        QDesktopServices.openUrl(QUrl(f"{self._manager.services.endpoint}/{self.repo_id}"))
+        QDesktopServices.openUrl(QUrl(f"{self._manager.services.endpoint()}/{self.repo_id}"))
 
     def _lay_out(self) -> None:
         head = QHBoxLayout()
@@ -128,8 +154,8 @@ class DetailsPage(QWidget):
         for part in (self.trouble, self._about, self._warnings, self.fit, self._heading, self._files):
             inner.addWidget(part)
         inner.addStretch(1)
-        area = QScrollArea()
-        area.setAccessibleName(tr("Details"))
+        area = self._area
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         area.setWidgetResizable(True)
         area.setFrameShape(QFrame.Shape.NoFrame)
         area.setWidget(body)
@@ -161,7 +187,7 @@ def _about(look: Look) -> str:
     drafts = fit_words.drafts(look) or tr("plain decoding")
     first = " · ".join(part for part in (target.id, size, licence, gated) if part)
     second = (
-        tr("{drafts}, with the head of {repo}").format(drafts=drafts, repo=look.plan.head.id)
+        tr("{drafts}, from {repo}").format(drafts=drafts, repo=look.plan.head.id)
         if look.plan.head
         else drafts
     )
@@ -179,7 +205,8 @@ def _files(look: Look) -> str:
     lines = [f"{name} · {fit_words.size(file.size)}" for _, file, name in files[:_MOST_FILES]]
     if len(files) > _MOST_FILES:
         lines.append(tr("and {count} more").format(count=len(files) - _MOST_FILES))
-    left_out = len(look.plan.target.left_out)
+    left_out = look.plan.target.left_out
     if left_out:
-        lines.append(tr("{count} other files are left there").format(count=left_out))
+        names = ", ".join(left_out[:_MOST_LEFT]) + ("…" if len(left_out) > _MOST_LEFT else "")
+        lines.append(tr("Never fetched: {names}").format(names=names))
     return "\n".join(lines)

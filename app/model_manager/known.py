@@ -26,6 +26,7 @@ class Known:
         looks: By repository.
         faults: Why a look failed, by repository.
         downloads: By folder name.
+        asking: Repositories that the hub is being asked about.
     """
 
     machine: Machine
@@ -33,6 +34,7 @@ class Known:
     looks: Mapping[str, Look] = field(default_factory=dict)
     faults: Mapping[str, Fault] = field(default_factory=dict)
     downloads: Mapping[str, DownloadRow] = field(default_factory=dict)
+    asking: frozenset[str] = frozenset()
 
     def is_installed(self, repo_id: str) -> bool:
         """Whether the model of a repository is there, from the hub or in the Hugging Face cache."""

@@ -39,12 +39,14 @@ class ModelManager(QObject):
     Signals:
         changed: Rows look different now.
         token_wanted: The person is to enter a token.
+        network_wanted: The person is to look at how the hub is reached.
         choice_wanted: The person is to choose another model.
         details_wanted(str): All about a repository is to be shown.
     """
 
     changed = Signal()
     token_wanted = Signal()
+    network_wanted = Signal()
     choice_wanted = Signal()
     details_wanted = Signal(str)
 
@@ -79,7 +81,8 @@ class ModelManager(QObject):
         names = {
             name.casefold() for model in self.keeper.models or () for name in (model.name, model.path.name)
         }
-        return Known(self.services.machine, frozenset(names), self._looks, self._faults, self._rows)
+        asking = frozenset({*self._waiting, self._looking})
+        return Known(self.services.machine, frozenset(names), self._looks, self._faults, self._rows, asking)
 
     @property
     def recommended(self) -> tuple[Face, ...]:
@@ -132,19 +135,24 @@ class ModelManager(QObject):
         """Ask the hub about a repository, unless that was done; one at a time, the one wanted last first."""
         if repo_id in self._looks or repo_id in self._faults or repo_id == self._looking:
             return
-        if repo_id in self._waiting:
+        is_new = repo_id not in self._waiting
+        if not is_new:
             self._waiting.remove(repo_id)
         self._waiting.append(repo_id)
         self._look_on()
+        if is_new:
+            self.changed.emit()
 
     def look_at_hits(self) -> None:
         """Ask the hub about all that was found, so that it can be filtered."""
         for hit in reversed(self.hits or ()):
-            self.look(hit.id)
+            if hit.id not in self._waiting:
+                self.look(hit.id)
 
     def search(self, words: str) -> None:
         """Search the hub."""
         self._words = words
+        self._waiting = [repo_id for repo_id in self._waiting if catalogue.entry_of(repo_id)]
         self.searching, self.search_fault = True, None
         self.services.hub.search(words)
         self.changed.emit()
@@ -217,7 +225,6 @@ class ModelManager(QObject):
     def _look_again(self, repo_id: str) -> None:
         del self._faults[repo_id]
         self.look(repo_id)
-        self.changed.emit()
 
     def _look_on(self) -> None:
         """Ask about the next repository, unless an answer is still to come."""
@@ -231,8 +238,10 @@ class ModelManager(QObject):
             self.token_wanted.emit()
         elif fault.problem in ABOUT_CHOICE:
             self.choice_wanted.emit()
+        elif fault.problem is Problem.PROXY:
+            self.network_wanted.emit()
         elif fault.problem is Problem.LICENCE:
-            QDesktopServices.openUrl(QUrl(f"{self.services.endpoint}/{repo_id}"))
+            QDesktopServices.openUrl(QUrl(f"{self.services.endpoint()}/{repo_id}"))
         else:
             return False
         return True

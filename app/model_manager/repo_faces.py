@@ -93,7 +93,9 @@ def _state(repo_id: str, known: Known) -> str:
             DownloadState.FAILED: tr("Stopped"),
         }.get(row.state)
         return words or tr("{share} %").format(share=int(100 * download_faces.fraction(row)))
-    return tr("Installed") if known.is_installed(repo_id) else ""
+    if known.is_installed(repo_id):
+        return tr("Installed")
+    return tr("Asking the hub…") if repo_id in known.asking else ""
 
 
 def _good_for(entry: Entry) -> str:

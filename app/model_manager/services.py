@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from app.services.downloads import Downloads
     from app.services.hub_client import HubClient
     from app.services.model_shelf import ModelShelf
@@ -21,11 +23,11 @@ class Services:
         downloads: Fetches models.
         shelf: Lists and keeps what is installed.
         machine: Where models would run.
-        endpoint: Address of the hub.
+        endpoint: Returns the address of the hub, which the person may change.
     """
 
     hub: HubClient
     downloads: Downloads
     shelf: ModelShelf
     machine: Machine
-    endpoint: str
+    endpoint: Callable[[], str]

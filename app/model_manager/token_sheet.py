@@ -33,6 +33,7 @@ class TokenSheet(QDialog):
     Attributes:
         field: Where it is entered; never shown in letters.
         check: The button that has it checked.
+        where: Says where it stays.
         words: What the hub says to it.
     """
 
@@ -58,8 +59,8 @@ class TokenSheet(QDialog):
         self.field.setEchoMode(QLineEdit.EchoMode.Password)
         self.field.setAccessibleName(tr("Access token"))
         self.field.setPlaceholderText("hf_…")
-        where = self._label(SMALL_PX, tone="secondary")
-        where.setText(
+        self.where = self._label(SMALL_PX, tone="secondary")
+        self.where.setText(
             tr("It is kept in the keychain and sent to nobody but this hub.")
             if lasts
             else tr("This system has no keychain, so it is known only until MTPLX quits.")
@@ -78,7 +79,7 @@ class TokenSheet(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE_XL, SPACE_XL, SPACE_XL, SPACE_XL)
         column.setSpacing(SPACE_M)
-        for widget in (title, why, self.field, where, self.words, buttons):
+        for widget in (title, why, self.field, self.where, self.words, buttons):
             column.addWidget(widget)
 
     def _offer(self) -> None:

@@ -148,8 +148,12 @@ class ModelsWindow(QWidget):
 
     def _turn(self, index: int) -> None:
         self._places.setCurrentIndex(index)
-        if self._all()[index] is self.search:
-            self.search.field.setFocus()
+        for tab in self._tabs.buttons():
+            # Qt does this only for the one that gets the focus; the others are reached with the arrows.
+            wanted = Qt.FocusPolicy.StrongFocus if tab.isChecked() else Qt.FocusPolicy.ClickFocus
+            tab.setFocusPolicy(wanted)
+        to = self.search.field if self._all()[index] is self.search else self._tabs.button(index)
+        to.setFocus()
 
     def _show_details(self, repo_id: str) -> None:
         self.details.show_repo(repo_id)
@@ -178,7 +182,7 @@ class ModelsWindow(QWidget):
 
     def _ask_token(self) -> None:
         services = self.manager.services
-        host = QUrl(services.endpoint).host()
+        host = QUrl(services.endpoint()).host()
         sheet = TokenSheet(self._theme, services.hub, host, lasts=self._token_lasts(), parent=self)
         sheet.accepted.connect(self.manager.retry_refused)
         sheet.open()

@@ -16,6 +16,7 @@ from app.widgets.link_sheet import LinkSheet
 from app.widgets.message_box import MessageBox
 from app.widgets.shortcut_sheet import ShortcutSheet
 from mtplx_engine.config import SamplerConfig
+from tests.support import models_window
 from tests.support.fake_host import ANSWER, Script
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from PySide6.QtWidgets import QWidget
 
+    from app.theme import Theme
     from scripts.screenshots.stage import Stage
 
 RICH = (
@@ -187,6 +189,10 @@ def _settings(page: str) -> Callable[[Stage], QWidget | None]:
     return open_page
 
 
+def _models(state: Callable[[Theme], QWidget]) -> Callable[[Stage], QWidget | None]:
+    return lambda stage: state(stage.program.theme)
+
+
 def _shortcuts(stage: Stage) -> QWidget | None:
     stage.menus.shortcuts.trigger()
     return stage.window.findChild(ShortcutSheet)
@@ -250,6 +256,8 @@ SCENES = (
     Scene("inspector", _inspected, size=(1180, 820)),
     Scene("preset-name", _preset_named),
     *(Scene(f"settings-{page}", _settings(page)) for page in ("general", "chats", "models", "privacy")),
+    *(Scene(f"models-{name}", _models(state)) for name, state in models_window.STATES.items()),
+    Scene("models-token", _models(models_window.token)),
     Scene("shortcuts", _shortcuts),
     Scene("about", _about),
     Scene("link", _link),

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QInputDialog, QWidg
 from app.widgets.about_box import AboutBox
 from app.widgets.link_sheet import LinkSheet
 from app.widgets.shortcut_sheet import ShortcutSheet
+from tests.support import models_window
 from tests.support.fake_host import Script
 
 Role = QAccessible.Role
@@ -46,6 +47,10 @@ def settings(page):
         return window
 
     return open_page
+
+
+def models(state):
+    return lambda driver: state(driver.program.theme)
 
 
 def shortcuts(driver):
@@ -86,6 +91,7 @@ def searched(driver):
     return driver.window
 
 
+MODELS = ("offered", "paused", "found", "search-failed", "will-not-fit", "installed")
 SCENES = {
     "empty": empty,
     "worked on": worked_on,
@@ -94,6 +100,8 @@ SCENES = {
     "failed": failed,
     "inspector": inspected,
     **{f"settings, {page}": settings(page) for page in ("general", "chats", "models", "privacy")},
+    **{f"models, {name}": models(models_window.STATES[name]) for name in MODELS},
+    "models, token": models(models_window.token),
     "shortcuts": shortcuts,
     "about": about,
     "preset name": preset_name,

@@ -205,4 +205,4 @@ class FakeShelf(QObject):
 
 def services(*rows):
     """Return fakes of all that the Models window works with."""
-    return Services(FakeHub(), FakeDownloads(*rows), FakeShelf(), MACHINE, "https://huggingface.co")
+    return Services(FakeHub(), FakeDownloads(*rows), FakeShelf(), MACHINE, lambda: "https://huggingface.co")

@@ -39,6 +39,7 @@ def heard(manager):
     """What the manager wants, in order."""
     wants = []
     manager.token_wanted.connect(lambda: wants.append("token"))
+    manager.network_wanted.connect(lambda: wants.append("network"))
     manager.choice_wanted.connect(lambda: wants.append("choice"))
     manager.details_wanted.connect(wants.append)
     manager.keeper.load_requested.connect(lambda folder, anyway: wants.append((folder, anyway)))
@@ -63,8 +64,7 @@ def test_what_is_wanted_now_is_asked_next(manager, hub):
     manager.open()
     manager.act_on_repo("a/b", Action.DETAILS)
     hub.looks.clear()
-    fail_look_of_first = ErrorInfo(ErrorKind.DOWNLOAD, "No.")
-    hub.failed.emit(Question.LOOK, fail_look_of_first, Problem.NOT_FOUND)
+    hub.failed.emit(Question.LOOK, error(), Problem.NOT_FOUND)
     assert hub.looks == ["a/b"]
 
 
@@ -83,6 +83,7 @@ def test_get_puts_the_model_and_its_head_in_line(manager, hub):
         (Problem.NO_TOKEN, "token"),
         (Problem.BAD_TOKEN, "token"),
         (Problem.FORBIDDEN, "token"),
+        (Problem.PROXY, "network"),
         (Problem.NOT_FOUND, "choice"),
         (Problem.UNSAFE, "choice"),
     ],
@@ -146,6 +147,19 @@ def test_filters_leave_out_what_is_known_not_to_pass(manager, hub):
         fail_look(hub, Problem.NOT_FOUND)
     assert manager.looked_at_hits == len(HITS)
     assert len(manager.searched(fitting=True, drafting=True)) == len(HITS)  # nothing is known
+
+
+def test_what_waits_for_an_answer_is_not_told_again_and_again(manager, hub):
+    manager.search("qwen")
+    hub.found.emit("qwen", HITS[1:])
+    manager.look_at_hits()
+    told = []
+    manager.changed.connect(lambda: told.append(1))
+    manager.look_at_hits()
+    assert told == []
+    manager.search("llama")  # what the old search found is of no use any more
+    fail_look(hub, Problem.NOT_FOUND)
+    assert hub.looks == []
 
 
 def test_a_failed_download_goes_on_when_it_is_tried_again(manager):

@@ -1,0 +1,110 @@
+"""The Models window in the program: one of it, with its key, and what it asks of the engine."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from app.model_manager.face import Action
+from app.services.hub_client import HubClient, Question
+from mtplx_engine import paths
+from mtplx_engine.errors import ErrorInfo, ErrorKind
+from mtplx_engine.hub.problem import Problem
+from mtplx_engine.models import starter
+from mtplx_engine.models.habits import Habits
+from tests.support import model_folder
+from tests.support.fake_host import Script
+
+KEYS = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """What the hub would be asked about."""
+    asked = []
+    monkeypatch.setattr(HubClient, "look", lambda _, repo_id, head="": asked.append(repo_id))
+    return asked
+
+
+def add_model(data_dir, name):
+    folder = paths.models_dir(data_dir) / name
+    folder.mkdir(parents=True)
+    model_folder.write(folder)
+    return folder
+
+
+def open_window(driver):
+    driver.window.menus.models.trigger()
+    return driver.program.models.window()
+
+
+def test_nothing_is_asked_of_the_hub_before_the_window_is_opened(start, asked):
+    driver = start()
+    driver.until(lambda: driver.program.line.model is not None)
+    assert asked == []
+    open_window(driver)
+    assert asked
+
+
+def test_there_is_one_and_it_comes_with_its_key(start, asked):
+    driver = start()
+    driver.activate()
+    QTest.keyClick(driver.window, Qt.Key.Key_M, KEYS)
+    first = driver.program.models.window()
+    driver.until(first.isVisible)
+    first.close()
+    assert open_window(driver) is first
+
+
+def test_a_model_is_loaded_from_its_row(start, asked, tmp_path):
+    folder = add_model(tmp_path, "another")
+    driver = start()
+    driver.until(lambda: driver.program.line.model is not None)
+    window = open_window(driver)
+    keeper = window.manager.keeper
+    driver.until(lambda: keeper.models is not None)
+    loads = []
+    driver.program.link.loaded.connect(lambda info: loads.append(info.path))
+    keeper.act(str(folder), Action.LOAD)
+    assert driver.program.presenter.status.name == "another"
+    assert driver.program.link.model == str(folder)
+    driver.until(lambda: len(loads) == 1)
+
+
+def test_the_default_model_is_loaded_at_the_next_start(start, asked, tmp_path):
+    folder = add_model(tmp_path, "another")
+    Habits(tmp_path).set_default(folder)
+    driver = start()
+    driver.until(lambda: driver.program.line.model is not None)
+    assert driver.program.link.model == str(folder)
+
+
+def test_why_a_model_was_not_loaded_stands_in_its_row(start, asked, tmp_path):
+    folder = add_model(tmp_path, "another")
+    driver = start(Script(load_error="The model file is damaged at byte 12."))
+    keeper = open_window(driver).manager.keeper
+    driver.until(lambda: keeper.models is not None)
+    driver.until(lambda: driver.window.commands._engine.name == "NO_MODEL")
+    keeper.act(str(folder), Action.LOAD)
+    driver.until(lambda: keeper.faces[0].problem == "The model file is damaged at byte 12.")
+
+
+def test_without_the_starter_there_is_a_way_to_other_models(start, asked, monkeypatch):
+    driver = start()
+    empty = driver.pane.empty
+    assert not empty.models.isVisible()
+    monkeypatch.setattr(starter, "is_installed", lambda *_: False)
+    driver = start()
+    driver.until(driver.pane.empty.models.isVisible)
+    driver.pane.empty.models.click()
+    assert driver.program.models.window().isVisible()
+
+
+def test_a_proxy_is_looked_at_in_the_settings(start, asked):
+    driver = start()
+    manager = open_window(driver).manager
+    failure = ErrorInfo(ErrorKind.DOWNLOAD, "The proxy wants a password.")
+    manager.services.hub.failed.emit(Question.LOOK, failure, Problem.PROXY)
+    manager.help_repo(asked[0])
+    assert driver.program.open_settings().network.isVisible()

@@ -1,0 +1,261 @@
+"""The Models window: its places, its keys, and what a person sees and presses in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QFileDialog, QMessageBox
+
+from app.model_manager.download_row import DownloadState
+from app.model_manager.token_sheet import TokenSheet
+from app.palette import DARK
+from app.services.hub_client import Question
+from app.widgets.message_box import MessageBox
+from mtplx_engine.errors import ErrorInfo, ErrorKind
+from mtplx_engine.hub import catalogue
+from mtplx_engine.models.fit import Verdict
+from tests.support import models_window
+from tests.support.fake_models import HITS, error, row
+from tests.support.models_window import FIRST, LOOKS, STARTER
+
+CTRL = Qt.KeyboardModifier.ControlModifier
+
+
+@pytest.fixture
+def show(theme, qtbot):
+    """Return the window in one of its states; or the sheet in front of it."""
+    shown = []
+
+    def show(state):
+        made = state(theme)
+        window = made if made.parentWidget() is None else made.parentWidget()
+        shown.append(window)
+        qtbot.waitUntil(lambda: not window._refreshes._timer.isActive())
+        return made
+
+    yield show
+    for window in shown:
+        window.close()
+        window.manager.deleteLater()
+        window.deleteLater()
+
+
+def card(place, key):
+    return place.list.cards[key]
+
+
+def press(row, name):
+    next(button for button in row.buttons if button.text() == name).click()
+
+
+@pytest.mark.parametrize("state", models_window.STATES)
+def test_every_state_is_drawn_in_both_looks(show, theme, state):
+    window = show(models_window.STATES[state])
+    light = window.grab().toImage()
+    theme.use(DARK)
+    assert window.grab().toImage() != light
+
+
+def test_keys_leave_the_details_first_and_then_the_window(show, qtbot):
+    window = show(models_window.details)
+    qtbot.waitUntil(window.isActiveWindow)
+    assert window.details.isVisible()
+    QTest.keyClick(window, Qt.Key.Key_Escape)
+    assert window.search.isVisible()
+    QTest.keyClick(window, Qt.Key.Key_Escape)
+    assert not window.isVisible()
+    window.open_place()
+    qtbot.waitUntil(window.isActiveWindow)
+    QTest.keyClick(window, Qt.Key.Key_W, CTRL)
+    assert not window.isVisible()
+
+
+def test_the_same_place_is_shown_when_its_tab_is_pressed_in_the_details(show):
+    window = show(models_window.details)
+    window.open_place(window.search)
+    assert window.search.isVisible()
+
+
+def test_get_fetches_and_its_progress_is_below(show, qtbot):
+    window = show(models_window.recommended)
+    assert not window.strip.isVisible()
+    press(card(window.recommended, catalogue.entries()[0].target), "Get")
+    qtbot.waitUntil(window.strip.isVisible)
+    downloads = window.manager.services.downloads
+    downloads.put(row(FIRST, done=10**9, bytes_s=1e7, seconds_left=200.0))
+    shown = card(window.strip, FIRST)
+    qtbot.waitUntil(lambda: shown.bar.fraction == pytest.approx(1 / 3))
+    press(shown, "Pause")
+    qtbot.waitUntil(lambda: [button.text() for button in shown.buttons] == ["Resume", "Cancel"])
+    press(shown, "Resume")
+    qtbot.waitUntil(lambda: [button.text() for button in shown.buttons] == ["Pause", "Cancel"])
+    press(shown, "Cancel")
+    qtbot.waitUntil(lambda: not window.strip.isVisible())
+    assert [what for what, _ in downloads.asked] == ["enqueue", "paused", "queued", "cancel"]
+
+
+def test_the_focus_stays_at_a_button_whose_row_is_told_anew(show, qtbot):
+    window = show(models_window.two_downloading)
+    window.activateWindow()
+    shown = card(window.strip, FIRST)
+    shown.buttons[1].setFocus()
+    qtbot.waitUntil(shown.buttons[1].hasFocus)
+    window.manager.services.downloads.put(row(FIRST, DownloadState.PAUSED, done=5))
+    qtbot.waitUntil(lambda: shown.buttons[0].text() == "Resume")
+    assert shown.buttons[1].text() == "Cancel"
+    assert shown.buttons[1].hasFocus()
+
+
+def test_a_failed_download_has_its_one_action(show, qtbot):
+    window = show(models_window.paused)
+    failed = card(window.strip, models_window.SECOND)
+    assert failed.remedy.text() == "Make room and try again"
+    failed.remedy.click()
+    qtbot.waitUntil(lambda: not failed.remedy.isVisible())
+
+
+def test_the_offered_model_is_fetched(show, qtbot):
+    window = show(models_window.offered)
+    offer = window.recommended.offer
+    assert offer.isVisible()
+    offer.button.click()
+    qtbot.waitUntil(lambda: not offer.isVisible())
+    assert window.manager.services.downloads.asked == [("enqueue", models_window.SECOND)]
+
+
+def test_return_searches_at_once_and_typing_after_a_pause(show, qtbot):
+    window = show(models_window.search_empty)
+    hub = window.manager.services.hub
+    QTest.keyClicks(window.search.field, "qwen  4b")
+    QTest.keyClick(window.search.field, Qt.Key.Key_Return)
+    assert hub.searches == ["qwen 4b"]
+    QTest.keyClicks(window.search.field, "it")
+    assert hub.searches == ["qwen 4b"]
+    qtbot.waitUntil(lambda: hub.searches == ["qwen 4b", "qwen 4bit"])
+
+
+def test_filters_hide_what_does_not_pass(show):
+    window = show(models_window.found)
+    assert list(window.search.list.cards) == [hit.id for hit in HITS]
+    window.search.fitting.click()
+    assert list(window.search.list.cards) == [HITS[0].id, HITS[1].id]
+    window.search.drafting.click()
+    assert list(window.search.list.cards) == [HITS[0].id]
+
+
+def test_a_filter_asks_about_what_was_found(show):
+    window = show(models_window.searching)
+    hub = window.manager.services.hub
+    hub.found.emit("qwen", HITS[2:])
+    assert hub.looks == []
+    window.search.fitting.click()
+    hub.answer_looks(LOOKS)
+    assert window.manager.looked_at_hits == 2
+
+
+def test_a_search_that_failed_has_its_one_action(show, qtbot):
+    window = show(models_window.search_failed)
+    assert window.search.trouble.isVisible()
+    assert window.search.trouble.button.text() == "Try again when online"
+    window.search.trouble.button.click()
+    assert window.manager.services.hub.searches == ["qwen", "qwen"]
+    qtbot.waitUntil(lambda: not window.search.trouble.isVisible())
+
+
+def test_the_sum_grows_with_the_context(show):
+    window = show(models_window.details)
+    fit = window.details.fit
+    sums = []
+    for place in range(fit.slider.maximum() + 1):
+        fit.slider.setValue(place)
+        sums.append(fit.judged.total)
+        assert f"{fit.judged.context:,} tokens" in fit.slider.accessibleDescription()
+    assert sums == sorted(sums)
+    assert fit.judged.context == LOOKS[window.details.repo_id].found.footprint.window
+
+
+def test_the_details_are_scrolled_with_the_keyboard(show):
+    window = show(models_window.details)
+    window.resize(720, 440)
+    bar = window.details._area.verticalScrollBar()
+    assert bar.maximum() > 0
+    QTest.keyClick(window.details.back, Qt.Key.Key_PageDown)
+    assert bar.value() > 0
+    QTest.keyClick(window.details.back, Qt.Key.Key_PageUp)
+    assert bar.value() == 0
+
+
+def test_what_will_not_fit_is_fetched_when_the_person_insists(show):
+    window = show(models_window.will_not_fit)
+    assert window.details.fit.judged.verdict is Verdict.TOO_BIG
+    assert window.details.get.text() == "Get Anyway"
+    window.details.get.click()
+    assert window.manager.services.downloads.asked == [("enqueue", HITS[2].id.replace("/", "--"))]
+
+
+def test_the_details_of_a_gated_model_lead_to_the_token(show, qtbot):
+    window = show(models_window.gated)
+    assert window.details.trouble.button.text() == "Add a token"
+    window.details.trouble.button.click()
+    assert window.findChild(TokenSheet).isVisible()
+
+
+def test_a_token_is_checked_and_what_was_refused_is_asked_again(show, qtbot):
+    sheet = show(models_window.token)
+    hub = sheet.parentWidget().manager.services.hub
+    hub.looks.clear()
+    sheet.check.click()
+    assert hub.tokens == ["hf_12345678"]
+    assert not sheet.check.isEnabled()
+    hub.failed.emit(Question.TOKEN, error("The hub does not know this token."), None)
+    assert sheet.words.text() == "The hub does not know this token."
+    sheet.check.click()
+    with qtbot.waitSignal(sheet.accepted):
+        hub.token_checked.emit("somebody")
+    assert sheet.field.text() == ""
+    assert hub.looks == [models_window.GATED]
+
+
+@pytest.mark.parametrize(("lasts", "words"), [(True, "in the keychain"), (False, "until MTPLX quits")])
+def test_the_sheet_says_where_a_token_stays(theme, qtbot, lasts, words):
+    hub = models_window.services().hub
+    sheet = TokenSheet(theme, hub, "hub.test", lasts=lasts)
+    qtbot.addWidget(sheet)
+    assert words in sheet.where.text()
+    assert not sheet.check.isEnabled()
+
+
+def test_delete_asks_first(show):
+    window = show(models_window.recommended)
+    window.open_place(window.installed)
+    more = card(window.installed, str(STARTER.path)).more.menu()
+    next(action for action in more.actions() if action.text() == "Delete…").trigger()
+    box = window.findChild(MessageBox)
+    assert "270 MB" in box.informativeText()
+    shelf = window.manager.services.shelf
+    assert ("remove", STARTER.name) not in shelf.asked
+    next(b for b in box.buttons() if box.buttonRole(b) is QMessageBox.ButtonRole.DestructiveRole).click()
+    assert ("remove", STARTER.name) in shelf.asked
+
+
+def test_a_folder_of_the_persons_own_is_added(show, monkeypatch):
+    window = show(models_window.none_installed)
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: "/big/models")
+    window.installed.add.click()
+    assert window.manager.services.shelf.asked[-1] == ("add_place", Path("/big/models"))
+
+
+def test_what_belongs_to_no_row_is_said_in_front(show):
+    window = show(models_window.none_installed)
+    failure = ErrorInfo(ErrorKind.NOT_FOUND, "/empty has no model in it.")
+    window.manager.services.shelf.failed.emit("/empty", failure)
+    assert window.findChild(MessageBox).informativeText() == "/empty has no model in it."
+
+
+def test_the_tab_counts_and_the_disk_is_told(show):
+    window = show(models_window.installed_place)
+    assert "Installed (4)" in [button.text() for button in window._tabs.buttons()]
+    assert window._room.text() == "Disk 214 GB free"

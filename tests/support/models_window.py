@@ -1,0 +1,197 @@
+"""The Models window in each of its states, without a hub, a disk or an engine."""
+
+from __future__ import annotations
+
+import time
+
+from app.model_manager.download_row import DownloadState
+from app.model_manager.face import Action
+from app.model_manager.manager import ModelManager
+from app.model_manager.token_sheet import TokenSheet
+from app.model_manager.window import ModelsWindow
+from app.services.hub_client import Question
+from mtplx_engine.errors import ErrorInfo, ErrorKind
+from mtplx_engine.hub import catalogue
+from mtplx_engine.hub.plan import folder_name
+from mtplx_engine.hub.problem import Problem
+from mtplx_engine.models import starter
+from tests.support.fake_models import GB, HITS, installed, look, recommended_looks, row, services
+
+STARTER = installed(starter.shipped_recipe().id, size=270_000_000)
+BIG = installed("Qwen3.6-27B-4bit", size=16 * GB)
+ELSEWHERE = installed(
+    "Qwen3-8B-4bit", size=4_600_000_000, has_head=False, place="/Volumes/Big/models", there=False
+)
+HALF = installed("somebody--half-a-model", complete=False)
+FIRST, SECOND = (folder_name(entry.target) for entry in catalogue.entries()[:2])
+GATED = HITS[1].id
+LOOKS = recommended_looks() | {
+    GATED: look(GATED, 1_500_000_000, gated=True),
+    HITS[2].id: look(
+        HITS[2].id,
+        18 * GB,
+        own_head=True,
+        warnings=("It also holds 'run.py' that can run code when they are read; they are never fetched.",),
+    ),
+    HITS[3].id: look(HITS[3].id, 2 * GB, loads=False),
+}
+
+
+def make(theme, *rows):
+    """Return the window with these downloads."""
+    return ModelsWindow(theme, ModelManager(services(*rows)), lambda: 214 * GB, lambda: False)
+
+
+def recommended(theme, *rows):
+    window = make(theme, *rows)
+    window.open_place(window.recommended)
+    window.manager.services.hub.answer_looks(LOOKS)
+    window.manager.services.shelf.list(STARTER, BIG)
+    return window
+
+
+def asking(theme):
+    window = make(theme)
+    window.open_place()
+    return window
+
+
+def offered(theme):
+    window = recommended(theme)
+    window.manager.services.shelf.list(STARTER)
+    return window
+
+
+def two_downloading(theme):
+    return recommended(
+        theme,
+        row(FIRST, done=1_200_000_000, total=2_480_000_000, bytes_s=38e6, seconds_left=34.0),
+        row(SECOND, done=400_000_000, total=5_373_000_000, bytes_s=21e6, seconds_left=237.0),
+    )
+
+
+def paused(theme):
+    full = ErrorInfo(
+        ErrorKind.DOWNLOAD,
+        "Qwen3.5 9B · 4-bit needs 7.6 GB, with 2 GB to spare, and 3.1 GB are free. Make room and try again.",
+    )
+    return recommended(
+        theme,
+        row(FIRST, DownloadState.PAUSED, done=1_200_000_000, total=2_480_000_000),
+        row(
+            SECOND,
+            DownloadState.FAILED,
+            done=400_000_000,
+            total=5_373_000_000,
+            error=full,
+            problem=Problem.DISK_FULL,
+        ),
+    )
+
+
+def search_empty(theme):
+    window = make(theme)
+    window.open_place(window.search)
+    window.manager.services.hub.answer_looks()
+    return window
+
+
+def searching(theme):
+    window = search_empty(theme)
+    window.search.field.setText("qwen")
+    window.search.field.returnPressed.emit()
+    return window
+
+
+def found(theme):
+    window = searching(theme)
+    window.manager.services.hub.found.emit("qwen", HITS)
+    window.manager.look_at_hits()
+    window.manager.services.hub.answer_looks(LOOKS)
+    return window
+
+
+def nothing_found(theme):
+    window = searching(theme)
+    window.manager.services.hub.found.emit("qwen", ())
+    return window
+
+
+def search_failed(theme):
+    window = searching(theme)
+    sentence = "huggingface.co cannot be reached: this computer is not connected. Try again when it is."
+    window.manager.services.hub.failed.emit(
+        Question.SEARCH, ErrorInfo(ErrorKind.DOWNLOAD, sentence), Problem.NO_NETWORK
+    )
+    return window
+
+
+def gated(theme):
+    window = searching(theme)
+    hub = window.manager.services.hub
+    hub.found.emit("qwen", HITS)
+    window.manager.act_on_repo(GATED, Action.DETAILS)
+    sentence = f"{GATED} is given only to accounts that accepted its licence, and no token is known. Add one."
+    hub.failed.emit(Question.LOOK, ErrorInfo(ErrorKind.DOWNLOAD, sentence), Problem.NO_TOKEN)
+    return window
+
+
+def details(theme):
+    window = found(theme)
+    window.manager.act_on_repo(catalogue.entries()[1].target, Action.DETAILS)
+    return window
+
+
+def will_not_fit(theme):
+    window = found(theme)
+    window.manager.act_on_repo(HITS[2].id, Action.DETAILS)
+    return window
+
+
+def installed_place(theme):
+    window = recommended(theme)
+    shelf, keeper = window.manager.services.shelf, window.manager.keeper
+    shelf.list(STARTER, BIG, ELSEWHERE, HALF, default=STARTER.path, used={STARTER.path: int(time.time())})
+    keeper.show_loaded(STARTER.path)
+    keeper.act(str(BIG.path), Action.LOAD)
+    sentence = (
+        "Qwen3.6-27B-4bit will not fit into memory: 16.7 GB in all, and 2.0 GB for the system; this machine has "
+        "17.2 GB, of which models can use 11.5 GB. Choose a smaller model, or load it anyway."
+    )
+    keeper.show_load_failed(ErrorInfo(ErrorKind.TOO_BIG, sentence))
+    window.open_place(window.installed)
+    return window
+
+
+def none_installed(theme):
+    window = make(theme)
+    window.open_place(window.installed)
+    window.manager.services.shelf.list()
+    return window
+
+
+def token(theme):
+    """Return the sheet that asks for a token, with its window as parent."""
+    window = gated(theme)
+    window.manager.token_wanted.emit()
+    sheet = window.findChild(TokenSheet)
+    sheet.field.setText("hf_12345678")
+    return sheet
+
+
+STATES = {
+    "asking": asking,
+    "offered": offered,
+    "two-downloading": two_downloading,
+    "paused": paused,
+    "search-empty": search_empty,
+    "searching": searching,
+    "found": found,
+    "nothing-found": nothing_found,
+    "search-failed": search_failed,
+    "gated": gated,
+    "details": details,
+    "will-not-fit": will_not_fit,
+    "installed": installed_place,
+    "none-installed": none_installed,
+}
