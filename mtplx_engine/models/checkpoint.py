@@ -13,6 +13,7 @@ from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.models import (
     chat_template,
     completeness,
+    draft_vocabulary,
     folder_safety,
     head_source,
     hub_cache,
@@ -65,7 +66,8 @@ def check(folder: Path, *, tokenizer: bool = True) -> Checkpoint:
 
     Args:
         folder: The folder.
-        tokenizer: Whether to look into its tokenizer too, which must be there in any case.
+        tokenizer: Whether to look into its tokenizer, which must be there in any case, and behind the headers of its
+            weight files.
 
     Raises:
         EngineError: NOT_FOUND, when no model is there; REFUSED, when it is unsafe, damaged or incomplete;
@@ -132,13 +134,16 @@ def _check(folder: Path, pair: tuple[Manifest, HeadBinding] | None, *, tokenizer
     every = weight_files.tensors(folder)
     noted = pair[0] if pair else noted
     head = head_source.find(folder, config, every, noted.binding if noted else None)
-    in_head = {(item.path, item.name) for item in head.tensors.values()} if head else set()
+    in_head = {(item.path, item.name) for item in head.locations} if head else set()
     weight_files.check_promised(folder, every.keys() | {name for _, name in in_head})
     tensors = {name: spec for name, spec in every.items() if (folder / spec.file, name) not in in_head}
     _check_tokenizer(folder, _embedding_rows(tensors, config), read=tokenizer)
     unchecked = completeness.check_trunk(folder, written, tensors)
     if head and not head.problem:
-        head = replace(head, problem=completeness.head_problem(config, head))
+        problem = completeness.head_problem(config, head) or draft_vocabulary.problem(
+            head.draft_vocabulary, config["vocab_size"], data=tokenizer
+        )
+        head = replace(head, problem=problem)
     return Checkpoint(
         folder=folder,
         name=noted.name if noted else hub_cache.title(folder),

@@ -6,6 +6,7 @@ Found by the tensors that are there, never by a flag or a name. Imports no mlx: 
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ DRAFT_VOCABULARY = "draft_vocab.safetensors"
 
 PREFIXES = ("mtp.", "model.mtp.", "language_model.mtp.", "model.language_model.mtp.")
 _LAYERS = ("model.layers.", "language_model.model.layers.", "model.language_model.layers.")
+_LAYER = re.compile(rf"(?:{'|'.join(map(re.escape, _LAYERS))})(\d{{1,9}})\.")
 # What joins embedding and hidden: a head has some of these, even a damaged one, and a layer of the trunk has none.
 _JOINTS = ("fc.weight", "eh_proj.weight", "enorm.weight", "hnorm.weight")
 _HEAD_ONLY_ENDINGS = ("_mtp", "_assistant")
@@ -49,12 +51,19 @@ class HeadSource:
         tensors: Its tensors by their names without the prefix.
         draft_vocabulary: The file with the token ids that it may draft, None for all.
         problem: Why it must not be used, one sentence; empty when nothing speaks against it.
+        unused: Tensors of further heads in the model's own files.
     """
 
     place: str
     tensors: Mapping[str, Location]
     draft_vocabulary: Path | None = None
     problem: str = ""
+    unused: tuple[Location, ...] = ()
+
+    @property
+    def locations(self) -> tuple[Location, ...]:
+        """All tensors that are not the model's, used or not."""
+        return (*self.tensors.values(), *self.unused)
 
     @property
     def size(self) -> int:
@@ -79,14 +88,14 @@ def find(
     Raises:
         EngineError: REFUSED, when a file that holds a head is damaged.
     """
-    inside = _inside(folder, config, tensors)
+    inside, further = _inside(folder, config, tensors), _further(folder, config, tensors)
     apart = _beside(folder, config) if binding is None else _bound(folder, config, tensors, binding)
     if apart is not None:
         files = {location.path for location in apart.tensors.values()}
-        other = {raw: location for raw, location in inside.items() if location.path not in files}
+        other = [location for location in (*inside.values(), *further) if location.path not in files]
         return _two(apart, other) if other else apart
     if inside:
-        return HeadSource("inside the model's own files", inside, _draft_vocabulary(folder))
+        return HeadSource("inside the model's own files", inside, _draft_vocabulary(folder), unused=further)
     folders = sorted(
         path.parent for path in folder.glob(f"*/{model_config.NAME}") if is_head_only(path.parent)
     )
@@ -159,14 +168,14 @@ def _beside(folder: Path, config: Mapping[str, Any]) -> HeadSource | None:
     return None
 
 
-def _two(apart: HeadSource, inside: Mapping[str, Location]) -> HeadSource:
-    """Return both heads as one that is off; by their names in the files, all its tensors are kept out of the trunk."""
-    both = {location.name: location for location in (*apart.tensors.values(), *inside.values())}
+def _two(apart: HeadSource, inside: Iterable[Location]) -> HeadSource:
+    """Return both heads, none of them to be used."""
     problem = apart.problem or (
         f"It has two drafting heads, {apart.place} and one inside its own files, so both are off; take the first "
         "one away to use the second."
     )
-    return HeadSource(f"{apart.place} and inside the model's own files", both, None, problem)
+    place = f"{apart.place} and inside the model's own files"
+    return HeadSource(place, {}, None, problem, (*apart.locations, *inside))
 
 
 def _named_in(config: Mapping[str, Any]) -> tuple[str, ...]:
@@ -212,6 +221,19 @@ def _inside(
         if any(joint in found for joint in _JOINTS):
             return found
     return {}
+
+
+def _further(
+    folder: Path, config: Mapping[str, Any], tensors: Mapping[str, TensorSpec]
+) -> tuple[Location, ...]:
+    """Return the tensors of the layers behind the head's that config.json counts too: they draft for later tokens."""
+    count, last = config.get("num_nextn_predict_layers"), config["num_hidden_layers"]
+    found = []
+    for name, spec in tensors.items():
+        match = _LAYER.match(name)
+        if match and isinstance(count, int) and last < int(match[1]) < last + count:
+            found.append(Location(folder / spec.file, name, spec))
+    return tuple(found)
 
 
 def _in_folder(folder: Path, config: Mapping[str, Any]) -> HeadSource:

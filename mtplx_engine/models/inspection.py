@@ -108,7 +108,11 @@ def inspect(folder: Path, memory: ProbeMemory, *, tokenizer: bool = True) -> Ins
 
 
 def _notes(checked: Checkpoint) -> tuple[str, ...]:
-    return tuple(note for note in (chat_template.problem(checked.folder), checked.unchecked) if note)
+    head = checked.head
+    further = head is not None and head.unused and not head.problem
+    one = "It has several drafting layers, of which this version uses the first." if further else ""
+    notes = (chat_template.problem(checked.folder), checked.unchecked, one)
+    return tuple(note for note in notes if note)
 
 
 def _judge(checked: Checkpoint, memory: ProbeMemory) -> tuple[Tier, str]:

@@ -148,12 +148,8 @@ def load(
 
 def _trunk(model: type[nn.Module], checkpoint: Checkpoint) -> type[nn.Module]:
     """Return a model class that leaves out a head which lies in a file that mlx-lm takes for the model's own."""
-    found = checkpoint.head.tensors if checkpoint.head else {}
-    names = {
-        location.name
-        for raw, location in found.items()
-        if raw == location.name and _is_read(location, checkpoint.folder)
-    }
+    found = checkpoint.head.locations if checkpoint.head else ()
+    names = {location.name for location in found if _is_read(location, checkpoint.folder)}
     if not names:
         return model
 

@@ -39,7 +39,7 @@ _UNDRAFTED: frozenset[str] = frozenset({"deepseek_v32", "glm_moe_dsa", "nemotron
 single ones, and the state of Nemotron-H's layers cannot be taken back."""
 
 _HEAD = re.compile(r"(^|\.)mtp(_\w+)?\.")
-_LAYER = re.compile(r"(^|\.)layers\.(\d+)\.")
+_LAYER = re.compile(r"(^|\.)layers\.(\d{1,9})\.")
 
 
 def why_later(architecture: str) -> str:

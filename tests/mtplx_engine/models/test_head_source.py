@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.models import checkpoint, head_source, installed, manifest, weight_files
+from mtplx_engine.models import checkpoint, head_source, inspection, installed, manifest, weight_files
 from mtplx_engine.models.manifest import Manifest
+from mtplx_engine.models.probe_memory import ProbeMemory
 from tests.support import model_folder
 from tests.support.model_folder import CONFIG, HIDDEN, ROWS, TENSORS
 
@@ -99,6 +100,17 @@ def test_a_flag_or_a_trunk_layer_is_no_head(tmp_path: Path) -> None:
     block = {"model.layers.0.self_attn.q_proj.weight": ("BF16", (4, 4))}
     weights = {"model.safetensors": model_folder.safetensors(TENSORS | block)}
     assert checkpoint.check(write(tmp_path, weights, mtp_num_hidden_layers=1)).head is None
+
+
+def test_a_layer_with_an_endless_number_is_refused_in_words(tmp_path: Path) -> None:
+    endless = {f"model.layers.{'9' * 5000}.eh_proj.weight": APPENDED["eh_proj.weight"]}
+    for kind in ("llama", "mimo"):
+        folder = tmp_path / kind
+        folder.mkdir()
+        weights = {"model.safetensors": model_folder.safetensors(TENSORS | endless)}
+        write(folder, weights, model_type=kind, num_nextn_predict_layers=2)
+        found = inspection.inspect(folder, ProbeMemory(tmp_path))
+        assert found.loads == (kind == "mimo")
 
 
 def test_a_head_whose_main_tensor_is_misnamed_is_still_there_to_be_told_of(tmp_path: Path) -> None:

@@ -150,6 +150,19 @@ def test_without_a_head_the_reason_is_said(tmp_path: Path) -> None:
     assert "no drafting head" in model.drafter_note
 
 
+@pytest.mark.parametrize("prefix", ["mtp.", "model.mtp."])
+def test_a_head_among_the_models_own_tensors_is_no_part_of_the_trunk(folder: Path, prefix: str) -> None:
+    expected = logits(load(folder))
+    weights = dict(mx.load(str(folder / "model.safetensors")))
+    head = mx.load(str(folder / "mtp.safetensors"))
+    (folder / "mtp.safetensors").unlink()
+    inside = {prefix + name: array for name, array in head.items()}
+    mx.save_safetensors(str(folder / "model.safetensors"), weights | inside)
+    model = load(folder)
+    assert model.new_drafter is not None
+    np.testing.assert_array_equal(logits(model), expected)
+
+
 @pytest.mark.parametrize("wrong", ["missing", "extra", "shape"])
 def test_a_head_that_does_not_fit_is_off(folder: Path, wrong: str) -> None:
     path = folder / "mtp.safetensors"

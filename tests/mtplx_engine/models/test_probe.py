@@ -12,6 +12,7 @@ import mlx.core as mx
 import pytest
 
 from mtplx_engine import backend, kept_results
+from mtplx_engine.cache import TokenCache
 from mtplx_engine.models import checkpoint, identity, loader, manifest, probe, probe_memory
 from mtplx_engine.models.head_builder import is_gain
 from mtplx_engine.models.manifest import HeadWiring, Manifest
@@ -181,6 +182,12 @@ def test_a_model_with_two_heads_loads_without_one(tmp_path: Path, memory: ProbeM
     model = load(folder, memory)
     assert model.new_drafter is None
     assert "two drafting heads" in model.drafter_note
+    tokens = mx.array([1, 5, 9, 40, 7])
+    laws = [
+        found.target.logits(found.target.forward(tokens, TokenCache(found.target.new_layers())))
+        for found in (model, load(TOY, memory))
+    ]
+    assert mx.array_equal(*laws)
 
 
 def test_a_known_head_is_not_probed_again(memory: ProbeMemory, monkeypatch: pytest.MonkeyPatch) -> None:

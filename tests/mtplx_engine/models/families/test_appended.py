@@ -13,8 +13,9 @@ from mlx_lm.utils import load_model
 
 from mtplx_engine import backend
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.models import checkpoint, connection, head_builder, loader, probe
+from mtplx_engine.models import checkpoint, connection, head_builder, inspection, loader, probe
 from mtplx_engine.models.families.registry import family_for
+from mtplx_engine.models.probe_memory import ProbeMemory
 from mtplx_engine.models.wiring import Wiring
 from tests.support.appended_reference import Reference
 from tests.support.checkpoints import deepseek_v3, glm4_moe, glm4_moe_lite, shards
@@ -246,3 +247,22 @@ def test_the_bias_of_the_router_keeps_its_precision(tiny: Tiny) -> None:
     head = head_builder.build(family_for(tiny.config), tiny.config, raw, Wiring(), policy)
     assert head.layers[0].mlp.gate.e_score_correction_bias.dtype == mx.float32
     assert head.layers[0].mlp.gate.weight.dtype == mx.bfloat16
+
+
+@families
+def test_of_several_drafting_layers_the_first_is_used(tiny: Tiny, tmp_path: Path) -> None:
+    tensors = tiny.original(tiny.converted(), repeats=True)
+    number = tiny.config["num_hidden_layers"]
+    further = {
+        name.replace(f"layers.{number}.", f"layers.{number + 1}."): 2 * array
+        for name, array in tensors.items()
+        if name.startswith(tiny.head_prefix)
+    }
+    one = write(tmp_path / "one", tiny, tensors, num_nextn_predict_layers=1)
+    two = write(tmp_path / "two", tiny, tensors | further, num_nextn_predict_layers=2)
+    check_same(numbers(load(two)), numbers(load(one)))
+    notes = {folder: inspection.inspect(folder, ProbeMemory(tmp_path)).notes for folder in (one, two)}
+    assert [*notes[two]] == [
+        *notes[one],
+        "It has several drafting layers, of which this version uses the first.",
+    ]
