@@ -107,6 +107,14 @@ class Panic(BaseException):
     """Not an Exception, like the panics of the tokenizer."""
 
 
+def _set_within(cancelled: threading.Event, seconds: float) -> bool:
+    """Whether it is set within a time; its `wait` holds a lock that a signal handler of this thread needs to set it."""
+    end = time.monotonic() + seconds
+    while not cancelled.is_set() and (left := end - time.monotonic()) > 0:
+        time.sleep(min(left, 0.01))
+    return cancelled.is_set()
+
+
 class ScriptedEngine:
     """An `Engine` that needs no mlx and no model."""
 
@@ -163,7 +171,7 @@ class ScriptedEngine:
             yield Tokens(request.generation - 1, (0,), "stray", 0, 0, 0.0)
         for step in range(5):
             yield PrefillProgress(request.generation, prompt * step // 4, prompt, 0)
-            if step < 4 and cancelled.wait(self._script.prefill_s / 4):
+            if step < 4 and _set_within(cancelled, self._script.prefill_s / 4):
                 yield Finished(request.generation, FinishReason.CANCELLED, stats)
                 return
         yield from self._decode(request, cancelled, started, stats)
@@ -186,7 +194,7 @@ class ScriptedEngine:
                 break
             self._misbehave(stats.verify_steps + stats.plain_steps, request)
             due += self._script.cycle_s
-            if cancelled.wait(max(0.0, due - time.monotonic())):
+            if _set_within(cancelled, due - time.monotonic()):
                 reason = FinishReason.CANCELLED
                 break
             first = stats.emitted == 0
