@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mtplx_engine.models import draft_vocabulary, hub_cache
+from mtplx_engine.models import hub_cache
 from mtplx_engine.models.families.supported import PLAIN_ONLY
 from mtplx_engine.models.families.tensor_lists import LISTS
 from mtplx_engine.models.refusal import refused
@@ -58,7 +58,7 @@ def check_trunk(folder: Path, config: Mapping[str, Any], tensors: Mapping[str, T
 
 
 def head_problem(config: Mapping[str, Any], head: HeadSource) -> str:
-    """Return why a drafting head cannot be its model's, one sentence; empty when its tensors and its tokens fit.
+    """Return why a drafting head cannot be its model's, one sentence; empty when its tensors fit.
 
     Args:
         config: The model's config.json, laid flat.
@@ -67,9 +67,7 @@ def head_problem(config: Mapping[str, Any], head: HeadSource) -> str:
     lists = LISTS.get(config["model_type"])
     specs = {raw: location.spec for raw, location in head.tensors.items()}
     mismatch = lists.head.mismatch(config, specs, {}) if lists else ""
-    return (
-        unfit(mismatch) if mismatch else draft_vocabulary.problem(head.draft_vocabulary, config["vocab_size"])
-    )
+    return unfit(mismatch) if mismatch else ""
 
 
 def unfit(mismatch: str) -> str:

@@ -16,7 +16,7 @@ from mtplx_engine.models import checkpoint, inspection, manifest, weight_files
 from mtplx_engine.models.manifest import Manifest
 from mtplx_engine.models.probe_memory import ProbeMemory
 from tests.support import model_folder
-from tests.support.model_folder import CONFIG, ROWS, TENSORS, TOKENIZER
+from tests.support.model_folder import CONFIG, HEAD, ROWS, TENSORS, TOKENIZER
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,6 +50,27 @@ def test_the_head_is_kept_apart_from_the_model(tmp_path: Path) -> None:
     assert found.head.tensors["model.norm.weight"].spec.shape == (3,)
     assert found.tensors["model.norm.weight"].shape == (4,)
     assert found.total_bytes == TRUNK_BYTES + 6
+
+
+def test_before_a_list_of_tokens_is_fetched_only_its_header_counts(tmp_path: Path) -> None:
+    head = {
+        "model.safetensors": model_folder.safetensors(TENSORS),
+        "mtp.safetensors": model_folder.safetensors(HEAD),
+    }
+    folder = model_folder.write(tmp_path, files=head)
+    for dtype, told, told_in_full in (
+        ("I32", "", "sorted token ids"),
+        ("F32", "the type F32", "the type F32"),
+    ):
+        ids = model_folder.safetensors(
+            {"draft_vocab": (dtype, (4,))}
+        )  # zeros, as in a file that is not there yet
+        (folder / "draft_vocab.safetensors").write_bytes(ids)
+        for tokenizer, expected in ((False, told), (True, told_in_full)):
+            found = checkpoint.check(folder, tokenizer=tokenizer).head
+            assert found
+            assert expected in found.problem
+            assert bool(expected) == bool(found.problem)
 
 
 def test_a_damaged_head_is_refused(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import resource
 import sys
 import threading
 import time
+from array import array
 from typing import TYPE_CHECKING, Any
 
 import mlx.core as mx
@@ -75,7 +76,8 @@ def test_the_head_counts_and_what_it_drafts_from(tmp_path: Path) -> None:
     found = measure(build("file", tmp_path), PC)
     assert (found.weights, found.head) == (4 * count(TENSORS), 4 * count(HEAD))
     shortlist = model_folder.safetensors({"draft_vocab": ("U32", (4,))})
-    (tmp_path / "draft_vocab.safetensors").write_bytes(shortlist)
+    ids = array("I", range(4)).tobytes()
+    (tmp_path / "draft_vocab.safetensors").write_bytes(shortlist[: -len(ids)] + ids)
     assert measure(tmp_path, PC).head == 4 * (count(HEAD) + 4 * model_folder.HIDDEN)
 
 
