@@ -115,6 +115,13 @@ QToolButton#send:focus { border: 2px solid $text; }
 QToolButton#send[stopping="true"] { background: $text; }
 QToolButton#send[stopping="true"]:hover { background: $secondary; }
 
+QSlider { min-height: 22px; }
+QSlider::groove:horizontal { height: 4px; border-radius: 2px; background: $handle; }
+QSlider::sub-page:horizontal { border-radius: 2px; background: $accent; }
+QSlider::handle:horizontal { width: 14px; margin: -6px 0; border: 1px solid $tertiary; border-radius: 8px;
+    background: $raised; }
+QSlider::handle:horizontal:focus { border: 2px solid $accent; }
+
 QScrollBar:vertical { background: transparent; width: 12px; margin: 0; }
 QScrollBar::handle:vertical { background: $handle; border-radius: 3px; min-height: 32px;
     margin: 2px 3px 2px 3px; }
