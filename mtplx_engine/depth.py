@@ -24,8 +24,8 @@ _GLANCE = 4  # and one round in so many looks where nothing promises more but a 
 _LOST = 6.0  # tokens; a look that has lost so many ends
 _FORGOTTEN = 0.7  # times that are left of old ones when a depth counts as never timed
 
-# The accounts, in tokens. Of the 2 % that 2,000 cycles may lose against plain decoding half may be lost knowingly, a
-# part at once and the rest as time goes on; the other half is for what the figures are off.
+# The accounts, in tokens. 2,000 cycles should lose 2 % at most against plain decoding; half of that knowingly, a
+# part at once and the rest as time goes on; the other half is for what the figures are off, which is seldom more.
 _BUDGET = 0.02 * 2000
 _ADVANCE, _SHARE = _BUDGET / 4, 0.005
 _LOOK_ADVANCE = 7.0
