@@ -83,6 +83,7 @@ def silent(release: threading.Event, asked: threading.Event) -> Callable[[Handle
 
 
 def test_models_are_found_and_looked_at(bench: Bench) -> None:
+    assert bench.keychain.asked == 0  # it may show a dialog
     bench.client.search("MODEL")
     name, words, hits = bench.wait()
     assert (name, words, [hit.id for hit in hits]) == ("found", "MODEL", [REPO])
