@@ -12,6 +12,7 @@ from app.services.downloads import Downloads
 from app.services.engine_link import EngineState
 from app.services.hub_access import HubAccess
 from app.services.hub_client import HubClient
+from app.services.model_inspector import ModelInspector
 from app.services.model_shelf import ModelShelf
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class ModelsDesk(QObject):
         self.access = HubAccess(data_dir)
         self._hub = HubClient(self.access, self)
         self._shelf = ModelShelf(data_dir, link, self)
+        self._inspector = ModelInspector(data_dir, self)
         self.downloads = Downloads(data_dir, self.access.connection, self)
         self._loaded: Path | None = None
         self._window: ModelsWindow | None = None
@@ -68,6 +70,7 @@ class ModelsDesk(QObject):
             self._window.close()
         self._hub.close()
         self._shelf.close()
+        self._inspector.close()
         self.downloads.close()
 
     def _make_window(self) -> ModelsWindow:
@@ -77,7 +80,9 @@ class ModelsDesk(QObject):
         from app.model_manager.window import ModelsWindow
         from mtplx_engine.models import machine
 
-        services = Services(self._hub, self.downloads, self._shelf, machine.this(), self._endpoint)
+        services = Services(
+            self._hub, self.downloads, self._shelf, self._inspector, machine.this(), self._endpoint
+        )
         manager = ModelManager(services, self)
         manager.keeper.load_requested.connect(self._load)
         manager.network_wanted.connect(self.network_wanted)

@@ -7,16 +7,19 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from app.model_manager import fit_words
-from app.model_manager.face import Action, Face
+from app.model_manager.face import Action, Face, Tone
 from app.translate import tr
 from mtplx_engine.errors import ErrorKind
+from mtplx_engine.models.inspection import Tier
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from mtplx_engine.errors import ErrorInfo
+    from mtplx_engine.models.inspection import Inspection
     from mtplx_engine.models.installed_model import InstalledModel
+    from mtplx_engine.models.machine import Machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,8 @@ class Use:
         verified: What a check of a model's files found, by its name.
         reading: How far such a check is, 0..1, by name.
         faults: What could not be done with a model, by name.
+        inspected: What the files of models say, by folder.
+        machine: Where they would run.
     """
 
     loaded: Path | None
@@ -40,16 +45,22 @@ class Use:
     verified: Mapping[str, str]
     reading: Mapping[str, float]
     faults: Mapping[str, ErrorInfo]
+    inspected: Mapping[Path, Inspection]
+    machine: Machine
 
 
 def face(model: InstalledModel, use: Use, now_s: float) -> Face:
     """Return how an installed model looks."""
     fault = use.faults.get(model.name)
+    fit, tone, because = _judged(use.inspected.get(model.path), use)
     return Face(
         key=str(model.path),
         title=model.title,
         note=" · ".join(_notes(model, use, now_s)),
         size=fit_words.size(model.size),
+        fit=fit,
+        tone=tone,
+        because=because,
         actions=_actions(model, use),
         more=_more(model, use),
         state=_state(model, use),
@@ -58,6 +69,16 @@ def face(model: InstalledModel, use: Use, now_s: float) -> Face:
         problem=fault.message if fault else "",
         remedy=_remedy(model, fault),
     )
+
+
+def _judged(found: Inspection | None, use: Use) -> tuple[str, Tone, str]:
+    """Return whether an inspected model fits, how loudly that is said, and the sum behind it."""
+    if found is None:
+        return "", Tone.QUIET, ""
+    judged = fit_words.judge(found, use.machine)
+    if judged is None:
+        return tr("does not load here"), Tone.BAD, found.reason
+    return *fit_words.words(judged), judged.in_words
 
 
 def _state(model: InstalledModel, use: Use) -> str:
@@ -83,7 +104,7 @@ def _notes(model: InstalledModel, use: Use, now_s: float) -> list[str]:
         notes.append(tr("files are missing"))
     if use.default == model.path:
         notes.append(tr("used by default"))
-    notes.append(tr("drafts for itself (MTP)") if model.has_head else tr("plain decoding"))
+    notes.append(_tier(model, use.inspected.get(model.path)))
     used = use.last_used.get(model.path)
     notes.append(tr("never used") if used is None else _ago(used, now_s))
     if model.place:
@@ -91,6 +112,22 @@ def _notes(model: InstalledModel, use: Use, now_s: float) -> list[str]:
     if sentence := use.verified.get(model.name):
         notes.append(sentence)
     return notes
+
+
+def _tier(model: InstalledModel, found: Inspection | None) -> str:
+    """Return how well a model runs; before it was inspected what its file names say."""
+    drafts = tr("drafts for itself (MTP)")
+    if found is None:
+        return drafts if model.has_head else tr("plain decoding")
+    match found.tier:
+        case Tier.VERIFIED:
+            return tr("{drafts}, verified").format(drafts=drafts)
+        case Tier.UNVERIFIED:
+            return tr("{drafts}, not tried yet").format(drafts=drafts)
+        case Tier.UNSUPPORTED | Tier.REFUSED:
+            return found.reason
+        case _:
+            return tr("plain decoding")
 
 
 def _actions(model: InstalledModel, use: Use) -> tuple[Action, ...]:

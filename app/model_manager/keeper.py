@@ -17,9 +17,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from app.model_manager.face import Face
+    from app.services.model_inspector import ModelInspector
     from app.services.model_shelf import ModelShelf
     from mtplx_engine.errors import ErrorInfo
+    from mtplx_engine.models.inspection import Inspection
     from mtplx_engine.models.installed_model import InstalledModel
+    from mtplx_engine.models.machine import Machine
 
 _NAMED = 3  # damaged files that are named
 
@@ -44,19 +47,25 @@ class Keeper(QObject):
     unload_requested = Signal()
     failed = Signal(str)
 
-    def __init__(self, shelf: ModelShelf, parent: QObject | None = None) -> None:
+    def __init__(
+        self, shelf: ModelShelf, inspector: ModelInspector, machine: Machine, parent: QObject | None = None
+    ) -> None:
         super().__init__(parent)
         self.shelf = shelf
+        self._inspector = inspector
+        self._machine = machine
         self.models: tuple[InstalledModel, ...] | None = None
         self._loaded: Path | None = None
         self._loading = ""
         self._faults: dict[str, ErrorInfo] = {}
         self._verified: dict[str, str] = {}
         self._reading: dict[str, float] = {}
+        self._inspected: dict[Path, Inspection] = {}
         shelf.listed.connect(self._listed)
         shelf.verifying.connect(self._verifying)
         shelf.verified.connect(self._note_verified)
         shelf.failed.connect(self._failed)
+        inspector.inspected.connect(self._note_inspected)
 
     @property
     def faces(self) -> tuple[Face, ...]:
@@ -70,6 +79,8 @@ class Keeper(QObject):
             self._verified,
             self._reading,
             self._faults,
+            self._inspected,
+            self._machine,
         )
         return tuple(installed_faces.face(model, use, time.time()) for model in self.models or ())
 
@@ -126,6 +137,11 @@ class Keeper(QObject):
 
     def _listed(self, models: tuple[InstalledModel, ...]) -> None:
         self.models = models
+        self._inspector.inspect(tuple(model.path for model in models if model.there and model.complete))
+        self.changed.emit()
+
+    def _note_inspected(self, folder: Path, found: Inspection) -> None:
+        self._inspected[folder] = found
         self.changed.emit()
 
     def _verifying(self, name: str, fraction: float) -> None:

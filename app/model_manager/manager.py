@@ -56,7 +56,7 @@ class ModelManager(QObject):
         self.hits: tuple[Hit, ...] | None = None
         self.searching = False
         self.search_fault: Fault | None = None
-        self.keeper = Keeper(services.shelf, self)
+        self.keeper = Keeper(services.shelf, services.inspector, services.machine, self)
         self._looks: dict[str, Look] = {}
         self._faults: dict[str, Fault] = {}
         self._waiting: list[str] = []

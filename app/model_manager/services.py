@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from app.services.downloads import Downloads
     from app.services.hub_client import HubClient
+    from app.services.model_inspector import ModelInspector
     from app.services.model_shelf import ModelShelf
     from mtplx_engine.models.machine import Machine
 
@@ -22,6 +23,7 @@ class Services:
         hub: Asks the hub.
         downloads: Fetches models.
         shelf: Lists and keeps what is installed.
+        inspector: Reads what the files of installed models say.
         machine: Where models would run.
         endpoint: Returns the address of the hub, which the person may change.
     """
@@ -29,5 +31,6 @@ class Services:
     hub: HubClient
     downloads: Downloads
     shelf: ModelShelf
+    inspector: ModelInspector
     machine: Machine
     endpoint: Callable[[], str]

@@ -203,6 +203,26 @@ class FakeShelf(QObject):
         self.asked.append(("add_place", folder))
 
 
+class FakeInspector(QObject):
+    """Records what it is to inspect; the test answers."""
+
+    inspected = Signal(object, object)
+
+    def __init__(self):
+        super().__init__()
+        self.asked = ()
+
+    def inspect(self, folders):
+        self.asked = folders
+
+
 def services(*rows):
     """Return fakes of all that the Models window works with."""
-    return Services(FakeHub(), FakeDownloads(*rows), FakeShelf(), MACHINE, lambda: "https://huggingface.co")
+    return Services(
+        FakeHub(),
+        FakeDownloads(*rows),
+        FakeShelf(),
+        FakeInspector(),
+        MACHINE,
+        lambda: "https://huggingface.co",
+    )

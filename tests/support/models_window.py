@@ -153,6 +153,9 @@ def installed_place(theme):
     shelf, keeper = window.manager.services.shelf, window.manager.keeper
     shelf.list(STARTER, BIG, ELSEWHERE, HALF, default=STARTER.path, used={STARTER.path: int(time.time())})
     keeper.show_loaded(STARTER.path)
+    inspector = window.manager.services.inspector
+    inspector.inspected.emit(STARTER.path, look("starter", STARTER.size, own_head=True).found)
+    inspector.inspected.emit(BIG.path, look("big", BIG.size, own_head=True).found)
     keeper.act(str(BIG.path), Action.LOAD)
     sentence = (
         "Qwen3.6-27B-4bit will not fit into memory: 16.7 GB in all, and 2.0 GB for the system; this machine has "

@@ -17,6 +17,7 @@ from mtplx_engine.hub import catalogue
 from mtplx_engine.hub.plan import folder_name
 from mtplx_engine.hub.problem import Problem
 from mtplx_engine.models import starter
+from mtplx_engine.models.inspection import Tier
 from mtplx_engine.models.machine import Machine
 from tests.support.fake_models import GB, HITS, MACHINE, installed, look, recommended_looks, row
 
@@ -24,7 +25,7 @@ ENTRY = catalogue.entries()[0]
 LOOKS = recommended_looks()
 DAY_S = 24 * 3600
 NOW_S = 1_795_000_000
-NOTHING = Use(None, "", None, {}, {}, {}, {})
+NOTHING = Use(None, "", None, {}, {}, {}, {}, {}, MACHINE)
 
 
 def recommended(entry=ENTRY, **known):
@@ -155,6 +156,29 @@ def test_an_incomplete_model_is_not_loaded_but_can_go():
     assert face.note.startswith("files are missing")
     assert face.actions == ()
     assert Action.DELETE in face.more
+
+
+@pytest.mark.parametrize(
+    ("tier", "words"),
+    [
+        (Tier.VERIFIED, "drafts for itself (MTP), verified"),
+        (Tier.UNVERIFIED, "drafts for itself (MTP), not tried yet"),
+        (Tier.NO_HEAD, "plain decoding"),
+        (Tier.LATER, "plain decoding"),
+    ],
+)
+def test_the_tier_is_said(tier, words):
+    found = dataclasses.replace(look("a/b", GB).found, tier=tier)
+    face = face_of(inspected={MODEL.path: found})
+    assert face.note.startswith(f"{words} ·")
+    assert face.fit.startswith("fits")
+    assert "weights 1.0 GB" in face.because
+
+
+def test_an_installed_model_that_does_not_load_says_why():
+    face = face_of(inspected={MODEL.path: look("a/b", GB, loads=False).found})
+    assert (face.fit, face.tone) == ("does not load here", Tone.BAD)
+    assert "mamba9" in face.note
 
 
 def test_only_what_is_too_big_can_be_loaded_anyway():

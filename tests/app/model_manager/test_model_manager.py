@@ -16,7 +16,7 @@ from mtplx_engine.hub import catalogue
 from mtplx_engine.hub.plan import folder_name
 from mtplx_engine.hub.problem import Problem
 from mtplx_engine.models import starter
-from tests.support.fake_models import HITS, error, installed, row, services
+from tests.support.fake_models import GB, HITS, error, installed, look, row, services
 
 FIRST = catalogue.entries()[0].target
 STARTER = installed(starter.shipped_recipe().id)
@@ -204,6 +204,14 @@ def test_what_is_done_with_an_installed_model(manager, heard):
     assert "all files are as they were installed" in keeper.faces[0].note
     shelf.verified.emit(STARTER.name, ("model.safetensors",))
     assert "damaged, download it again: model.safetensors" in keeper.faces[0].note
+
+
+def test_only_what_is_there_and_whole_is_inspected(manager):
+    shelf, inspector = manager.services.shelf, manager.services.inspector
+    shelf.list(STARTER, installed("half", complete=False), installed("far", place="/big", there=False))
+    assert inspector.asked == (STARTER.path,)
+    inspector.inspected.emit(STARTER.path, look("a/b", 3 * GB).found)
+    assert manager.keeper.faces[0].fit.startswith("fits")
 
 
 def test_a_model_that_is_too_big_is_loaded_when_the_person_insists(manager, heard):
