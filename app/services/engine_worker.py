@@ -85,7 +85,7 @@ class EngineWorker(QObject):
 
     @Slot(object)
     def submit(self, command: Load | Generate | Count | Cancel | Unload) -> None:
-        """Pass a command on to the process; a Load starts one when there is none."""
+        """Pass a command on to the process; Load and Unload replace one that has a model."""
         if isinstance(command, Load):
             self._load(command)
         elif isinstance(command, Generate):
