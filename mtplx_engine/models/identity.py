@@ -6,14 +6,14 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from mtplx_engine.models import manifest, model_config, tokenizer_ids
+from mtplx_engine.models.head_source import Location
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from pathlib import Path
 
     from mtplx_engine.models.checkpoint import Checkpoint
-    from mtplx_engine.models.head_source import HeadSource, Location
-    from mtplx_engine.models.safetensors_header import TensorSpec
+    from mtplx_engine.models.head_source import HeadSource
 
 # Besides the weights: what makes other numbers of them, or other tokens of a text.
 _SETTINGS = (
@@ -24,18 +24,22 @@ _SETTINGS = (
     "added_tokens.json",
 )
 _CHUNK = 1 << 20
+_MOST_READ = 1 << 30  # bytes of a head
 _SAMPLE = 1024  # bytes, at the start, in the middle and at the end of a tensor
 
 
 def of(checkpoint: Checkpoint) -> str:
     """Return a hash over the weights of a model, its head's if it has one, its config.json and its tokenizer.
 
-    A target may be too large to be read at each load, so its files are known by size, time of change and samples of
-    each tensor. A copy that has times of its own is another model.
+    A target is too large to be read at each load, and so are some heads: their files are known by size, time of
+    change and samples of each tensor. A copy that has times of its own is another model.
     """
     head = "" if checkpoint.head is None else _head(checkpoint.head)
     settings = [_file(checkpoint.folder / name) for name in _SETTINGS]
-    parts = [_target(checkpoint.folder, checkpoint.tensors), head, *settings]
+    target = _sampled(
+        Location(checkpoint.folder / spec.file, name, spec) for name, spec in checkpoint.tensors.items()
+    )
+    parts = [target, head, *settings]
     return hashlib.sha256(" ".join(parts).encode()).hexdigest()
 
 
@@ -54,24 +58,29 @@ def whole(locations: Iterable[Location]) -> str:
 
 def _head(head: HeadSource) -> str:
     vocabulary = "" if head.draft_vocabulary is None else _file(head.draft_vocabulary)
-    return whole(head.tensors.values()) + vocabulary
+    tensors = head.tensors.values()
+    return (whole(tensors) if head.size <= _MOST_READ else _sampled(tensors)) + vocabulary
 
 
 def _file(path: Path) -> str:
     return manifest.file_sha256(path) if path.is_file() else ""
 
 
-def _target(folder: Path, tensors: Mapping[str, TensorSpec]) -> str:
+def _sampled(locations: Iterable[Location]) -> str:
+    """Return a hash over the files that tensors are in, by size and time, and samples of each tensor."""
+    files: dict[Path, list[Location]] = {}
+    for location in sorted(locations, key=lambda item: (item.path, item.spec.begin, item.name)):
+        files.setdefault(location.path, []).append(location)
     digest = hashlib.sha256()
-    for name in sorted({spec.file for spec in tensors.values()}):
-        inside = sorted((spec.begin, own, spec) for own, spec in tensors.items() if spec.file == name)
-        with (folder / name).open("rb", buffering=0) as file:
-            state = (folder / name).stat()
-            digest.update(f"{name} {state.st_size} {state.st_mtime_ns}\n".encode())
-            for begin, own, spec in inside:
-                digest.update(f"{own} {spec.dtype} {spec.shape} {begin}\n".encode())
+    for path, inside in files.items():
+        state = path.stat()
+        digest.update(f"{path.name} {state.st_size} {state.st_mtime_ns}\n".encode())
+        with path.open("rb", buffering=0) as file:
+            for location in inside:
+                spec = location.spec
+                digest.update(f"{location.name} {spec.dtype} {spec.shape} {spec.begin}\n".encode())
                 last = max(spec.size - _SAMPLE, 0)
                 for start in sorted({0, last // 2, last}):
-                    file.seek(begin + start)
+                    file.seek(spec.begin + start)
                     digest.update(file.read(min(_SAMPLE, spec.size)))
     return digest.hexdigest()

@@ -67,8 +67,12 @@ def test_the_key_changes_with_configuration_and_tokenizer(
     assert of(folder) != before
 
 
+@pytest.mark.parametrize("most_read", [0, identity._MOST_READ], ids=["large head", "small head"])
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
-def test_every_tensor_counts_at_its_start_middle_and_end(folder: Path, share: float) -> None:
+def test_every_tensor_counts_at_its_start_middle_and_end(
+    folder: Path, share: float, most_read: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(identity, "_MOST_READ", most_read)
     assert CHECKED.head
     heads = (location.spec for location in CHECKED.head.tensors.values())
     seen = {before := of(folder)}
