@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 
 from app.model_manager import fit_words
 from app.model_manager.face import Action
+from app.model_manager.fault import show_fault
 from app.model_manager.fit_box import FitBox
 from app.theme import CODE_PX, SPACE_L, SPACE_M, SPACE_S, SPACE_XL
 from app.translate import tr
@@ -29,6 +30,7 @@ from mtplx_engine.models.fit import Verdict
 if TYPE_CHECKING:
     from PySide6.QtGui import QKeyEvent
 
+    from app.model_manager.fault import Fault
     from app.model_manager.manager import ModelManager
     from app.theme import Theme
     from mtplx_engine.hub.look import Look
@@ -69,7 +71,7 @@ class DetailsPage(QWidget):
         self.get.setProperty("primary", True)
         self.get.clicked.connect(lambda: manager.act_on_repo(self.repo_id, Action.GET))
         self.trouble = ErrorCard(theme, "", "")
-        self.trouble.pressed.connect(lambda: manager.help_repo(self.repo_id))
+        self.trouble.pressed.connect(self._help)
         self._about = self._words(CODE_PX, tone="secondary")
         self._warnings = self._words(CODE_PX)
         self.fit = FitBox(theme, manager.services.machine)
@@ -95,9 +97,7 @@ class DetailsPage(QWidget):
         face = self._manager.face_of(self.repo_id)
         self._title.setText(face.title)
         self._state.setText(face.state)
-        self.trouble.setVisible(bool(face.problem))
-        self.trouble.label.setText(face.problem)
-        self.trouble.set_action(face.remedy)
+        show_fault(self.trouble, self._fault(look))
         self._name_get()
         sizes_known = look is not None and look.found.footprint is not None
         self.fit.setVisible(sizes_known)
@@ -135,6 +135,17 @@ class DetailsPage(QWidget):
         judged = self.fit.judged
         risky = judged is not None and judged.verdict is Verdict.TOO_BIG
         self.get.setText(tr((Action.GET_ANYWAY if risky else Action.GET).value))
+
+    def _fault(self, look: Look | None) -> Fault | None:
+        """Return why nothing is known of the repository."""
+        looking = self._manager.looking
+        return looking.faults.get(self.repo_id) or looking.trouble if look is None else None
+
+    def _help(self) -> None:
+        if self.repo_id in self._manager.looking.faults:
+            self._manager.help_repo(self.repo_id)
+        else:
+            self._manager.help_way()
 
     def _open_page(self) -> None:
         QDesktopServices.openUrl(QUrl(f"{self._manager.services.endpoint()}/{self.repo_id}"))

@@ -10,6 +10,7 @@ from app.translate import tr
 from mtplx_engine.hub.problem import Problem
 
 if TYPE_CHECKING:
+    from app.widgets.error_card import ErrorCard
     from mtplx_engine.errors import ErrorInfo
 
 ABOUT_TOKEN: Final = frozenset({Problem.NO_TOKEN, Problem.BAD_TOKEN, Problem.FORBIDDEN})
@@ -17,6 +18,18 @@ ABOUT_TOKEN: Final = frozenset({Problem.NO_TOKEN, Problem.BAD_TOKEN, Problem.FOR
 
 ABOUT_CHOICE: Final = frozenset({Problem.NOT_FOUND, Problem.UNSAFE})
 """What only another model helps against."""
+
+ABOUT_WAY: Final = frozenset(
+    {
+        Problem.NO_NETWORK,
+        Problem.UNREACHABLE,
+        Problem.PORTAL,
+        Problem.PROXY,
+        Problem.CERTIFICATE,
+        Problem.RATE_LIMITED,
+    }
+)
+"""What lies on the way to the hub, and so is the same for every model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +53,11 @@ class Fault:
     def remedy(self) -> str:
         """What the button about it says."""
         return tr(self.problem.value) if self.problem is not None else tr(Action.LOOK_AGAIN.value)
+
+
+def show_fault(card: ErrorCard, fault: Fault | None) -> None:
+    """Let a card say what went wrong, and hide it when nothing did."""
+    card.setVisible(fault is not None)
+    if fault is not None:
+        card.label.setText(fault.sentence)
+        card.set_action(fault.remedy)

@@ -12,6 +12,7 @@ from app.model_manager.face import Action
 from app.model_manager.fault import ABOUT_CHOICE, ABOUT_TOKEN, Fault
 from app.model_manager.keeper import Keeper
 from app.model_manager.known import Known
+from app.model_manager.looking import Looking
 from app.services.hub_client import Question
 from mtplx_engine.hub import catalogue
 from mtplx_engine.hub.problem import Problem
@@ -34,6 +35,7 @@ class ModelManager(QObject):
         hits: What the last search found, None before the first.
         searching: Whether a search is going on.
         search_fault: Why the last search failed, None when it did not.
+        looking: What is known of repositories at the hub.
         keeper: The models on this computer.
 
     Signals:
@@ -57,16 +59,13 @@ class ModelManager(QObject):
         self.searching = False
         self.search_fault: Fault | None = None
         self.keeper = Keeper(services.shelf, services.inspector, services.machine, self)
-        self._looks: dict[str, Look] = {}
-        self._faults: dict[str, Fault] = {}
-        self._waiting: list[str] = []
-        self._looking = ""
+        self.looking = Looking(services.hub, self)
         self._rows: dict[str, DownloadRow] = {row.id: row for row in services.downloads.rows()}
         self._words = ""
         self._offered = ""  # on its way, and to be loaded
         self._arrived = ""
         services.hub.found.connect(self._found)
-        services.hub.looked.connect(self._looked)
+        self.looking.changed.connect(self.changed)
         services.hub.failed.connect(self._failed)
         services.downloads.changed.connect(self._download_changed)
         services.downloads.removed.connect(self._download_removed)
@@ -81,8 +80,10 @@ class ModelManager(QObject):
         names = {
             name.casefold() for model in self.keeper.models or () for name in (model.name, model.path.name)
         }
-        asking = frozenset({*self._waiting, self._looking})
-        return Known(self.services.machine, frozenset(names), self._looks, self._faults, self._rows, asking)
+        looking = self.looking
+        return Known(
+            self.services.machine, frozenset(names), looking.looks, looking.faults, self._rows, looking.asking
+        )
 
     @property
     def recommended(self) -> tuple[Face, ...]:
@@ -101,7 +102,7 @@ class ModelManager(QObject):
     @property
     def looked_at_hits(self) -> int:
         """How many of what was found the hub was asked about."""
-        return sum(hit.id in self._looks or hit.id in self._faults for hit in self.hits or ())
+        return sum(hit.id in self.looking.looks or hit.id in self.looking.faults for hit in self.hits or ())
 
     @property
     def downloading(self) -> tuple[Face, ...]:
@@ -128,49 +129,36 @@ class ModelManager(QObject):
     def open(self) -> None:
         """Bring everything up to date, when the window opens."""
         self.services.shelf.refresh()
-        for entry in reversed(catalogue.entries()):
-            self.look(entry.target)
-
-    def look(self, repo_id: str) -> None:
-        """Ask the hub about a repository, unless that was done; one at a time, the one wanted last first."""
-        if repo_id in self._looks or repo_id in self._faults or repo_id == self._looking:
-            return
-        is_new = repo_id not in self._waiting
-        if not is_new:
-            self._waiting.remove(repo_id)
-        self._waiting.append(repo_id)
-        self._look_on()
-        if is_new:
-            self.changed.emit()
+        self.looking.retry()
+        self.looking.look_at_all(entry.target for entry in catalogue.entries())
 
     def look_at_hits(self) -> None:
         """Ask the hub about all that was found, so that it can be filtered."""
-        for hit in reversed(self.hits or ()):
-            if hit.id not in self._waiting:
-                self.look(hit.id)
+        self.looking.look_at_all(hit.id for hit in self.hits or ())
 
     def search(self, words: str) -> None:
         """Search the hub."""
         self._words = words
-        self._waiting = [repo_id for repo_id in self._waiting if catalogue.entry_of(repo_id)]
+        self.looking.keep_waiting(catalogue.entry_of)
+        self.looking.retry()
         self.searching, self.search_fault = True, None
         self.services.hub.search(words)
         self.changed.emit()
 
     def look_of(self, repo_id: str) -> Look | None:
         """Return what is known of a repository, None while nothing is."""
-        return self._looks.get(repo_id)
+        return self.looking.looks.get(repo_id)
 
     def get(self, repo_id: str) -> None:
         """Download the model of a repository."""
-        look = self._looks.get(repo_id)
+        look = self.looking.looks.get(repo_id)
         if look is not None:
             self.services.downloads.enqueue(look.plan)
 
     def accept(self, offered: Offer) -> None:
         """Download the offered model; it is loaded as soon as it is there."""
         self.get(offered.repo_id)
-        self._offered = self._looks[offered.repo_id].plan.id
+        self._offered = self.looking.looks[offered.repo_id].plan.id
 
     def act_on_repo(self, repo_id: str, action: Action) -> None:
         """Do something about a repository."""
@@ -178,7 +166,7 @@ class ModelManager(QObject):
             case Action.GET | Action.GET_ANYWAY:
                 self.get(repo_id)
             case Action.DETAILS:
-                self.look(repo_id)
+                self.looking.look(repo_id)
                 self.details_wanted.emit(repo_id)
 
     def act_on_download(self, download: str, action: Action) -> None:
@@ -193,13 +181,21 @@ class ModelManager(QObject):
 
     def help_repo(self, repo_id: str) -> None:
         """Do the one thing about what went wrong with a repository."""
-        fault = self._faults.get(repo_id)
+        fault = self.looking.faults.get(repo_id)
         if fault is not None and not self._help(fault, repo_id):
-            self._look_again(repo_id)
+            self.looking.look_again(repo_id)
+
+    def help_way(self) -> None:
+        """Do the one thing about what lies on the way to the hub."""
+        fault = self.looking.trouble
+        if fault is not None and not self._help(fault, ""):
+            self.looking.retry()
 
     def help_search(self) -> None:
         """Do the one thing about what went wrong with a search."""
-        if self.search_fault is not None and not self._help(self.search_fault, ""):
+        if self.search_fault is None:
+            self.help_way()
+        elif not self._help(self.search_fault, ""):
             self.search(self._words)
 
     def help_download(self, download: str) -> None:
@@ -213,24 +209,14 @@ class ModelManager(QObject):
 
     def retry_refused(self) -> None:
         """Ask again what failed for want of a token, when there is another one."""
-        for repo_id, fault in list(self._faults.items()):
+        for repo_id, fault in list(self.looking.faults.items()):
             if fault.problem in ABOUT_TOKEN:
-                self._look_again(repo_id)
+                self.looking.look_again(repo_id)
         for row in self._rows.values():
             if row.problem in ABOUT_TOKEN:
                 self.services.downloads.resume(row.id)
         if self.search_fault is not None and self.search_fault.problem in ABOUT_TOKEN:
             self.search(self._words)
-
-    def _look_again(self, repo_id: str) -> None:
-        del self._faults[repo_id]
-        self.look(repo_id)
-
-    def _look_on(self) -> None:
-        """Ask about the next repository, unless an answer is still to come."""
-        if not self._looking and self._waiting:
-            self._looking = self._waiting.pop()
-            self.services.hub.look(self._looking)
 
     def _help(self, fault: Fault, repo_id: str) -> bool:
         """Do what helps against a failure, unless that is to try again."""
@@ -253,20 +239,10 @@ class ModelManager(QObject):
             self.hits, self.searching = hits, False
             self.changed.emit()
 
-    def _looked(self, repo_id: str, look: Look) -> None:
-        self._looks[repo_id] = look
-        self._looking = ""
-        self._look_on()
-        self.changed.emit()
-
     def _failed(self, question: Question, error: ErrorInfo, problem: Problem | None) -> None:
         if question is Question.SEARCH:
             self.search_fault, self.searching = Fault.of(error, problem), False
-        elif question is Question.LOOK:
-            self._faults[self._looking] = Fault.of(error, problem)
-            self._looking = ""
-            self._look_on()
-        self.changed.emit()
+            self.changed.emit()
 
     def _download_changed(self, row: DownloadRow) -> None:
         self._rows[row.id] = row
@@ -274,6 +250,8 @@ class ModelManager(QObject):
 
     def _download_removed(self, download: str) -> None:
         self._rows.pop(download, None)
+        if download == self._offered:
+            self._offered = ""
         self.changed.emit()
 
     def _kept_changed(self) -> None:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.model_manager.card_list import CardList
+from app.model_manager.fault import show_fault
 from app.model_manager.offer_card import OfferCard
 from app.theme import SPACE_L, SPACE_XL
 from app.translate import tr
+from app.widgets.error_card import ErrorCard
 
 if TYPE_CHECKING:
     from app.model_manager.manager import ModelManager
@@ -21,6 +23,7 @@ class RecommendedPlace(QWidget):
 
     Attributes:
         offer: The card with the model to begin with.
+        trouble: Why the hub cannot be asked.
         list: The rows.
     """
 
@@ -28,12 +31,15 @@ class RecommendedPlace(QWidget):
         super().__init__(parent)
         self._manager = manager
         self.offer = OfferCard(theme)
+        self.trouble = ErrorCard(theme, "", "")
+        self.trouble.pressed.connect(manager.help_way)
         self.list = CardList(theme, tr("Recommended models"))
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         self._above = QVBoxLayout()
         self._above.setContentsMargins(SPACE_XL, SPACE_L, SPACE_XL, SPACE_L)
+        self._above.addWidget(self.trouble)
         self._above.addWidget(self.offer)
         column.addLayout(self._above)
         column.addWidget(self.list, 1)
@@ -43,8 +49,9 @@ class RecommendedPlace(QWidget):
 
     def refresh(self) -> None:
         """Show what is known now."""
-        offered = self._manager.offer
+        offered, fault = self._manager.offer, self._manager.looking.trouble
+        show_fault(self.trouble, fault)
         self.offer.show_offer(offered)
-        edge = SPACE_L if offered is not None else 0
+        edge = SPACE_L if offered is not None or fault is not None else 0
         self._above.setContentsMargins(SPACE_XL, edge, SPACE_XL, edge // 2)
         self.list.show_faces(self._manager.recommended)

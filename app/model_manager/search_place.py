@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from app.model_manager.card_list import CardList
+from app.model_manager.fault import show_fault
 from app.theme import SMALL_PX, SPACE_L, SPACE_M, SPACE_S, SPACE_XL
 from app.translate import tr
 from app.widgets.error_card import ErrorCard
@@ -41,7 +42,6 @@ class SearchPlace(QWidget):
         self.field.setPlaceholderText(tr("Search models, as in “qwen 4b”"))
         self.field.setMaxLength(_LONGEST)
         self.field.setMinimumHeight(_FIELD_HEIGHT)
-        self.field.setClearButtonEnabled(False)
         self._glass = self.field.addAction(self._icon(), QLineEdit.ActionPosition.LeadingPosition)
         self.fitting = self._filter(tr("Fits this computer"))
         self.drafting = self._filter(tr("Has or can get a drafting head"))
@@ -66,14 +66,10 @@ class SearchPlace(QWidget):
         manager = self._manager
         if self.fitting.isChecked() or self.drafting.isChecked():
             manager.look_at_hits()
-        fault = manager.search_fault
-        self.trouble.setVisible(fault is not None)
-        if fault is not None:
-            self.trouble.label.setText(fault.sentence)
-            self.trouble.set_action(fault.remedy)
+        show_fault(self.trouble, manager.search_fault or manager.looking.trouble)
         faces = manager.searched(fitting=self.fitting.isChecked(), drafting=self.drafting.isChecked())
         self._progress.setText(self._progress_words())
-        self.list.show_faces(() if fault is not None else faces, *self._nothing())
+        self.list.show_faces(() if manager.search_fault is not None else faces, *self._nothing())
 
     def _progress_words(self) -> str:
         hits = self._manager.hits

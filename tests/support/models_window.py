@@ -56,6 +56,15 @@ def asking(theme):
     return window
 
 
+def offline(theme):
+    window = asking(theme)
+    sentence = "huggingface.co cannot be reached: this computer is not connected. Try again when it is."
+    window.manager.services.hub.failed.emit(
+        Question.LOOK, ErrorInfo(ErrorKind.DOWNLOAD, sentence), Problem.NO_NETWORK
+    )
+    return window
+
+
 def offered(theme):
     window = recommended(theme)
     window.manager.services.shelf.list(STARTER)
@@ -184,6 +193,7 @@ def token(theme):
 
 STATES = {
     "asking": asking,
+    "offline": offline,
     "offered": offered,
     "two-downloading": two_downloading,
     "paused": paused,

@@ -83,13 +83,12 @@ def test_get_puts_the_model_and_its_head_in_line(manager, hub):
         (Problem.NO_TOKEN, "token"),
         (Problem.BAD_TOKEN, "token"),
         (Problem.FORBIDDEN, "token"),
-        (Problem.PROXY, "network"),
         (Problem.NOT_FOUND, "choice"),
         (Problem.UNSAFE, "choice"),
     ],
 )
 def test_the_remedy_does_what_it_says(manager, hub, heard, problem, want):
-    manager.look(FIRST)
+    manager.looking.look(FIRST)
     fail_look(hub, problem)
     manager.help_repo(FIRST)
     assert heard == [want]
@@ -99,19 +98,40 @@ def test_the_remedy_does_what_it_says(manager, hub, heard, problem, want):
 def test_a_licence_is_accepted_at_the_hub(manager, hub, monkeypatch):
     opened = []
     monkeypatch.setattr(QDesktopServices, "openUrl", opened.append)
-    manager.look(FIRST)
+    manager.looking.look(FIRST)
     fail_look(hub, Problem.LICENCE)
     manager.help_repo(FIRST)
     assert [url.toString() for url in opened] == [f"https://huggingface.co/{FIRST}"]
 
 
 def test_all_other_remedies_try_again(manager, hub):
-    manager.look(FIRST)
-    fail_look(hub, Problem.UNREACHABLE)
-    assert manager.recommended[0].remedy == "Try again"
+    manager.looking.look(FIRST)
+    fail_look(hub, Problem.CHANGED)
+    assert manager.recommended[0].remedy == "Start over"
     manager.help_repo(FIRST)
     assert hub.looks == [FIRST]
     assert manager.recommended[0].problem == ""
+
+
+def test_a_trouble_on_the_way_is_said_once_and_stops_all_questions(manager, hub, heard):
+    manager.open()
+    fail_look(hub, Problem.NO_NETWORK)
+    assert hub.looks == []
+    assert manager.looking.trouble.remedy == "Try again when online"
+    assert [face.problem for face in manager.recommended] == [""] * len(catalogue.entries())
+    assert {face.state for face in manager.recommended} == {""}
+    manager.look_at_hits()
+    manager.act_on_repo("a/b", Action.DETAILS)
+    assert hub.looks == []
+    manager.help_way()
+    assert manager.looking.trouble is None
+    hub.answer_looks()
+    fail_look(hub, Problem.PROXY)  # a/b, after all that is recommended or before it
+    manager.help_search()
+    assert heard == ["a/b", "network"]
+    hub.answer_looks()
+    manager.open()  # the window is opened again
+    assert hub.looks
 
 
 def test_with_a_new_token_all_is_asked_again_that_wanted_one(manager, hub):
@@ -119,7 +139,7 @@ def test_with_a_new_token_all_is_asked_again_that_wanted_one(manager, hub):
     manager.services.downloads.put(
         row(plan_id, DownloadState.FAILED, error=error(), problem=Problem.NO_TOKEN)
     )
-    manager.look("a/gated")
+    manager.looking.look("a/gated")
     fail_look(hub, Problem.NO_TOKEN)
     manager.search("gated")
     hub.failed.emit(Question.SEARCH, error(), Problem.BAD_TOKEN)

@@ -106,5 +106,5 @@ def test_a_proxy_is_looked_at_in_the_settings(start, asked):
     manager = open_window(driver).manager
     failure = ErrorInfo(ErrorKind.DOWNLOAD, "The proxy wants a password.")
     manager.services.hub.failed.emit(Question.LOOK, failure, Problem.PROXY)
-    manager.help_repo(asked[0])
+    manager.help_way()
     assert driver.program.open_settings().network.isVisible()

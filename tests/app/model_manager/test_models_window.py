@@ -117,6 +117,16 @@ def test_a_failed_download_has_its_one_action(show, qtbot):
     qtbot.waitUntil(lambda: not failed.remedy.isVisible())
 
 
+def test_without_a_network_one_card_says_so_and_tries_again(show, qtbot):
+    window = show(models_window.offline)
+    trouble = window.recommended.trouble
+    assert trouble.isVisible()
+    trouble.button.click()
+    qtbot.waitUntil(lambda: not trouble.isVisible())
+    window.manager.services.hub.answer_looks()
+    assert all(face.size for face in window.manager.recommended)
+
+
 def test_the_offered_model_is_fetched(show, qtbot):
     window = show(models_window.offered)
     offer = window.recommended.offer
