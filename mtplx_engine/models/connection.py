@@ -16,6 +16,7 @@ from mtplx_engine.models import (
     probe,
     probe_memory,
     repeats,
+    shipped,
 )
 from mtplx_engine.models.families import supported
 from mtplx_engine.models.families.registry import family_for
@@ -113,7 +114,7 @@ class Connector:
             )
         raw = _read(source)
         family = family_for(self._config)
-        wiring = self._wiring(raw, family)
+        wiring = self._wiring(source, raw, family)
         head = head_builder.build(family, self._config, raw, wiring, self._policy)
         target = Target(family, self._model, self._vocabulary, self._policy.width_multiple, wiring.hidden)
         path = source.draft_vocabulary
@@ -123,12 +124,15 @@ class Connector:
         project = target.projection(ids)
         return Connection(target, lambda: MTPDrafter(head, target.embed, project, ids, self._vocabulary), "")
 
-    def _wiring(self, raw: dict[str, mx.array], family: Family) -> Wiring:
-        """Return the wiring that the probe confirms; a manifest is a file like any other and only proposes one."""
+    def _wiring(self, source: HeadSource, raw: dict[str, mx.array], family: Family) -> Wiring:
+        """Return the wiring that the probe confirms; a manifest is a file like any other and only proposes one.
+
+        Our own head needs no probe, which would take seconds of the very first start.
+        """
         noted = self._checkpoint.manifest
         shapes = {name: spec.shape for name, spec in self._checkpoint.tensors.items()}
         published = noted.head.wiring if noted and noted.head else family.wiring(shapes)
-        if self._memory is None:
+        if self._memory is None or shipped.is_starter(self._checkpoint, source):
             return published
         key = identity.of(self._checkpoint)
         verdict = self._memory.recall(key)

@@ -6,19 +6,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from mtplx_engine import paths
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.models import (
     chat_template,
     checkpoint,
     fit,
-    head_source,
     hub_cache,
     identity,
     machine,
     model_config,
-    safetensors_header,
-    starter,
+    shipped,
 )
 from mtplx_engine.models.families import supported
 
@@ -125,7 +122,7 @@ def _judge(checked: Checkpoint, memory: ProbeMemory) -> tuple[Tier, str]:
     if head.problem:
         return Tier.NO_HEAD, head.problem
     verdict = memory.recall(identity.of(checked))
-    if verdict is None and _is_shipped(checked, head):
+    if verdict is None and shipped.is_starter(checked, head):
         return Tier.VERIFIED, "Its head comes with this program and was trained on it."
     if verdict is None:
         return Tier.UNVERIFIED, "It has a drafting head, which is tried when the model is loaded first."
@@ -138,14 +135,3 @@ def _judge(checked: Checkpoint, memory: ProbeMemory) -> tuple[Tier, str]:
         Tier.VERIFIED,
         f"Its head agreed with it on {verdict.score:.0%} of a known text when it was loaded.",
     )
-
-
-def _is_shipped(checked: Checkpoint, head: HeadSource) -> bool:
-    """Whether it is the starter model with the head that ships with the code."""
-    noted, recipe = checked.manifest, starter.shipped_recipe()
-    if noted is None or (noted.id, noted.head) != (recipe.id, recipe.head):
-        return False
-    path = paths.resources() / "starter" / recipe.head.files[0]
-    shipped = safetensors_header.read(path)
-    ours = (head_source.Location(path, name, spec) for name, spec in shipped.items())
-    return identity.whole(ours) == identity.whole(head.tensors.values())
