@@ -42,6 +42,7 @@ class ModelManager(QObject):
         changed: Rows look different now.
         token_wanted: The person is to enter a token.
         network_wanted: The person is to look at how the hub is reached.
+        arrived(str): A model is installed; its title.
         choice_wanted: The person is to choose another model.
         details_wanted(str): All about a repository is to be shown.
     """
@@ -49,6 +50,7 @@ class ModelManager(QObject):
     changed = Signal()
     token_wanted = Signal()
     network_wanted = Signal()
+    arrived = Signal(str)
     choice_wanted = Signal()
     details_wanted = Signal(str)
 
@@ -266,3 +268,4 @@ class ModelManager(QObject):
         if download == self._offered:
             self._offered, self._arrived = "", download
         self.services.shelf.refresh()
+        self.arrived.emit(self._rows[download].title)

@@ -26,6 +26,7 @@ from app.model_manager.search_place import SearchPlace
 from app.model_manager.token_sheet import TokenSheet
 from app.theme import CODE_PX, SMALL_PX, SPACE_S, SPACE_XL, SPACE_XS
 from app.translate import tr
+from app.widgets.announce import announce
 from app.widgets.message_box import MessageBox
 from app.widgets.throttle import Throttle
 
@@ -97,6 +98,7 @@ class ModelsWindow(QWidget):
         manager.choice_wanted.connect(lambda: self.open_place(self.recommended))
         manager.keeper.removal_wanted.connect(self._ask_removal)
         manager.keeper.failed.connect(self._say)
+        manager.arrived.connect(self._announce)
         manager.token_wanted.connect(self._ask_token)
         manager.details_wanted.connect(self._show_details)
         self.details.left.connect(self._leave_details)
@@ -186,6 +188,9 @@ class ModelsWindow(QWidget):
         sheet = TokenSheet(self._theme, services.hub, host, lasts=self._token_lasts(), parent=self)
         sheet.accepted.connect(self.manager.retry_refused)
         sheet.open()
+
+    def _announce(self, title: str) -> None:
+        announce(self, tr("{title} is installed.").format(title=title))
 
     def _say(self, sentence: str) -> None:
         box = MessageBox(tr("That cannot be done"), sentence, self)

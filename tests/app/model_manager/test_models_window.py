@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 
+from app.model_manager import window as window_module
 from app.model_manager.download_row import DownloadState
 from app.model_manager.token_sheet import TokenSheet
 from app.palette import DARK
@@ -263,6 +264,14 @@ def test_what_belongs_to_no_row_is_said_in_front(show):
     failure = ErrorInfo(ErrorKind.NOT_FOUND, "/empty has no model in it.")
     window.manager.services.shelf.failed.emit("/empty", failure)
     assert window.findChild(MessageBox).informativeText() == "/empty has no model in it."
+
+
+def test_a_screen_reader_hears_when_a_model_is_there(show, monkeypatch):
+    window = show(models_window.two_downloading)
+    said = []
+    monkeypatch.setattr(window_module, "announce", lambda _, sentence: said.append(sentence))
+    window.manager.services.downloads.finish(FIRST)
+    assert said == ["Qwen3.5-4B-MLX-4bit is installed."]
 
 
 def test_the_tab_counts_and_the_disk_is_told(show):
