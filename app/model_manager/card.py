@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
@@ -77,13 +78,13 @@ class ModelCard(QFrame):
         """Show something else about the same key."""
         before, self.face = self.face, face
         self._title.setText(face.title)
-        self._title.setToolTip(face.title)
+        self._title.setToolTip(_tip(face.title))
         self._size.setText(face.size)
         self._fit.setText(face.fit)
-        self._fit.setToolTip(face.because)
+        self._fit.setToolTip(_tip(face.because))
         self._note.setText(face.note)
         self._note.setVisible(bool(face.note))
-        self._note.setToolTip(face.note)
+        self._note.setToolTip(_tip(face.note))
         self._state.setText(face.state)
         self.bar.set_fraction(face.fraction)
         self.bar.setVisible(face.fraction is not None)
@@ -180,6 +181,11 @@ def _line(theme: Theme, pixels: int, weight: QFont.Weight = QFont.Weight.Normal)
     label.setFont(theme.font(pixels, weight))
     label.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
     return label
+
+
+def _tip(text: str) -> str:
+    """Return a tooltip that takes nothing of a text as HTML, and breaks its lines."""
+    return f"<p>{html.escape(text)}</p>" if text else ""
 
 
 def _paint(label: QLabel, color: str) -> None:

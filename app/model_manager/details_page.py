@@ -98,20 +98,18 @@ class DetailsPage(QWidget):
         self._title.setText(face.title)
         self._state.setText(face.state)
         show_fault(self.trouble, self._fault(look))
-        self._name_get()
         sizes_known = look is not None and look.found.footprint is not None
         self.fit.setVisible(sizes_known)
         self._heading.setVisible(look is not None)
         self._files.setVisible(look is not None)
         self._warnings.setVisible(look is not None and bool(_warnings(look)))
-        if look is None:
-            self._about.setText("")
-            return
-        self._about.setText(_about(look))
-        self._warnings.setText("\n".join(_warnings(look)))
-        self._files.setText(_files(look))
-        if look.found.footprint is not None:
-            self.fit.show_footprint(look.found.footprint)
+        self._about.setText(_about(look) if look is not None else "")
+        if look is not None:
+            self._warnings.setText("\n".join(_warnings(look)))
+            self._files.setText(_files(look))
+            if look.found.footprint is not None:
+                self.fit.show_footprint(look.found.footprint)
+        self._name_get()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Scroll, as nothing on the page itself has the focus for that."""

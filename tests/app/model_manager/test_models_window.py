@@ -10,7 +10,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 
 from app.model_manager import window as window_module
+from app.model_manager.card import ModelCard
 from app.model_manager.download_row import DownloadState
+from app.model_manager.face import Action, Face
 from app.model_manager.token_sheet import TokenSheet
 from app.palette import DARK
 from app.services.hub_client import Question
@@ -205,6 +207,23 @@ def test_what_will_not_fit_is_fetched_when_the_person_insists(show):
     assert window.details.get.text() == "Get Anyway"
     window.details.get.click()
     assert window.manager.services.downloads.asked == [("enqueue", HITS[2].id.replace("/", "--"))]
+
+
+def test_each_repository_is_judged_for_itself(show):
+    window = show(models_window.will_not_fit)
+    window.manager.act_on_repo(HITS[1].id, Action.DETAILS)
+    assert window.details.get.text() == "Get"
+    window.manager.act_on_repo(HITS[2].id, Action.DETAILS)
+    assert window.details.get.text() == "Get Anyway"
+    window.manager.act_on_repo(HITS[3].id, Action.DETAILS)
+    assert not window.details.get.isVisible()
+
+
+def test_nothing_in_a_tooltip_is_taken_as_html(theme, qtbot):
+    shown = ModelCard(theme, Face("key", "<img src='file:///x'>", because="1 < 2"))
+    qtbot.addWidget(shown)
+    assert "<img" not in shown._title.toolTip()
+    assert "1 &lt; 2" in shown._fit.toolTip()
 
 
 def test_the_details_of_a_gated_model_lead_to_the_token(show, qtbot):
