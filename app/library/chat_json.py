@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from app.chat.conversation import Conversation, MessageStatus, clean_text
-from mtplx_engine import protocol
+from mtplx_engine import codec
 from mtplx_engine.errors import EngineError
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _parsed(data: bytes) -> Any:
 
 def _conversation(value: Any, number: int) -> Conversation:
     try:
-        conversation = _cleaned(protocol.build(Conversation, value))
+        conversation = _cleaned(codec.build(Conversation, value))
         _check(conversation)
     except (ValueError, TypeError, OverflowError, RecursionError, EngineError) as error:
         raise UnreadableChatsError(
