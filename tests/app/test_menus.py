@@ -158,11 +158,13 @@ def test_deletion_is_undone_from_the_edit_menu_long_after_its_notice(start):
     driver.window.menus.delete_chat.trigger()
     driver.window.toast.hide()
     driver.window.sidebar.list.setFocus()
+    driver.until_offered()
     _, actions = open_edit_menu(driver)
     assert enabled(actions) == {"Undo"}
     actions["Undo"].trigger()
     driver.until(lambda: driver.program.session.shown.chat.id == chat_id)
     driver.window.sidebar.list.setFocus()
+    driver.until_offered()
     _, actions = open_edit_menu(driver)
     assert enabled(actions) == {"Find in Chat…", "Find Next", "Find Previous"}
 
@@ -178,9 +180,24 @@ def test_commands_about_a_chat_need_one(start):
     assert menus.delete_chat.isEnabled()
     assert not menus.next_chat.isEnabled()
     menus.new_chat.trigger()
+    driver.until_offered()
     assert not menus.copy_answer.isEnabled()
     assert not menus.delete_chat.isEnabled()
     assert menus.next_chat.isEnabled()
+
+
+def test_commands_look_once_at_what_a_question_changes(start, monkeypatch):
+    driver = start(Script(answer="word " * 500, cycle_s=0.05))
+    driver.until(lambda: driver.program.link.state is EngineState.READY)
+    driver.until_offered()
+    looks = []
+    monkeypatch.setattr(driver.window.commands._messages, "refresh", lambda: looks.append(True))
+    driver.type("Why?")
+    QTest.keyClick(driver.composer.edit, Qt.Key.Key_Return)
+    assert driver.window.menus.stop.isEnabled()
+    assert looks == []
+    driver.until_offered()
+    assert len(looks) == 1
 
 
 def test_keys_walk_through_the_chats_in_the_order_of_the_list(start):
@@ -210,10 +227,12 @@ def test_model_is_unloaded_and_loaded_again(start):
     driver.until(menus.unload_model.isEnabled)
     assert not menus.load_model.isEnabled()
     driver.ask("Why?")
+    driver.until_offered()
     assert not menus.unload_model.isEnabled()
     driver.until_idle()
     menus.unload_model.trigger()
     driver.until(lambda: program.link.state is EngineState.NO_MODEL)
+    driver.until_offered()
     assert driver.pane.header.model.text() == "No model"
     menus.new_chat.trigger()
     assert "its memory is free" in driver.pane.empty._sentence.text()

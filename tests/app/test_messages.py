@@ -41,9 +41,11 @@ def test_chat_menu_acts_on_the_newest_messages_while_it_can(start):
     assert driver.answer.footer._place.text() == "2/2"
     menus.previous_version.trigger()
     assert driver.answer.footer._place.text() == "1/2"
+    driver.until_offered()
     menus.next_version.trigger()
     assert driver.answer.footer._place.text() == "2/2"
 
+    driver.until_offered()
     menus.edit_last.trigger()
     question = driver.transcript.rows[0]
     assert isinstance(question, QuestionRow)

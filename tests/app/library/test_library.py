@@ -110,6 +110,7 @@ def test_names_and_pins_last_and_are_shown_everywhere(driver, start):
     driver.until(lambda: driver.program.chats.chat("two").title == "Renamed")
     assert driver.program.session.shown.chat.title == "Renamed"
     menus.pin_chat.trigger()
+    driver.until_offered()
     assert menus.pin_chat.text() == "Unpin Chat"
     driver.ask("More?")
     driver.until_idle()
