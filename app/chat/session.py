@@ -208,9 +208,9 @@ class ChatSession(QObject):
     def _chat_loaded(self, conversation: Conversation, damage: str) -> None:
         if conversation.chat.id == self._wanted:
             self._wanted = ""
-            self.questions.saved.update(message.id for message in conversation.messages)
             missing = missing_answer(conversation)
             if missing is not None:
+                self.questions.unsaved.add(missing.id)
                 self._store.add_message(missing)
                 conversation = conversation.with_message(missing)
             self._show(conversation)
@@ -218,7 +218,7 @@ class ChatSession(QObject):
             self.notice.emit(damage)
 
     def _committed(self, message_id: str) -> None:
-        self.questions.saved.add(message_id)
+        self.questions.unsaved.discard(message_id)
         for turn in self._line.turns:
             if turn.question_id == message_id:
                 turn.committed = True
@@ -232,8 +232,7 @@ class ChatSession(QObject):
         if self._wanted and not message_id:
             self._wanted = ""
             self.opened.emit(self.shown)  # the one that could not be read is not
-        if message_id not in self.questions.saved:
-            self.notice.emit(error.message)
+        self.notice.emit(error.message)
 
     # ------------------------------------------------------------ what the line tells
 
