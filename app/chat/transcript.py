@@ -14,6 +14,7 @@ from app.chat.row_state import RowState
 from app.services.settings import SendKey
 from app.theme import COLUMN_WIDTH, SCROLL_BAR_WIDTH, SPACE_L, SPACE_M, SPACE_XL
 from app.translate import tr
+from app.widgets.bin import Bin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -66,6 +67,7 @@ class Transcript(QScrollArea):
         self._older: list[Message] = []  # not built yet
         self._rows: list[AnswerRow | QuestionRow] = []
         self._following = True
+        self._bin = Bin(self)
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -305,8 +307,7 @@ class Transcript(QScrollArea):
         """Take away the rows from one on."""
         for row in self._rows[first:]:
             self._column.removeWidget(row)
-            row.hide()
-            row.deleteLater()
+            self._bin.put(row)
         del self._rows[first:]
 
     def _make_page(self) -> None:
