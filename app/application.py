@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from functools import partial
 from typing import TYPE_CHECKING
@@ -98,10 +99,11 @@ class Application(QObject):
         self.session.close()
         self.window.pane.drafts.keep()
         self.window.pane.stop_reading()
-        self.store.close()
+        self.store.finish()
         if self._settings_window is not None:
             self._settings_window.close()
         self.link.shutdown()
+        self.store.close()
 
     def _start(self) -> None:
         self.store.open()
@@ -260,6 +262,9 @@ def run(data_dir: Path, log_dir: Path) -> int:
     signals.close()
     instance.release()
     collector.close()
+    if program.store.stuck:
+        logging.shutdown()
+        os._exit(code)  # the interpreter would wait for the disk, or crash
     return code
 
 

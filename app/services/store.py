@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QCoreApplication, QEvent, QObject, Signal
+from PySide6.QtCore import QCoreApplication, QDeadlineTimer, QEvent, QObject, Signal
 
 from app.services.store_worker import Close, Growing, Read, StoreWorker
 from app.services.write_queue import Write
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from app.chat.conversation import ChatSummary, Conversation, Message
     from app.services.chat_database import ChatDatabase
 
+# A disk that hangs must not hold up the end: the program is to be gone 3 s after it was asked to.
+_END_MS: Final = 2000
+_log = logging.getLogger(__name__)
+
 
 class Store(QObject):
     """Keeps chats and messages. Lives on the main thread and never blocks it, except in `close`.
@@ -25,6 +30,9 @@ class Store(QObject):
     Calls take effect in the order in which they are made. Nothing that a signal has said is saved is ever lost.
     What cannot be saved now (a full disk) is told once, kept in memory and tried again every second: `committed`
     may follow `failed`.
+
+    Attributes:
+        stuck: Whether the disk did not answer when it was closed. Its thread still runs then, and may for ever.
 
     Signals:
         opened: The chats (a tuple of ChatSummary, the one used last first), and a sentence for the person about
@@ -52,6 +60,8 @@ class Store(QObject):
     def __init__(self, folder: Path, parent: QObject | None = None) -> None:
         """Prepare a store of the chats in `folder`, which belongs to it alone."""
         super().__init__(parent)
+        self.stuck = False
+        self._end: QDeadlineTimer | None = None
         self._worker = StoreWorker(folder)
         # Signal to signal, so that receivers of any kind are called on this object's thread.
         self._worker.opened.connect(self.opened)
@@ -146,15 +156,24 @@ class Store(QObject):
         """Add the chats of a file that was exported as JSON: `imported` follows, or `failed`."""
         self._worker.submit(Read(lambda database: self._worker.import_chats(database, path)))
 
-    def close(self) -> None:
-        """Wait until everything is written and the thread has ended; no call may follow but another `close`.
+    def finish(self) -> None:
+        """Have everything written that there is; no call may follow but `close`."""
+        if self._end is None and self._worker.isRunning():
+            self._worker.submit(Close())
+            self._end = QDeadlineTimer(_END_MS)
 
-        All signals about what came before have been sent when it returns.
+    def close(self) -> None:
+        """Wait until everything is written and the thread has ended, 2 s from `finish` on; none is needed before.
+
+        All signals about what came before have been sent when it returns, unless it is `stuck`.
         """
-        if not self._worker.isRunning():
+        self.finish()
+        if self._end is None or self.stuck or not self._worker.isRunning():
             return
-        self._worker.submit(Close())
-        self._worker.wait()
+        if not self._worker.wait(self._end):
+            self.stuck = True
+            _log.error("the disk does not answer; changes that are not saved: %d", self._worker.unwritten)
+            return
         QCoreApplication.sendPostedEvents(self, QEvent.Type.MetaCall.value)
         self.closed.emit()
 

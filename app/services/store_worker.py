@@ -80,8 +80,14 @@ class StoreWorker(QThread):
         self.setObjectName("store")
         self._folder = folder
         self._tasks: queue.SimpleQueue[Task] = queue.SimpleQueue()
+        self._writes: WriteQueue | None = None  # while the database is open
         self._searches = 0
         self._tidy = True
+
+    @property
+    def unwritten(self) -> int:
+        """About how many tasks are not done, without the end itself; for any thread, once the end is in line."""
+        return max(0, self._tasks.qsize() - 1) + (self._writes.waiting if self._writes else 0)
 
     def submit(self, task: Task) -> None:
         """Put `task` in line; callable from any thread."""
@@ -128,7 +134,7 @@ class StoreWorker(QThread):
         self.imported.emit(database.list_chats()[0], len(conversations))
 
     def _serve(self, database: ChatDatabase) -> None:
-        writes = WriteQueue(database, self.committed.emit, self.failed.emit)
+        self._writes = writes = WriteQueue(database, self.committed.emit, self.failed.emit)
         self._answer(partial(self._list, database))
         index = database.search_index()
         backup = database.daily_backup()

@@ -72,6 +72,11 @@ class WriteQueue:
         self._told: set[str] = set()
         self._last_flush = clock() - FLUSH_S
 
+    @property
+    def waiting(self) -> int:
+        """How many changes are not on the disk."""
+        return len(self._line) + len(self._growing)
+
     def write(self, write: Write) -> None:
         """Do `write` now, after those that still wait."""
         self._growing.pop(write.about, None)

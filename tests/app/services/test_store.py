@@ -329,3 +329,27 @@ def test_d16_closing_waits_for_no_index_and_no_copy(
         again.search("text q")
     assert found.args[1][0].passages[0].message_id == "q"
     again.close()
+
+
+def test_d16_closing_waits_for_a_hanging_disk_only_so_long(
+    store: Store, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    hanging, there_again = threading.Event(), threading.Event()
+
+    def hang(*_: object) -> None:
+        hanging.set()
+        there_again.wait()
+
+    store.add_chat(CHAT)
+    with qtbot.waitSignal(store.committed):
+        store.add_message(QUESTION)
+    monkeypatch.setattr(ChatDatabase, "set_title", hang)
+    monkeypatch.setattr("app.services.store._END_MS", 20)
+    store.set_title("chat", "Other")
+    hanging.wait()
+    store.set_pinned("chat", pinned=True)
+    store.close()
+    assert store.stuck
+    assert "changes that are not saved: 2" in caplog.text
+    there_again.set()
+    store._worker.wait()
