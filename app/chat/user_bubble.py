@@ -92,11 +92,15 @@ class UserBubble(QWidget):
         for number, (start, end) in enumerate(self._found):
             if end > len(self._shown):
                 break
-            color = self._style.found_now if number == self._found_now else self._style.found
+            is_now = number == self._found_now
+            color = QColor(self._style.found_now if is_now else self._style.found)
             selection: Any = QTextEdit.ExtraSelection()  # the stubs leave out what it has
             selection.cursor = place_of(self._view.document(), self._shown, start, end)
             selection.format = QTextCharFormat()
-            selection.format.setBackground(QColor(color))
+            selection.format.setBackground(color)
+            if is_now:  # so that it differs by more than a shade
+                selection.format.setFontUnderline(True)
+                selection.format.setUnderlineColor(QColor(color.rgb()))
             selections.append(selection)
         self._view.setExtraSelections(selections)
 
