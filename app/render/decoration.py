@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QTextBlock
 
     from app.render.blocks import Place, Run
-    from app.render.document import DocumentWriter, Written
+    from app.render.document import DocumentWriter
     from app.render.geometry import Geometry
     from app.render.measures import Measures
+    from app.render.written import Written
 
 _PANEL_RADIUS = 8.0
 _PILL_RADIUS = 4.0

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
     from PySide6.QtGui import QFontMetricsF, QTextBlock, QTextDocument, QTextLine, QTextTable
 
-    from app.render.document import DocumentWriter, Written
+    from app.render.document import DocumentWriter
     from app.render.measures import Measures
+    from app.render.written import Written
 
 _FIXED = QTextBlockFormat.LineHeightTypes.FixedHeight.value
 

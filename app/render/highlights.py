@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
     from PySide6.QtGui import QPainter, QTextBlock
 
-    from app.render.document import DocumentWriter, Written
+    from app.render.document import DocumentWriter
     from app.render.geometry import Geometry
     from app.render.source_map import Place
+    from app.render.written import Written
 
 _RADIUS = 3.0
 _ABOVE, _BELOW = 1.0, 2.0

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QTextCursor, QTextTable
 
     from app.render.blocks import Cell, Leaf
-    from app.render.document import Written
+    from app.render.written import Written
 
 
 def selected_leaves(written: Sequence[Written], cursor: QTextCursor) -> list[Leaf]:
