@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NAME = "chats.db"
+# Of the chats, and of their index: searching 100,000 messages is no slower than with SQLite's own 2 MB each.
+CACHE_KIB = 512
 
 # Step n brings a file from version n to n + 1. A step that was ever released is never edited.
 # No CHECK and no key on parent_id: a record with one odd value must cost that record, not the whole file, and
@@ -191,6 +193,7 @@ def _configure(connection: apsw.Connection) -> None:
     connection.pragma("foreign_keys", 1)
     connection.pragma("trusted_schema", 0)
     connection.pragma("cell_size_check", 1)
+    connection.pragma("cache_size", -CACHE_KIB)
 
 
 def _migrate(connection: apsw.Connection, version: int) -> None:

@@ -18,7 +18,7 @@ from app.chat.conversation import MessageStatus, clean_text
 from app.chat.found_chat import FoundChat, Wanted
 from app.services import chat_records
 from app.services.careful_read import read_rows
-from app.services.chat_file import transaction
+from app.services.chat_file import CACHE_KIB, transaction
 from app.services.private_file import make_private
 
 if TYPE_CHECKING:
@@ -206,6 +206,7 @@ class SearchIndex:
         try:
             make_private(self._path)
             self._connection.execute("ATTACH ? AS found", (str(self._path),))
+            self._connection.execute(f"PRAGMA found.cache_size = -{CACHE_KIB}")
             self._connection.execute("PRAGMA found.synchronous = NORMAL")
             self._connection.execute("PRAGMA found.journal_mode = WAL").fetchall()
             ((version,),) = self._connection.execute("PRAGMA found.user_version")
