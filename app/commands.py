@@ -60,10 +60,11 @@ class Commands(QObject):
         menus.edit.find_previous.triggered.connect(lambda: window.pane.find_bar.go(-1))
         self._messages = MessageCommands(menus, window.pane, session)
         menus.edit.undo_requested.connect(window.toast.undo)
+        window.toast.undoable.connect(menus.edit.allow_undo)
         for signal in (session.opened, session.rearranged, session.listed, session.added, session.changed):
             signal.connect(self._refresh_soon)
         session.activity.connect(self._note_activity)
-        for signal in (chats.rowsInserted, chats.rowsRemoved, window.toast.changed):
+        for signal in (chats.rowsInserted, chats.rowsRemoved):
             signal.connect(self._refresh_soon)
         self.refresh()
 
@@ -92,7 +93,6 @@ class Commands(QObject):
         menus.next_chat.setEnabled(bool(self._neighbour(+1)))
         for action in (menus.edit.find, menus.edit.find_next, menus.edit.find_previous):
             action.setEnabled(bool(shown.messages))
-        menus.edit.can_undo = self._window.toast.can_undo
         loaded = self._engine is EngineState.READY
         menus.load_model.setEnabled(self._engine is EngineState.NO_MODEL)
         menus.unload_model.setEnabled(loaded and not self._busy)
@@ -122,7 +122,6 @@ class Commands(QObject):
     def _step(self, step: int) -> None:
         chat_id = self._neighbour(step)
         if chat_id:
-            self._window.inspector.settle()
             self._session.open_chat(chat_id)
 
     def _choose_model(self) -> None:

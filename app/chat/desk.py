@@ -11,6 +11,7 @@ from app.chat.conversation import UNTITLED, ChatSummary, Conversation, new_id
 if TYPE_CHECKING:
     from collections.abc import Container
 
+    from app.chat.chat_settings import ChatSettings
     from app.chat.conversation import Message
 
 
@@ -62,6 +63,12 @@ class Desk:
         at_hand = self.shown if chat.id == self.shown.chat.id else self._background.get(chat.id)
         if at_hand is not None:
             self.put(dataclasses.replace(at_hand, chat=chat))
+
+    def put_settings(self, chat_id: str, settings: ChatSettings) -> None:
+        """Take the newer settings of a chat that is not shown, if it is at hand."""
+        at_hand = self.blank if chat_id == self.blank.chat.id else self._background.get(chat_id)
+        if at_hand is not None:
+            self.put(dataclasses.replace(at_hand, settings=settings))
 
     def put_message(self, message: Message) -> None:
         """Take the newer version of a message; one that was deleted stays so."""

@@ -171,6 +171,15 @@ class ChatSession(QObject):
         if settings.reads_from != shown.settings.reads_from:
             self.rearranged.emit(self.shown)
 
+    def set_settings_of(self, chat_id: str, settings: ChatSettings) -> None:
+        """Set what holds for the next answers of a chat, whether it is shown or not, or even deleted."""
+        if chat_id == self.chat_id:
+            self.set_settings(settings)
+            return
+        self._desk.put_settings(chat_id, settings)
+        if chat_id != self._desk.blank.chat.id:
+            self._store.set_settings(chat_id, settings)
+
     def rearrange(self, conversation: Conversation) -> None:
         """Show the chat that is shown with another branch, or without some messages."""
         self._desk.put(conversation)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import Qt, QUrl
-from PySide6.QtGui import QAction, QDesktopServices, QGuiApplication
+from PySide6.QtGui import QAction, QDesktopServices, QGuiApplication, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu
 
@@ -167,6 +167,40 @@ def test_deletion_is_undone_from_the_edit_menu_long_after_its_notice(start):
     driver.until_offered()
     _, actions = open_edit_menu(driver)
     assert enabled(actions) == {"Find in Chat…", "Find Next", "Find Previous"}
+
+
+def test_each_deletion_has_an_undo_of_its_own_with_the_keyboard_in_the_empty_message_field(start):
+    driver = start()
+    asked = []
+    for question in ("One", "Two"):
+        driver.window.menus.new_chat.trigger()
+        driver.ask(question)
+        driver.until_idle()
+        asked.append(driver.program.session.chat_id)
+    driver.activate()
+    for chat_id in asked:
+        driver.window.sidebar.deletion_requested.emit([chat_id])
+    driver.window.toast.tell("Something else happened.")
+    driver.until_offered()
+    for undone in (1, 2):
+        QTest.keySequence(driver.composer.edit, QKeySequence.StandardKey.Undo)
+        assert set(driver.program.chats.chat_ids()) == set(asked[-undone:])
+    assert not driver.window.toast.can_undo
+
+
+def test_undo_belongs_to_a_field_that_has_anything_to_undo(start):
+    driver = start()
+    driver.ask("One")
+    driver.until_idle()
+    driver.activate()
+    driver.window.menus.delete_chat.trigger()
+    driver.until_offered()
+    driver.type("a")
+    QTest.keySequence(driver.composer.edit, QKeySequence.StandardKey.Undo)
+    assert driver.composer.text() == ""
+    assert driver.program.chats.chat_ids() == ()
+    QTest.keySequence(driver.composer.edit, QKeySequence.StandardKey.Undo)
+    assert len(driver.program.chats.chat_ids()) == 1
 
 
 def test_commands_about_a_chat_need_one(start):
