@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication, QEvent, QSize, Qt, QTimer, QUrl, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtCore import QCoreApplication, QEvent, Qt, QTimer, QUrl, Signal
+from PySide6.QtWidgets import QFrame, QScrollArea
 
 from app.chat.conversation import Conversation, Message, Role
 from app.chat.message_rows import AnswerRow
 from app.chat.question_row import QuestionRow
 from app.chat.row_state import RowState
+from app.chat.transcript_page import LatestButton, TranscriptPage
 from app.services.settings import SendKey
-from app.theme import COLUMN_WIDTH, SCROLL_BAR_WIDTH, SPACE_L, SPACE_M, SPACE_XL
-from app.translate import tr
 from app.widgets.bin import Bin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from PySide6.QtGui import QResizeEvent, QShowEvent
+    from PySide6.QtWidgets import QWidget
 
     from app.chat.message_view import AnswerView
     from app.chat.turn import Piece
@@ -74,23 +74,15 @@ class Transcript(QScrollArea):
         # Always there, so that nothing moves when a chat becomes longer than the window; seen only when of use.
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._column = QVBoxLayout()
-        self._column.setContentsMargins(SPACE_XL, SPACE_L, SPACE_XL, SPACE_L)
-        self._column.setSpacing(SPACE_M)
-        self._column.addStretch(1)
-        self._make_page()
-        self.latest = QPushButton(tr("Jump to latest"), self)
-        self.latest.setObjectName("latest")
-        self.latest.setIconSize(QSize(16, 16))
-        self.latest.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        page = TranscriptPage()
+        self._column = page.column
+        self.setWidget(page)
+        self.latest = LatestButton(theme, self)
         self.latest.clicked.connect(self.to_latest)
-        self.latest.hide()
         bar = self.verticalScrollBar()
         bar.setEnabled(False)
         bar.valueChanged.connect(self._scrolled)
         bar.rangeChanged.connect(self._range_changed)
-        theme.changed.connect(self._tint)
-        self._tint()
 
     @property
     def following(self) -> bool:
@@ -310,28 +302,5 @@ class Transcript(QScrollArea):
             self._bin.put(row)
         del self._rows[first:]
 
-    def _make_page(self) -> None:
-        page, column = QWidget(), QWidget()
-        page.setObjectName("transcriptPage")
-        column.setLayout(self._column)
-        column.setMaximumWidth(COLUMN_WIDTH + 2 * SPACE_XL)
-        across = QHBoxLayout(page)
-        across.setContentsMargins(SCROLL_BAR_WIDTH, 0, 0, 0)
-        across.addStretch(1)
-        across.addWidget(column, 1000)
-        across.addStretch(1)
-        self.setWidget(page)
-
-    # ------------------------------------------------------------ the pill
-
     def _show_pill(self) -> None:
-        self.latest.setVisible(not self._following)
-        self.latest.adjustSize()
-        self.latest.move(
-            (self.viewport().width() - self.latest.width()) // 2,
-            self.viewport().height() - self.latest.height() - SPACE_M,
-        )
-
-    def _tint(self) -> None:
-        palette = self._theme.palette
-        self.latest.setIcon(self._theme.icons.icon("arrow-down", palette.secondary, palette.tertiary, 16))
+        self.latest.float_in(self.viewport(), shown=not self._following)
