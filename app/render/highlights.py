@@ -38,8 +38,9 @@ class Highlights:
         self._places = {}
         for place in places:
             known = self._places.setdefault(place.leaf, [])
-            if known and (known[-1].part, known[-1].end) == (place.part, place.start):
-                known[-1] = replace(known[-1], end=place.end)
+            # Several parts of the source of one formula are at the same place; painted twice it would be darker.
+            if known and known[-1].part == place.part and place.start <= known[-1].end:
+                known[-1] = replace(known[-1], end=max(known[-1].end, place.end))
             else:
                 known.append(place)
 
