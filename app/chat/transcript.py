@@ -13,7 +13,6 @@ from app.chat.question_row import QuestionRow
 from app.chat.row_state import RowState
 from app.chat.transcript_page import LatestButton, TranscriptPage
 from app.services.settings import SendKey
-from app.widgets.bin import Bin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -67,7 +66,6 @@ class Transcript(QScrollArea):
         self._older: list[Message] = []  # not built yet
         self._rows: list[AnswerRow | QuestionRow] = []
         self._following = True
-        self._bin = Bin(self)
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -299,7 +297,8 @@ class Transcript(QScrollArea):
         """Take away the rows from one on."""
         for row in self._rows[first:]:
             self._column.removeWidget(row)
-            self._bin.put(row)
+            row.hide()
+            row.deleteLater()
         del self._rows[first:]
 
     def _show_pill(self) -> None:
