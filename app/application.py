@@ -78,7 +78,7 @@ class Application(QObject):
             self.theme, self.session, self.chats, self.settings, log_dir=log_dir, list_models=self._models
         )
         self.library = Library(self.window, self.store, self.session, self.chats)
-        self.files = ChatFiles(self.window, self.store, self.session)
+        self.files = ChatFiles(self.window, self.store, self.session, self._models)
         self._settings_window: SettingsWindow | None = None
         self.window.pane.watch_context(ContextWatch(self.session, self.line, self.link, self.window.pane))
         self._soon = QTimer(self, singleShot=True, interval=0)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from app.chat.session import ChatSession
     from app.services.store import Store
 
+_NO_SUCH_MODEL = (ErrorKind.NOT_FOUND, ErrorKind.REFUSED, ErrorKind.UNSUPPORTED)
 # Asking the same again gives the same error.
 _HOPELESS = (ErrorKind.BAD_REQUEST, ErrorKind.CONTEXT_OVERFLOW)
 _AGAIN = {RowAction.REGENERATE, RowAction.FOCUSED, RowAction.VARIED}
@@ -71,12 +72,17 @@ class Edits:
             self._session.questions.resume(answer)
 
     def retry(self, answer_id: str) -> None:
-        """Ask again what a failed answer was to answer; what there is of it stays as a branch."""
+        """Ask again what a failed answer was to answer; what there is of it stays as a branch.
+
+        Where the chat's own model was what failed, the loaded one is asked, from now on.
+        """
         chat = self._session.shown
         failed = branches.find(chat, answer_id)
         question = branches.question_of(chat, answer_id)
         if question is None or self._session.busy:
             return
+        if self._needs_other_model(failed):
+            self._session.set_settings(replace(self._session.settings, model=""))
         self._session.questions.revive(question)
         if (failed.text or failed.thinking) and not self.can_resume(failed):
             self.regenerate(answer_id)
@@ -140,10 +146,17 @@ class Edits:
         fault = self._session.fault(message)
         kind = fault.kind if fault else None
         if kind is ErrorKind.ENGINE_LOST:
-            return "Restart"
+            return tr("Restart")
+        if self._needs_other_model(message):
+            return tr("Use {model}").format(model=self._session.loaded_model)
         failed = message.status is MessageStatus.ERROR or bool(message.error)
         cut_off = message.status is MessageStatus.INTERRUPTED and not (message.text or message.thinking)
         return tr("Try again") if (failed and kind not in _HOPELESS) or cut_off else ""
+
+    def _needs_other_model(self, message: Message) -> bool:
+        """Whether an answer failed because the model that is set for the chat cannot be loaded."""
+        fault = self._session.fault(message)
+        return fault is not None and fault.kind in _NO_SUCH_MODEL and bool(self._session.settings.model)
 
     def last_answer(self) -> Message | None:
         """Return the last answer of the shown branch."""

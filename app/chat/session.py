@@ -98,6 +98,11 @@ class ChatSession(QObject):
         return self._desk.shown.settings
 
     @property
+    def loaded_model(self) -> str:
+        """The name of the model that is loaded; "" before the first."""
+        return self._line.model.name if self._line.model else ""
+
+    @property
     def largest_window(self) -> int:
         """How many tokens the model's context window can hold; 0 without a model."""
         return self._line.model.context_window if self._line.model else 0
@@ -283,7 +288,7 @@ class ChatSession(QObject):
 
     def _keep(self, turn: Turn, outcome: Outcome) -> None:
         """Write how an answer ended, and take it into its chat, wherever that is."""
-        message = turn.outcome(outcome, self._line.model.name if self._line.model else "")
+        message = turn.outcome(outcome, self.loaded_model)
         self._desk.put_message(message)
         self._store.finish_answer(message)
         self.changed.emit(message)

@@ -32,13 +32,27 @@ _WRITERS: Final[dict[str, Callable[[Iterable[Conversation]], str]]] = {
 
 
 class ChatFiles(QObject):
-    """Asks for files with sheets of the window, and says what came of it."""
+    """Asks for files with sheets of the window, and says what came of it.
 
-    def __init__(self, window: MainWindow, store: Store, session: ChatSession) -> None:
+    Args:
+        window: Whose sheets.
+        store: Reads and writes the chats.
+        session: Has the chat that is shown.
+        list_models: Returns the name and the title of each model that is installed.
+    """
+
+    def __init__(
+        self,
+        window: MainWindow,
+        store: Store,
+        session: ChatSession,
+        list_models: Callable[[], tuple[tuple[str, str], ...]],
+    ) -> None:
         super().__init__(window)
         self._window = window
         self._store = store
         self._session = session
+        self._list_models = list_models
         self._wanted = ""  # a chat that is being read to be exported
         menus = window.menus
         menus.export_chat.triggered.connect(self.export_shown)
@@ -74,8 +88,11 @@ class ChatFiles(QObject):
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.setNameFilter(_filters()[".json"])
-        dialog.fileSelected.connect(lambda path: self._store.import_chats(Path(path)))
+        dialog.fileSelected.connect(self._import)
         dialog.open()
+
+    def _import(self, path: str) -> None:
+        self._store.import_chats(Path(path), frozenset(name for name, _ in self._list_models()))
 
     def _export_one(self, conversation: Conversation) -> None:
         dialog = self._save_dialog(tr("Export Chat"), file_name(conversation.chat.title), ".md")

@@ -12,7 +12,7 @@ from app.services.store_worker import Close, Growing, Read, StoreWorker
 from app.services.write_queue import Write
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Sequence
     from pathlib import Path
 
     from app.chat.chat_settings import ChatSettings
@@ -152,9 +152,12 @@ class Store(QObject):
         """Write all chats to a file, as `write` puts them in words: `exported` follows, or `failed`."""
         self._worker.submit(Read(lambda database: self._worker.export(database, path, write)))
 
-    def import_chats(self, path: Path) -> None:
-        """Add the chats of a file that was exported as JSON: `imported` follows, or `failed`."""
-        self._worker.submit(Read(lambda database: self._worker.import_chats(database, path)))
+    def import_chats(self, path: Path, models: Container[str]) -> None:
+        """Add the chats of a file that was exported as JSON: `imported` follows, or `failed`.
+
+        Of the models that are set in it, only the names in `models` are taken.
+        """
+        self._worker.submit(Read(lambda database: self._worker.import_chats(database, path, models)))
 
     def finish(self) -> None:
         """Have everything written that there is; no call may follow but `close`."""

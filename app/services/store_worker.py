@@ -20,7 +20,7 @@ from app.translate import tr
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container
     from pathlib import Path
 
     from app.chat.conversation import Conversation
@@ -126,9 +126,9 @@ class StoreWorker(QThread):
         write_export(path, text)
         self.exported.emit(str(path), len(chats))
 
-    def import_chats(self, database: ChatDatabase, path: Path) -> None:
+    def import_chats(self, database: ChatDatabase, path: Path, models: Container[str]) -> None:
         """Add the chats of a file and tell it; called on this thread."""
-        conversations = read_export(path)
+        conversations = read_export(path, models)
         # Exported with the one used last first, which is to be so here too.
         database.import_chats(conversations[::-1])
         self.imported.emit(database.list_chats()[0], len(conversations))

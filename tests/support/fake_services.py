@@ -174,8 +174,8 @@ class FakeLink(QObject):
     def fail(self, sentence="It broke.", kind=ErrorKind.NON_FINITE):
         self.failed.emit(Failed(ErrorInfo(kind, sentence), self.asked[-1].generation))
 
-    def fail_to_load(self, sentence="The model is damaged."):
-        self.failed.emit(Failed(ErrorInfo(ErrorKind.REFUSED, sentence)))
+    def fail_to_load(self, sentence="The model is damaged.", kind=ErrorKind.REFUSED):
+        self.failed.emit(Failed(ErrorInfo(kind, sentence)))
         self.become(EngineState.NO_MODEL)
 
     def die(self, *, gave_up=False):
