@@ -27,7 +27,7 @@ class Attaching(QObject):
     """Reads what is offered and puts it over the message that is typed.
 
     Signals:
-        refused(str): Why a file is not there.
+        refused(str): Why files are not there, a line for each that was offered since the last quiet.
     """
 
     refused = Signal(str)
@@ -36,15 +36,14 @@ class Attaching(QObject):
         super().__init__(area)
         self._composer = composer
         self._area = area
+        self._refusals: list[str] = []
         self._reader = FileReader(self)
         self._reader.read.connect(self._read)
-        self._reader.refused.connect(self.refused)
+        self._reader.refused.connect(self._refuse)
         self._drop = FileDrop(area)
         self._drop.dropped.connect(self.add)
         composer.edit.files_offered.connect(self.add)
-        composer.edit.image_offered.connect(
-            lambda: self.refused.emit(tr("Images cannot be read; only text, code, CSV and PDF are."))
-        )
+        composer.edit.image_offered.connect(self._refuse_image)
         composer.attach_requested.connect(self.pick)
 
     def pick(self) -> None:
@@ -57,14 +56,28 @@ class Attaching(QObject):
 
     def add(self, paths: Sequence[Path]) -> None:
         """Read some files, as far as there is room for them."""
+        self._begin()
         room = MOST_FILES - len(self._composer.chips.attachments)
         if len(paths) > room:
-            self.refused.emit(tr("A message takes {count} files at most.").format(count=MOST_FILES))
+            self._refuse(tr("A message takes {count} files at most.").format(count=MOST_FILES))
         self._reader.add(paths[: max(0, room)])
 
     def forget(self) -> None:
         """Read nothing more of what was offered: another chat is shown, or the program ends."""
         self._reader.close()
+
+    def _begin(self) -> None:
+        """Forget what was refused before, unless files that were offered with it are still being read."""
+        if not self._reader.busy:
+            self._refusals.clear()
+
+    def _refuse(self, sentence: str) -> None:
+        self._refusals.append(sentence)
+        self.refused.emit("\n".join(self._refusals))
+
+    def _refuse_image(self) -> None:
+        self._begin()
+        self._refuse(tr("Images cannot be read; only text, code, CSV and PDF are."))
 
     def _read(self, attachment: Attachment) -> None:
         self._composer.set_attachments((*self._composer.chips.attachments, attachment))

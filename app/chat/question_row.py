@@ -30,10 +30,12 @@ class QuestionRow(QWidget):
     Signals:
         chosen(RowAction, str): Something is to be done to the message with this id.
         edited(str, str): The message's id, and what it is to say instead.
+        editing_ended: The editor is gone, and the keyboard with it.
     """
 
     chosen = Signal(object, str)
     edited = Signal(str, str)
+    editing_ended = Signal()
 
     def __init__(self, theme: Theme, message: Message, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -86,6 +88,7 @@ class QuestionRow(QWidget):
             self.editor = None
             self.bubble.setVisible(bool(self.message.text))
             self.footer.show()
+            self.editing_ended.emit()
 
     def copy(self) -> None:
         """Put the message on the clipboard, as it was typed."""

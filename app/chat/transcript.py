@@ -47,6 +47,7 @@ class Transcript(QScrollArea):
         fix_pressed(str): The one thing is to be done about the answer with this id.
         chosen(RowAction, str): Something else is to be done to the message with this id.
         edited(str, str): Id of a message, and what it is to say instead.
+        editing_ended: A message is no longer edited: the keyboard is nobody's.
         link_activated: A link in an answer was chosen.
         built: More messages are there to be seen.
     """
@@ -54,6 +55,7 @@ class Transcript(QScrollArea):
     fix_pressed = Signal(str)
     chosen = Signal(object, str)
     edited = Signal(str, str)
+    editing_ended = Signal()
     link_activated = Signal(QUrl)
     built = Signal()
 
@@ -283,6 +285,7 @@ class Transcript(QScrollArea):
         else:
             row = QuestionRow(self._theme, message)
             row.edited.connect(self.edited)
+            row.editing_ended.connect(self.editing_ended)
         row.chosen.connect(self.chosen)
         row.set_state(self._states.get(message.id, RowState()))
         self._rows.insert(position, row)
