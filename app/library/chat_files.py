@@ -66,8 +66,9 @@ class ChatFiles(QObject):
 
     def export_chat(self, chat_id: str) -> None:
         """Have a chat written to a file."""
-        if chat_id == self._session.shown.chat.id:
-            self.export_shown()
+        at_hand = self._session.at_hand(chat_id)
+        if at_hand is not None:
+            self._export_one(at_hand)
         else:
             self._wanted = chat_id
             self._store.load_chat(chat_id)
@@ -79,7 +80,9 @@ class ChatFiles(QObject):
     def export_all(self) -> None:
         """Have all chats written to a file."""
         dialog = self._save_dialog(tr("Export All Chats"), tr("MTPLX chats"), ".json")
-        dialog.fileSelected.connect(lambda path: self._store.export(Path(path), _writer(path)))
+        dialog.fileSelected.connect(
+            lambda path: self._store.export(Path(path), _writer(path), self._session.unsaved)
+        )
         dialog.open()
 
     def import_chats(self) -> None:

@@ -32,6 +32,7 @@ class Store(QObject):
     may follow `failed`.
 
     Attributes:
+        changes: How many changes it was asked to keep.
         stuck: Whether the disk did not answer when it was closed. Its thread still runs then, and may for ever.
 
     Signals:
@@ -42,6 +43,7 @@ class Store(QObject):
         exported: Path of a file, and how many chats were written to it.
         imported: All chats there are now, as in `opened`, and how many of them were imported.
         found: A query, and the chats that it finds (a tuple of FoundChat).
+        settled: How many of the `changes`, from the first one on, wait for the disk no longer.
         committed: Id of a message that is on the disk: one that was added, or an answer that was finished.
         failed: An ErrorInfo, and the id of the message that is not saved; "" when it is about something else.
         closed: Everything is written and the thread has ended.
@@ -54,12 +56,14 @@ class Store(QObject):
     exported = Signal(str, int)
     imported = Signal(object, int)
     committed = Signal(str)
+    settled = Signal(int)
     failed = Signal(object, str)
     closed = Signal()
 
     def __init__(self, folder: Path, parent: QObject | None = None) -> None:
         """Prepare a store of the chats in `folder`, which belongs to it alone."""
         super().__init__(parent)
+        self.changes = 0
         self.stuck = False
         self._end: QDeadlineTimer | None = None
         self._worker = StoreWorker(folder)
@@ -71,6 +75,7 @@ class Store(QObject):
         self._worker.exported.connect(self.exported)
         self._worker.imported.connect(self.imported)
         self._worker.committed.connect(self.committed)
+        self._worker.settled.connect(self.settled)
         self._worker.failed.connect(self.failed)
 
     def open(self) -> None:
@@ -91,7 +96,7 @@ class Store(QObject):
 
     def add_message(self, message: Message) -> None:
         """Keep a new message: `committed` follows, or `failed`."""
-        self._worker.submit(Write(message.id, lambda database: database.add_message(message)))
+        self._write(lambda database: database.add_message(message), message.id)
 
     def answer_progress(self, message_id: str, text: str, thinking: str = "") -> None:
         """Note an answer so far, as often as you like; it is written at most once a second."""
@@ -100,7 +105,7 @@ class Store(QObject):
 
     def finish_answer(self, message: Message) -> None:
         """Keep the final state of an answer: `committed` follows, or `failed`."""
-        self._worker.submit(Write(message.id, lambda database: database.finish_answer(message)))
+        self._write(lambda database: database.finish_answer(message), message.id)
 
     def delete_message(self, message_id: str) -> None:
         """Take a message and all that follow it out of its chat; they can be restored for 30 days."""
@@ -134,7 +139,10 @@ class Store(QObject):
         not been added yet.
         """
         write = Write("", lambda database: database.set_draft(chat_id, text), f"draft {chat_id}")
-        self._worker.submit(Growing(write) if text else write)
+        if text:
+            self._worker.submit(Growing(write))
+        else:
+            self._submit(write)
 
     def delete_chats(self, chat_ids: Sequence[str]) -> None:
         """Take chats out of the list; they can be restored for 30 days."""
@@ -145,12 +153,24 @@ class Store(QObject):
         """Bring deleted chats back."""
         self._write(lambda database: database.restore_chats(chat_ids))
 
-    def _write(self, run: Callable[[ChatDatabase], None]) -> None:
-        self._worker.submit(Write("", run))
+    def _write(self, run: Callable[[ChatDatabase], None], message_id: str = "") -> None:
+        self._submit(Write(message_id, run))
 
-    def export(self, path: Path, write: Callable[[tuple[Conversation, ...]], str]) -> None:
-        """Write all chats to a file, as `write` puts them in words: `exported` follows, or `failed`."""
-        self._worker.submit(Read(lambda database: self._worker.export(database, path, write)))
+    def _submit(self, write: Write) -> None:
+        self.changes += 1
+        self._worker.submit(write)
+
+    def export(
+        self,
+        path: Path,
+        write: Callable[[tuple[Conversation, ...]], str],
+        unsaved: Sequence[Conversation] = (),
+    ) -> None:
+        """Write all chats to a file, as `write` puts them in words: `exported` follows, or `failed`.
+
+        Those of them that are `unsaved` are written as they are in memory.
+        """
+        self._worker.submit(Read(lambda database: self._worker.export(database, path, write, unsaved)))
 
     def import_chats(self, path: Path, models: Container[str]) -> None:
         """Add the chats of a file that was exported as JSON: `imported` follows, or `failed`.

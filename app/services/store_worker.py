@@ -20,7 +20,7 @@ from app.translate import tr
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container
+    from collections.abc import Callable, Container, Sequence
     from pathlib import Path
 
     from app.chat.conversation import Conversation
@@ -73,6 +73,7 @@ class StoreWorker(QThread):
     exported = Signal(str, int)
     imported = Signal(object, int)
     committed = Signal(str)
+    settled = Signal(int)
     failed = Signal(object, str)
 
     def __init__(self, folder: Path) -> None:
@@ -82,6 +83,7 @@ class StoreWorker(QThread):
         self._tasks: queue.SimpleQueue[Task] = queue.SimpleQueue()
         self._writes: WriteQueue | None = None  # while the database is open
         self._searches = 0
+        self._settled = 0
         self._tidy = True
 
     @property
@@ -118,12 +120,18 @@ class StoreWorker(QThread):
         self.chat_loaded.emit(conversation, _about_unreadable(unreadable, "part", " of this chat"))
 
     def export(
-        self, database: ChatDatabase, path: Path, write: Callable[[tuple[Conversation, ...]], str]
+        self,
+        database: ChatDatabase,
+        path: Path,
+        write: Callable[[tuple[Conversation, ...]], str],
+        unsaved: Sequence[Conversation],
     ) -> None:
         """Write all chats to a file and tell it; called on this thread."""
-        chats, _ = database.list_chats()
-        text = write(tuple(database.load_chat(chat.id)[0] for chat in chats))
-        write_export(path, text)
+        newer = {conversation.chat.id: conversation for conversation in unsaved}
+        saved = [chat.id for chat in database.list_chats()[0]]
+        fresh = [conversation for chat_id, conversation in newer.items() if chat_id not in saved]
+        chats = (*fresh, *(newer.get(chat_id) or database.load_chat(chat_id)[0] for chat_id in saved))
+        write_export(path, write(chats))
         self.exported.emit(str(path), len(chats))
 
     def import_chats(self, database: ChatDatabase, path: Path, models: Container[str]) -> None:
@@ -149,6 +157,7 @@ class StoreWorker(QThread):
                     self._answer(partial(run, database))
                 case Search(number, query) if number == self._searches:
                     self._answer(lambda query=query: self.found.emit(query, index.find(query)))  # type: ignore[misc]
+            self._tell_settled(writes)
         writes.flush()
         backup.close()
 
@@ -164,7 +173,13 @@ class StoreWorker(QThread):
                 )
             except queue.Empty:
                 writes.tick()
+                self._tell_settled(writes)
                 self._work(index, backup)
+
+    def _tell_settled(self, writes: WriteQueue) -> None:
+        if writes.done != self._settled:
+            self._settled = writes.done
+            self.settled.emit(self._settled)
 
     def _work(self, index: SearchIndex, backup: DailyBackup) -> None:
         if not self._tidy:
