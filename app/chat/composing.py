@@ -39,6 +39,7 @@ class Composing(QObject):
         area: Where files may be dropped.
 
     Attributes:
+        outgoing: Asks what fits.
         card: What was refused and why, with the ways out; None when nothing was.
 
     Signals:
@@ -67,7 +68,7 @@ class Composing(QObject):
         self._files: dict[str, tuple[Attachment, ...]] = {}  # of drafts in other chats
         self.card: ChoiceCard | None = None
         self._blocked = False  # whether the card is about a message that does not fit
-        self._sender = Sender(session, watch, self)
+        self.outgoing = Sender(session, watch, self)
         self._attaching = Attaching(composer, area)
         composer.submitted.connect(self._submit)
         composer.draft_changed.connect(watch.touch)
@@ -76,7 +77,7 @@ class Composing(QObject):
         watch.changed.connect(composer.set_use)
         session.opened.connect(self._opened)
         self._attaching.refused.connect(self._refuse)
-        sender = self._sender
+        sender = self.outgoing
         sender.waiting.connect(composer.edit.setReadOnly)
         sender.sent.connect(self._sent)
         sender.blocked.connect(self._block)
@@ -88,7 +89,7 @@ class Composing(QObject):
         self._attaching.forget()
 
     def _submit(self, text: str) -> None:
-        self._sender.submit(text, self._composer.chips.attachments)
+        self.outgoing.submit(text, self._composer.chips.attachments)
 
     def _draft_changed(self) -> None:
         """What was said of another draft is over; why a file was refused stays."""

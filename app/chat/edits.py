@@ -39,15 +39,18 @@ class Edits:
         self._session = session
         self._store = store
 
-    def edit(self, message_id: str, text: str) -> bool:
-        """Ask something else in the place of a question, about the same files; return whether it was taken."""
+    def edit(self, message_id: str, text: str, *, alone: bool = False) -> bool:
+        """Ask something else in the place of a question, about the same files; return whether it was taken.
+
+        With `alone` the model reads nothing of what came before, from now on.
+        """
         chat = self._session.shown
         old = branches.find(chat, message_id)
         if self._session.busy or not (text.strip() or old.attachments):
             return False
         if text != old.text:
             self._session.rearrange(branches.up_to(chat, old.parent_id))
-            self._session.questions.say(text, old.attachments, old.parent_id)
+            self._session.questions.say(text, old.attachments, old.parent_id, alone=alone)
         return True
 
     def regenerate(self, answer_id: str, settings: ChatSettings | None = None) -> None:
