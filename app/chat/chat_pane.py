@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from app.chat.branches import find, subtree
 from app.chat.composer import Composer
@@ -82,6 +82,8 @@ class ChatPane(QWidget):
         self.drafts = DraftKeeper(self.composer, session)
         self.pages = QStackedWidget(self)
         self.pages.setObjectName("pages")
+        # It takes what the others leave: what is said over the composer must be readable.
+        self.pages.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
         self.pages.addWidget(self.empty)
         self.pages.addWidget(self.transcript)
         self.find_bar = FindBar(theme, self)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, QMimeData, Qt, QUrl
+from PySide6.QtCore import QCoreApplication, QEvent, QMimeData, QPoint, QRect, Qt, QUrl
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtTest import QTest
 
@@ -399,6 +399,43 @@ def test_every_file_that_was_refused_is_named(start, tmp_path):
     driver.until(lambda: not composing._attaching._reader.busy)
     assert composing.card.label.text().startswith("“5.bin”")
     assert "\n" not in composing.card.label.text()
+
+
+def test_nothing_lies_over_anything_in_a_small_window(start, tmp_path):
+    driver = start(ECHO)
+    ready(driver)
+    driver.window.resize(640, 480)
+    (tmp_path / "bad.bin").write_bytes(b"\x7fELF\0\0")
+    names = ("a rather long name of a file.txt", "b.txt", "c.txt")
+    for name in names:
+        (tmp_path / name).write_text("x")
+    driver.pane.composing._attaching.add([tmp_path / "bad.bin", *(tmp_path / name for name in names)])
+    driver.until(lambda: len(driver.composer.chips.chips) == 3)
+    driver.until(lambda: driver.composer.chips.chips[2].words().endswith("tokens"))
+    pane = driver.pane
+    card, empty = pane.composing.card, pane.empty
+    parts = [*driver.composer.chips.chips, driver.composer.edit, card.label, *card.buttons]
+    parts += [empty._name, empty._sentence, *empty._samples]
+    seen = [part for part in parts if part.isVisible()]
+    assert all(part in seen for part in parts[:6])
+    driver.until(lambda: card.label.height() >= card.label.heightForWidth(card.label.width()))
+    for part in seen:
+        if part.hasHeightForWidth():
+            assert part.height() >= part.heightForWidth(part.width())
+    boxes = [QRect(part.mapTo(pane, QPoint()), part.size()) for part in seen]
+    for number, box in enumerate(boxes):
+        assert pane.rect().contains(box)
+        assert not any(box.intersects(other) for other in boxes[number + 1 :])
+
+
+def test_samples_come_back_with_the_room(start):
+    driver = start(ECHO)
+    ready(driver)
+    samples = driver.pane.empty._samples
+    for height, count in ((720, 3), (380, 1), (720, 3)):
+        driver.window.setMinimumHeight(0)
+        driver.window.resize(1080, height)
+        driver.until(lambda count=count: sum(each.isVisible() for each in samples) == count)
 
 
 def test_that_there_are_too_many_files_is_said_beside_what_was_wrong_with_the_others(start, tmp_path):
