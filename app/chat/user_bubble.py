@@ -178,7 +178,9 @@ def _set_width(document: QTextDocument, width: int) -> None:
 def _length_of(text: str) -> str:
     """Say how long a text is: in lines, unless it is few and long ones."""
     lines = text.count("\n") + 1
-    return f"{lines:,} lines" if lines > _SHOWN_LINES else f"{len(text):,} characters"
+    if lines > _SHOWN_LINES:
+        return tr("{count} lines").format(count=f"{lines:,}")
+    return tr("{count} characters").format(count=f"{len(text):,}")
 
 
 def _beginning(text: str) -> str:

@@ -157,11 +157,12 @@ def _rescue(aside: Path, path: Path) -> str:
         with transaction(fresh), _newest_copy(path.parent) as copy:
             saved = chat_rescue.copy_readable(damaged, copy, fresh)
     unfinished.rename(path)
-    found = (
-        f"{counted(saved.messages, 'message')} in {counted(saved.chats, 'chat')} could be read and are here"
+    found = tr("{messages} in {chats} could be read and are here").format(
+        messages=counted(saved.messages, tr("1 message"), tr("{count} messages")),
+        chats=counted(saved.chats, tr("1 chat"), tr("{count} chats")),
     )
     if saved.from_copy:
-        found += f", {saved.from_copy} of them from the last daily copy"
+        found += tr(", {count} of them from the last daily copy").format(count=saved.from_copy)
     return tr("The file of your chats was damaged: {found}. The damaged file is kept as {name}.").format(
         found=found if saved.chats else tr("nothing in it could be read"), name=aside.name
     )

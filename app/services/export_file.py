@@ -47,7 +47,10 @@ def read_export(path: Path, models: Container[str]) -> tuple[Conversation, ...]:
             chats = from_json(file.read(SIZE_LIMIT + 1))
     except OSError as error:
         raise StoreError(
-            f"{path} cannot be read: {error.strerror or error}. Choose another file.", repr(error)
+            tr("{path} cannot be read: {error}. Choose another file.").format(
+                path=path, error=error.strerror or error
+            ),
+            repr(error),
         ) from error
     except UnreadableChatsError as error:
         raise StoreError(str(error)) from error

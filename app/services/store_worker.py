@@ -117,7 +117,9 @@ class StoreWorker(QThread):
     def load(self, database: ChatDatabase, chat_id: str) -> None:
         """Read a chat and tell it; called on this thread."""
         conversation, unreadable = database.load_chat(chat_id)
-        self.chat_loaded.emit(conversation, _about_unreadable(unreadable, "part", " of this chat"))
+        one = tr("1 part of this chat cannot be read and stays hidden; nothing was deleted.")
+        many = tr("{count} parts of this chat cannot be read and stay hidden; nothing was deleted.")
+        self.chat_loaded.emit(conversation, counted(unreadable, one, many) if unreadable else "")
 
     def export(
         self,
@@ -205,7 +207,10 @@ class StoreWorker(QThread):
 
     def _list(self, database: ChatDatabase) -> None:
         chats, unreadable = database.list_chats()
-        self.opened.emit(chats, f"{database.notice} {_about_unreadable(unreadable, 'chat')}".strip())
+        one = tr("1 chat cannot be read and stays hidden; nothing was deleted.")
+        many = tr("{count} chats cannot be read and stay hidden; nothing was deleted.")
+        damage = counted(unreadable, one, many) if unreadable else ""
+        self.opened.emit(chats, f"{database.notice} {damage}".strip())
         draft = database.draft(UNBEGUN)
         if draft:
             self.draft_found.emit(draft)
@@ -218,12 +223,6 @@ class StoreWorker(QThread):
                 self.failed.emit(info, task.message_id)
             elif isinstance(task, Read):
                 self.failed.emit(info, "")
-
-
-def _about_unreadable(number: int, noun: str, of: str = "") -> str:
-    if not number:
-        return ""
-    return f"{counted(number, noun)}{of} cannot be read and stays hidden; nothing was deleted."
 
 
 def _fault(message: str) -> ErrorInfo:
