@@ -237,18 +237,22 @@ class DocumentWriter:
         return True
 
     def _amend_runs(self, written: Written, old: Paragraph | Heading, leaf: Paragraph | Heading) -> None:
-        kept, same, rest = difference(old.runs, leaf.runs)
+        text = text_of(leaf.runs)
+        turned = direction(text) != direction(text_of(old.runs))
+        kept, same, rest = difference(() if turned else old.runs, leaf.runs)
         cursor = self._end()
         cursor.setPosition(written.start + kept, QTextCursor.MoveMode.KeepAnchor)
         cursor.removeSelectedText()
-        text = text_of(leaf.runs)
-        if direction(text) != direction(text_of(old.runs)) or stands_alone(leaf) != stands_alone(old):
+        if turned or stands_alone(leaf) != stands_alone(old):
             index = self.written.index(written)
             before = self.written[index - 1].shape if index else None
             cursor.setBlockFormat(self.formats.block(leaf, before, text))
         inserted = insert_runs(cursor, leaf, rest, self.formats)
         pairs = zip(leaf.runs[same:], inserted, strict=True)
-        runs = (*old.runs[:same], *(replace(run, drawn=shown.drawn) for run, shown in pairs))
+        runs = (
+            *old.runs[:same],
+            *(replace(run, drawn=shown.drawn, isolated=shown.isolated) for run, shown in pairs),
+        )
         self._set_runs(written, leaf, runs)
 
     def _append(self, last: Written, text: str) -> None:

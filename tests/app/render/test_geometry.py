@@ -15,9 +15,12 @@ from PySide6.QtGui import (
 )
 
 from app.render.document import DocumentWriter
+from app.render.export import to_text
 from app.render.geometry import Geometry
 from app.render.highlights import Highlights
+from app.render.markdown_stream import StreamingMarkdown
 from app.render.parser import whole
+from app.render.selection import selected_leaves
 from app.render.source_map import Place, SourceMap
 from app.render.units import units
 from tests.support.looks import style
@@ -118,3 +121,44 @@ def test_places_that_touch_or_repeat_are_one(qapp):
     found = Highlights(page.writer, page.geometry)
     found.set([Place(0, 0, 0, 4), Place(0, 0, 2, 3), Place(0, 0, 4, 6), Place(0, 0, 7, 8)])
     assert len(found.boxes()) == 2
+
+
+@pytest.mark.parametrize(
+    "text", ["שלום `foo()` עולם", "مرحبا `a[0] = b()` نهاية", "| שלום `foo()` |\n|---|\n| עולם |"]
+)
+def test_code_reads_from_left_to_right_in_any_text(qapp, text):
+    page = Page(text)
+    written = page.writer.written[0]
+    block = written.table.qt.cellAt(0, 0).firstCursorPosition().block() if written.table else page.block
+    code = text.split("`")[1]
+    start = block.text().index(code)
+    metrics = QFontMetricsF(page.writer.formats.text_font())
+    boxes = [next(page.geometry.boxes(block, start + at, start + at + 1, metrics)) for at in range(len(code))]
+    lefts = [box.left() for box in boxes]
+    assert lefts == sorted(lefts)
+    assert len(set(lefts)) == len(lefts)
+
+
+def test_code_that_is_kept_apart_is_copied_and_found_as_it_was_written(qapp):
+    page = Page("שלום `foo()` עולם")
+    cursor = QTextCursor(page.document)
+    cursor.select(QTextCursor.SelectionType.Document)
+    assert to_text(selected_leaves(page.writer.written, cursor)) == "שלום foo() עולם"
+    mapping = SourceMap(page.source, [each.leaf for each in page.writer.written])
+    at = page.source.index("foo")
+    [place] = mapping.places(at, at + 3)
+    assert page.block.text()[place.start : place.end] == "foo"
+
+
+@pytest.mark.parametrize("text", ["`()` שלום `foo()` a", "a `foo()` שלום", "**1** `x[0]` שלום `y` 😀 `z()`"])
+def test_streamed_code_in_any_text_ends_as_it_is_when_stored(qapp, text):
+    stream = StreamingMarkdown()
+    document = QTextDocument()
+    writer = DocumentWriter(document, style())
+    for character in text:
+        writer.apply(stream.feed(character))
+    writer.show(stream.finish())
+    assert document.toPlainText() == Page(text).document.toPlainText()
+    assert [run.length for run in writer.written[0].shape.runs] == [
+        run.length for run in Page(text).writer.written[0].shape.runs
+    ]
