@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog
 
+from app.chat.conversation import Attachment, clean_text
 from app.services.file_reader import FileReader
 from app.translate import tr
 from app.widgets.file_drop import FileDrop
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
     from app.chat.composer import Composer
-    from app.chat.conversation import Attachment
 
 MOST_FILES = 10
+_LONGEST_PASTE = 100_000  # characters; a field takes seconds to lay out some millions
 
 
 class Attaching(QObject):
@@ -43,6 +44,8 @@ class Attaching(QObject):
         self._drop = FileDrop(area)
         self._drop.dropped.connect(self.add)
         composer.edit.files_offered.connect(self.add)
+        composer.edit.longest_paste = _LONGEST_PASTE
+        composer.edit.long_text_offered.connect(self.add_text)
         composer.edit.image_offered.connect(self._refuse_image)
         composer.attach_requested.connect(self.pick)
 
@@ -59,8 +62,17 @@ class Attaching(QObject):
         self._begin()
         room = MOST_FILES - len(self._composer.chips.attachments)
         if len(paths) > room:
-            self._refuse(tr("A message takes {count} files at most.").format(count=MOST_FILES))
+            self._refuse(_too_many())
         self._reader.add(paths[: max(0, room)])
+
+    def add_text(self, text: str) -> None:
+        """Let a text that was pasted go with the message as a file."""
+        if len(self._composer.chips.attachments) < MOST_FILES:
+            text = clean_text(text)
+            self._read(Attachment(tr("Pasted text"), len(text.encode()), text))
+        else:
+            self._begin()
+            self._refuse(_too_many())
 
     def forget(self) -> None:
         """Read nothing more of what was offered: another chat is shown, or the program ends."""
@@ -81,3 +93,7 @@ class Attaching(QObject):
 
     def _read(self, attachment: Attachment) -> None:
         self._composer.set_attachments((*self._composer.chips.attachments, attachment))
+
+
+def _too_many() -> str:
+    return tr("A message takes {count} files at most.").format(count=MOST_FILES)

@@ -29,20 +29,24 @@ class MessageEdit(QPlainTextEdit):
 
     Attributes:
         send_key: What sends.
+        longest_paste: Characters; a longer text is offered, not pasted. None where nobody can take it.
 
     Signals:
         submitted: What sends was pressed, and no input method was composing.
         files_offered(list[Path]): Files were pasted or dropped.
         image_offered: A picture was pasted or dropped.
+        long_text_offered(str): So was a text that the field could not bear.
     """
 
     submitted = Signal()
     files_offered = Signal(object)
     image_offered = Signal()
+    long_text_offered = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.send_key = SendKey.RETURN
+        self.longest_paste: int | None = None
         self._composing = False
         self._just_composed = False
         self._long_runs = False
@@ -100,7 +104,11 @@ class MessageEdit(QPlainTextEdit):
         if source.hasImage() and not source.hasText():
             self.image_offered.emit()
             return
-        if _has_long_run(source.text()):
+        text = source.text()
+        if self.longest_paste is not None and len(text) > self.longest_paste:
+            self.long_text_offered.emit(text)
+            return
+        if _has_long_run(text):
             self._allow_long_runs(on=True)
         super().insertFromMimeData(source)
 
