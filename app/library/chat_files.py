@@ -126,8 +126,11 @@ class ChatFiles(QObject):
 
     def _not_saved(self, error: ErrorInfo, message_id: str) -> None:
         """Offer a way out for what is on the screen only."""
-        if any(message.id == message_id for message in self._session.shown.messages):
-            self._window.toast.offer(error.message, tr("Export…"), self.export_shown)
+        messages = self._session.shown.messages
+        if any(message.id == message_id for message in messages):
+            is_told = any(message.error == error.message for message in messages)
+            words = tr("This chat is not saved yet.") if is_told else error.message
+            self._window.toast.offer(words, tr("Export…"), self.export_shown)
 
     def _save_dialog(self, title: str, name: str, suffix: str) -> QFileDialog:
         dialog = QFileDialog(self._window, title, _documents())

@@ -96,7 +96,7 @@ class ChatDatabase:
             return chat_reader.read_chats(self._connection, where)
 
     def load_chat(self, chat_id: str) -> tuple[Conversation, int]:
-        """Return a chat with its messages, and how many more records it has that cannot be read.
+        """Return a chat with its messages, and how many more parts it has that cannot be read.
 
         Raises:
             StoreError: There is no such chat, it is deleted, or the file cannot be read.
@@ -109,13 +109,14 @@ class ChatDatabase:
             messages, unreadable = chat_reader.read_messages(self._connection, chat_id)
             leaf_id, settings = read_row(self._connection, chat_records.CHOICES, chat_id) or (None, None)
         found = conversation_from(chats[0], messages)
+        chosen, damaged = chat_records.settings_from(settings)
         conversation = dataclasses.replace(
             found,
             leaf_id=next((each.id for each in messages if each.id.encode() == leaf_id), found.leaf_id),
-            settings=chat_records.settings_from(settings),
+            settings=chosen,
             draft=self.draft(chat_id),
         )
-        return conversation, unreadable
+        return conversation, unreadable + damaged
 
     def draft(self, chat_id: str) -> str:
         """Return what was typed in a chat, or in the `UNBEGUN` one, and not sent."""

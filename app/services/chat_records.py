@@ -95,9 +95,12 @@ def with_attachments(
     return tuple(dataclasses.replace(each, attachments=tuple(of.get(each.id, ()))) for each in messages)
 
 
-def settings_from(stored: bytes | None) -> ChatSettings:
-    """Return a chat's settings; what is damaged in them has its default."""
-    return overlaid(ChatSettings(), parsed(stored))
+def settings_from(stored: bytes | None) -> tuple[ChatSettings, bool]:
+    """Return a chat's settings, and whether anything is damaged in them, which then has its default."""
+    body = parsed(stored)
+    damaged: list[str] = []
+    settings = overlaid(ChatSettings(), body, lambda name, _error: damaged.append(name))
+    return settings, bool(damaged) or (stored is not None and not isinstance(body, dict))
 
 
 def settings_row(settings: ChatSettings) -> str:

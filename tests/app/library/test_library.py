@@ -219,7 +219,8 @@ def test_chats_that_cannot_be_saved_stay_on_the_screen_and_can_be_exported(start
         patch.setattr(ChatDatabase, "add_message", full)
         driver.ask("And now?")
         driver.until(lambda: driver.window.toast.button.text() == "Export…")
-        assert "The disk is full" in driver.window.toast._label.text()
+        assert "The disk is full" in driver.program.session.shown.path()[-1].error
+        driver.until(lambda: driver.window.toast._label.text() == "This chat is not saved yet.")
         driver.window.toast.button.click()
         choose(driver, tmp_path / "out.json")
     shown = driver.program.session.shown

@@ -347,7 +347,7 @@ def test_damaged_values_cost_only_themselves(folder: Path) -> None:
     )
     with ChatDatabase(folder, NOW) as database:
         found, unreadable = database.load_chat("c")
-    assert unreadable == 1
+    assert unreadable == 2  # a file, and the settings
     lost = dict.fromkeys(("thinking", "model", "error"), "\ufffd")
     expected = dataclasses.replace(
         whole, marks=(), sampler=None, attachments=(Attachment("a", 1, "a"),), **lost
@@ -355,6 +355,24 @@ def test_damaged_values_cost_only_themselves(folder: Path) -> None:
     assert found.path() == (expected,)
     assert found.settings == ChatSettings(system_prompt="Be brief.")
     assert (found.draft, found.chat.pinned) == ("dra\ufffd", True)
+
+
+@pytest.mark.parametrize(
+    "stored", ["'no json'", "'[]'", "'{\"context\": 0}'", '\'{"sampler": {"top_k": -1}}\'']
+)
+def test_damaged_settings_are_told_and_cost_only_themselves(folder: Path, stored: str) -> None:
+    with ChatDatabase(folder, NOW) as database:
+        database.add_chat(chat("c"))
+        database.add_message(message("m"))
+        assert database.load_chat("c")[1] == 0
+    edit(folder, f"UPDATE chats SET settings = {stored}")
+    with ChatDatabase(folder, NOW) as database:
+        found, unreadable = database.load_chat("c")
+    assert (found.settings, [each.text for each in found.messages], unreadable) == (
+        ChatSettings(),
+        ["text m"],
+        1,
+    )
 
 
 @pytest.mark.parametrize("column", ["created_ms", "updated_ms"])
