@@ -65,11 +65,17 @@ class QuestionRow(QWidget):
         self.footer.set_state(state)
         self.boundary.setVisible(state.boundary)
 
-    def edit(self, send_key: SendKey) -> None:
-        """Put an editor into the place of the bubble."""
+    @property
+    def unsent(self) -> str | None:
+        """What is written in the place of the message; None where that is the message, or nothing."""
+        text = self.editor.edit.toPlainText() if self.editor is not None else self.message.text
+        return None if text == self.message.text else text
+
+    def edit(self, send_key: SendKey, text: str) -> None:
+        """Put an editor with this text into the place of the bubble; one that is there stays."""
         if self.editor is not None:
             return
-        self.editor = MessageEditor(self.message.text, self)
+        self.editor = MessageEditor(text, self)
         self.editor.edit.send_key = send_key
         self.editor.submitted.connect(lambda text: self.edited.emit(self.message.id, text))
         self.editor.cancelled.connect(self.stop_editing)
@@ -77,7 +83,7 @@ class QuestionRow(QWidget):
         self.bubble.hide()
         self.footer.hide()
         self.editor.show()
-        self.editor.edit.setFocus()
+        self.setFocusProxy(self.editor.edit)
 
     def stop_editing(self) -> None:
         """Show the message again as it was."""

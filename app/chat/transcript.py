@@ -67,6 +67,7 @@ class Transcript(QScrollArea):
         self.send_key = SendKey.RETURN
         self._older: list[Message] = []  # not built yet
         self._rows: list[AnswerRow | QuestionRow] = []
+        self._unsent: dict[str, str] = {}  # of messages without a row, what is written in their place
         self._following = True
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -168,12 +169,14 @@ class Transcript(QScrollArea):
         """Let a message be written anew in its place."""
         row = self.row(message_id)
         if isinstance(row, QuestionRow):
-            row.edit(self.send_key)
+            row.edit(self.send_key, row.message.text)
+            row.setFocus()
             self._lay_out()  # or it is where it was before it grew
             self.ensureWidgetVisible(row)
 
     def stop_editing(self, message_id: str) -> None:
         """Show a message that was edited as it was."""
+        self._unsent.pop(message_id, None)
         row = self.row(message_id)
         if isinstance(row, QuestionRow):
             row.stop_editing()
@@ -286,6 +289,8 @@ class Transcript(QScrollArea):
             row = QuestionRow(self._theme, message)
             row.edited.connect(self.edited)
             row.editing_ended.connect(self.editing_ended)
+            if message.id in self._unsent:
+                row.edit(self.send_key, self._unsent.pop(message.id))
         row.chosen.connect(self.chosen)
         row.set_state(self._states.get(message.id, RowState()))
         self._rows.insert(position, row)
@@ -299,6 +304,8 @@ class Transcript(QScrollArea):
     def _drop_rows(self, first: int) -> None:
         """Take away the rows from one on."""
         for row in self._rows[first:]:
+            if isinstance(row, QuestionRow) and row.unsent is not None:
+                self._unsent[row.message.id] = row.unsent
             self._column.removeWidget(row)
             row.hide()
             row.deleteLater()
