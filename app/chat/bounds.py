@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from app.chat.chat_settings import MOST_TOKENS
-from app.chat.conversation import UNTITLED, Role, clean_text
+from app.chat.conversation import BIDI_CONTROLS, UNTITLED, Role, clean_text
 from app.translate import tr
 from mtplx_engine.config import MAX_DEPTH
 
@@ -23,7 +23,6 @@ _LONGEST_NAME: Final = 255  # as long as the name of a file
 _LARGEST: Final = 2**63 - 1  # that a database can hold
 _LONGEST_S: Final = 366 * 24 * 3600.0
 _SHORTEST_S: Final = 1e-6  # shorter than this no clock of ours measures
-_BIDI_CONTROLS: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 _DEPTHS: Final = ("auto", *(str(depth) for depth in range(MAX_DEPTH + 1)))
 
@@ -38,7 +37,7 @@ def _clean_line(text: str, longest: int) -> str:
     seen = (
         char
         for char in clean_text(text)
-        if char.isspace() or (unicodedata.category(char) != "Cc" and char not in _BIDI_CONTROLS)
+        if char.isspace() or (unicodedata.category(char) != "Cc" and char not in BIDI_CONTROLS)
     )
     return " ".join("".join(seen).split())[:longest].rstrip()
 
