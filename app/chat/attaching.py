@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,22 +26,25 @@ _LONGEST_PASTE = 100_000  # characters; a field takes seconds to lay out some mi
 
 
 class Attaching(QObject):
-    """Reads what is offered and puts it over the message that is typed.
+    """Reads what is offered and puts it over the message that is typed in the chat that it was offered in.
 
     Signals:
+        read_elsewhere(str, Attachment): A file was read for the chat with this id, which is not shown.
         refused(str): Why files are not there, a line for each that was offered since the last quiet.
     """
 
+    read_elsewhere = Signal(str, object)
     refused = Signal(str)
 
-    def __init__(self, composer: Composer, area: QWidget) -> None:
+    def __init__(self, composer: Composer, area: QWidget, chat_id: str) -> None:
         super().__init__(area)
         self._composer = composer
         self._area = area
         self._refusals: list[str] = []
-        self._reader = FileReader(self)
-        self._reader.read.connect(self._read)
-        self._reader.refused.connect(self._refuse)
+        self._readers: dict[
+            str, FileReader
+        ] = {}  # of the chats in which files were offered, and of the shown one
+        self.show(chat_id)
         self._drop = FileDrop(area)
         self._drop.dropped.connect(self.add)
         composer.edit.files_offered.connect(self.add)
@@ -69,14 +73,29 @@ class Attaching(QObject):
         """Let a text that was pasted go with the message as a file."""
         if len(self._composer.chips.attachments) < MOST_FILES:
             text = clean_text(text)
-            self._read(Attachment(tr("Pasted text"), len(text.encode()), text))
+            self._read(self._chat_id, Attachment(tr("Pasted text"), len(text.encode()), text))
         else:
             self._begin()
             self._refuse(_too_many())
 
-    def forget(self) -> None:
-        """Read nothing more of what was offered: another chat is shown, or the program ends."""
-        self._reader.close()
+    def show(self, chat_id: str) -> None:
+        """Take what is offered from now on for this chat."""
+        self._chat_id = chat_id
+        for idle in [key for key, reader in self._readers.items() if not reader.busy and key != chat_id]:
+            self._readers.pop(idle).deleteLater()
+        if chat_id not in self._readers:
+            self._readers[chat_id] = reader = FileReader(self)
+            reader.read.connect(partial(self._read, chat_id))
+            reader.refused.connect(self._refuse)
+
+    def close(self) -> None:
+        """Read nothing more: the program ends."""
+        for reader in self._readers.values():
+            reader.close()
+
+    @property
+    def _reader(self) -> FileReader:
+        return self._readers[self._chat_id]
 
     def _begin(self) -> None:
         """Forget what was refused before, unless files that were offered with it are still being read."""
@@ -91,7 +110,10 @@ class Attaching(QObject):
         self._begin()
         self._refuse(tr("Images cannot be read; only text, code, CSV and PDF are."))
 
-    def _read(self, attachment: Attachment) -> None:
+    def _read(self, chat_id: str, attachment: Attachment) -> None:
+        if chat_id != self._chat_id:
+            self.read_elsewhere.emit(chat_id, attachment)
+            return
         self._composer.set_attachments((*self._composer.chips.attachments, attachment))
 
 

@@ -69,7 +69,7 @@ class Composing(QObject):
         self.card: ChoiceCard | None = None
         self._blocked = False  # whether the card is about a message that does not fit
         self.outgoing = Sender(session, watch, self)
-        self._attaching = Attaching(composer, area)
+        self._attaching = Attaching(composer, area, self._chat_id)
         composer.submitted.connect(self._submit)
         composer.draft_changed.connect(watch.touch)
         composer.draft_changed.connect(self._draft_changed)
@@ -77,6 +77,7 @@ class Composing(QObject):
         watch.changed.connect(composer.set_use)
         session.opened.connect(self._opened)
         self._attaching.refused.connect(self._refuse)
+        self._attaching.read_elsewhere.connect(self._keep_file)
         sender = self.outgoing
         sender.waiting.connect(composer.edit.setReadOnly)
         sender.sent.connect(self._sent)
@@ -86,7 +87,7 @@ class Composing(QObject):
 
     def close(self) -> None:
         """Read no more files."""
-        self._attaching.forget()
+        self._attaching.close()
 
     def _submit(self, text: str) -> None:
         self.outgoing.submit(text, self._composer.chips.attachments)
@@ -109,10 +110,14 @@ class Composing(QObject):
         if conversation.chat.id == self._chat_id:
             return
         self._drop_card()
-        self._attaching.forget()
         self._files[self._chat_id] = self._composer.chips.attachments
         self._chat_id = conversation.chat.id
+        self._attaching.show(self._chat_id)
         self._composer.set_attachments(self._files.pop(self._chat_id, ()))
+
+    def _keep_file(self, chat_id: str, attachment: Attachment) -> None:
+        """Let a file wait for its chat."""
+        self._files[chat_id] = (*self._files.get(chat_id, ()), attachment)
 
     def _refuse(self, sentence: str) -> None:
         self._show_card(sentence, ((tr("OK"), self._drop_card),))
