@@ -58,7 +58,7 @@ class Commands(QObject):
         menus.edit.find.triggered.connect(window.pane.find_bar.open)
         menus.edit.find_next.triggered.connect(lambda: window.pane.find_bar.go(1))
         menus.edit.find_previous.triggered.connect(lambda: window.pane.find_bar.go(-1))
-        self._messages = MessageCommands(menus, window.pane, session)
+        self._messages = MessageCommands(menus, window.pane, session, window.list_models)
         menus.edit.undo_requested.connect(window.toast.undo)
         window.toast.undoable.connect(menus.edit.allow_undo)
         for signal in (session.opened, session.rearranged, session.listed, session.added, session.changed):

@@ -47,6 +47,7 @@ class MainWindow(QMainWindow):
         inspector: The settings of that chat.
         menus: The menu bar; `commands` is what it does.
         toast: Short notices.
+        list_models: Returns the name and the title of each model that is installed.
 
     Signals:
         model_action_pressed: The one thing to do about the model was chosen.
@@ -69,6 +70,7 @@ class MainWindow(QMainWindow):
         self._chats = chats
         self._settings = settings
         self._log_dir = log_dir
+        self.list_models = list_models
         self.setWindowTitle("MTPLX")
         self.setMinimumSize(MINIMUM_SIZE)
         self.sidebar = Sidebar(theme, chats)

@@ -226,6 +226,13 @@ class ChatPane(QWidget):
         elif action in (RowAction.PREVIOUS, RowAction.NEXT):
             edits.move(message_id, -1 if action is RowAction.PREVIOUS else 1)
 
+    def answer_with(self, answer_id: str, model: str) -> None:
+        """Have another model answer the question of an answer, this once."""
+        if self.composing is not None:
+            settings = replace(self._session.settings, model=model)
+            ask = partial(self._session.edits.regenerate, answer_id, settings)
+            self.composing.outgoing.repeat(answer_id, ask)
+
     def _ask_again(self, action: RowAction, answer_id: str) -> None:
         if self.composing is None:
             return

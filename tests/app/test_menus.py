@@ -188,6 +188,29 @@ def test_each_deletion_has_an_undo_of_its_own_with_the_keyboard_in_the_empty_mes
     assert not driver.window.toast.can_undo
 
 
+def test_an_answer_is_asked_of_another_model_that_is_installed(start, monkeypatch):
+    driver = start()
+    commands, menu = driver.window.commands._messages, driver.window.menus.answer_with
+    monkeypatch.setattr(commands, "_list_models", lambda: (("other", "Other & Sons"),))
+    assert not menu.isEnabled()
+    driver.ask("Why?")
+    driver.until_idle()
+    assert menu.isEnabled()
+    asked = []
+    monkeypatch.setattr(driver.program.link, "load", asked.append)
+    menu.aboutToShow.emit()
+    [action] = menu.actions()
+    assert action.text() == "Other && Sons"
+    action.trigger()
+    assert asked == ["other"]
+    assert driver.program.session.settings.model == ""
+    assert len(driver.program.session.shown.messages) == 3
+    driver.program.session.stop()
+    monkeypatch.setattr(commands, "_list_models", tuple)
+    menu.aboutToShow.emit()
+    assert [(each.text(), each.isEnabled()) for each in menu.actions()] == [("No model is installed", False)]
+
+
 def test_undo_belongs_to_a_field_that_has_anything_to_undo(start):
     driver = start()
     driver.ask("One")
