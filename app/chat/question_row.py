@@ -83,7 +83,6 @@ class QuestionRow(QWidget):
         self.bubble.hide()
         self.footer.hide()
         self.editor.show()
-        self.setFocusProxy(self.editor.edit)
 
     def stop_editing(self) -> None:
         """Show the message again as it was."""

@@ -170,7 +170,8 @@ class Transcript(QScrollArea):
         row = self.row(message_id)
         if isinstance(row, QuestionRow):
             row.edit(self.send_key, row.message.text)
-            row.setFocus()
+            if row.editor is not None:
+                row.editor.edit.setFocus()
             self._lay_out()  # or it is where it was before it grew
             self.ensureWidgetVisible(row)
 
