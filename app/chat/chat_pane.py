@@ -185,6 +185,7 @@ class ChatPane(QWidget):
         self.empty.action_pressed.connect(self.model_action_pressed)
         self.pages.currentChanged.connect(self._show_missing)
         composer.stop_requested.connect(session.stop)
+        composer.edit.page_requested.connect(transcript.turn_page)
         self.empty.sample_chosen.connect(session.send)
         self.find_bar.closed.connect(composer.setFocus)
         session.changed.connect(self._finder.refresh)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
 _MAX_LINES = 8
+_PAGES: dict[int, int] = {Qt.Key.Key_PageUp: -1, Qt.Key.Key_PageDown: 1}
 # Qt lays out a run of 300,000 characters without a space in seconds, unless it may break it anywhere, and takes half
 # as long for one of a million where it need not look for pairs of characters that belong closer together.
 _LONG_RUN = 4096
@@ -36,11 +37,13 @@ class MessageEdit(QPlainTextEdit):
         files_offered(list[Path]): Files were pasted or dropped.
         image_offered: A picture was pasted or dropped.
         long_text_offered(str): So was a text that the field could not bear.
+        page_requested(int): Of what is around the next page is wanted, or with -1 the one before: there is one here.
     """
 
     submitted = Signal()
     files_offered = Signal(object)
     image_offered = Signal()
+    page_requested = Signal(int)
     long_text_offered = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -67,6 +70,10 @@ class MessageEdit(QPlainTextEdit):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Submit with the send key; with Shift it is a new line, and Return belongs to a composing input method."""
+        page = _PAGES.get(event.key())
+        if page and not event.modifiers() and not self.verticalScrollBar().isEnabled():
+            self.page_requested.emit(page)
+            return
         is_return = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
         with_control = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
         if not is_return or event.modifiers() & Qt.KeyboardModifier.ShiftModifier:

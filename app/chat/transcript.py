@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, QEvent, Qt, QTimer, QUrl, Signal
-from PySide6.QtWidgets import QFrame, QScrollArea
+from PySide6.QtWidgets import QAbstractSlider, QFrame, QScrollArea
 
 from app.chat.conversation import Conversation, Message, Role
 from app.chat.message_rows import AnswerRow
@@ -181,6 +181,12 @@ class Transcript(QScrollArea):
         row = self.row(message_id)
         if isinstance(row, QuestionRow):
             row.stop_editing()
+
+    def turn_page(self, step: int) -> None:
+        """Show the page below, or with -1 the one above."""
+        actions = QAbstractSlider.SliderAction
+        action = actions.SliderPageStepAdd if step > 0 else actions.SliderPageStepSub
+        self.verticalScrollBar().triggerAction(action)
 
     def footer_of(self, message_id: str) -> QWidget | None:
         """Return the line under a message, if it is built."""

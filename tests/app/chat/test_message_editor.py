@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
 from app.chat.row_state import RowAction
+from tests.support.fake_host import Script
 
 
 def test_an_edit_that_is_open_is_there_again_when_its_chat_is(start):
@@ -42,3 +46,20 @@ def test_an_edit_that_was_cancelled_stays_so(start):
     driver.window.sidebar.chosen.emit(first)
     driver.until(lambda: driver.program.session.chat_id == first)
     assert driver.transcript.rows[0].editor is None
+
+
+def test_page_keys_in_the_message_field_turn_the_pages_of_the_chat(start):
+    driver = start(Script(answer="A line.\n\n" * 200, cycle_s=0.0))
+    driver.ask("Why?")
+    driver.until_idle()
+    bar = driver.transcript.verticalScrollBar()
+    driver.until(lambda: bar.maximum() > 2 * bar.pageStep() and bar.value() == bar.maximum())
+    QTest.keyClick(driver.composer.edit, Qt.Key.Key_PageUp)
+    above = bar.value()
+    assert above < bar.maximum()
+    QTest.keyClick(driver.composer.edit, Qt.Key.Key_PageDown)
+    assert bar.value() > above
+    driver.composer.set_text("word\n" * 50)
+    before = bar.value()
+    QTest.keyClick(driver.composer.edit, Qt.Key.Key_PageUp)
+    assert bar.value() == before

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QInputDialog
+from PySide6.QtWidgets import QInputDialog, QToolTip
 
 from app.chat.chat_settings import ChatSettings
 from app.chat.presets import Preset
@@ -92,6 +92,26 @@ def test_seed_takes_only_a_whole_number(panel):
     panel.seed.field.clear()
     QTest.keyClick(panel.seed.field, Qt.Key.Key_Return)
     assert panel.told[-1] == ChatSettings()
+
+
+@pytest.mark.parametrize("typed", ["-5", "1" + "0" * 23])
+def test_what_is_no_seed_is_said(panel, monkeypatch, typed):
+    told, shown = [], []
+    monkeypatch.setattr("app.inspector.rows.announce", lambda _, words: told.append(words))
+    monkeypatch.setattr(QToolTip, "showText", lambda _place, words, _widget: shown.append(words))
+    panel.seed.field.setText(typed)
+    panel.seed.field.editingFinished.emit()
+    assert shown == told == [f"“{typed}” is no seed: type a whole number from 0 to {2**63 - 1}."]
+    assert panel.told == []
+
+
+def test_a_number_with_an_exponent_is_that_number_or_none(panel):
+    field = panel.dials["top_k"].field
+    type_number(field, "1e1")
+    assert field.value() == 10
+    type_number(field, "1e9")
+    assert field.value() != 19
+    assert all(settings.sampler.top_k != 19 for settings in panel.told)
 
 
 def test_wheel_changes_no_number(panel):
