@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from functools import partial
 from typing import TYPE_CHECKING
@@ -82,7 +83,7 @@ class Application(QObject):
             self.theme, self.session, self.chats, self.settings, log_dir=log_dir, list_models=self._models
         )
         self.library = Library(self.window, self.store, self.session, self.chats)
-        self.files = ChatFiles(self.window, self.store, self.session)
+        self.files = ChatFiles(self.window, self.store, self.session, self._models)
         self._settings_window: SettingsWindow | None = None
         self.window.pane.watch_context(ContextWatch(self.session, self.line, self.link, self.window.pane))
         self._soon = QTimer(self, singleShot=True, interval=0)
@@ -104,10 +105,11 @@ class Application(QObject):
         self.session.close()
         self.window.pane.drafts.keep()
         self.window.pane.stop_reading()
-        self.store.close()
+        self.store.finish()
         if self._settings_window is not None:
             self._settings_window.close()
         self.link.shutdown()
+        self.store.close()
 
     def _start(self) -> None:
         self.store.open()
@@ -290,6 +292,9 @@ def run(data_dir: Path, log_dir: Path) -> int:
     signals.close()
     instance.release()
     collector.close()
+    if program.store.stuck:
+        logging.shutdown()
+        os._exit(code)  # the interpreter would wait for the disk, or crash
     return code
 
 

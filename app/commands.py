@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt
+from PySide6.QtCore import QObject, Qt, QTimer, Slot
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.chat.conversation import Role
@@ -23,7 +23,11 @@ _ABOUT_ICON = 64
 
 
 class Commands(QObject):
-    """Connects the menus of a window to it and to the session."""
+    """Connects the menus of a window to it and to the session.
+
+    Much of what happens comes in a row of signals: they are looked at once, when all have come. Stop alone can be
+    chosen at once.
+    """
 
     def __init__(self, window: MainWindow, session: ChatSession, chats: ChatList) -> None:
         super().__init__(window)
@@ -32,6 +36,8 @@ class Commands(QObject):
         self._chats = chats
         self._engine = EngineState.CLOSED
         self._busy: frozenset[str] = frozenset()
+        self._soon = QTimer(self, singleShot=True, interval=0)
+        self._soon.timeout.connect(self.refresh)
         menus = window.menus
         menus.new_chat.triggered.connect(self._new_chat)
         menus.stop.triggered.connect(session.stop)
@@ -52,20 +58,22 @@ class Commands(QObject):
         menus.edit.find.triggered.connect(window.pane.find_bar.open)
         menus.edit.find_next.triggered.connect(lambda: window.pane.find_bar.go(1))
         menus.edit.find_previous.triggered.connect(lambda: window.pane.find_bar.go(-1))
-        self._messages = MessageCommands(menus, window.pane, session)
+        self._messages = MessageCommands(menus, window.pane, session, window.list_models)
         menus.edit.undo_requested.connect(window.toast.undo)
+        window.toast.undoable.connect(menus.edit.allow_undo)
         for signal in (session.opened, session.rearranged, session.listed, session.added, session.changed):
-            signal.connect(self.refresh)
+            signal.connect(self._refresh_soon)
         session.activity.connect(self._note_activity)
-        for signal in (chats.rowsInserted, chats.rowsRemoved, window.toast.changed):
-            signal.connect(self.refresh)
+        for signal in (chats.rowsInserted, chats.rowsRemoved):
+            signal.connect(self._refresh_soon)
         self.refresh()
 
     def show_engine(self, state: EngineState) -> None:
         """Offer what can be done with the engine as it is now."""
         self._engine = state
-        self.refresh()
+        self._refresh_soon()
 
+    @Slot()
     def refresh(self) -> None:
         """Let each command be chosen only while it can act."""
         menus, session = self._window.menus, self._session
@@ -85,7 +93,6 @@ class Commands(QObject):
         menus.next_chat.setEnabled(bool(self._neighbour(+1)))
         for action in (menus.edit.find, menus.edit.find_next, menus.edit.find_previous):
             action.setEnabled(bool(shown.messages))
-        menus.edit.can_undo = self._window.toast.can_undo
         loaded = self._engine is EngineState.READY
         menus.load_model.setEnabled(self._engine is EngineState.NO_MODEL)
         loading = self._engine is EngineState.LOADING
@@ -95,7 +102,11 @@ class Commands(QObject):
 
     def _note_activity(self, busy: frozenset[str]) -> None:
         self._busy = busy
-        self.refresh()
+        self._window.menus.stop.setEnabled(self._session.busy)
+        self._refresh_soon()
+
+    def _refresh_soon(self) -> None:
+        self._soon.start()
 
     def _neighbour(self, step: int) -> str:
         """Return the chat above or below the shown one in the list, "" at its end."""
@@ -113,7 +124,6 @@ class Commands(QObject):
     def _step(self, step: int) -> None:
         chat_id = self._neighbour(step)
         if chat_id:
-            self._window.inspector.settle()
             self._session.open_chat(chat_id)
 
     def _choose_model(self) -> None:

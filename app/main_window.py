@@ -47,6 +47,7 @@ class MainWindow(QMainWindow):
         inspector: The settings of that chat.
         menus: The menu bar; `commands` is what it does.
         toast: Short notices.
+        list_models: Returns the name and the title of each model that is installed.
 
     Signals:
         model_action_pressed: The one thing to do about the model was chosen.
@@ -69,6 +70,7 @@ class MainWindow(QMainWindow):
         self._chats = chats
         self._settings = settings
         self._log_dir = log_dir
+        self.list_models = list_models
         self.setWindowTitle("MTPLX")
         self.setMinimumSize(MINIMUM_SIZE)
         self.sidebar = Sidebar(theme, chats)
@@ -136,8 +138,6 @@ class MainWindow(QMainWindow):
 
     def _connect(self) -> None:
         session, menus, sidebar = self._session, self.menus, self.sidebar
-        for leaving in (sidebar.chosen, sidebar.new_chat_requested, menus.new_chat.triggered):
-            leaving.connect(self.inspector.settle)  # first of all
         sidebar.chosen.connect(session.open_chat)
         sidebar.new_chat_requested.connect(session.new_chat)
         session.opened.connect(self._opened)
@@ -150,7 +150,8 @@ class MainWindow(QMainWindow):
         self.pane.header.sidebar_button.clicked.connect(self._press_sidebar)
         self.pane.header.inspector_button.clicked.connect(menus.inspector.toggle)
         self.inspector.close_requested.connect(menus.inspector.toggle)
-        self.inspector.changed.connect(session.set_settings)
+        self.inspector.show_chat(session.chat_id, session.settings)
+        self.inspector.changed.connect(session.set_settings_of)
         self.inspector.presets.deleted.connect(self._preset_deleted)
         session.settings_changed.connect(self.inspector.show_settings)
         self.pane.transcript.link_activated.connect(lambda url: LinkSheet(url, self).open())
@@ -159,7 +160,7 @@ class MainWindow(QMainWindow):
 
     def _opened(self, conversation: Conversation) -> None:
         self.sidebar.show_chosen(conversation.chat.id)
-        self.inspector.show_settings(conversation.settings)
+        self.inspector.show_chat(conversation.chat.id, conversation.settings)
         self._settings.change(last_chat=conversation.chat.id if conversation.messages else "")
 
     def _listed(self, chat: ChatSummary) -> None:

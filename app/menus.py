@@ -103,6 +103,7 @@ class Menus(QObject):
         self.answer_again = add_command(menu, tr("Answer Again"), "Ctrl+R")
         self.answer_focused = add_command(menu, tr("Answer Again, More Focused"))
         self.answer_varied = add_command(menu, tr("Answer Again, More Varied"))
+        self.answer_with = menu.addMenu(tr("Answer Again With"))
         self.resume_answer = add_command(menu, tr("Continue Answer"))
         self.previous_version = add_command(menu, tr("Previous Version"))
         self.next_version = add_command(menu, tr("Next Version"))

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 
 from app.chat.row_state import RowAction, RowState
+from app.translate import tr
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from PySide6.QtGui import QAction
 
     from app.chat.chat_pane import ChatPane
@@ -18,10 +21,25 @@ if TYPE_CHECKING:
 
 
 class MessageCommands(QObject):
-    """Connects the commands about the last answer and the last question, and says when each of them can act."""
+    """Connects the commands about the last answer and the last question, and says when each of them can act.
 
-    def __init__(self, menus: Menus, pane: ChatPane, session: ChatSession) -> None:
+    Args:
+        menus: Has them.
+        pane: Does them.
+        session: Has the chat that is shown.
+        list_models: Returns the name and the title of each model that is installed.
+    """
+
+    def __init__(
+        self,
+        menus: Menus,
+        pane: ChatPane,
+        session: ChatSession,
+        list_models: Callable[[], tuple[tuple[str, str], ...]],
+    ) -> None:
         super().__init__(menus)
+        self._models_menu = menus.answer_with
+        self._list_models = list_models
         self._session = session
         self._pane = pane
         self._actions: dict[RowAction, QAction] = {
@@ -37,6 +55,7 @@ class MessageCommands(QObject):
         }
         for action, command in self._actions.items():
             command.triggered.connect(lambda _=False, action=action: self._act(action))
+        self._models_menu.aboutToShow.connect(self._offer_models)
         menus.attach.triggered.connect(pane.composer.attach_requested)
 
     def refresh(self) -> None:
@@ -46,11 +65,26 @@ class MessageCommands(QObject):
             message = self._message(action)
             state = states.get(message.id, RowState()) if message else RowState()
             command.setEnabled(action in state.offers)
+        self._models_menu.setEnabled(self._actions[RowAction.REGENERATE].isEnabled())
 
     def _act(self, action: RowAction) -> None:
         message = self._message(action)
         if message is not None:
             self._pane.act(action, message.id)
+
+    def _offer_models(self) -> None:
+        """Look which models are installed."""
+        self._models_menu.clear()
+        for name, title in self._list_models():
+            action = self._models_menu.addAction(title.replace("&", "&&"))
+            action.triggered.connect(lambda _=False, name=name: self._answer_with(name))
+        if self._models_menu.isEmpty():
+            self._models_menu.addAction(tr("No model is installed")).setEnabled(False)
+
+    def _answer_with(self, model: str) -> None:
+        answer = self._session.edits.last_answer()
+        if answer is not None:
+            self._pane.answer_with(answer.id, model)
 
     def _message(self, action: RowAction) -> Message | None:
         edits = self._session.edits

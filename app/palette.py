@@ -8,7 +8,6 @@ from PySide6.QtGui import QColor
 
 # A yellow marker, light enough that links and code can be read on it.
 _MARKER = "#F5C211"
-_FOUND_ALPHA, _FOUND_NOW_ALPHA = 0.24, 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +48,8 @@ class Palette:
     accepted_alpha: float
     hover_alpha: float
     selected_alpha: float
+    found_alpha: float
+    found_now_alpha: float
 
     @property
     def hover(self) -> QColor:
@@ -68,12 +69,12 @@ class Palette:
     @property
     def found(self) -> QColor:
         """Laid behind what was searched for."""
-        return tint(_MARKER, _FOUND_ALPHA)
+        return tint(_MARKER, self.found_alpha)
 
     @property
     def found_now(self) -> QColor:
-        """Laid behind the one of them that is looked at."""
-        return tint(_MARKER, _FOUND_NOW_ALPHA)
+        """Laid behind the one of them that is looked at, which has a frame or a line of the same colour too."""
+        return tint(_MARKER, self.found_now_alpha)
 
 
 LIGHT = Palette(
@@ -98,6 +99,8 @@ LIGHT = Palette(
     accepted_alpha=0.12,
     hover_alpha=0.045,
     selected_alpha=0.085,
+    found_alpha=0.24,
+    found_now_alpha=0.35,
 )
 DARK = Palette(
     dark=True,
@@ -121,6 +124,8 @@ DARK = Palette(
     accepted_alpha=0.17,
     hover_alpha=0.055,
     selected_alpha=0.10,
+    found_alpha=0.12,
+    found_now_alpha=0.12,
 )
 
 

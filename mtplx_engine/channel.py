@@ -9,8 +9,12 @@ import socket
 import threading
 import time
 from collections import deque
+from typing import TYPE_CHECKING
 
-from mtplx_engine.protocol import Message, decode, encode
+from mtplx_engine.codec import decode, encode
+
+if TYPE_CHECKING:
+    from mtplx_engine.protocol import Message
 
 _CHUNK = 1 << 16
 

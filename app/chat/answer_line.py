@@ -188,9 +188,9 @@ class AnswerLine(QObject):
         if state is EngineState.READY:
             self._known_as = turn.ask.settings.model
         elif state is EngineState.NO_MODEL and self.model is not None:
+            self._restarting = True  # before the answer fails: the engine is not what is missing
             if turn in self._turns:
-                self.fail(turn, self._down)
-            self._restarting = True
+                self.fail(turn, _without(turn.ask.settings.model, self._down))
             self._link.load(self.model.path, anyway=True)  # it was in before
 
     # ------------------------------------------------------------ what the engine tells
@@ -279,3 +279,14 @@ class AnswerLine(QObject):
 
 def _unloaded() -> ErrorInfo:
     return ErrorInfo(ErrorKind.NO_MODEL, tr("No model is loaded. Press Restart to load it."))
+
+
+def _without(model: str, error: ErrorInfo) -> ErrorInfo:
+    """Return why a chat's own model cannot answer, in words of the window."""
+    if error.kind is not ErrorKind.NOT_FOUND:
+        return error
+    words = tr(
+        "This chat asks the model “{model}”, which is not on this computer. Use the one that is loaded, or choose "
+        "another one in the inspector."
+    ).format(model=model)
+    return ErrorInfo(error.kind, words, error.details or error.message)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog
 
+from app.chat.conversation import Attachment, clean_text
 from app.services.file_reader import FileReader
 from app.translate import tr
 from app.widgets.file_drop import FileDrop
@@ -18,33 +20,37 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
     from app.chat.composer import Composer
-    from app.chat.conversation import Attachment
 
 MOST_FILES = 10
+_LONGEST_PASTE = 100_000  # characters; a field takes seconds to lay out some millions
 
 
 class Attaching(QObject):
-    """Reads what is offered and puts it over the message that is typed.
+    """Reads what is offered and puts it over the message that is typed in the chat that it was offered in.
 
     Signals:
-        refused(str): Why a file is not there.
+        read_elsewhere(str, Attachment): A file was read for the chat with this id, which is not shown.
+        refused(str): Why files are not there, a line for each that was offered since the last quiet.
     """
 
+    read_elsewhere = Signal(str, object)
     refused = Signal(str)
 
-    def __init__(self, composer: Composer, area: QWidget) -> None:
+    def __init__(self, composer: Composer, area: QWidget, chat_id: str) -> None:
         super().__init__(area)
         self._composer = composer
         self._area = area
-        self._reader = FileReader(self)
-        self._reader.read.connect(self._read)
-        self._reader.refused.connect(self.refused)
+        self._refusals: list[str] = []
+        self._readers: dict[
+            str, FileReader
+        ] = {}  # of the chats in which files were offered, and of the shown one
+        self.show(chat_id)
         self._drop = FileDrop(area)
         self._drop.dropped.connect(self.add)
         composer.edit.files_offered.connect(self.add)
-        composer.edit.image_offered.connect(
-            lambda: self.refused.emit(tr("Images cannot be read; only text, code, CSV and PDF are."))
-        )
+        composer.edit.longest_paste = _LONGEST_PASTE
+        composer.edit.long_text_offered.connect(self.add_text)
+        composer.edit.image_offered.connect(self._refuse_image)
         composer.attach_requested.connect(self.pick)
 
     def pick(self) -> None:
@@ -57,14 +63,59 @@ class Attaching(QObject):
 
     def add(self, paths: Sequence[Path]) -> None:
         """Read some files, as far as there is room for them."""
+        self._begin()
         room = MOST_FILES - len(self._composer.chips.attachments)
         if len(paths) > room:
-            self.refused.emit(tr("A message takes {count} files at most.").format(count=MOST_FILES))
+            self._refuse(_too_many())
         self._reader.add(paths[: max(0, room)])
 
-    def forget(self) -> None:
-        """Read nothing more of what was offered: another chat is shown, or the program ends."""
-        self._reader.close()
+    def add_text(self, text: str) -> None:
+        """Let a text that was pasted go with the message as a file."""
+        if len(self._composer.chips.attachments) < MOST_FILES:
+            text = clean_text(text)
+            self._read(self._chat_id, Attachment(tr("Pasted text"), len(text.encode()), text))
+        else:
+            self._begin()
+            self._refuse(_too_many())
 
-    def _read(self, attachment: Attachment) -> None:
+    def show(self, chat_id: str) -> None:
+        """Take what is offered from now on for this chat."""
+        self._chat_id = chat_id
+        for idle in [key for key, reader in self._readers.items() if not reader.busy and key != chat_id]:
+            self._readers.pop(idle).deleteLater()
+        if chat_id not in self._readers:
+            self._readers[chat_id] = reader = FileReader(self)
+            reader.read.connect(partial(self._read, chat_id))
+            reader.refused.connect(self._refuse)
+
+    def close(self) -> None:
+        """Read nothing more: the program ends."""
+        for reader in self._readers.values():
+            reader.close()
+
+    @property
+    def _reader(self) -> FileReader:
+        return self._readers[self._chat_id]
+
+    def _begin(self) -> None:
+        """Forget what was refused before, unless files that were offered with it are still being read."""
+        if not self._reader.busy:
+            self._refusals.clear()
+
+    def _refuse(self, sentence: str) -> None:
+        self._refusals.append(sentence)
+        self.refused.emit("\n".join(self._refusals))
+
+    def _refuse_image(self) -> None:
+        self._begin()
+        self._refuse(tr("Images cannot be read; only text, code, CSV and PDF are."))
+
+    def _read(self, chat_id: str, attachment: Attachment) -> None:
+        if chat_id != self._chat_id:
+            self.read_elsewhere.emit(chat_id, attachment)
+            return
         self._composer.set_attachments((*self._composer.chips.attachments, attachment))
+
+
+def _too_many() -> str:
+    return tr("A message takes {count} files at most.").format(count=MOST_FILES)

@@ -15,6 +15,8 @@ from app.widgets.icon_button import IconButton
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from PySide6.QtGui import QResizeEvent
+
     from app.chat.conversation import Attachment
     from app.theme import Theme
 
@@ -124,6 +126,7 @@ class AttachmentChips(QWidget):
             self._chips.append(chip)
             self._flow.addWidget(chip)
             chip.show()
+        self._claim_room()
         self.setVisible(bool(self._chips))
 
     def set_tokens(self, counts: Sequence[int]) -> None:
@@ -131,6 +134,16 @@ class AttachmentChips(QWidget):
         if len(counts) == len(self._chips):
             for chip, tokens in zip(self._chips, counts, strict=True):
                 chip.set_tokens(tokens)
+            self._claim_room()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep all lines in sight."""
+        super().resizeEvent(event)
+        self._claim_room()
+
+    def _claim_room(self) -> None:
+        """Ask for the height of all lines, or a layout that is short of room would show but the first."""
+        self.setMinimumHeight(self._flow.heightForWidth(self.width()) if self._chips else 0)
 
     def _remove(self, chip: AttachmentChip) -> None:
         self.set_attachments([each.attachment for each in self._chips if each is not chip])

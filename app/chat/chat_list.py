@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QAbstractListModel, QLocale, QModelIndex, QPersistentModelIndex, Qt, Signal
 
+from app.chat.bounds import shown_ms
 from app.chat.conversation import title_from
 from app.translate import tr
 
@@ -39,7 +40,7 @@ class _Row:
 
 def heading(updated_ms: int, now: datetime) -> str:
     """Return the heading under which a chat of that time stands at the local time `now`."""
-    moment = datetime.fromtimestamp(updated_ms / 1000, tz=now.tzinfo)
+    moment = datetime.fromtimestamp(shown_ms(updated_ms) / 1000, tz=now.tzinfo)
     days = (now.date() - moment.date()).days
     names = ((0, tr("Today")), (1, tr("Yesterday")), (7, tr("Previous 7 Days")), (30, tr("Previous 30 Days")))
     for limit, name in names:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from app.chat.branches import find, subtree
 from app.chat.composer import Composer
@@ -81,6 +82,8 @@ class ChatPane(QWidget):
         self.drafts = DraftKeeper(self.composer, session)
         self.pages = QStackedWidget(self)
         self.pages.setObjectName("pages")
+        # It takes what the others leave: what is said over the composer must be readable.
+        self.pages.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
         self.pages.addWidget(self.empty)
         self.pages.addWidget(self.transcript)
         self.find_bar = FindBar(theme, self)
@@ -105,6 +108,9 @@ class ChatPane(QWidget):
             self._theme, self._session, watch, self.composer, slot=self._card_row, area=self
         )
         self.composing.shorten.connect(self.transcript.edit)
+        outgoing = self.composing.outgoing
+        self.transcript.edited.connect(outgoing.edit)
+        outgoing.edited.connect(self.transcript.stop_editing)
 
     def set_send_key(self, key: SendKey) -> None:
         """Say what sends a message, a new one and one that is edited."""
@@ -175,10 +181,11 @@ class ChatPane(QWidget):
         session.listed.connect(self._show_title)
         transcript.fix_pressed.connect(session.edits.retry)
         transcript.chosen.connect(self.act)
-        transcript.edited.connect(self._edit)
+        transcript.editing_ended.connect(composer.setFocus)
         self.empty.action_pressed.connect(self.model_action_pressed)
         self.pages.currentChanged.connect(self._show_missing)
         composer.stop_requested.connect(session.stop)
+        composer.edit.page_requested.connect(transcript.turn_page)
         self.empty.sample_chosen.connect(session.send)
         self.find_bar.closed.connect(composer.setFocus)
         session.changed.connect(self._finder.refresh)
@@ -203,12 +210,8 @@ class ChatPane(QWidget):
     def act(self, action: RowAction, message_id: str) -> None:
         """Do to a message what its row offers."""
         edits = self._session.edits
-        if action is RowAction.REGENERATE:
-            edits.regenerate(message_id)
-        elif action in _WARMTH:
-            edits.vary(message_id, _WARMTH[action])
-        elif action is RowAction.RESUME:
-            edits.resume(message_id)
+        if action in (RowAction.REGENERATE, RowAction.RESUME, *_WARMTH):
+            self._ask_again(action, message_id)
         elif action is RowAction.EDIT:
             self.transcript.edit(message_id)
         elif action is RowAction.READ_ALL:
@@ -224,10 +227,23 @@ class ChatPane(QWidget):
         elif action in (RowAction.PREVIOUS, RowAction.NEXT):
             edits.move(message_id, -1 if action is RowAction.PREVIOUS else 1)
 
-    def _edit(self, message_id: str, text: str) -> None:
-        if self._session.edits.edit(message_id, text):
-            self.transcript.stop_editing(message_id)
-            self.composer.setFocus()
+    def answer_with(self, answer_id: str, model: str) -> None:
+        """Have another model answer the question of an answer, this once."""
+        if self.composing is not None:
+            settings = replace(self._session.settings, model=model)
+            ask = partial(self._session.edits.regenerate, answer_id, settings)
+            self.composing.outgoing.repeat(answer_id, ask)
+
+    def _ask_again(self, action: RowAction, answer_id: str) -> None:
+        if self.composing is None:
+            return
+        edits, outgoing = self._session.edits, self.composing.outgoing
+        if action is RowAction.RESUME:
+            outgoing.resume(answer_id)
+        elif action in _WARMTH:
+            outgoing.repeat(answer_id, partial(edits.vary, answer_id, _WARMTH[action]))
+        else:
+            outgoing.repeat(answer_id, partial(edits.regenerate, answer_id))
 
     def _show_details(self, message_id: str) -> None:
         anchor = self.transcript.footer_of(message_id)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from mtplx_engine.config import MAX_DEPTH, Depth, SamplerConfig
 
+MOST_TOKENS = 2**31 - 1
+
 
 @dataclass(frozen=True, slots=True)
 class ChatSettings:
@@ -37,5 +39,5 @@ class ChatSettings:
         if isinstance(self.drafting, int) and not 0 <= self.drafting <= MAX_DEPTH:
             raise ValueError(f"{self.drafting} is no draft depth")
         for value in (self.context, self.max_tokens):
-            if value is not None and value < 1:
-                raise ValueError(f"{value} tokens hold nothing")
+            if value is not None and not 1 <= value <= MOST_TOKENS:
+                raise ValueError("that many tokens no chat can hold")

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QScrollArea, QTextBrowser
 
     from app.render.code_block import CodeBlock
-    from app.render.document import DocumentWriter, Written
+    from app.render.document import DocumentWriter
     from app.render.geometry import Geometry
     from app.render.style import RenderStyle
+    from app.render.written import Written
 
 _HEIGHT = 24
 _ICON = 14

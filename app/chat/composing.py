@@ -39,6 +39,7 @@ class Composing(QObject):
         area: Where files may be dropped.
 
     Attributes:
+        outgoing: Asks what fits.
         card: What was refused and why, with the ways out; None when nothing was.
 
     Signals:
@@ -67,8 +68,8 @@ class Composing(QObject):
         self._files: dict[str, tuple[Attachment, ...]] = {}  # of drafts in other chats
         self.card: ChoiceCard | None = None
         self._blocked = False  # whether the card is about a message that does not fit
-        self._sender = Sender(session, watch, self)
-        self._attaching = Attaching(composer, area)
+        self.outgoing = Sender(session, watch, self)
+        self._attaching = Attaching(composer, area, self._chat_id)
         composer.submitted.connect(self._submit)
         composer.draft_changed.connect(watch.touch)
         composer.draft_changed.connect(self._draft_changed)
@@ -76,7 +77,8 @@ class Composing(QObject):
         watch.changed.connect(composer.set_use)
         session.opened.connect(self._opened)
         self._attaching.refused.connect(self._refuse)
-        sender = self._sender
+        self._attaching.read_elsewhere.connect(self._keep_file)
+        sender = self.outgoing
         sender.waiting.connect(composer.edit.setReadOnly)
         sender.sent.connect(self._sent)
         sender.blocked.connect(self._block)
@@ -85,10 +87,10 @@ class Composing(QObject):
 
     def close(self) -> None:
         """Read no more files."""
-        self._attaching.forget()
+        self._attaching.close()
 
     def _submit(self, text: str) -> None:
-        self._sender.submit(text, self._composer.chips.attachments)
+        self.outgoing.submit(text, self._composer.chips.attachments)
 
     def _draft_changed(self) -> None:
         """What was said of another draft is over; why a file was refused stays."""
@@ -108,10 +110,14 @@ class Composing(QObject):
         if conversation.chat.id == self._chat_id:
             return
         self._drop_card()
-        self._attaching.forget()
         self._files[self._chat_id] = self._composer.chips.attachments
         self._chat_id = conversation.chat.id
+        self._attaching.show(self._chat_id)
         self._composer.set_attachments(self._files.pop(self._chat_id, ()))
+
+    def _keep_file(self, chat_id: str, attachment: Attachment) -> None:
+        """Let a file wait for its chat."""
+        self._files[chat_id] = (*self._files.get(chat_id, ()), attachment)
 
     def _refuse(self, sentence: str) -> None:
         self._show_card(sentence, ((tr("OK"), self._drop_card),))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from app.chat.branches import up_to
 from app.chat.context_use import ContextUse, most_tokens
 from app.chat.conversation import Message, MessageStatus, Role, new_id
 from app.chat.prompting import as_text, prompt_of, read_path, with_files
@@ -15,7 +16,7 @@ from app.services.engine_link import EngineState
 from mtplx_engine.protocol import Count
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from app.chat.answer_line import AnswerLine
     from app.chat.conversation import Attachment, Conversation
@@ -31,10 +32,17 @@ _PATIENCE_MS = 2000
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What is typed and not sent."""
+    """What is typed and not sent.
+
+    Attributes:
+        text: It.
+        attachments: Its files.
+        after: Id of the message that it follows; "" for the last one that is shown, None for the very beginning.
+    """
 
     text: str = ""
     attachments: tuple[Attachment, ...] = ()
+    after: str | None = ""
 
     def __bool__(self) -> bool:
         return bool(self.text.strip() or self.attachments)
@@ -125,9 +133,9 @@ class ContextWatch(QObject):
         """Count again soon, because the draft is another one."""
         self._pause.start()
 
-    def weigh(self, text: str, attachments: Sequence[Attachment] = ()) -> None:
+    def weigh(self, draft: Draft) -> None:
         """Find out what sending this would mean; `weighed` follows, at once when it surely fits."""
-        self._draft = self._weighing = Draft(text, tuple(attachments))
+        self._draft = self._weighing = draft
         ready = self._line.model is not None and self._link.state is EngineState.READY
         if not ready or most_tokens(self._prompt(self._draft)[1]) < self._window():
             self._let_go()
@@ -146,13 +154,15 @@ class ContextWatch(QObject):
     def _prompt(self, draft: Draft) -> tuple[tuple[Message, ...], tuple[ChatMessage, ...]]:
         """Return the messages that the model reads, and its prompt with a draft at the end."""
         chat = self._session.shown
+        if draft.after != "":
+            chat = up_to(chat, draft.after)
         if draft:
             chat = chat.with_message(_as_message(draft, chat))
         path = read_path(chat)
         return path[: len(path) - bool(draft)], prompt_of(chat)
 
     def _ask_again(self) -> None:
-        self._draft = self._weighing or self._read_draft()
+        self._draft = self._read_draft() if self._weighing is None else self._weighing
         self._ask()
 
     def _ask(self) -> None:
@@ -203,6 +213,7 @@ class ContextWatch(QObject):
     def _settle(self, weighed: Weighed) -> None:
         self._weighing = None
         self._patience.stop()
+        self._pause.start()  # what was weighed need not be what is typed
         self.weighed.emit(weighed)
 
     # ------------------------------------------------------------ telling

@@ -14,6 +14,8 @@ from mtplx_engine.stats import DecodeStats  # noqa: TC001
 from mtplx_engine.surrogates import replace_surrogates
 
 TITLE_LIMIT = 60
+# They are not seen, but change the order in which all that follows is read.
+BIDI_CONTROLS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 UNTITLED = marked("New chat")
 
 
@@ -188,7 +190,11 @@ def title_from(text: str) -> str:
     """Return the first words of `text` as a title: one line, visible, at most `TITLE_LIMIT` characters."""
     words = clean_text(text).split(maxsplit=TITLE_LIMIT)[:TITLE_LIMIT]
     # Joiners and marks (not printable, above U+009F) are parts of emoji and of many scripts.
-    line = "".join(char for char in " ".join(words) if char.isprintable() or char > "\x9f")
+    line = "".join(
+        char
+        for char in " ".join(words)
+        if char.isprintable() or (char > "\x9f" and char not in BIDI_CONTROLS)
+    )
     if not any(char.isprintable() and not char.isspace() for char in line):
         return UNTITLED
     if len(line) <= TITLE_LIMIT:

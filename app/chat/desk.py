@@ -1,4 +1,4 @@
-"""The chats that are at hand: the one that is shown, the empty one, and those with an answer to come."""
+"""The chats that are at hand: shown, empty, with an answer to come, or with something that is not on the disk."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from app.chat.conversation import UNTITLED, ChatSummary, Conversation, new_id
 if TYPE_CHECKING:
     from collections.abc import Container
 
+    from app.chat.chat_settings import ChatSettings
     from app.chat.conversation import Message
 
 
@@ -20,12 +21,15 @@ class Desk:
     Attributes:
         blank: The chat that "new chat" shows, until something is asked in it.
         shown: The chat that is shown.
+        deleted: Ids of chats that were deleted since the start.
     """
 
     def __init__(self) -> None:
         self.blank = _empty_chat()
         self.shown = self.blank
+        self.deleted: set[str] = set()
         self._background: dict[str, Conversation] = {}
+        self._changes: dict[str, int] = {}  # the last one that may be about a chat in the background
 
     @property
     def is_blank(self) -> bool:
@@ -37,11 +41,25 @@ class Desk:
         self.put(dataclasses.replace(self.shown, chat=dataclasses.replace(self.shown.chat, title=title)))
         self.blank = _empty_chat()
 
-    def show(self, conversation: Conversation, *, keep: bool) -> None:
-        """Show another chat; `keep` says whether the one that was shown stays at hand."""
-        if keep:
+    def show(self, conversation: Conversation, changes: int) -> None:
+        """Show another chat; the one that was shown, with `changes` to save, stays at hand for `let_go`."""
+        if not self.is_blank:
             self._background[self.shown.chat.id] = self.shown
+            self.note_changes(self.shown.chat.id, changes)
         self.shown = conversation
+
+    def note_changes(self, chat_id: str, changes: int) -> None:
+        """Note how many changes must be on the disk before that chat is there as it is here."""
+        self._changes[chat_id] = changes
+
+    def at_hand(self, chat_id: str) -> Conversation | None:
+        """Return a chat as it is in memory, if it is."""
+        return self.shown if chat_id == self.shown.chat.id else self._background.get(chat_id)
+
+    def begun(self) -> tuple[Conversation, ...]:
+        """Return the chats at hand in which anything was said, without those that are deleted."""
+        chats = (self.shown, *self._background.values())
+        return tuple(each for each in chats if each.messages and each.chat.id not in self.deleted)
 
     def take(self, chat_id: str) -> Conversation | None:
         """Take a chat that is not shown off the desk."""
@@ -59,9 +77,15 @@ class Desk:
 
     def put_chat(self, chat: ChatSummary) -> None:
         """Take the newer title and times of a chat, if it is at hand."""
-        at_hand = self.shown if chat.id == self.shown.chat.id else self._background.get(chat.id)
+        at_hand = self.at_hand(chat.id)
         if at_hand is not None:
             self.put(dataclasses.replace(at_hand, chat=chat))
+
+    def put_settings(self, chat_id: str, settings: ChatSettings) -> None:
+        """Take the newer settings of a chat that is not shown, if it is at hand."""
+        at_hand = self.blank if chat_id == self.blank.chat.id else self._background.get(chat_id)
+        if at_hand is not None:
+            self.put(dataclasses.replace(at_hand, settings=settings))
 
     def put_message(self, message: Message) -> None:
         """Take the newer version of a message; one that was deleted stays so."""
@@ -70,9 +94,12 @@ class Desk:
             if chat is not None and any(each.id == message.id for each in chat.messages):
                 self.put(chat.replace_message(message))
 
-    def keep_only(self, chat_ids: Container[str]) -> None:
-        """Forget the chats that are not shown, but for these."""
-        self._background = {key: chat for key, chat in self._background.items() if key in chat_ids}
+    def let_go(self, busy: Container[str], settled: int) -> None:
+        """Forget the chats that are not shown nor `busy`, and need no more than `settled` changes on the disk."""
+        self._background = {
+            key: chat for key, chat in self._background.items() if key in busy or self._changes[key] > settled
+        }
+        self._changes = {key: self._changes[key] for key in self._background}
 
 
 def now_ms() -> int:

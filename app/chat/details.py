@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from app.chat.conversation import MessageStatus
-from app.chat.meters import percent, speed
+from app.chat.meters import measured_speed, percent, speed
 from app.translate import tr
 
 if TYPE_CHECKING:
@@ -31,12 +31,13 @@ def _figures(stats: DecodeStats) -> list[tuple[str, str]]:
     reading = tr("{count} tokens").format(count=f"{fresh:,}")
     if stats.prefill_tps is not None:
         reading += f" · {speed(stats.prefill_tps)} tok/s"
+    writing = measured_speed(stats)
     rows = [
         (tr("First word after"), _seconds(stats.ttft_s)),
         (tr("Question, new"), reading),
         (tr("Question, reused"), tr("{count} tokens").format(count=f"{stats.cached_tokens:,}")),
         (tr("Answer"), tr("{count} tokens").format(count=f"{stats.emitted:,}")),
-        (tr("Writing"), "" if stats.decode_tps is None else f"{speed(stats.decode_tps)} tok/s"),
+        (tr("Writing"), "" if writing is None else f"{speed(writing)} tok/s"),
     ]
     if stats.acceptance_rate is not None and stats.mean_acceptance_length is not None:
         share = tr("{share} of {count} drafted").format(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from app.chat.session import ChatSession
     from app.services.store import Store
 
+_NO_SUCH_MODEL = (ErrorKind.NOT_FOUND, ErrorKind.REFUSED, ErrorKind.UNSUPPORTED)
 # Asking the same again gives the same error.
 _HOPELESS = (ErrorKind.BAD_REQUEST, ErrorKind.CONTEXT_OVERFLOW)
 _AGAIN = {RowAction.REGENERATE, RowAction.FOCUSED, RowAction.VARIED}
@@ -38,15 +39,18 @@ class Edits:
         self._session = session
         self._store = store
 
-    def edit(self, message_id: str, text: str) -> bool:
-        """Ask something else in the place of a question, about the same files; return whether it was taken."""
+    def edit(self, message_id: str, text: str, *, alone: bool = False) -> bool:
+        """Ask something else in the place of a question, about the same files; return whether it was taken.
+
+        With `alone` the model reads nothing of what came before, from now on.
+        """
         chat = self._session.shown
         old = branches.find(chat, message_id)
         if self._session.busy or not (text.strip() or old.attachments):
             return False
         if text != old.text:
             self._session.rearrange(branches.up_to(chat, old.parent_id))
-            self._session.questions.say(text, old.attachments, old.parent_id)
+            self._session.questions.say(text, old.attachments, old.parent_id, alone=alone)
         return True
 
     def regenerate(self, answer_id: str, settings: ChatSettings | None = None) -> None:
@@ -71,13 +75,19 @@ class Edits:
             self._session.questions.resume(answer)
 
     def retry(self, answer_id: str) -> None:
-        """Ask again what a failed answer was to answer; what there is of it stays as a branch."""
+        """Ask again what a failed answer was to answer; what there is of it stays as a branch.
+
+        Where the chat's own model was what failed, the loaded one is asked, from now on.
+        """
         chat = self._session.shown
         failed = branches.find(chat, answer_id)
         question = branches.question_of(chat, answer_id)
         if question is None or self._session.busy:
             return
-        self._session.questions.revive(question, anyway=self._is_too_big(failed))
+        anyway = self._is_too_big(failed)
+        if self._needs_other_model(failed):
+            self._session.set_settings(replace(self._session.settings, model=""))
+        self._session.questions.revive(question, anyway=anyway)
         if (failed.text or failed.thinking) and not self.can_resume(failed):
             self.regenerate(answer_id)
         else:
@@ -143,6 +153,8 @@ class Edits:
             return tr("Restart")
         if self._is_too_big(message):
             return tr("Load anyway")
+        if self._needs_other_model(message):
+            return tr("Use {model}").format(model=self._session.loaded_model)
         failed = message.status is MessageStatus.ERROR or bool(message.error)
         cut_off = message.status is MessageStatus.INTERRUPTED and not (message.text or message.thinking)
         return tr("Try again") if (failed and kind not in _HOPELESS) or cut_off else ""
@@ -151,6 +163,11 @@ class Edits:
         """Whether a message failed because its model will not fit into memory."""
         fault = self._session.fault(message)
         return fault is not None and fault.kind is ErrorKind.TOO_BIG
+
+    def _needs_other_model(self, message: Message) -> bool:
+        """Whether an answer failed because the model that is set for the chat cannot be loaded."""
+        fault = self._session.fault(message)
+        return fault is not None and fault.kind in _NO_SUCH_MODEL and bool(self._session.settings.model)
 
     def last_answer(self) -> Message | None:
         """Return the last answer of the shown branch."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
@@ -12,6 +12,8 @@ from app.theme import SCROLL_BAR_WIDTH, SPACE_L, SPACE_S, SPACE_XL
 from app.translate import marked, tr
 
 if TYPE_CHECKING:
+    from PySide6.QtGui import QResizeEvent
+
     from app.theme import Theme
 
 SAMPLES = (
@@ -26,6 +28,8 @@ _NAME_PX = 22
 
 class EmptyState(QWidget):
     """The model's name, a sentence, and the sample prompts or the one button that sets the model up.
+
+    Where there is little room, there are fewer samples; where there is hardly any, there is nothing.
 
     Signals:
         sample_chosen: A sample prompt is to be sent.
@@ -52,9 +56,9 @@ class EmptyState(QWidget):
         self.models.setObjectName("quiet")
         self.models.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.models.clicked.connect(self.models_pressed)
-        body = QWidget(self)
-        body.setMaximumWidth(_WIDTH)
-        column = QVBoxLayout(body)
+        self._body = QWidget(self)
+        self._body.setMaximumWidth(_WIDTH)
+        column = QVBoxLayout(self._body)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(SPACE_S)
         column.addStretch(5)
@@ -69,7 +73,7 @@ class EmptyState(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(_SIDE, SPACE_L, _SIDE, SPACE_L)
         row.addStretch(1)
-        row.addWidget(body, 1000)
+        row.addWidget(self._body, 1000)
         row.addStretch(1)
         self.set_content("", "")
 
@@ -83,8 +87,31 @@ class EmptyState(QWidget):
         self.action.setText(action)
         self.action.setVisible(bool(action))
         self.models.setVisible(missing)
-        for button in self._samples:
-            button.setVisible(not action)
+        self._fit()
+
+    def minimumSizeHint(self) -> QSize:
+        """Need no room: what stands below is being used."""
+        return QSize(0, 0)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Show the samples for which there is room."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        room = self.height() - self._words_height()
+        self._body.setVisible(room >= 0)
+        step = self._samples[0].sizeHint().height() + SPACE_S
+        for number, button in enumerate(self._samples, 1):
+            button.setVisible(not self.action.text() and number * step <= room)
+
+    def _words_height(self) -> int:
+        """Return the height of everything but the samples."""
+        width = min(_WIDTH, self.width() - 2 * _SIDE)
+        words = sum(label.heightForWidth(width) for label in (self._name, self._sentence))
+        buttons = (button for button in (self.action, self.models) if button.isVisibleTo(self))
+        below = sum(button.sizeHint().height() + SPACE_S for button in buttons)
+        return words + below + 2 * SPACE_L + SPACE_XL + 4 * SPACE_S
 
     def _label(self) -> QLabel:
         label = QLabel(self)

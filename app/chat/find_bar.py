@@ -91,16 +91,17 @@ class FindBar(QFrame):
             self.hide()
             self.closed.emit()
 
-    def show_count(self, now: int | None, total: int) -> None:
-        """Say which match is looked at, counted from 0, of how many."""
+    def show_count(self, now: int | None, total: int, *, capped: bool = False) -> None:
+        """Say which match is looked at, counted from 0, of how many; `capped` says that there may be more."""
+        number = f"{total:,}+" if capped else f"{total:,}"
         if not self.field.text().strip():
             words = ""
         elif not total:
             words = tr("Not found")
         elif now is None:
-            words = tr("{total} found").format(total=f"{total:,}")
+            words = tr("{total} found").format(total=number)
         else:
-            words = tr("{now} of {total}").format(now=f"{now + 1:,}", total=f"{total:,}")
+            words = tr("{now} of {total}").format(now=f"{now + 1:,}", total=number)
         self.count.setText(words)
         self.count.setAccessibleName(words)
         self.previous.setEnabled(total > 0)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QTimer
 
 from app.chat.conversation import Role
-from app.chat.matching import spans
+from app.chat.matching import MOST, spans
 from app.chat.message_rows import AnswerRow
 from app.render.intake import clean
 
@@ -69,7 +69,7 @@ class FindInChat(QObject):
         """Look again: the messages are other ones now. Nothing is scrolled."""
         if self._bar.isVisible():
             self._look_for(self._bar.field.text())
-            self._bar.show_count(self._now, len(self._matches))
+            self._show_count()
             self._mark()
 
     def _look_for(self, wanted: str) -> None:
@@ -98,10 +98,14 @@ class FindInChat(QObject):
         return next(below, len(self._matches) - 1)
 
     def _show(self) -> None:
-        self._bar.show_count(self._now, len(self._matches))
+        self._show_count()
         self._marked = set()
         self._mark()
         self._go()
+
+    def _show_count(self) -> None:
+        capped = any(len(found) == MOST for found in self._spans.values())
+        self._bar.show_count(self._now, len(self._matches), capped=capped)
 
     def _go(self) -> None:
         """Go to the match that is looked at, when its message is built; else build on."""

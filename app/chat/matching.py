@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MARKUP = r"[*`~]{0,3}"
-_MOST = 10_000  # in one message; more than that nobody goes through
+MOST = 10_000  # in one message; more than that nobody goes through
 
 
 def spans(text: str, wanted: str, *, markup: bool) -> Iterator[tuple[int, int]]:
@@ -19,7 +19,7 @@ def spans(text: str, wanted: str, *, markup: bool) -> Iterator[tuple[int, int]]:
     if pattern is None:
         return
     for number, match in enumerate(pattern.finditer(text)):
-        if number == _MOST:
+        if number == MOST:
             return
         yield match.span()
 

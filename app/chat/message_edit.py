@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
 _MAX_LINES = 8
+_PAGES: dict[int, int] = {Qt.Key.Key_PageUp: -1, Qt.Key.Key_PageDown: 1}
 # Qt lays out a run of 300,000 characters without a space in seconds, unless it may break it anywhere, and takes half
 # as long for one of a million where it need not look for pairs of characters that belong closer together.
 _LONG_RUN = 4096
@@ -29,20 +30,26 @@ class MessageEdit(QPlainTextEdit):
 
     Attributes:
         send_key: What sends.
+        longest_paste: Characters; a longer text is offered, not pasted. None where nobody can take it.
 
     Signals:
         submitted: What sends was pressed, and no input method was composing.
         files_offered(list[Path]): Files were pasted or dropped.
         image_offered: A picture was pasted or dropped.
+        long_text_offered(str): So was a text that the field could not bear.
+        page_requested(int): Of what is around the next page is wanted, or with -1 the one before: there is one here.
     """
 
     submitted = Signal()
     files_offered = Signal(object)
     image_offered = Signal()
+    page_requested = Signal(int)
+    long_text_offered = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.send_key = SendKey.RETURN
+        self.longest_paste: int | None = None
         self._composing = False
         self._just_composed = False
         self._long_runs = False
@@ -63,6 +70,10 @@ class MessageEdit(QPlainTextEdit):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Submit with the send key; with Shift it is a new line, and Return belongs to a composing input method."""
+        page = _PAGES.get(event.key())
+        if page and not event.modifiers() and not self.verticalScrollBar().isEnabled():
+            self.page_requested.emit(page)
+            return
         is_return = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
         with_control = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
         if not is_return or event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
@@ -100,7 +111,11 @@ class MessageEdit(QPlainTextEdit):
         if source.hasImage() and not source.hasText():
             self.image_offered.emit()
             return
-        if _has_long_run(source.text()):
+        text = source.text()
+        if self.longest_paste is not None and len(text) > self.longest_paste:
+            self.long_text_offered.emit(text)
+            return
+        if _has_long_run(text):
             self._allow_long_runs(on=True)
         super().insertFromMimeData(source)
 

@@ -54,6 +54,7 @@ class AnswerRow(QWidget):
         self.words.setTextFormat(Qt.TextFormat.PlainText)
         self.words.setProperty("tone", "secondary")
         self.waiting = self._waiting_line()
+        self.silence = self._silence_line()
         self.thoughts: ThinkingCard | None = None  # made with the first thought
         self._thinks = False
         self.view: AnswerView | None = None  # made with the first text
@@ -69,6 +70,7 @@ class AnswerRow(QWidget):
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._layout.setSpacing(SPACE_S)
         self._layout.addWidget(self.waiting)
+        self._layout.addWidget(self.silence)
         self._layout.addWidget(self.footer)
         theme.changed.connect(self._restyle)
         theme.tint_changed.connect(self._show_tint)
@@ -84,6 +86,11 @@ class AnswerRow(QWidget):
     def streaming(self) -> bool:
         """Whether the answer is still being written or waited for."""
         return self.message.status is MessageStatus.STREAMING
+
+    @property
+    def silent(self) -> bool:
+        """Whether the answer ended well without a word."""
+        return self.message.status is MessageStatus.DONE and not (self.message.text or self.message.error)
 
     def append(self, piece: Piece) -> None:
         """Add what came."""
@@ -112,6 +119,8 @@ class AnswerRow(QWidget):
             self.thoughts.finish(message.thought_ms)
             self._thinks = False
         self.waiting.setVisible(self.streaming and self.view is None and self.thoughts is None)
+        self.silence.setVisible(self.silent)
+        self.footer.reveal(shown=self.silent or self.underMouse())
         figures = final_text(message.stats) if message.stats else ""
         note = _note(message.status)
         self.figures.setText(" · ".join(part for part in (note, figures) if part))
@@ -137,9 +146,9 @@ class AnswerRow(QWidget):
         self.footer.reveal(shown=True)
 
     def leaveEvent(self, event: QEvent) -> None:
-        """Hide the actions."""
+        """Hide the actions, unless there is nothing else to be seen."""
         super().leaveEvent(event)
-        self.footer.reveal(shown=False)
+        self.footer.reveal(shown=self.silent)
 
     def _choose(self, action: RowAction) -> None:
         if action is RowAction.COPY:
@@ -168,6 +177,11 @@ class AnswerRow(QWidget):
         row.setSpacing(SPACE_S)
         row.addWidget(Pulse(self._theme, line))
         row.addWidget(self.words, 1)
+        return line
+
+    def _silence_line(self) -> QLabel:
+        line = QLabel(tr("The model said nothing."), self)
+        line.setProperty("tone", "secondary")
         return line
 
     def _show_card(self) -> None:

@@ -9,6 +9,7 @@ from PySide6.QtCore import QMimeData, QRectF, QTimer
 from PySide6.QtGui import QPainter, QPaintEvent, QShowEvent, QWheelEvent
 
 from app.chat.code_buttons import CodeButtons
+from app.chat.table_bars import TableBars
 from app.render.decoration import Decoration
 from app.render.document import DocumentWriter
 from app.render.export import to_html, to_text
@@ -64,6 +65,7 @@ class AnswerView(FittedText):
         self._decoration = Decoration(self._writer, self._geometry)
         self._buttons = CodeButtons(self, self._writer, self._geometry)
         self._buttons.wrapped.connect(self.laid_out)
+        self._tables = TableBars(self, self._writer, self._geometry)
         self._throttle = Throttle(_FLUSH_MS, self)
         self._throttle.due.connect(self._flush)
         self._refining = QTimer(self)
@@ -157,11 +159,12 @@ class AnswerView(FittedText):
         self._decoration.cover(painter, QRectF(event.rect()))
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Move code sideways whose lines are not wrapped; everything else is left to the area around."""
+        """Move sideways what is too wide: tables, and code that is not wrapped. The rest is for the area around."""
         sideways = event.pixelDelta().x() or event.angleDelta().x() // 2
-        if abs(event.angleDelta().x()) <= abs(event.angleDelta().y()) or not self._buttons.move_sideways(
-            event.position().toPoint(), -sideways
-        ):
+        point = event.position().toPoint()
+        is_sideways = abs(event.angleDelta().x()) > abs(event.angleDelta().y())
+        movers = (self._buttons, self._tables)
+        if not (is_sideways and any(mover.move_sideways(point, -sideways) for mover in movers)):
             super().wheelEvent(event)
 
     def laid_out(self) -> None:
@@ -169,6 +172,7 @@ class AnswerView(FittedText):
         self._writer.fit_tables()
         super().laid_out()
         self._buttons.place()
+        self._tables.place()
 
     def showEvent(self, event: QShowEvent) -> None:
         """Find the area in which the view is scrolled."""
@@ -222,6 +226,7 @@ class AnswerView(FittedText):
         if self._mapped != self._writer.leaves_written:
             self._place_highlights()
         self.fit()
+        self._tables.place()
         if self._writer.leaves_written != before:
             self._buttons.place()  # formulas above them take another height than their sources
         if left != self._refining.isActive():

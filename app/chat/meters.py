@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 WINDOW_S = 3.0
 ENOUGH_S = 0.5
 ENOUGH_TOKENS = 8
+_ENOUGH_WRITING_S = 0.05  # a whole answer is measured from its first token on, so less will do
 MEASURING = marked("measuring…")
 
 
@@ -97,10 +98,21 @@ def live_text(reading: Reading | None) -> str:
 
 def final_text(stats: DecodeStats) -> str:
     """Return the line under a finished answer, as in "41 tok/s · 2.6 per step · 71 % · 212 tokens"."""
-    parts = _rates(stats.decode_tps, stats.mean_acceptance_length, stats.acceptance_rate)
+    enough = stats.drafted >= ENOUGH_TOKENS
+    parts = _rates(
+        measured_speed(stats),
+        stats.mean_acceptance_length if enough else None,
+        stats.acceptance_rate if enough else None,
+    )
     if stats.emitted:
         parts.append(_tokens(stats.emitted))
     return " · ".join(parts)
+
+
+def measured_speed(stats: DecodeStats) -> float | None:
+    """Return the speed of an answer in tokens per second; None where too little came to speak of one."""
+    is_enough = stats.decode_tokens >= ENOUGH_TOKENS and (stats.decode_s or 0.0) >= _ENOUGH_WRITING_S
+    return stats.decode_tps if is_enough else None
 
 
 def live_tooltip(reading: Reading | None) -> str:
@@ -115,7 +127,7 @@ def live_tooltip(reading: Reading | None) -> str:
 def final_tooltip(stats: DecodeStats) -> str:
     """Return what each figure under an answer means, and how long its first word took."""
     lines = []
-    if stats.decode_tps is not None:
+    if measured_speed(stats) is not None:
         lines.append(tr("tok/s: tokens per second while writing, reading the question not counted."))
     lines += _draft_lines(stats.mean_acceptance_length)
     if stats.ttft_s is not None:

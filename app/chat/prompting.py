@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from itertools import zip_longest
 from typing import TYPE_CHECKING
@@ -49,13 +48,6 @@ def read_path(conversation: Conversation) -> tuple[Message, ...]:
     path = conversation.path()
     first = next((n for n, each in enumerate(path) if each.id == conversation.settings.reads_from), 0)
     return path[first:]
-
-
-def reading_from(conversation: Conversation, first_id: str) -> Conversation:
-    """Return the chat as the model reads it from the message `first_id` on; "" is all of it."""
-    return dataclasses.replace(
-        conversation, settings=dataclasses.replace(conversation.settings, reads_from=first_id)
-    )
 
 
 def with_files(text: str, attachments: Sequence[Attachment]) -> str:

@@ -30,10 +30,12 @@ class QuestionRow(QWidget):
     Signals:
         chosen(RowAction, str): Something is to be done to the message with this id.
         edited(str, str): The message's id, and what it is to say instead.
+        editing_ended: The editor is gone, and the keyboard with it.
     """
 
     chosen = Signal(object, str)
     edited = Signal(str, str)
+    editing_ended = Signal()
 
     def __init__(self, theme: Theme, message: Message, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -63,11 +65,17 @@ class QuestionRow(QWidget):
         self.footer.set_state(state)
         self.boundary.setVisible(state.boundary)
 
-    def edit(self, send_key: SendKey) -> None:
-        """Put an editor into the place of the bubble."""
+    @property
+    def unsent(self) -> str | None:
+        """What is written in the place of the message; None where that is the message, or nothing."""
+        text = self.editor.edit.toPlainText() if self.editor is not None else self.message.text
+        return None if text == self.message.text else text
+
+    def edit(self, send_key: SendKey, text: str) -> None:
+        """Put an editor with this text into the place of the bubble; one that is there stays."""
         if self.editor is not None:
             return
-        self.editor = MessageEditor(self.message.text, self)
+        self.editor = MessageEditor(text, self)
         self.editor.edit.send_key = send_key
         self.editor.submitted.connect(lambda text: self.edited.emit(self.message.id, text))
         self.editor.cancelled.connect(self.stop_editing)
@@ -75,7 +83,6 @@ class QuestionRow(QWidget):
         self.bubble.hide()
         self.footer.hide()
         self.editor.show()
-        self.editor.edit.setFocus()
 
     def stop_editing(self) -> None:
         """Show the message again as it was."""
@@ -86,6 +93,7 @@ class QuestionRow(QWidget):
             self.editor = None
             self.bubble.setVisible(bool(self.message.text))
             self.footer.show()
+            self.editing_ended.emit()
 
     def copy(self) -> None:
         """Put the message on the clipboard, as it was typed."""

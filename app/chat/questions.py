@@ -28,11 +28,11 @@ class Questions:
     """Asks in the chat that is shown; the session sends the signals.
 
     Attributes:
-        saved: The messages that are on the disk.
+        unsaved: The messages of this run that are not on the disk yet.
     """
 
     def __init__(self, session: ChatSession, desk: Desk, store: Store, line: AnswerLine) -> None:
-        self.saved: set[str] = set()
+        self.unsaved: set[str] = set()
         self._session = session
         self._desk = desk
         self._store = store
@@ -89,7 +89,7 @@ class Questions:
             self._line.load_anyway(self._desk.shown.settings.model)
         elif self._line.down:
             self._line.restart()
-        if question.id not in self.saved:
+        if question.id in self.unsaved:
             self._store.add_message(question)
 
     def _ask(
@@ -104,7 +104,7 @@ class Questions:
         upto = dataclasses.replace(shown, leaf_id=answer.id if continues else question.id)
         ask = Ask(prompt_of(upto, continues=continues), settings or shown.settings, continues)
         turn = Turn(next(self._generations), question.id, answer, ask)
-        turn.committed = question.id in self.saved
+        turn.committed = question.id not in self.unsaved
         if any(message.id == answer.id for message in shown.messages):
             self._desk.put_message(answer)
             self._store.finish_answer(answer)
@@ -118,6 +118,7 @@ class Questions:
         shown = self._desk.shown.with_message(message)
         chat = dataclasses.replace(shown.chat, updated_ms=message.created_ms)
         self._desk.put(dataclasses.replace(shown, chat=chat))
+        self.unsaved.add(message.id)
         self._store.add_message(message)
         self._session.listed.emit(chat)
         self._session.added.emit(message)

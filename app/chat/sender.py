@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from app.chat.branches import question_of
+from app.chat.branches import find, question_of
 from app.chat.context_use import first_to_read, raised_window
+from app.chat.context_watch import Draft
 from app.chat.prompting import read_path, with_files
 from app.translate import tr
 from mtplx_engine.errors import ErrorKind
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from app.chat.chat_settings import ChatSettings
-    from app.chat.context_watch import ContextWatch, Draft, Weighed
+    from app.chat.context_watch import ContextWatch, Weighed
     from app.chat.conversation import Attachment, Message
     from app.chat.session import ChatSession
 
@@ -50,12 +51,36 @@ class _Excess:
     shorten: Callable[[], None]
 
 
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """Something that is asked if it fits.
+
+    Attributes:
+        chat_id: In which chat.
+        draft: What it adds to the prompt.
+        go: Asks it.
+        again: Tries it once more.
+        alone: Asks it without anything before it.
+        shorten: Lets the person make it shorter.
+        question_id: The question, where it has been asked before: what comes before it can be left out.
+    """
+
+    chat_id: str
+    draft: Draft
+    go: Callable[[], None]
+    again: Callable[[], None]
+    alone: Callable[[], None]
+    shorten: Callable[[], None]
+    question_id: str = ""
+
+
 class Sender(QObject):
     """Passes messages on to the session, unless they do not fit; nothing that was typed is lost.
 
     Signals:
         waiting(bool): A message is being weighed, or no longer.
-        sent: It was taken.
+        sent: What was typed was taken.
+        edited(str): What was written in the place of this message was taken.
         blocked(str, object): What does not fit, and the choices, each a name and what it does.
         unblocked: What was said of that is over.
         shorten(str): A message that was sent already is to be made shorter; "" is the one that is typed.
@@ -63,6 +88,7 @@ class Sender(QObject):
 
     waiting = Signal(bool)
     sent = Signal()
+    edited = Signal(str)
     blocked = Signal(str, object)
     unblocked = Signal()
     shorten = Signal(str)
@@ -71,45 +97,112 @@ class Sender(QObject):
         super().__init__(parent)
         self._session = session
         self._watch = watch
-        self._chat_id = ""  # in which a message is being weighed
+        self._attempt: _Attempt | None = None  # is being weighed
         watch.weighed.connect(self._weighed)
         session.changed.connect(self._look_for_refusal)
 
     def submit(self, text: str, attachments: Sequence[Attachment]) -> None:
         """Send this if it fits."""
-        if self._chat_id or self._session.busy:
+        draft = Draft(text, tuple(attachments))
+        self._weigh(
+            _Attempt(
+                self._session.chat_id,
+                draft,
+                go=partial(self._send, draft),
+                again=partial(self.submit, text, attachments),
+                alone=partial(self._send, draft, alone=True),
+                shorten=lambda: self.shorten.emit(""),
+            )
+        )
+
+    def edit(self, message_id: str, text: str) -> None:
+        """Ask this in the place of a question if it fits."""
+        old = find(self._session.shown, message_id)
+        if text == old.text:
+            self._edit(message_id, text)
+            return
+        self._weigh(
+            _Attempt(
+                self._session.chat_id,
+                Draft(text, old.attachments, old.parent_id),
+                go=partial(self._edit, message_id, text),
+                again=partial(self.edit, message_id, text),
+                alone=partial(self._edit, message_id, text, alone=True),
+                shorten=lambda: self.shorten.emit(message_id),
+            )
+        )
+
+    def repeat(self, answer_id: str, ask: Callable[[], None]) -> None:
+        """Do what has the question of an answer answered once more if the question still fits."""
+        question = question_of(self._session.shown, answer_id)
+        if question is not None:
+            self._ask_again(
+                Draft(after=question.id), question, ask, again=partial(self.repeat, answer_id, ask)
+            )
+
+    def resume(self, answer_id: str) -> None:
+        """Have a cut answer written on if there is room for more of it."""
+        question = question_of(self._session.shown, answer_id)
+        if question is not None:
+            ask = partial(self._session.edits.resume, answer_id)
+            self._ask_again(Draft(), question, ask, again=partial(self.resume, answer_id))
+
+    def _ask_again(
+        self, draft: Draft, question: Message, ask: Callable[[], None], *, again: Callable[[], None]
+    ) -> None:
+        self._weigh(
+            _Attempt(
+                self._session.chat_id,
+                draft,
+                go=ask,
+                again=again,
+                alone=partial(self._set, again, lambda old: replace(old, reads_from=question.id)),
+                shorten=lambda: self.shorten.emit(question.id),
+                question_id=question.id,
+            )
+        )
+
+    def _weigh(self, attempt: _Attempt) -> None:
+        if self._attempt is not None or self._session.busy:
             return
         self.unblocked.emit()
-        self._chat_id = self._session.chat_id
+        self._attempt = attempt
         self.waiting.emit(True)
-        self._watch.weigh(text, attachments)
+        self._watch.weigh(attempt.draft)
 
     def _weighed(self, weighed: Weighed) -> None:
-        chat_id, self._chat_id = self._chat_id, ""
+        attempt, self._attempt = self._attempt, None
         self.waiting.emit(False)
-        if chat_id != self._session.chat_id:
+        if attempt is None or attempt.chat_id != self._session.chat_id:
             return  # the person has gone elsewhere; what was typed is there as a draft
-        draft, use = weighed.draft, weighed.use
-        if use is not None and use.is_over:
-            self._block(
-                _Excess(
-                    use.used,
-                    use.window,
-                    use.largest,
-                    weighed.path,
-                    weighed.counts,
-                    again=partial(self.submit, draft.text, draft.attachments),
-                    alone=partial(self._send, draft, alone=True),
-                    shorten=lambda: self.shorten.emit(""),
-                )
+        use = weighed.use
+        if use is None or not use.is_over:
+            attempt.go()
+            return
+        ids = [message.id for message in weighed.path]
+        end = ids.index(attempt.question_id) if attempt.question_id in ids else len(ids)
+        self._block(
+            _Excess(
+                use.used,
+                use.window,
+                use.largest,
+                weighed.path[:end],
+                weighed.counts[:end],
+                again=attempt.again,
+                alone=attempt.alone,
+                shorten=attempt.shorten,
             )
-        else:
-            self._send(draft)
+        )
 
     def _send(self, draft: Draft, *, alone: bool = False) -> None:
         self.unblocked.emit()
         if self._session.send(draft.text, draft.attachments, alone=alone):
             self.sent.emit()
+
+    def _edit(self, message_id: str, text: str, *, alone: bool = False) -> None:
+        self.unblocked.emit()
+        if self._session.edits.edit(message_id, text, alone=alone):
+            self.edited.emit(message_id)
 
     def _look_for_refusal(self, answer: Message) -> None:
         """Offer the same ways out when only the engine could say that it does not fit."""

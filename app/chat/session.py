@@ -71,9 +71,11 @@ class ChatSession(QObject):
         self.questions = Questions(self, self._desk, store, line)
         self.edits = Edits(self, store)
         self._wanted = ""  # a chat that is being read from the disk
+        self._settled = 0  # changes that wait for the disk no longer
         self._faults: dict[str, ErrorInfo] = {}  # of answers that failed since the start
         store.chat_loaded.connect(self._chat_loaded)
         store.committed.connect(self._committed)
+        store.settled.connect(self._note_settled)
         store.failed.connect(self._not_saved)
         line.streamed.connect(self._streamed)
         line.measured.connect(self._measured)
@@ -84,8 +86,14 @@ class ChatSession(QObject):
     @property
     def shown(self) -> Conversation:
         """The chat that is shown, with what has been written of an answer so far."""
-        turn, shown = self.turn, self._desk.shown
-        return shown.replace_message(turn.snapshot()) if turn else shown
+        return self._as_it_is(self._desk.shown)
+
+    @property
+    def unsaved(self) -> tuple[Conversation, ...]:
+        """The chats of which something may not be on the disk, with what has been written of answers so far."""
+        if self._settled >= self._store.changes:
+            return ()
+        return tuple(self._as_it_is(conversation) for conversation in self._desk.begun())
 
     @property
     def chat_id(self) -> str:
@@ -96,6 +104,11 @@ class ChatSession(QObject):
     def settings(self) -> ChatSettings:
         """What is set for the chat that is shown."""
         return self._desk.shown.settings
+
+    @property
+    def loaded_model(self) -> str:
+        """The name of the model that is loaded; "" before the first."""
+        return self._line.model.name if self._line.model else ""
 
     @property
     def largest_window(self) -> int:
@@ -117,6 +130,11 @@ class ChatSession(QObject):
     def busy(self) -> bool:
         """Whether an answer is to come in the chat that is shown."""
         return self.turn is not None
+
+    def at_hand(self, chat_id: str) -> Conversation | None:
+        """Return a chat as it is in memory, which may be newer than on the disk; None when it is on the disk only."""
+        conversation = self._desk.at_hand(chat_id)
+        return None if conversation is None else self._as_it_is(conversation)
 
     # ------------------------------------------------------------ which chat is shown
 
@@ -142,12 +160,14 @@ class ChatSession(QObject):
             turn = self._line.turn_in(chat_id)
             if turn:
                 self._line.stop(turn)
+        self._desk.deleted.update(chat_ids)
         self._store.delete_chats(chat_ids)
         if self._desk.shown.chat.id in chat_ids:
             self._show(self._desk.blank)
 
     def restore_chats(self, chat_ids: Sequence[str]) -> None:
         """Bring back chats that were deleted."""
+        self._desk.deleted.difference_update(chat_ids)
         self._store.restore_chats(chat_ids)
 
     def take_chat(self, chat: ChatSummary) -> None:
@@ -170,6 +190,15 @@ class ChatSession(QObject):
         self.settings_changed.emit(settings)
         if settings.reads_from != shown.settings.reads_from:
             self.rearranged.emit(self.shown)
+
+    def set_settings_of(self, chat_id: str, settings: ChatSettings) -> None:
+        """Set what holds for the next answers of a chat, whether it is shown or not, or even deleted."""
+        if chat_id == self.chat_id:
+            self.set_settings(settings)
+            return
+        self._desk.put_settings(chat_id, settings)
+        if chat_id != self._desk.blank.chat.id:
+            self._store.set_settings(chat_id, settings)
 
     def rearrange(self, conversation: Conversation) -> None:
         """Show the chat that is shown with another branch, or without some messages."""
@@ -208,9 +237,9 @@ class ChatSession(QObject):
     def _chat_loaded(self, conversation: Conversation, damage: str) -> None:
         if conversation.chat.id == self._wanted:
             self._wanted = ""
-            self.questions.saved.update(message.id for message in conversation.messages)
             missing = missing_answer(conversation)
             if missing is not None:
+                self.questions.unsaved.add(missing.id)
                 self._store.add_message(missing)
                 conversation = conversation.with_message(missing)
             self._show(conversation)
@@ -218,11 +247,15 @@ class ChatSession(QObject):
             self.notice.emit(damage)
 
     def _committed(self, message_id: str) -> None:
-        self.questions.saved.add(message_id)
+        self.questions.unsaved.discard(message_id)
         for turn in self._line.turns:
             if turn.question_id == message_id:
                 turn.committed = True
         self._line.advance()
+
+    def _note_settled(self, changes: int) -> None:
+        self._settled = changes
+        self._desk.let_go(self._busy_chats(), changes)
 
     def _not_saved(self, error: ErrorInfo, message_id: str) -> None:
         for turn in self._line.turns:
@@ -232,8 +265,7 @@ class ChatSession(QObject):
         if self._wanted and not message_id:
             self._wanted = ""
             self.opened.emit(self.shown)  # the one that could not be read is not
-        if message_id not in self.questions.saved:
-            self.notice.emit(error.message)
+        self.notice.emit(error.message)
 
     # ------------------------------------------------------------ what the line tells
 
@@ -269,21 +301,28 @@ class ChatSession(QObject):
     # ------------------------------------------------------------ inside
 
     def _show(self, conversation: Conversation) -> None:
-        self._desk.show(conversation, keep=self.busy)
+        self._desk.show(conversation, self._store.changes)
         self.opened.emit(self.shown)
         self.tell_activity()
         self._line.tell_waiting()
 
     def _keep(self, turn: Turn, outcome: Outcome) -> None:
         """Write how an answer ended, and take it into its chat, wherever that is."""
-        message = turn.outcome(outcome, self._line.model.name if self._line.model else "")
+        message = turn.outcome(outcome, self.loaded_model)
         self._desk.put_message(message)
         self._store.finish_answer(message)
+        self._desk.note_changes(turn.chat_id, self._store.changes)
         self.changed.emit(message)
 
     def tell_activity(self) -> None:
         """Say in which chats an answer is to come."""
-        busy = frozenset(turn.chat_id for turn in self._line.turns)
-        # A chat whose answer has ended is on the disk, all of it.
-        self._desk.keep_only(busy)
+        busy = self._busy_chats()
+        self._desk.let_go(busy, self._settled)
         self.activity.emit(busy)
+
+    def _busy_chats(self) -> frozenset[str]:
+        return frozenset(turn.chat_id for turn in self._line.turns)
+
+    def _as_it_is(self, conversation: Conversation) -> Conversation:
+        turn = self._line.turn_in(conversation.chat.id)
+        return conversation.replace_message(turn.snapshot()) if turn else conversation

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication, QEvent, QSize, Qt, QTimer, QUrl, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtCore import QCoreApplication, QEvent, Qt, QTimer, QUrl, Signal
+from PySide6.QtWidgets import QAbstractSlider, QFrame, QScrollArea
 
 from app.chat.conversation import Conversation, Message, Role
 from app.chat.message_rows import AnswerRow
 from app.chat.question_row import QuestionRow
 from app.chat.row_state import RowState
+from app.chat.transcript_page import LatestButton, TranscriptPage
 from app.services.settings import SendKey
-from app.theme import COLUMN_WIDTH, SCROLL_BAR_WIDTH, SPACE_L, SPACE_M, SPACE_XL
-from app.translate import tr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from PySide6.QtGui import QResizeEvent, QShowEvent
+    from PySide6.QtWidgets import QWidget
 
     from app.chat.message_view import AnswerView
     from app.chat.turn import Piece
@@ -47,6 +47,7 @@ class Transcript(QScrollArea):
         fix_pressed(str): The one thing is to be done about the answer with this id.
         chosen(RowAction, str): Something else is to be done to the message with this id.
         edited(str, str): Id of a message, and what it is to say instead.
+        editing_ended: A message is no longer edited: the keyboard is nobody's.
         link_activated: A link in an answer was chosen.
         built: More messages are there to be seen.
     """
@@ -54,6 +55,7 @@ class Transcript(QScrollArea):
     fix_pressed = Signal(str)
     chosen = Signal(object, str)
     edited = Signal(str, str)
+    editing_ended = Signal()
     link_activated = Signal(QUrl)
     built = Signal()
 
@@ -65,6 +67,7 @@ class Transcript(QScrollArea):
         self.send_key = SendKey.RETURN
         self._older: list[Message] = []  # not built yet
         self._rows: list[AnswerRow | QuestionRow] = []
+        self._unsent: dict[str, str] = {}  # of messages without a row, what is written in their place
         self._following = True
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -72,23 +75,15 @@ class Transcript(QScrollArea):
         # Always there, so that nothing moves when a chat becomes longer than the window; seen only when of use.
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._column = QVBoxLayout()
-        self._column.setContentsMargins(SPACE_XL, SPACE_L, SPACE_XL, SPACE_L)
-        self._column.setSpacing(SPACE_M)
-        self._column.addStretch(1)
-        self._make_page()
-        self.latest = QPushButton(tr("Jump to latest"), self)
-        self.latest.setObjectName("latest")
-        self.latest.setIconSize(QSize(16, 16))
-        self.latest.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        page = TranscriptPage()
+        self._column = page.column
+        self.setWidget(page)
+        self.latest = LatestButton(theme, self)
         self.latest.clicked.connect(self.to_latest)
-        self.latest.hide()
         bar = self.verticalScrollBar()
         bar.setEnabled(False)
         bar.valueChanged.connect(self._scrolled)
         bar.rangeChanged.connect(self._range_changed)
-        theme.changed.connect(self._tint)
-        self._tint()
 
     @property
     def following(self) -> bool:
@@ -174,15 +169,24 @@ class Transcript(QScrollArea):
         """Let a message be written anew in its place."""
         row = self.row(message_id)
         if isinstance(row, QuestionRow):
-            row.edit(self.send_key)
+            row.edit(self.send_key, row.message.text)
+            if row.editor is not None:
+                row.editor.edit.setFocus()
             self._lay_out()  # or it is where it was before it grew
             self.ensureWidgetVisible(row)
 
     def stop_editing(self, message_id: str) -> None:
         """Show a message that was edited as it was."""
+        self._unsent.pop(message_id, None)
         row = self.row(message_id)
         if isinstance(row, QuestionRow):
             row.stop_editing()
+
+    def turn_page(self, step: int) -> None:
+        """Show the page below, or with -1 the one above."""
+        actions = QAbstractSlider.SliderAction
+        action = actions.SliderPageStepAdd if step > 0 else actions.SliderPageStepSub
+        self.verticalScrollBar().triggerAction(action)
 
     def footer_of(self, message_id: str) -> QWidget | None:
         """Return the line under a message, if it is built."""
@@ -291,6 +295,9 @@ class Transcript(QScrollArea):
         else:
             row = QuestionRow(self._theme, message)
             row.edited.connect(self.edited)
+            row.editing_ended.connect(self.editing_ended)
+            if message.id in self._unsent:
+                row.edit(self.send_key, self._unsent.pop(message.id))
         row.chosen.connect(self.chosen)
         row.set_state(self._states.get(message.id, RowState()))
         self._rows.insert(position, row)
@@ -304,33 +311,12 @@ class Transcript(QScrollArea):
     def _drop_rows(self, first: int) -> None:
         """Take away the rows from one on."""
         for row in self._rows[first:]:
+            if isinstance(row, QuestionRow) and row.unsent is not None:
+                self._unsent[row.message.id] = row.unsent
             self._column.removeWidget(row)
             row.hide()
             row.deleteLater()
         del self._rows[first:]
 
-    def _make_page(self) -> None:
-        page, column = QWidget(), QWidget()
-        page.setObjectName("transcriptPage")
-        column.setLayout(self._column)
-        column.setMaximumWidth(COLUMN_WIDTH + 2 * SPACE_XL)
-        across = QHBoxLayout(page)
-        across.setContentsMargins(SCROLL_BAR_WIDTH, 0, 0, 0)
-        across.addStretch(1)
-        across.addWidget(column, 1000)
-        across.addStretch(1)
-        self.setWidget(page)
-
-    # ------------------------------------------------------------ the pill
-
     def _show_pill(self) -> None:
-        self.latest.setVisible(not self._following)
-        self.latest.adjustSize()
-        self.latest.move(
-            (self.viewport().width() - self.latest.width()) // 2,
-            self.viewport().height() - self.latest.height() - SPACE_M,
-        )
-
-    def _tint(self) -> None:
-        palette = self._theme.palette
-        self.latest.setIcon(self._theme.icons.icon("arrow-down", palette.secondary, palette.tertiary, 16))
+        self.latest.float_in(self.viewport(), shown=not self._following)

@@ -92,11 +92,15 @@ class UserBubble(QWidget):
         for number, (start, end) in enumerate(self._found):
             if end > len(self._shown):
                 break
-            color = self._style.found_now if number == self._found_now else self._style.found
+            is_now = number == self._found_now
+            color = QColor(self._style.found_now if is_now else self._style.found)
             selection: Any = QTextEdit.ExtraSelection()  # the stubs leave out what it has
             selection.cursor = place_of(self._view.document(), self._shown, start, end)
             selection.format = QTextCharFormat()
-            selection.format.setBackground(QColor(color))
+            selection.format.setBackground(color)
+            if is_now:  # so that it differs by more than a shade
+                selection.format.setFontUnderline(True)
+                selection.format.setUnderlineColor(QColor(color.rgb()))
             selections.append(selection)
         self._view.setExtraSelections(selections)
 
@@ -174,7 +178,9 @@ def _set_width(document: QTextDocument, width: int) -> None:
 def _length_of(text: str) -> str:
     """Say how long a text is: in lines, unless it is few and long ones."""
     lines = text.count("\n") + 1
-    return f"{lines:,} lines" if lines > _SHOWN_LINES else f"{len(text):,} characters"
+    if lines > _SHOWN_LINES:
+        return tr("{count} lines").format(count=f"{lines:,}")
+    return tr("{count} characters").format(count=f"{len(text):,}")
 
 
 def _beginning(text: str) -> str:

@@ -49,11 +49,11 @@ class Inspector(QWidget):
         presets: The named choices.
 
     Signals:
-        changed(ChatSettings): The chat is to have these settings.
+        changed(str, ChatSettings): The chat with this id is to have these settings.
         close_requested: The panel is to be hidden.
     """
 
-    changed = Signal(object)
+    changed = Signal(str, object)
     close_requested = Signal()
 
     def __init__(
@@ -68,6 +68,7 @@ class Inspector(QWidget):
         self._list_models = list_models
         self._models: tuple[tuple[str, str], ...] = ()
         self.form = Form(ChatSettings())
+        self._chat_id = ""  # whose settings are shown, and whose system prompt is being typed
         self.setObjectName("inspector")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setFixedWidth(WIDTH)
@@ -97,10 +98,18 @@ class Inspector(QWidget):
         theme.changed.connect(self.update)
         self._refresh()
 
+    def show_chat(self, chat_id: str, settings: ChatSettings) -> None:
+        """Show the settings of another chat; what is being typed is taken for the one that was shown."""
+        if chat_id != self._chat_id:
+            self.settle()
+            self._chat_id = chat_id
+        self.show_settings(settings)
+
     def show_settings(self, settings: ChatSettings) -> None:
-        """Show the settings of the chat that is shown."""
+        """Show the newer settings of the same chat."""
+        if settings.system_prompt != self.form.settings.system_prompt:
+            self._typing.stop()  # what was typed is overruled
         if settings != self.form.settings:
-            self._typing.stop()
             self._show(dataclasses.replace(self.form, settings=settings))
 
     def show_model(self, model: ModelInfo) -> None:
@@ -112,7 +121,7 @@ class Inspector(QWidget):
         self._show(dataclasses.replace(self.form, drafting=depth))
 
     def settle(self) -> None:
-        """Take the system prompt as it has been typed, before another chat is shown."""
+        """Take the system prompt as it has been typed."""
         if self._typing.isActive():
             self._take_prompt()
 
@@ -174,7 +183,7 @@ class Inspector(QWidget):
     def _change(self, settings: ChatSettings) -> None:
         if settings != self.form.settings:
             self._show(dataclasses.replace(self.form, settings=settings))
-            self.changed.emit(settings)
+            self.changed.emit(self._chat_id, settings)
 
     def _take_prompt(self) -> None:
         self._typing.stop()

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QToolTip, QVBoxLayout, QWidget
 
 from app.theme import CODE_PX, SMALL_PX, SPACE_S, SPACE_XS
 from app.translate import tr
+from app.widgets.announce import announce
 from app.widgets.icon_button import IconButton
 from app.widgets.number_field import NumberField
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 _NUMBER_WIDTH, _FIELD_HEIGHT = 76, 28
 _LARGEST_SEED = 2**63 - 1
+_LONGEST_QUOTE = 40  # characters
 
 
 class Section(QWidget):
@@ -125,10 +127,18 @@ class SeedRow(SettingRow):
         self.field.setText("" if seed is None else str(seed))
         self.reset.setVisible(changed)
 
+    def _refuse(self, typed: str) -> None:
+        words = tr("“{typed}” is no seed: type a whole number from 0 to {most}.").format(
+            typed=typed[:_LONGEST_QUOTE], most=_LARGEST_SEED
+        )
+        QToolTip.showText(self.field.mapToGlobal(self.field.rect().bottomLeft()), words, self.field)
+        announce(self.field, words)
+
     def _edited(self) -> None:
         typed = self.field.text().strip()
         seed = int(typed) if typed.isascii() and typed.isdigit() else None
         if typed and (seed is None or seed > _LARGEST_SEED):
             self.set_value(self._shown, changed=self.reset.isVisible())
+            self._refuse(typed)
         elif seed != self._shown:
             self.chosen.emit("seed", seed)

@@ -32,13 +32,27 @@ _WRITERS: Final[dict[str, Callable[[Iterable[Conversation]], str]]] = {
 
 
 class ChatFiles(QObject):
-    """Asks for files with sheets of the window, and says what came of it."""
+    """Asks for files with sheets of the window, and says what came of it.
 
-    def __init__(self, window: MainWindow, store: Store, session: ChatSession) -> None:
+    Args:
+        window: Whose sheets.
+        store: Reads and writes the chats.
+        session: Has the chat that is shown.
+        list_models: Returns the name and the title of each model that is installed.
+    """
+
+    def __init__(
+        self,
+        window: MainWindow,
+        store: Store,
+        session: ChatSession,
+        list_models: Callable[[], tuple[tuple[str, str], ...]],
+    ) -> None:
         super().__init__(window)
         self._window = window
         self._store = store
         self._session = session
+        self._list_models = list_models
         self._wanted = ""  # a chat that is being read to be exported
         menus = window.menus
         menus.export_chat.triggered.connect(self.export_shown)
@@ -52,8 +66,9 @@ class ChatFiles(QObject):
 
     def export_chat(self, chat_id: str) -> None:
         """Have a chat written to a file."""
-        if chat_id == self._session.shown.chat.id:
-            self.export_shown()
+        at_hand = self._session.at_hand(chat_id)
+        if at_hand is not None:
+            self._export_one(at_hand)
         else:
             self._wanted = chat_id
             self._store.load_chat(chat_id)
@@ -65,7 +80,9 @@ class ChatFiles(QObject):
     def export_all(self) -> None:
         """Have all chats written to a file."""
         dialog = self._save_dialog(tr("Export All Chats"), tr("MTPLX chats"), ".json")
-        dialog.fileSelected.connect(lambda path: self._store.export(Path(path), _writer(path)))
+        dialog.fileSelected.connect(
+            lambda path: self._store.export(Path(path), _writer(path), self._session.unsaved)
+        )
         dialog.open()
 
     def import_chats(self) -> None:
@@ -74,8 +91,11 @@ class ChatFiles(QObject):
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.setNameFilter(_filters()[".json"])
-        dialog.fileSelected.connect(lambda path: self._store.import_chats(Path(path)))
+        dialog.fileSelected.connect(self._import)
         dialog.open()
+
+    def _import(self, path: str) -> None:
+        self._store.import_chats(Path(path), frozenset(name for name, _ in self._list_models()))
 
     def _export_one(self, conversation: Conversation) -> None:
         dialog = self._save_dialog(tr("Export Chat"), file_name(conversation.chat.title), ".md")
@@ -106,8 +126,11 @@ class ChatFiles(QObject):
 
     def _not_saved(self, error: ErrorInfo, message_id: str) -> None:
         """Offer a way out for what is on the screen only."""
-        if any(message.id == message_id for message in self._session.shown.messages):
-            self._window.toast.offer(error.message, tr("Export…"), self.export_shown)
+        messages = self._session.shown.messages
+        if any(message.id == message_id for message in messages):
+            is_told = any(message.error == error.message for message in messages)
+            words = tr("This chat is not saved yet.") if is_told else error.message
+            self._window.toast.offer(words, tr("Export…"), self.export_shown)
 
     def _save_dialog(self, title: str, name: str, suffix: str) -> QFileDialog:
         dialog = QFileDialog(self._window, title, _documents())

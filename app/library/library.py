@@ -64,7 +64,6 @@ class Library(QObject):
 
     def open_at(self, chat_id: str, message_id: str) -> None:
         """Show a chat, and in it a message of any branch; "" for its end."""
-        self._window.inspector.settle()
         self._goal = (chat_id, message_id)
         if chat_id == self._session.shown.chat.id:
             self._go_to_goal(self._session.shown)

@@ -33,17 +33,25 @@ class Run:
         href: Where it leads, "" for nowhere.
         drawn: The document has it as one drawn formula; says nothing about what it is, so it does not count in
             comparisons.
+        isolated: The document has it between two signs, so that what is around it does not change its direction;
+            does not count either.
     """
 
     text: str
     marks: Mark = Mark.NONE
     href: str = ""
     drawn: bool = field(default=False, compare=False)
+    isolated: bool = field(default=False, compare=False)
 
     @property
     def length(self) -> int:
         """Its length in the document, in UTF-16 units."""
-        return 1 if self.drawn else units(self.text)
+        return 1 if self.drawn else units(self.text) + 2 * self.lead
+
+    @property
+    def lead(self) -> int:
+        """How many units stand in the document before its text, and behind it."""
+        return int(self.isolated)
 
 
 class Kind(Enum):

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QTextBlock
 
     from app.render.blocks import Place, Run
-    from app.render.document import DocumentWriter, Written
+    from app.render.document import DocumentWriter
     from app.render.geometry import Geometry
     from app.render.measures import Measures
+    from app.render.written import Written
 
 _PANEL_RADIUS = 8.0
 _PILL_RADIUS = 4.0
@@ -80,6 +81,8 @@ class Decoration:
         """Paint over what reaches beyond the sides of a code panel: lines that are not wrapped."""
         style = self._writer.formats.style
         for written in self._geometry.in_view(clip.top(), clip.bottom()):
+            if written.table is not None and written.table.overflow:
+                self._cover_indent(painter, written)
             if written.code is None or written.code.wrapped:
                 continue
             panel = self._geometry.panel(written).adjusted(0, self._measures.code_header, 0, -_PANEL_RADIUS)
@@ -88,6 +91,14 @@ class Decoration:
                 painter.fillRect(
                     QRectF(left, panel.top(), self._measures.code_inset, panel.height()), QColor(style.code)
                 )
+
+    def _cover_indent(self, painter: QPainter, written: Written) -> None:
+        top = self._geometry.top(written)
+        indent = self._measures.indent(written.shape.place)
+        beside = QRectF(0, top, indent, self._geometry.bottom(written) - top)
+        painter.fillRect(beside, QColor(self._writer.formats.style.window))
+        self._paint_quotes(painter, written, written.shape.place)
+        self._paint_markers(painter, written, written.shape.place)
 
     def _size(self, leaf: Paragraph | Heading) -> int:
         formats = self._writer.formats

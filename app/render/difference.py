@@ -21,7 +21,7 @@ def difference(old: Sequence[Run], new: Sequence[Run]) -> tuple[int, int, list[R
         if before == after:
             kept += before.length
             continue
-        if (before.marks, before.href) != (after.marks, after.href) or Mark.MATH in after.marks:
+        if (before.marks, before.href) != (after.marks, after.href) or after.marks & (Mark.MATH | Mark.CODE):
             return kept, index, list(new[index:])
         shared = len(_common_prefix(before.text, after.text))
         kept += units(after.text[:shared])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QTextBlockFormat, QTextCharFormat, QTextCursor, QTextOption
@@ -15,6 +15,7 @@ from app.render.formats import Formats, direction
 from app.render.formula_object import FormulaObject
 from app.render.formula_writer import insert_runs, is_tall, is_waiting, typeset_all
 from app.render.table import TableBlock
+from app.render.written import Written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -25,30 +26,6 @@ if TYPE_CHECKING:
     from app.render.code import Spans
     from app.render.markdown_stream import Update
     from app.render.style import RenderStyle
-
-
-@dataclass(slots=True, eq=False)
-class Written:
-    """A leaf that stands in the document.
-
-    Attributes:
-        shape: The leaf; of a code block without its text, which is in `code`.
-        start: Position of its first text block.
-        table: The table, when it is one.
-        code: The code block, when it is one.
-    """
-
-    shape: Leaf
-    start: int
-    table: TableBlock | None = None
-    code: CodeBlock | None = None
-
-    @property
-    def leaf(self) -> Leaf:
-        """What it shows, whole."""
-        if self.code is not None and isinstance(self.shape, Code):
-            return replace(self.shape, text=self.code.text())
-        return self.shape
 
 
 class DocumentWriter:
@@ -260,18 +237,22 @@ class DocumentWriter:
         return True
 
     def _amend_runs(self, written: Written, old: Paragraph | Heading, leaf: Paragraph | Heading) -> None:
-        kept, same, rest = difference(old.runs, leaf.runs)
+        text = text_of(leaf.runs)
+        turned = direction(text) != direction(text_of(old.runs))
+        kept, same, rest = difference(() if turned else old.runs, leaf.runs)
         cursor = self._end()
         cursor.setPosition(written.start + kept, QTextCursor.MoveMode.KeepAnchor)
         cursor.removeSelectedText()
-        text = text_of(leaf.runs)
-        if direction(text) != direction(text_of(old.runs)) or stands_alone(leaf) != stands_alone(old):
+        if turned or stands_alone(leaf) != stands_alone(old):
             index = self.written.index(written)
             before = self.written[index - 1].shape if index else None
             cursor.setBlockFormat(self.formats.block(leaf, before, text))
         inserted = insert_runs(cursor, leaf, rest, self.formats)
         pairs = zip(leaf.runs[same:], inserted, strict=True)
-        runs = (*old.runs[:same], *(replace(run, drawn=shown.drawn) for run, shown in pairs))
+        runs = (
+            *old.runs[:same],
+            *(replace(run, drawn=shown.drawn, isolated=shown.isolated) for run, shown in pairs),
+        )
         self._set_runs(written, leaf, runs)
 
     def _append(self, last: Written, text: str) -> None:

@@ -87,6 +87,13 @@ def formula_format(text: QTextCharFormat, source: str, size: int) -> QTextCharFo
     return result
 
 
+def reach(document: QTextDocument, position: int, form: QTextCharFormat) -> tuple[float, float]:
+    """Return how far the formula at `position` reaches above and below the baseline, in pixels."""
+    formula, em = _formula(form)
+    em *= _shrunk(document, position, formula.width * em)
+    return formula.ascent * em, formula.descent * em
+
+
 def is_tall(source: str, size: int, line: int) -> bool:
     """Return whether a formula needs more than a line of `line` pixels gives it."""
     formula = typesetter().typeset(source)

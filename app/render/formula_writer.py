@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import Qt
+
 from app.render import formula_object
 from app.render.blocks import Heading, Mark
 from app.render.formula_object import OBJECT, formula_format
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 
     from app.render.blocks import Leaf, Run
     from app.render.formats import Formats
+
+_LEFT_TO_RIGHT, _ISOLATE_ENDS = "\u2066", "\u2069"
 
 
 def insert_runs(
@@ -46,13 +50,17 @@ def typeset_all(runs: Sequence[Run]) -> Iterator[None]:
 
 def _insert(cursor: QTextCursor, leaf: Leaf, run: Run, formats: Formats, *, header: bool) -> Run:
     drawn = Mark.MATH in run.marks and not is_waiting(run) and typesetter().typeset(run.text) is not None
+    is_code = bool(run.marks & (Mark.CODE | Mark.MATH)) and not drawn
+    # What is around code from right to left would turn its signs around: "foo()" would be ")(foo".
+    isolated = is_code and cursor.blockFormat().layoutDirection() == Qt.LayoutDirection.RightToLeft
     if drawn:
         text = formats.chars(leaf, run.marks & ~Mark.MATH, run.href, header=header)
         cursor.insertText(OBJECT, formula_format(text, run.text, _size(leaf, formats)))
     else:
         form = formats.chars(leaf, run.marks, run.href, header=header)
-        cursor.insertText(run.text.replace("\n", "\u2028"), form)
-    return replace(run, drawn=drawn)
+        shown = run.text.replace("\n", "\u2028")
+        cursor.insertText(f"{_LEFT_TO_RIGHT}{shown}{_ISOLATE_ENDS}" if isolated else shown, form)
+    return replace(run, drawn=drawn, isolated=isolated)
 
 
 def _size(leaf: Leaf, formats: Formats) -> int:

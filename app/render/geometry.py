@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QTextBlockFormat
+from PySide6.QtGui import QTextBlockFormat, QTextCursor
+
+from app.render.formula_object import OBJECT, reach
+from app.render.line_boxes import spans
+from app.render.units import by_unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from PySide6.QtGui import QFontMetricsF, QTextBlock, QTextDocument, QTextLine, QTextTable
+    from PySide6.QtGui import QFontMetricsF, QTextBlock, QTextCharFormat, QTextDocument, QTextTable
 
-    from app.render.document import DocumentWriter, Written
+    from app.render.document import DocumentWriter
     from app.render.measures import Measures
+    from app.render.written import Written
 
 _FIXED = QTextBlockFormat.LineHeightTypes.FixedHeight.value
 
@@ -65,18 +70,28 @@ class Geometry:
         return range(max(0, begin - 1 - first), max(0, min(end, last) + 1 - first))
 
     def boxes(self, block: QTextBlock, start: int, end: int, metrics: QFontMetricsF) -> Iterator[QRectF]:
-        """Yield the box of each line's part of a range of `block`, as high as the letters of `metrics`."""
+        """Yield the boxes of a range of `block`, as high as the letters of `metrics` or as the formula in them."""
         layout = block.layout()
         origin = self.rect(block).topLeft()
+        text = block.text()
+        signs = by_unit(text)
         for number in range(layout.lineCount()):
             line = layout.lineAt(number)
             first, last = max(start, line.textStart()), min(end, line.textStart() + line.textLength())
-            if first >= last:
-                continue
-            left, right = sorted((_x(line, first), _x(line, last)))
             baseline = origin.y() + line.y() + line.ascent()
-            top = baseline - metrics.ascent()
-            yield QRectF(origin.x() + left, top, right - left, metrics.ascent() + metrics.descent())
+            for begin, stop in _between_objects(signs, first, last):
+                above, below = metrics.ascent(), metrics.descent()
+                if signs[begin] == OBJECT:
+                    position = block.position() + begin
+                    above, below = reach(self._document, position, self._format(position))
+                for left, right in spans(line, text, begin, stop):
+                    yield QRectF(origin.x() + left, baseline - above, right - left, above + below)
+
+    def _format(self, position: int) -> QTextCharFormat:
+        """Return the format of the character at `position`."""
+        cursor = QTextCursor(self._document)
+        cursor.setPosition(position + 1)
+        return cursor.charFormat()
 
     def before(self, written: Written) -> Written | None:
         """Return the leaf before `written`."""
@@ -157,7 +172,10 @@ class Geometry:
         return self._document.documentLayout().frameBoundingRect(written.table.qt).width()
 
 
-def _x(line: QTextLine, position: int) -> float:
-    # PySide returns the position with it, which its stubs do not say.
-    result: Any = line.cursorToX(position)
-    return float(result[0])
+def _between_objects(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Cut a range so that every formula in it is a part of its own."""
+    while start < end:
+        found = text.find(OBJECT, start, end)
+        stop = start + 1 if found == start else found if found >= 0 else end
+        yield start, stop
+        start = stop

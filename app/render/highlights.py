@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
     from PySide6.QtGui import QPainter, QTextBlock
 
-    from app.render.document import DocumentWriter, Written
+    from app.render.document import DocumentWriter
     from app.render.geometry import Geometry
     from app.render.source_map import Place
+    from app.render.written import Written
 
 _RADIUS = 3.0
 _ABOVE, _BELOW = 1.0, 2.0
@@ -37,8 +38,9 @@ class Highlights:
         self._places = {}
         for place in places:
             known = self._places.setdefault(place.leaf, [])
-            if known and (known[-1].part, known[-1].end) == (place.part, place.start):
-                known[-1] = replace(known[-1], end=place.end)
+            # Several parts of the source of one formula are at the same place; painted twice it would be darker.
+            if known and known[-1].part == place.part and place.start <= known[-1].end:
+                known[-1] = replace(known[-1], end=max(known[-1].end, place.end))
             else:
                 known.append(place)
 

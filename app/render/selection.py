@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QTextCursor, QTextTable
 
     from app.render.blocks import Cell, Leaf
-    from app.render.document import Written
+    from app.render.written import Written
 
 
 def selected_leaves(written: Sequence[Written], cursor: QTextCursor) -> list[Leaf]:
@@ -76,6 +76,7 @@ def slice_runs(runs: Cell, start: int, end: int) -> Cell:
     for run in runs:
         first, last = max(0, start - position), end - position
         if first < run.length and last > 0:
-            found.append(run if run.drawn else replace(run, text=part(run.text, first, last)))
+            text = part(run.text, max(0, first - run.lead), max(0, last - run.lead))
+            found.append(run if run.drawn else replace(run, text=text))
         position += run.length
     return tuple(found)

@@ -114,7 +114,7 @@ class SourceMap:
             if run.drawn:
                 self._take(number, part, position, run.text, drawn=True)
             else:
-                start = position
+                start = position + run.lead
                 for piece in _pieces(run.text):
                     self._take_some(number, part, start, piece)
                     start += units(piece)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 Measure = tuple[int, int]
 """Of a cell: the width of its longest word, and of all its text on one line."""
 
+_NARROWEST = 12  # letters as wide as high that a column has room for, or the table is moved sideways
+
 
 class TableBlock:
     """Writes one table.
@@ -38,6 +40,7 @@ class TableBlock:
     Attributes:
         qt: The table as Qt has it.
         leaf: What it shows.
+        overflow: By how many pixels it is wider than the text around it.
     """
 
     def __init__(self, cursor: QTextCursor, leaf: Table, before: Leaf | None, formats: Formats) -> None:
@@ -52,6 +55,8 @@ class TableBlock:
         behind.setBlockCharFormat(formats.hair())
         self._measures = [self._write_row(row) for row in range(len(leaf.rows))]
         self._widths: list[int] = []
+        self.overflow = 0
+        self._shift = 0
 
     def amend(self, leaf: Table) -> None:
         """Show `leaf`, which has the same columns, instead."""
@@ -71,19 +76,36 @@ class TableBlock:
         self._measures += [self._write_row(row) for row in range(same, count)]
 
     def fit(self, width: float) -> None:
-        """Share out `width` so that no word is broken which need not be."""
+        """Share out `width` so that no word is broken which need not be, and none into single letters."""
         if width <= 0:
             return  # the document has no width yet
         columns = list(zip(*self._measures, strict=True))
         least = [max(cell[0] for cell in column) for column in columns]
         most = [max(cell[1] for cell in column) for column in columns]
-        widths = _shares(least, most, width - self._formats.measures.indent(self.leaf.place))
-        if widths == self._widths:
+        room = width - self._formats.measures.indent(self.leaf.place)
+        narrowest = _NARROWEST * self._formats.style.text_size
+        shares = zip(_shares(least, most, room), least, strict=True)
+        widths = [max(share, min(low, narrowest)) for share, low in shares]
+        overflow = max(0, math.ceil(sum(widths) - room))
+        if (widths, overflow) == (self._widths, self.overflow):
             return
-        self._widths = widths
+        self._widths, self.overflow = widths, overflow
+        self._shift = min(self._shift, overflow)
+        self._format()
+
+    def shift(self, pixels: int) -> None:
+        """Show a table that is too wide from so far on."""
+        if pixels != self._shift:
+            self._shift = pixels
+            self._format()
+
+    def _format(self) -> None:
+        measures = self._formats.measures
         form = self.qt.format()
+        form.setLeftMargin(measures.indent(self.leaf.place) - self._shift)
+        form.setBottomMargin(measures.code_bottom if self.overflow else 0)
         fixed = QTextLength.Type.FixedLength
-        form.setColumnWidthConstraints([QTextLength(fixed, width) for width in widths])
+        form.setColumnWidthConstraints([QTextLength(fixed, width) for width in self._widths])
         self.qt.setFormat(form)
 
     def _write_row(self, row: int) -> list[Measure]:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final, Self
 
 from app.chat.conversation import Conversation, MessageStatus, clean_text, conversation_from
 from app.library.fresh_ids import with_fresh_ids
-from app.services import chat_records
-from app.services.careful_read import read_row, read_rows
+from app.services import chat_reader, chat_records
+from app.services.careful_read import read_row
 from app.services.chat_file import open_chats, transaction
 from app.services.daily_backup import DailyBackup
 from app.services.search_index import SearchIndex
@@ -93,28 +93,30 @@ class ChatDatabase:
         """Return the chats, the one used last first, and how many more there are that cannot be read."""
         where = "WHERE deleted_ms IS NULL ORDER BY touched DESC, seq DESC"
         with storage_errors(self._folder):
-            return self._chats(where)
+            return chat_reader.read_chats(self._connection, where)
 
     def load_chat(self, chat_id: str) -> tuple[Conversation, int]:
-        """Return a chat with its messages, and how many more records it has that cannot be read.
+        """Return a chat with its messages, and how many more parts it has that cannot be read.
 
         Raises:
             StoreError: There is no such chat, it is deleted, or the file cannot be read.
         """
         with storage_errors(self._folder):
-            chats, _ = self._chats("WHERE id = ? AND deleted_ms IS NULL", chat_id)
+            where = "WHERE id = ? AND deleted_ms IS NULL"
+            chats, _ = chat_reader.read_chats(self._connection, where, chat_id)
             if not chats:
                 raise StoreError(tr("This chat is no longer there, or cannot be read. Choose another one."))
-            messages, unreadable = self._messages(chat_id)
+            messages, unreadable = chat_reader.read_messages(self._connection, chat_id)
             leaf_id, settings = read_row(self._connection, chat_records.CHOICES, chat_id) or (None, None)
         found = conversation_from(chats[0], messages)
+        chosen, damaged = chat_records.settings_from(settings)
         conversation = dataclasses.replace(
             found,
             leaf_id=next((each.id for each in messages if each.id.encode() == leaf_id), found.leaf_id),
-            settings=chat_records.settings_from(settings),
+            settings=chosen,
             draft=self.draft(chat_id),
         )
-        return conversation, unreadable
+        return conversation, unreadable + damaged
 
     def draft(self, chat_id: str) -> str:
         """Return what was typed in a chat, or in the `UNBEGUN` one, and not sent."""
@@ -271,28 +273,6 @@ class ChatDatabase:
         with self._writing():
             self._connection.execute(f"UPDATE chats SET {column} = ? WHERE id = ?", (value, chat_id))  # noqa: S608
             self._must_have_changed()
-
-    def _chats(self, where: str, *values: str) -> tuple[tuple[ChatSummary, ...], int]:
-        return read_rows(self._connection, "chats", chat_records.CHAT, where, chat_records.chat_from, *values)
-
-    def _messages(self, chat_id: str) -> tuple[tuple[Message, ...], int]:
-        messages, unreadable = read_rows(
-            self._connection,
-            "messages",
-            chat_records.MESSAGE,
-            "WHERE chat_id = ? AND deleted_ms IS NULL ORDER BY seq",
-            chat_records.message_from,
-            chat_id,
-        )
-        attachments, unreadable_too = read_rows(
-            self._connection,
-            "attachments",
-            chat_records.ATTACHMENT,
-            "WHERE message_id IN (SELECT id FROM messages WHERE chat_id = ? AND deleted_ms IS NULL) ORDER BY seq",
-            chat_records.attachment_from,
-            chat_id,
-        )
-        return chat_records.with_attachments(messages, attachments), unreadable + unreadable_too
 
     def _tidy(self, now_ms: int) -> None:
         with self._writing():

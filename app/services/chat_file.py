@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NAME = "chats.db"
+# Of the chats, and of their index: searching 100,000 messages is no slower than with SQLite's own 2 MB each.
+CACHE_KIB = 512
 
 # Step n brings a file from version n to n + 1. A step that was ever released is never edited.
 # No CHECK and no key on parent_id: a record with one odd value must cost that record, not the whole file, and
@@ -155,11 +157,12 @@ def _rescue(aside: Path, path: Path) -> str:
         with transaction(fresh), _newest_copy(path.parent) as copy:
             saved = chat_rescue.copy_readable(damaged, copy, fresh)
     unfinished.rename(path)
-    found = (
-        f"{counted(saved.messages, 'message')} in {counted(saved.chats, 'chat')} could be read and are here"
+    found = tr("{messages} in {chats} could be read and are here").format(
+        messages=counted(saved.messages, tr("1 message"), tr("{count} messages")),
+        chats=counted(saved.chats, tr("1 chat"), tr("{count} chats")),
     )
     if saved.from_copy:
-        found += f", {saved.from_copy} of them from the last daily copy"
+        found += tr(", {count} of them from the last daily copy").format(count=saved.from_copy)
     return tr("The file of your chats was damaged: {found}. The damaged file is kept as {name}.").format(
         found=found if saved.chats else tr("nothing in it could be read"), name=aside.name
     )
@@ -191,6 +194,7 @@ def _configure(connection: apsw.Connection) -> None:
     connection.pragma("foreign_keys", 1)
     connection.pragma("trusted_schema", 0)
     connection.pragma("cell_size_check", 1)
+    connection.pragma("cache_size", -CACHE_KIB)
 
 
 def _migrate(connection: apsw.Connection, version: int) -> None:

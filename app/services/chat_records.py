@@ -1,15 +1,16 @@
 """Rows of the chats file as values, and values as rows.
 
-What a message cannot do without (who speaks, its text) must be readable; anything else that is damaged costs only
-itself.
+What a message cannot do without (who speaks, its text, when) must be readable; anything else that is damaged costs
+only itself.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from app.chat import bounds
 from app.chat.chat_settings import ChatSettings
 from app.chat.conversation import Attachment, ChatSummary, Message, MessageStatus, Role, clean_text
 from app.services.lenient import built, overlaid, parsed
@@ -17,7 +18,9 @@ from mtplx_engine.config import SamplerConfig
 from mtplx_engine.stats import DecodeStats
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+
+_T = TypeVar("_T")
 
 CHAT: Final = "SELECT id, title, created_ms, updated_ms, pinned FROM chats"
 CHOICES: Final = "SELECT CAST(leaf_id AS BLOB), CAST(settings AS BLOB) FROM chats WHERE id = ?"
@@ -31,19 +34,26 @@ ATTACHMENT: Final = "SELECT message_id, name, size, text FROM attachments"
 
 
 def chat_from(row: tuple[str, str, int, int, int]) -> ChatSummary:
-    """Return the chat of a row of `CHAT`."""
-    return ChatSummary(*row[:4], pinned=bool(row[4]))
+    """Return the chat of a row of `CHAT`.
+
+    Raises:
+        ValueError: It has a date that cannot be.
+    """
+    chat_id, title, created_ms, updated_ms, pinned = row
+    chat = ChatSummary(chat_id, bounds.clean_title(title), created_ms, updated_ms, pinned=bool(pinned))
+    bounds.check_chat(chat)
+    return chat
 
 
 def message_from(row: tuple[Any, ...]) -> Message:
     """Return the message of a row of `MESSAGE`, without its attachments.
 
     Raises:
-        ValueError: It has no role or status that exists.
+        ValueError: It has no role, status or date that can be.
     """
     message_id, chat_id, parent_id, role, text, status, created_ms, *rest = row
     model, stats, error, thinking, thought_ms, marks, sampler = rest
-    return Message(
+    message = Message(
         message_id,
         chat_id,
         parent_id,
@@ -51,20 +61,28 @@ def message_from(row: tuple[Any, ...]) -> Message:
         text,
         MessageStatus(status),
         created_ms,
-        _text(model),
-        built(DecodeStats, parsed(stats)),
+        bounds.clean_name(_text(model)),
+        _kept(built(DecodeStats, parsed(stats)), bounds.check_stats),
         _text(error),
         _text(thinking),
-        thought_ms,
+        _kept(thought_ms, bounds.check_thought) or 0,
         _marks(marks, len(text)),
         built(SamplerConfig, parsed(sampler)),
     )
+    bounds.check_message(message)
+    return message
 
 
 def attachment_from(row: tuple[str, str, int, str]) -> tuple[str, Attachment]:
-    """Return the message's id, and the attachment of a row of `ATTACHMENT`."""
+    """Return the message's id, and the attachment of a row of `ATTACHMENT`.
+
+    Raises:
+        ValueError: It has a size that cannot be.
+    """
     message_id, name, size, text = row
-    return message_id, Attachment(name, size, text)
+    attachment = Attachment(bounds.clean_name(name), size, text)
+    bounds.check_attachment(attachment)
+    return message_id, attachment
 
 
 def with_attachments(
@@ -77,9 +95,12 @@ def with_attachments(
     return tuple(dataclasses.replace(each, attachments=tuple(of.get(each.id, ()))) for each in messages)
 
 
-def settings_from(stored: bytes | None) -> ChatSettings:
-    """Return a chat's settings; what is damaged in them has its default."""
-    return overlaid(ChatSettings(), parsed(stored))
+def settings_from(stored: bytes | None) -> tuple[ChatSettings, bool]:
+    """Return a chat's settings, and whether anything is damaged in them, which then has its default."""
+    body = parsed(stored)
+    damaged: list[str] = []
+    settings = overlaid(ChatSettings(), body, lambda name, _error: damaged.append(name))
+    return settings, bool(damaged) or (stored is not None and not isinstance(body, dict))
 
 
 def settings_row(settings: ChatSettings) -> str:
@@ -120,6 +141,17 @@ def mutable_fields(message: Message) -> dict[str, str | int | None]:
         "marks": json.dumps(message.marks),
         "sampler": _json(message.sampler),
     }
+
+
+def _kept(value: _T | None, check: Callable[[_T], None]) -> _T | None:
+    """Return a value that is within its bounds, else None."""
+    if value is None:
+        return None
+    try:
+        check(value)
+    except bounds.OutOfBoundsError:
+        return None
+    return value
 
 
 def _json(value: DecodeStats | SamplerConfig | None) -> str | None:

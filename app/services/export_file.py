@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 from app.library.chat_json import SIZE_LIMIT, UnreadableChatsError, from_json
@@ -10,6 +11,7 @@ from app.translate import tr
 from mtplx_engine import durable
 
 if TYPE_CHECKING:
+    from collections.abc import Container
     from pathlib import Path
 
     from app.chat.conversation import Conversation
@@ -32,18 +34,28 @@ def write_export(path: Path, text: str) -> None:
         ) from error
 
 
-def read_export(path: Path) -> tuple[Conversation, ...]:
-    """Return the chats that a file holds.
+def read_export(path: Path, models: Container[str]) -> tuple[Conversation, ...]:
+    """Return the chats that a file holds; a model that is set in one counts only when it is one of `models`.
+
+    The file may come from anybody, and a model can also be a folder: none is opened because a file names it.
 
     Raises:
         StoreError: It cannot be read, or holds no chats of ours.
     """
     try:
         with path.open("rb") as file:
-            return from_json(file.read(SIZE_LIMIT + 1))
+            chats = from_json(file.read(SIZE_LIMIT + 1))
     except OSError as error:
         raise StoreError(
-            f"{path} cannot be read: {error.strerror or error}. Choose another file.", repr(error)
+            tr("{path} cannot be read: {error}. Choose another file.").format(
+                path=path, error=error.strerror or error
+            ),
+            repr(error),
         ) from error
     except UnreadableChatsError as error:
         raise StoreError(str(error)) from error
+    return tuple(chat if chat.settings.model in models else _without_model(chat) for chat in chats)
+
+
+def _without_model(chat: Conversation) -> Conversation:
+    return dataclasses.replace(chat, settings=dataclasses.replace(chat.settings, model=""))

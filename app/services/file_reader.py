@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QProcess, QTimer, Signal
 
+from app.chat.bounds import clean_name
 from app.chat.conversation import Attachment, clean_text
 from app.services.file_text import LARGEST_FILE, LONGEST_TEXT, Refusal
 from app.translate import tr
@@ -73,7 +74,7 @@ class FileReader(QObject):
         except ValueError:  # ended by the system, or by our patience
             answer = {"refused": Refusal.DAMAGED.value}
         if "text" in answer:
-            self.read.emit(Attachment(path.name, answer["size"], clean_text(answer["text"])))
+            self.read.emit(Attachment(clean_name(path.name), answer["size"], clean_text(answer["text"])))
         else:
             self.refused.emit(sentence(path.name, Refusal(answer["refused"])))
         self._next()
@@ -112,4 +113,6 @@ def sentence(name: str, why: Refusal) -> str:
         Refusal.SCANNED: tr("{name} holds pictures of text and no text; only text is read."),
         Refusal.DAMAGED: tr("{name} could not be read within its limits; it may be damaged."),
     }[why]
-    return words.format(name=f"“{name}”", megabytes=LARGEST_FILE >> 20, characters=f"{LONGEST_TEXT:,}")
+    return words.format(
+        name=f"“{clean_name(name)}”", megabytes=LARGEST_FILE >> 20, characters=f"{LONGEST_TEXT:,}"
+    )

@@ -16,9 +16,8 @@ import apsw
 
 from app.chat.conversation import MessageStatus, clean_text
 from app.chat.found_chat import FoundChat, Wanted
-from app.services import chat_records
-from app.services.careful_read import read_rows
-from app.services.chat_file import transaction
+from app.services.chat_file import CACHE_KIB, transaction
+from app.services.chat_reader import read_chats
 from app.services.private_file import make_private
 
 if TYPE_CHECKING:
@@ -112,9 +111,7 @@ class SearchIndex:
 
     def _chats(self, condition: str, *values: str) -> tuple[ChatSummary, ...]:
         where = f"WHERE deleted_ms IS NULL AND {condition}"
-        chats, _ = read_rows(
-            self._connection, "chats", chat_records.CHAT, where, chat_records.chat_from, *values
-        )
+        chats, _ = read_chats(self._connection, where, *values)
         return chats
 
     def _found(self, chat: ChatSummary, wanted: Wanted, seqs: list[int]) -> FoundChat:
@@ -206,6 +203,7 @@ class SearchIndex:
         try:
             make_private(self._path)
             self._connection.execute("ATTACH ? AS found", (str(self._path),))
+            self._connection.execute(f"PRAGMA found.cache_size = -{CACHE_KIB}")
             self._connection.execute("PRAGMA found.synchronous = NORMAL")
             self._connection.execute("PRAGMA found.journal_mode = WAL").fetchall()
             ((version,),) = self._connection.execute("PRAGMA found.user_version")

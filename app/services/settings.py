@@ -11,7 +11,7 @@ from enum import StrEnum
 from pathlib import Path  # noqa: TC003 - annotations are read at run time
 
 from app.chat.presets import Preset  # noqa: TC001 - annotations are read at run time
-from mtplx_engine import durable, protocol
+from mtplx_engine import codec, durable
 from mtplx_engine.config import MAX_DEPTH, Depth
 from mtplx_engine.errors import EngineError
 
@@ -137,7 +137,7 @@ def _read(path: Path) -> Settings:
     for name, hint in typing.get_type_hints(Settings).items():
         if isinstance(body, dict) and name in body:
             try:
-                settings = dataclasses.replace(settings, **{name: protocol.build(hint, body[name])})
+                settings = dataclasses.replace(settings, **{name: codec.build(hint, body[name])})
             except (ValueError, TypeError, EngineError) as error:
                 _log.warning("setting %s not understood: %r", name, error)
     return settings

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import logging
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QCoreApplication, QEvent, QObject, Signal
+from PySide6.QtCore import QCoreApplication, QDeadlineTimer, QEvent, QObject, Signal
 
 from app.services.store_worker import Close, Growing, Read, StoreWorker
 from app.services.write_queue import Write
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Sequence
     from pathlib import Path
 
     from app.chat.chat_settings import ChatSettings
     from app.chat.conversation import ChatSummary, Conversation, Message
     from app.services.chat_database import ChatDatabase
+
+# A disk that hangs must not hold up the end: the program is to be gone 3 s after it was asked to.
+_END_MS: Final = 2000
+_log = logging.getLogger(__name__)
 
 
 class Store(QObject):
@@ -26,6 +31,10 @@ class Store(QObject):
     What cannot be saved now (a full disk) is told once, kept in memory and tried again every second: `committed`
     may follow `failed`.
 
+    Attributes:
+        changes: How many changes it was asked to keep.
+        stuck: Whether the disk did not answer when it was closed. Its thread still runs then, and may for ever.
+
     Signals:
         opened: The chats (a tuple of ChatSummary, the one used last first), and a sentence for the person about
             damage that was found, usually "".
@@ -34,6 +43,7 @@ class Store(QObject):
         exported: Path of a file, and how many chats were written to it.
         imported: All chats there are now, as in `opened`, and how many of them were imported.
         found: A query, and the chats that it finds (a tuple of FoundChat).
+        settled: How many of the `changes`, from the first one on, wait for the disk no longer.
         committed: Id of a message that is on the disk: one that was added, or an answer that was finished.
         failed: An ErrorInfo, and the id of the message that is not saved; "" when it is about something else.
         closed: Everything is written and the thread has ended.
@@ -46,12 +56,16 @@ class Store(QObject):
     exported = Signal(str, int)
     imported = Signal(object, int)
     committed = Signal(str)
+    settled = Signal(int)
     failed = Signal(object, str)
     closed = Signal()
 
     def __init__(self, folder: Path, parent: QObject | None = None) -> None:
         """Prepare a store of the chats in `folder`, which belongs to it alone."""
         super().__init__(parent)
+        self.changes = 0
+        self.stuck = False
+        self._end: QDeadlineTimer | None = None
         self._worker = StoreWorker(folder)
         # Signal to signal, so that receivers of any kind are called on this object's thread.
         self._worker.opened.connect(self.opened)
@@ -61,6 +75,7 @@ class Store(QObject):
         self._worker.exported.connect(self.exported)
         self._worker.imported.connect(self.imported)
         self._worker.committed.connect(self.committed)
+        self._worker.settled.connect(self.settled)
         self._worker.failed.connect(self.failed)
 
     def open(self) -> None:
@@ -81,7 +96,7 @@ class Store(QObject):
 
     def add_message(self, message: Message) -> None:
         """Keep a new message: `committed` follows, or `failed`."""
-        self._worker.submit(Write(message.id, lambda database: database.add_message(message)))
+        self._write(lambda database: database.add_message(message), message.id)
 
     def answer_progress(self, message_id: str, text: str, thinking: str = "") -> None:
         """Note an answer so far, as often as you like; it is written at most once a second."""
@@ -90,7 +105,7 @@ class Store(QObject):
 
     def finish_answer(self, message: Message) -> None:
         """Keep the final state of an answer: `committed` follows, or `failed`."""
-        self._worker.submit(Write(message.id, lambda database: database.finish_answer(message)))
+        self._write(lambda database: database.finish_answer(message), message.id)
 
     def delete_message(self, message_id: str) -> None:
         """Take a message and all that follow it out of its chat; they can be restored for 30 days."""
@@ -124,7 +139,10 @@ class Store(QObject):
         not been added yet.
         """
         write = Write("", lambda database: database.set_draft(chat_id, text), f"draft {chat_id}")
-        self._worker.submit(Growing(write) if text else write)
+        if text:
+            self._worker.submit(Growing(write))
+        else:
+            self._submit(write)
 
     def delete_chats(self, chat_ids: Sequence[str]) -> None:
         """Take chats out of the list; they can be restored for 30 days."""
@@ -135,26 +153,50 @@ class Store(QObject):
         """Bring deleted chats back."""
         self._write(lambda database: database.restore_chats(chat_ids))
 
-    def _write(self, run: Callable[[ChatDatabase], None]) -> None:
-        self._worker.submit(Write("", run))
+    def _write(self, run: Callable[[ChatDatabase], None], message_id: str = "") -> None:
+        self._submit(Write(message_id, run))
 
-    def export(self, path: Path, write: Callable[[tuple[Conversation, ...]], str]) -> None:
-        """Write all chats to a file, as `write` puts them in words: `exported` follows, or `failed`."""
-        self._worker.submit(Read(lambda database: self._worker.export(database, path, write)))
+    def _submit(self, write: Write) -> None:
+        self.changes += 1
+        self._worker.submit(write)
 
-    def import_chats(self, path: Path) -> None:
-        """Add the chats of a file that was exported as JSON: `imported` follows, or `failed`."""
-        self._worker.submit(Read(lambda database: self._worker.import_chats(database, path)))
+    def export(
+        self,
+        path: Path,
+        write: Callable[[tuple[Conversation, ...]], str],
+        unsaved: Sequence[Conversation] = (),
+    ) -> None:
+        """Write all chats to a file, as `write` puts them in words: `exported` follows, or `failed`.
+
+        Those of them that are `unsaved` are written as they are in memory.
+        """
+        self._worker.submit(Read(lambda database: self._worker.export(database, path, write, unsaved)))
+
+    def import_chats(self, path: Path, models: Container[str]) -> None:
+        """Add the chats of a file that was exported as JSON: `imported` follows, or `failed`.
+
+        Of the models that are set in it, only the names in `models` are taken.
+        """
+        self._worker.submit(Read(lambda database: self._worker.import_chats(database, path, models)))
+
+    def finish(self) -> None:
+        """Have everything written that there is; no call may follow but `close`."""
+        if self._end is None and self._worker.isRunning():
+            self._worker.submit(Close())
+            self._end = QDeadlineTimer(_END_MS)
 
     def close(self) -> None:
-        """Wait until everything is written and the thread has ended; no call may follow but another `close`.
+        """Wait until everything is written and the thread has ended, 2 s from `finish` on; none is needed before.
 
-        All signals about what came before have been sent when it returns.
+        All signals about what came before have been sent when it returns, unless it is `stuck`.
         """
-        if not self._worker.isRunning():
+        self.finish()
+        if self._end is None or self.stuck or not self._worker.isRunning():
             return
-        self._worker.submit(Close())
-        self._worker.wait()
+        if not self._worker.wait(self._end):
+            self.stuck = True
+            _log.error("the disk does not answer; changes that are not saved: %d", self._worker.unwritten)
+            return
         QCoreApplication.sendPostedEvents(self, QEvent.Type.MetaCall.value)
         self.closed.emit()
 

@@ -31,9 +31,9 @@ class StoreError(Exception):
         self.retryable = retryable
 
 
-def counted(number: int, noun: str) -> str:
-    """Return "1 chat", "2 chats"."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def counted(number: int, one: str, many: str) -> str:
+    """Return the words for one, or those for many with their gap "{count}" filled."""
+    return one if number == 1 else many.format(count=number)
 
 
 @contextmanager
@@ -60,7 +60,7 @@ def _explain(error: apsw.Error | OSError, folder: Path) -> StoreError:
         )
     if isinstance(error, apsw.BusyError):
         return StoreError(
-            "MTPLX is already running and has your chats open. Use its window, or quit it first.",
+            tr("MTPLX is already running and has your chats open. Use its window, or quit it first."),
             details,
         )
     if isinstance(error, apsw.CorruptError | apsw.NotADBError):

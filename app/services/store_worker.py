@@ -20,7 +20,7 @@ from app.translate import tr
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container, Sequence
     from pathlib import Path
 
     from app.chat.conversation import Conversation
@@ -73,6 +73,7 @@ class StoreWorker(QThread):
     exported = Signal(str, int)
     imported = Signal(object, int)
     committed = Signal(str)
+    settled = Signal(int)
     failed = Signal(object, str)
 
     def __init__(self, folder: Path) -> None:
@@ -80,8 +81,15 @@ class StoreWorker(QThread):
         self.setObjectName("store")
         self._folder = folder
         self._tasks: queue.SimpleQueue[Task] = queue.SimpleQueue()
+        self._writes: WriteQueue | None = None  # while the database is open
         self._searches = 0
+        self._settled = 0
         self._tidy = True
+
+    @property
+    def unwritten(self) -> int:
+        """About how many tasks are not done, without the end itself; for any thread, once the end is in line."""
+        return max(0, self._tasks.qsize() - 1) + (self._writes.waiting if self._writes else 0)
 
     def submit(self, task: Task) -> None:
         """Put `task` in line; callable from any thread."""
@@ -109,26 +117,34 @@ class StoreWorker(QThread):
     def load(self, database: ChatDatabase, chat_id: str) -> None:
         """Read a chat and tell it; called on this thread."""
         conversation, unreadable = database.load_chat(chat_id)
-        self.chat_loaded.emit(conversation, _about_unreadable(unreadable, "part", " of this chat"))
+        one = tr("1 part of this chat cannot be read and stays hidden; nothing was deleted.")
+        many = tr("{count} parts of this chat cannot be read and stay hidden; nothing was deleted.")
+        self.chat_loaded.emit(conversation, counted(unreadable, one, many) if unreadable else "")
 
     def export(
-        self, database: ChatDatabase, path: Path, write: Callable[[tuple[Conversation, ...]], str]
+        self,
+        database: ChatDatabase,
+        path: Path,
+        write: Callable[[tuple[Conversation, ...]], str],
+        unsaved: Sequence[Conversation],
     ) -> None:
         """Write all chats to a file and tell it; called on this thread."""
-        chats, _ = database.list_chats()
-        text = write(tuple(database.load_chat(chat.id)[0] for chat in chats))
-        write_export(path, text)
+        newer = {conversation.chat.id: conversation for conversation in unsaved}
+        saved = [chat.id for chat in database.list_chats()[0]]
+        fresh = [conversation for chat_id, conversation in newer.items() if chat_id not in saved]
+        chats = (*fresh, *(newer.get(chat_id) or database.load_chat(chat_id)[0] for chat_id in saved))
+        write_export(path, write(chats))
         self.exported.emit(str(path), len(chats))
 
-    def import_chats(self, database: ChatDatabase, path: Path) -> None:
+    def import_chats(self, database: ChatDatabase, path: Path, models: Container[str]) -> None:
         """Add the chats of a file and tell it; called on this thread."""
-        conversations = read_export(path)
+        conversations = read_export(path, models)
         # Exported with the one used last first, which is to be so here too.
         database.import_chats(conversations[::-1])
         self.imported.emit(database.list_chats()[0], len(conversations))
 
     def _serve(self, database: ChatDatabase) -> None:
-        writes = WriteQueue(database, self.committed.emit, self.failed.emit)
+        self._writes = writes = WriteQueue(database, self.committed.emit, self.failed.emit)
         self._answer(partial(self._list, database))
         index = database.search_index()
         backup = database.daily_backup()
@@ -143,6 +159,7 @@ class StoreWorker(QThread):
                     self._answer(partial(run, database))
                 case Search(number, query) if number == self._searches:
                     self._answer(lambda query=query: self.found.emit(query, index.find(query)))  # type: ignore[misc]
+            self._tell_settled(writes)
         writes.flush()
         backup.close()
 
@@ -158,7 +175,13 @@ class StoreWorker(QThread):
                 )
             except queue.Empty:
                 writes.tick()
+                self._tell_settled(writes)
                 self._work(index, backup)
+
+    def _tell_settled(self, writes: WriteQueue) -> None:
+        if writes.done != self._settled:
+            self._settled = writes.done
+            self.settled.emit(self._settled)
 
     def _work(self, index: SearchIndex, backup: DailyBackup) -> None:
         if not self._tidy:
@@ -184,7 +207,10 @@ class StoreWorker(QThread):
 
     def _list(self, database: ChatDatabase) -> None:
         chats, unreadable = database.list_chats()
-        self.opened.emit(chats, f"{database.notice} {_about_unreadable(unreadable, 'chat')}".strip())
+        one = tr("1 chat cannot be read and stays hidden; nothing was deleted.")
+        many = tr("{count} chats cannot be read and stay hidden; nothing was deleted.")
+        damage = counted(unreadable, one, many) if unreadable else ""
+        self.opened.emit(chats, f"{database.notice} {damage}".strip())
         draft = database.draft(UNBEGUN)
         if draft:
             self.draft_found.emit(draft)
@@ -197,12 +223,6 @@ class StoreWorker(QThread):
                 self.failed.emit(info, task.message_id)
             elif isinstance(task, Read):
                 self.failed.emit(info, "")
-
-
-def _about_unreadable(number: int, noun: str, of: str = "") -> str:
-    if not number:
-        return ""
-    return f"{counted(number, noun)}{of} cannot be read and stays hidden; nothing was deleted."
 
 
 def _fault(message: str) -> ErrorInfo:

@@ -46,6 +46,9 @@ class WriteQueue:
 
     A write that fails because the disk is full or away stays in line, with all that follow it, and is tried again;
     one that can never succeed is dropped. Either way `failed` is called, and not again while it waits.
+
+    Attributes:
+        done: How many calls of `write` wait no longer, from the first one on.
     """
 
     def __init__(
@@ -70,7 +73,13 @@ class WriteQueue:
         self._line: deque[Write] = deque()
         self._growing: dict[str, Write] = {}
         self._told: set[str] = set()
+        self.done = 0
         self._last_flush = clock() - FLUSH_S
+
+    @property
+    def waiting(self) -> int:
+        """How many changes are not on the disk."""
+        return len(self._line) + len(self._growing)
 
     def write(self, write: Write) -> None:
         """Do `write` now, after those that still wait."""
@@ -120,6 +129,7 @@ class WriteQueue:
             if error is not None and error.retryable:
                 return error.info
             self._line.popleft()
+            self.done += 1
             if error is not None:
                 self._failed(error.info, write.message_id)
             elif write.message_id:

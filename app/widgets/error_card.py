@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, Signal
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from app.theme import Theme
 
 _ICON = 20
+_LONG_WORD = re.compile(r"\S{25,}")
+_MAY_BREAK = "\u200b"
 
 
 class ErrorCard(QFrame):
@@ -32,7 +35,8 @@ class ErrorCard(QFrame):
         self.setObjectName("card")
         self._icon = QLabel(self)
         self._icon.setFixedSize(QSize(_ICON, _ICON))
-        self.label = QLabel(sentence, self)
+        # A label breaks lines only between words, and a path may be one long word.
+        self.label = QLabel(_LONG_WORD.sub(_breakable, sentence), self)
         self.label.setTextFormat(Qt.TextFormat.PlainText)
         self.label.setWordWrap(True)
         self.label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -58,3 +62,7 @@ class ErrorCard(QFrame):
     def _tint(self) -> None:
         scale = max(round(self.devicePixelRatioF()), 1)
         self._icon.setPixmap(self._theme.icons.pixmap("warning", self._theme.palette.warning, _ICON, scale))
+
+
+def _breakable(word: re.Match[str]) -> str:
+    return _MAY_BREAK.join(re.findall(r".{1,4}", word[0]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QLocale, Qt
@@ -11,6 +12,8 @@ from PySide6.QtWidgets import QAbstractSpinBox, QDoubleSpinBox
 if TYPE_CHECKING:
     from PySide6.QtGui import QWheelEvent
     from PySide6.QtWidgets import QWidget
+
+_EXPONENT = re.compile(r"-?[0-9.,]+e[+-]?")  # of a number like 1e-3, before its digits
 
 
 class NumberField(QDoubleSpinBox):
@@ -61,7 +64,8 @@ class NumberField(QDoubleSpinBox):
         try:
             value = float(self._plain(typed))
         except ValueError:
-            return QValidator.State.Invalid, text, position
+            begun = _EXPONENT.fullmatch(typed) is not None
+            return QValidator.State.Intermediate if begun else QValidator.State.Invalid, text, position
         inside = self.minimum() <= value <= self.maximum()
         return QValidator.State.Acceptable if inside else QValidator.State.Intermediate, text, position
 

@@ -15,27 +15,27 @@ if TYPE_CHECKING:
 
 _SHOWN_MS, _SHOWN_MS_PER_CHARACTER = 8000, 80
 _MAX_WIDTH = 420
+_MOST_UNDOS = 50  # each holds what was deleted
 _ABOVE_EDGE = 52  # leaves the pill below it in reach
 
 
 class UndoToast(QFrame):
     """Floats above the lower edge of its parent; a second notice replaces the first.
 
-    Attributes:
-        can_undo: Whether what the last notice spoke of can still be undone, also when the notice is gone.
+    What can be undone is kept, the last first, whatever has been said since.
 
     Signals:
-        changed: `can_undo` may be another now.
+        undoable(bool): Whether anything is left that can be undone.
     """
 
-    changed = Signal()
+    undoable = Signal(bool)
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self._area = parent
         self.setObjectName("toast")
         self._action: Callable[[], None] | None = None
-        self.can_undo = False
+        self._undos: list[Callable[[], None]] = []  # the last one is undone first
         self._label = QLabel(self)
         self._label.setTextFormat(Qt.TextFormat.PlainText)
         self._label.setWordWrap(True)
@@ -53,27 +53,14 @@ class UndoToast(QFrame):
         parent.installEventFilter(self)
         self.hide()
 
+    @property
+    def can_undo(self) -> bool:
+        """Whether anything is left that can be undone."""
+        return bool(self._undos)
+
     def offer(self, text: str, action_text: str, action: Callable[[], None]) -> None:
         """Say `text` for a while, with a button that runs `action`."""
-        self._offer(text, action_text, action, can_undo=False)
-
-    def offer_undo(self, text: str, undo: Callable[[], None]) -> None:
-        """Say `text` for a while, with a button that runs `undo`; the Edit menu offers it for longer."""
-        self._offer(text, tr("Undo"), undo, can_undo=True)
-
-    def tell(self, text: str) -> None:
-        """Say `text` for a while; there is nothing to do about it."""
-        self._offer(text, "", self.hide, can_undo=False)
-
-    def undo(self) -> None:
-        """Undo what the last notice spoke of."""
-        if self.can_undo:
-            self._run()
-
-    def _offer(self, text: str, action_text: str, action: Callable[[], None], *, can_undo: bool) -> None:
         self._action = action
-        self.can_undo = can_undo
-        self.changed.emit()
         self._label.setText(text)
         self.button.setText(action_text)
         self.button.setVisible(bool(action_text))
@@ -82,6 +69,26 @@ class UndoToast(QFrame):
         self.show()
         self.raise_()
         self._timer.start(max(_SHOWN_MS, _SHOWN_MS_PER_CHARACTER * len(text)))
+
+    def offer_undo(self, text: str, undo: Callable[[], None]) -> None:
+        """Say `text` for a while, with a button that runs `undo`; the Edit menu offers it for longer."""
+        self._undos = [*self._undos[1 - _MOST_UNDOS :], undo]
+        self.offer(text, tr("Undo"), self.undo)
+        self.undoable.emit(True)
+
+    def tell(self, text: str) -> None:
+        """Say `text` for a while; there is nothing to do about it."""
+        self.offer(text, "", self.hide)
+
+    def undo(self) -> None:
+        """Undo the last of what can be undone, and take back the notice that offered it."""
+        if not self._undos:
+            return
+        undo = self._undos.pop()
+        if self._action == self.undo:
+            self._take_back()
+        self.undoable.emit(self.can_undo)
+        undo()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Stay in place when the parent changes its size."""
@@ -98,9 +105,12 @@ class UndoToast(QFrame):
         self.setGeometry((self._area.width() - width) // 2, top, width, height)
 
     def _run(self) -> None:
-        self._timer.stop()
-        self.hide()
-        action, self._action, self.can_undo = self._action, None, False
-        self.changed.emit()
+        action = self._action
+        self._take_back()
         if action is not None:
             action()
+
+    def _take_back(self) -> None:
+        self._timer.stop()
+        self.hide()
+        self._action = None

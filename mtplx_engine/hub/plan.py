@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from mtplx_engine import durable, paths
+from mtplx_engine.codec import build
 from mtplx_engine.hub import names
 from mtplx_engine.hub.problem import HubError, Problem
 from mtplx_engine.hub.repo import RemoteFile, Repo  # noqa: TC001 - annotations are read at run time
-from mtplx_engine.protocol import build
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

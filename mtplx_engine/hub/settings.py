@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mtplx_engine import durable
+from mtplx_engine.codec import build
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.hub.connection import HUB, Connection
-from mtplx_engine.protocol import build
 
 if TYPE_CHECKING:
     from pathlib import Path

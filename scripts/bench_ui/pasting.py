@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMimeData
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtTest import QTest
 
-from app.chat.question_row import QuestionRow
 from scripts.bench_ui.figure import LONGEST_BLOCK_MS, Figure, timed
 from scripts.bench_ui.program import Program
 from scripts.bench_ui.texts import lines, long_line
@@ -16,15 +15,17 @@ from tests.support.fake_host import Script
 if TYPE_CHECKING:
     from pathlib import Path
 
-_LINE_LENGTH = 79
+_LINE_LENGTH, _SHORT_LINE_LENGTH = 79, 27
 
 
 def measure(folder: Path, characters: int) -> list[Figure]:
-    """Paste, send and show whole a line of so many characters, five times as many in lines, and a file of lines."""
+    """Paste texts of so many characters and of five times as many, type after them, and send them."""
     pastes = {
         f"{characters / 1e6:g} MB line without spaces": long_line(characters),
         f"{5 * characters / 1e6:g} MB paste": lines(5 * characters // (_LINE_LENGTH + 1), _LINE_LENGTH),
         f"{characters // 50:,}-line paste": lines(characters // 50, 30),
+        f"{characters // 5:,}-line paste": lines(characters // 5, _SHORT_LINE_LENGTH),
+        f"{5 * characters / 1e6:g} MB line of words": "word " * characters,
     }
     found = []
     with Program(folder, Script(answer="Read.", window=10**8)) as program:
@@ -39,8 +40,8 @@ def _measure_one(program: Program, name: str, text: str) -> list[Figure]:
     edit = program.app.window.pane.composer.edit
     acts = (
         ("in the composer", lambda: edit.insertFromMimeData(_pasted(text))),
+        ("a key typed after it", lambda: QTest.keyClick(edit, "a")),
         ("sent", edit.submitted.emit),
-        ("shown whole", lambda: _show_all(program)),
     )
     return [
         timed(f"{name}, {act}: longest block", program.longest_block(run), LONGEST_BLOCK_MS)
@@ -52,10 +53,3 @@ def _pasted(text: str) -> QMimeData:
     data = QMimeData()
     data.setText(text)
     return data
-
-
-def _show_all(program: Program) -> None:
-    rows = program.app.window.pane.transcript.rows
-    row = next(row for row in reversed(rows) if isinstance(row, QuestionRow))
-    more = next(button for button in row.bubble.findChildren(QPushButton) if button.isVisibleTo(row.bubble))
-    more.click()

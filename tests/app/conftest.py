@@ -79,6 +79,11 @@ class Driver:
 
     def until_idle(self) -> None:
         self.until(lambda: not self.program.session.busy)
+        self.until_offered()
+
+    def until_offered(self) -> None:
+        """Wait until the commands have looked at what can be done now, which a person cannot outrun."""
+        self.until(lambda: not self.window.commands._soon.isActive())
 
     def kill_engine(self) -> None:
         os.kill(self.program.link._worker._client.pid, signal.SIGKILL)

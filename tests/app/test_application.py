@@ -233,6 +233,7 @@ def test_keys(start):
     driver.until(lambda: len(driver.shown_text) > 20)
     QTest.keyClick(window, Qt.Key.Key_Escape)
     assert not driver.program.session.busy
+    driver.until_offered()
     QTest.keyClick(
         window, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
     )

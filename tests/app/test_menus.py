@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import Qt, QUrl
-from PySide6.QtGui import QAction, QDesktopServices, QGuiApplication
+from PySide6.QtGui import QAction, QDesktopServices, QGuiApplication, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu
 
@@ -158,13 +158,72 @@ def test_deletion_is_undone_from_the_edit_menu_long_after_its_notice(start):
     driver.window.menus.delete_chat.trigger()
     driver.window.toast.hide()
     driver.window.sidebar.list.setFocus()
+    driver.until_offered()
     _, actions = open_edit_menu(driver)
     assert enabled(actions) == {"Undo"}
     actions["Undo"].trigger()
     driver.until(lambda: driver.program.session.shown.chat.id == chat_id)
     driver.window.sidebar.list.setFocus()
+    driver.until_offered()
     _, actions = open_edit_menu(driver)
     assert enabled(actions) == {"Find in Chat…", "Find Next", "Find Previous"}
+
+
+def test_each_deletion_has_an_undo_of_its_own_with_the_keyboard_in_the_empty_message_field(start):
+    driver = start()
+    asked = []
+    for question in ("One", "Two"):
+        driver.window.menus.new_chat.trigger()
+        driver.ask(question)
+        driver.until_idle()
+        asked.append(driver.program.session.chat_id)
+    driver.activate()
+    for chat_id in asked:
+        driver.window.sidebar.deletion_requested.emit([chat_id])
+    driver.window.toast.tell("Something else happened.")
+    driver.until_offered()
+    for undone in (1, 2):
+        QTest.keySequence(driver.composer.edit, QKeySequence.StandardKey.Undo)
+        assert set(driver.program.chats.chat_ids()) == set(asked[-undone:])
+    assert not driver.window.toast.can_undo
+
+
+def test_an_answer_is_asked_of_another_model_that_is_installed(start, monkeypatch):
+    driver = start()
+    commands, menu = driver.window.commands._messages, driver.window.menus.answer_with
+    monkeypatch.setattr(commands, "_list_models", lambda: (("other", "Other & Sons"),))
+    assert not menu.isEnabled()
+    driver.ask("Why?")
+    driver.until_idle()
+    assert menu.isEnabled()
+    asked = []
+    monkeypatch.setattr(driver.program.link, "load", asked.append)
+    menu.aboutToShow.emit()
+    [action] = menu.actions()
+    assert action.text() == "Other && Sons"
+    action.trigger()
+    assert asked == ["other"]
+    assert driver.program.session.settings.model == ""
+    assert len(driver.program.session.shown.messages) == 3
+    driver.program.session.stop()
+    monkeypatch.setattr(commands, "_list_models", tuple)
+    menu.aboutToShow.emit()
+    assert [(each.text(), each.isEnabled()) for each in menu.actions()] == [("No model is installed", False)]
+
+
+def test_undo_belongs_to_a_field_that_has_anything_to_undo(start):
+    driver = start()
+    driver.ask("One")
+    driver.until_idle()
+    driver.activate()
+    driver.window.menus.delete_chat.trigger()
+    driver.until_offered()
+    driver.type("a")
+    QTest.keySequence(driver.composer.edit, QKeySequence.StandardKey.Undo)
+    assert driver.composer.text() == ""
+    assert driver.program.chats.chat_ids() == ()
+    QTest.keySequence(driver.composer.edit, QKeySequence.StandardKey.Undo)
+    assert len(driver.program.chats.chat_ids()) == 1
 
 
 def test_commands_about_a_chat_need_one(start):
@@ -178,9 +237,24 @@ def test_commands_about_a_chat_need_one(start):
     assert menus.delete_chat.isEnabled()
     assert not menus.next_chat.isEnabled()
     menus.new_chat.trigger()
+    driver.until_offered()
     assert not menus.copy_answer.isEnabled()
     assert not menus.delete_chat.isEnabled()
     assert menus.next_chat.isEnabled()
+
+
+def test_commands_look_once_at_what_a_question_changes(start, monkeypatch):
+    driver = start(Script(answer="word " * 500, cycle_s=0.05))
+    driver.until(lambda: driver.program.link.state is EngineState.READY)
+    driver.until_offered()
+    looks = []
+    monkeypatch.setattr(driver.window.commands._messages, "refresh", lambda: looks.append(True))
+    driver.type("Why?")
+    QTest.keyClick(driver.composer.edit, Qt.Key.Key_Return)
+    assert driver.window.menus.stop.isEnabled()
+    assert looks == []
+    driver.until_offered()
+    assert len(looks) == 1
 
 
 def test_keys_walk_through_the_chats_in_the_order_of_the_list(start):
@@ -210,10 +284,12 @@ def test_model_is_unloaded_and_loaded_again(start):
     driver.until(menus.unload_model.isEnabled)
     assert not menus.load_model.isEnabled()
     driver.ask("Why?")
+    driver.until_offered()
     assert not menus.unload_model.isEnabled()
     driver.until_idle()
     menus.unload_model.trigger()
     driver.until(lambda: program.link.state is EngineState.NO_MODEL)
+    driver.until_offered()
     assert driver.pane.header.model.text() == "No model"
     menus.new_chat.trigger()
     assert "its memory is free" in driver.pane.empty._sentence.text()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QMimeData, QUrl
+from PySide6.QtCore import QCoreApplication, QEvent, QMimeData, QPoint, QRect, Qt, QUrl
 from PySide6.QtGui import QGuiApplication, QImage
+from PySide6.QtTest import QTest
 
 from app.chat.chat_settings import ChatSettings
 from app.chat.conversation import MessageStatus
@@ -41,9 +42,11 @@ def test_chat_menu_acts_on_the_newest_messages_while_it_can(start):
     assert driver.answer.footer._place.text() == "2/2"
     menus.previous_version.trigger()
     assert driver.answer.footer._place.text() == "1/2"
+    driver.until_offered()
     menus.next_version.trigger()
     assert driver.answer.footer._place.text() == "2/2"
 
+    driver.until_offered()
     menus.edit_last.trigger()
     question = driver.transcript.rows[0]
     assert isinstance(question, QuestionRow)
@@ -52,6 +55,47 @@ def test_chat_menu_acts_on_the_newest_messages_while_it_can(start):
     driver.until_idle()
     assert driver.shown_text == "You said: Two"
     assert driver.transcript.rows[0].footer._place.text() == "2/2"
+
+
+def test_a_message_that_is_no_longer_edited_gives_the_keyboard_back(start):
+    driver = start(ECHO)
+    driver.activate()
+    driver.ask("One")
+    driver.until_idle()
+    for leave in (
+        lambda row: QTest.keyClick(row.editor.edit, Qt.Key.Key_Escape),
+        lambda row: row.editor.cancel.click(),
+    ):
+        driver.window.menus.edit_last.trigger()
+        row = driver.transcript.rows[0]
+        driver.until(row.editor.edit.hasFocus)
+        leave(row)
+        assert row.editor is None
+        assert driver.composer.edit.hasFocus()
+
+
+def test_an_answer_without_a_word_says_so_and_can_be_asked_again(start):
+    driver = start(Script(answer=""))
+    driver.ask("One")
+    driver.until_idle()
+    assert driver.answer.silence.isVisible()
+    assert driver.answer.silence.text() == "The model said nothing."
+    assert not driver.answer.waiting.isVisible()
+    again = driver.answer.footer.button(RowAction.REGENERATE)
+    assert again.isEnabled()
+    assert again.revealed
+    QCoreApplication.sendEvent(driver.answer, QEvent(QEvent.Type.Leave))
+    assert again.revealed
+
+
+def test_an_answer_with_words_is_not_called_silent(start):
+    driver = start(ECHO)
+    driver.ask("One")
+    driver.until(lambda: len(driver.transcript.rows) == 2)
+    assert not driver.answer.silence.isVisible()
+    driver.until_idle()
+    assert not driver.answer.silence.isVisible()
+    assert not driver.answer.footer.button(RowAction.REGENERATE).revealed
 
 
 def test_branches_are_the_same_after_a_restart(start):
@@ -156,6 +200,43 @@ def test_what_does_not_fit_is_not_sent_and_nothing_typed_is_lost(start):
     card.buttons[2].click()
     assert driver.pane.composing.card is None
     assert driver.composer.text() == long
+
+
+def test_an_edited_message_that_does_not_fit_is_not_sent_and_stays_in_its_editor(start):
+    driver = start(ECHO)
+    fill(driver, context=256)
+    question = driver.transcript.rows[2]
+    driver.pane.act(RowAction.EDIT, question.message.id)
+    question.editor.edit.set_text("more " * 300)
+    question.editor.send.click()
+    driver.until(lambda: driver.pane.composing.card is not None)
+    assert "its window holds 256" in driver.pane.composing.card.label.text()
+    assert question.editor.edit.toPlainText() == "more " * 300
+    assert len(driver.program.session.shown.messages) == 4
+    assert driver.answer.card is None
+    driver.pane.composing.card.buttons[0].click()
+    driver.until(lambda: len(driver.program.session.shown.messages) == 6)
+    driver.until_idle()
+    assert driver.answer.message.status is MessageStatus.DONE
+
+
+@pytest.mark.parametrize("action", [RowAction.REGENERATE, RowAction.VARIED, RowAction.RESUME])
+def test_an_answer_is_not_asked_again_where_its_question_no_longer_fits(start, action):
+    driver = start(ECHO)
+    fill(driver, max_tokens=5)
+    driver.ask("Why?")
+    driver.until_idle()
+    answer = driver.answer.message
+    driver.program.session.set_settings(ChatSettings(context=100))
+    driver.pane.act(action, answer.id)
+    driver.until(lambda: driver.pane.composing.card is not None)
+    assert len(driver.program.session.shown.messages) == 6
+    assert driver.answer.message == answer
+    ways = {button.text(): button for button in driver.pane.composing.card.buttons}
+    ways["Leave out all earlier messages"].click()
+    driver.until_idle()
+    assert driver.answer.message.status is MessageStatus.DONE
+    assert driver.pane.composing.card is None
 
 
 def test_a_raised_window_takes_the_message(start):
@@ -298,6 +379,73 @@ def test_pictures_and_binaries_are_refused_in_plain_words(start, tmp_path):
     driver.pane.composing._attaching.add([tmp_path / "a.out"])
     driver.until(lambda: driver.pane.composing.card is not None)
     assert "“a.out” is no text" in driver.pane.composing.card.label.text()
+
+
+def test_every_file_that_was_refused_is_named(start, tmp_path):
+    driver = start(ECHO)
+    paths = [tmp_path / f"{number}.bin" for number in range(12)]
+    for path in paths:
+        path.write_bytes(b"\x7fELF\0\0")
+    composing = driver.pane.composing
+    composing._attaching.add(paths[:4])
+    driver.until(lambda: not composing._attaching._reader.busy)
+    assert [line.split()[0] for line in composing.card.label.text().split("\n")] == [
+        "“0.bin”",
+        "“1.bin”",
+        "“2.bin”",
+        "“3.bin”",
+    ]
+    composing._attaching.add([paths[5]])
+    driver.until(lambda: not composing._attaching._reader.busy)
+    assert composing.card.label.text().startswith("“5.bin”")
+    assert "\n" not in composing.card.label.text()
+
+
+def test_nothing_lies_over_anything_in_a_small_window(start, tmp_path):
+    driver = start(ECHO)
+    ready(driver)
+    driver.window.resize(640, 480)
+    (tmp_path / "bad.bin").write_bytes(b"\x7fELF\0\0")
+    names = ("a rather long name of a file.txt", "b.txt", "c.txt")
+    for name in names:
+        (tmp_path / name).write_text("x")
+    driver.pane.composing._attaching.add([tmp_path / "bad.bin", *(tmp_path / name for name in names)])
+    driver.until(lambda: len(driver.composer.chips.chips) == 3)
+    driver.until(lambda: driver.composer.chips.chips[2].words().endswith("tokens"))
+    pane = driver.pane
+    card, empty = pane.composing.card, pane.empty
+    parts = [*driver.composer.chips.chips, driver.composer.edit, card.label, *card.buttons]
+    parts += [empty._name, empty._sentence, *empty._samples]
+    seen = [part for part in parts if part.isVisible()]
+    assert all(part in seen for part in parts[:6])
+    driver.until(lambda: card.label.height() >= card.label.heightForWidth(card.label.width()))
+    for part in seen:
+        if part.hasHeightForWidth():
+            assert part.height() >= part.heightForWidth(part.width())
+    boxes = [QRect(part.mapTo(pane, QPoint()), part.size()) for part in seen]
+    for number, box in enumerate(boxes):
+        assert pane.rect().contains(box)
+        assert not any(box.intersects(other) for other in boxes[number + 1 :])
+
+
+def test_samples_come_back_with_the_room(start):
+    driver = start(ECHO)
+    ready(driver)
+    samples = driver.pane.empty._samples
+    for height, count in ((720, 3), (380, 1), (720, 3)):
+        driver.window.setMinimumHeight(0)
+        driver.window.resize(1080, height)
+        driver.until(lambda count=count: sum(each.isVisible() for each in samples) == count)
+
+
+def test_that_there_are_too_many_files_is_said_beside_what_was_wrong_with_the_others(start, tmp_path):
+    driver = start(ECHO)
+    composing = driver.pane.composing
+    composing._attaching.add([tmp_path / "missing.txt"] * 11)
+    driver.until(lambda: not composing._attaching._reader.busy)
+    lines = composing.card.label.text().split("\n")
+    assert lines[0] == "A message takes 10 files at most."
+    assert len(lines) == 11
 
 
 def test_a_removed_file_stays_behind_and_files_stay_with_their_chat(start, tmp_path):

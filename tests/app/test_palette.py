@@ -43,6 +43,15 @@ def pairs(palette):
         *((*laid(palette, "selected", below), running) for below in ("window", "sidebar", "raised")),
         (*laid(palette, "accepted", "window"), (*running, "accent")),
         *((*laid(palette, "accepted", below), ("text",)) for below in ("bubble", "code", "raised")),
+        *(
+            (*laid(palette, found, below), colors)
+            for found in ("found", "found_now")
+            for below, colors in (
+                ("window", (*running, "accent")),
+                ("bubble", ("text",)),
+                ("code", ("text",)),
+            )
+        ),
         ("accent", palette.accent, ("on_accent",)),
         (*laid(palette, "hover", "accent"), ("on_accent",)),
         ("toast", palette.toast, ("toast_text", "toast_action")),
@@ -52,7 +61,8 @@ def pairs(palette):
             yield color, getattr(palette, color), name, background
     syntax = DARK_SYNTAX if palette.dark else LIGHT_SYNTAX
     for field in dataclasses.fields(syntax):
-        for name, background in (("code", palette.code), laid(palette, "accepted", "code")):
+        layers = (laid(palette, layer, "code") for layer in ("accepted", "found", "found_now"))
+        for name, background in (("code", palette.code), *layers):
             yield field.name, getattr(syntax, field.name), name, background
 
 

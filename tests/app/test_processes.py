@@ -43,6 +43,28 @@ from app.__main__ import main
 sys.exit(main())
 """
 
+HANGING_DISK = """
+import sys, time
+sys.argv = ["app", "--data-dir", sys.argv[1]]
+from PySide6.QtCore import QTimer
+from app import application
+from app.services.chat_database import ChatDatabase
+
+class Watched(application.Application):
+    def show(self):
+        super().show()
+        self.store.opened.connect(self.type)
+
+    def type(self):
+        ChatDatabase.set_draft = lambda *_: time.sleep(600)
+        self.store.set_draft("", "Typed")
+        QTimer.singleShot(100, application.QApplication.instance().quit)
+
+application.Application = Watched
+from app.__main__ import main
+sys.exit(main())
+"""
+
 
 @contextmanager
 def running(data_dir, script, question="Count"):
@@ -163,6 +185,14 @@ def test_d16_asked_to_end_it_ends_and_leaves_nothing_running(tmp_path, qtbot, nu
     assert answer.status is MessageStatus.INTERRUPTED
     assert bool(answer.text) == ("answer" in script)
     assert SettingsFile(tmp_path).value.place is not None
+
+
+def test_d16_disk_that_hangs_does_not_hold_up_the_end(tmp_path):
+    command = [sys.executable, "-c", HANGING_DISK, str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, timeout=30, check=False)
+    assert done.returncode == 0
+    [log] = tmp_path.rglob("app.log")
+    assert "the disk does not answer; changes that are not saved: 1" in log.read_text()
 
 
 def test_second_start_ends_at_once_and_raises_the_first(tmp_path):

@@ -19,7 +19,13 @@ SHOWN_BY = re.compile(
     r"|^Q(Label|PushButton|CheckBox|RadioButton|Action|Menu|GroupBox)$|^(IconButton|QuietButton|ErrorCard|MessageBox)$"
 )
 # A sentence, a name of several words, or something that goes on.
-WORDS = re.compile(r"^(?!Ctrl\+)[A-Z][a-z]*(n’t|'s)?[ …].|^(?!Ctrl\+)[A-Z][a-z]+.*[.…?]$")
+WORDS = re.compile(r"^(?!Ctrl\+)(MTPLX|[A-Z][a-z]*)(n’t|'s)?[ …].|^(?!Ctrl\+)[A-Z][a-z]+.*[.…?]$")
+# What goes on after a gap: "{number} lines", "{path} cannot be read".
+GOES_ON = re.compile(r"\0 (?!px\b)[a-z]{2,}")
+# What a function returns alone: the name of a button, a heading.
+LONE = re.compile(r"^[A-Z][a-z]+…?$")
+# What is raised for people; the rest is for programmers.
+FOR_PEOPLE = ("StoreError", "UnreadableChatsError", "OutOfBoundsError")
 # What is shown on its own: names of icons and colours are in small letters, keys are the same in every language.
 SHOWN = re.compile(r"^(?!Ctrl\+|Esc$).*([A-Z]|[a-z]{2,} )[a-z]*")
 PASSED_ON = ("tr", "marked")
@@ -46,6 +52,7 @@ class Finder(ast.NodeVisitor):
     def __init__(self) -> None:
         self.found: list[tuple[int, str]] = []
         self._shown = False
+        self._returned = False
 
     def visit_Call(self, node: ast.Call) -> None:
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
@@ -53,15 +60,26 @@ class Finder(ast.NodeVisitor):
             return
         before = self._shown
         for child in ast.iter_child_nodes(node):
-            self._shown = bool(SHOWN_BY.search(name)) and child is not node.func
+            self._shown = (bool(SHOWN_BY.search(name)) or name in FOR_PEOPLE) and child is not node.func
             self.visit(child)
         self._shown = before
 
     def visit_Raise(self, node: ast.Raise) -> None:
-        """Leave what is raised for programmers; errors for people are made by ErrorInfo and StoreError."""
         call = node.exc
-        if isinstance(call, ast.Call) and getattr(call.func, "id", "") in ("StoreError", "ChatFileError"):
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") in FOR_PEOPLE:
             self.generic_visit(node)
+
+    def visit_Return(self, node: ast.Return) -> None:
+        parts = [node.value]
+        while parts:
+            part = parts.pop()
+            if isinstance(part, ast.IfExp):
+                self.visit(part.test)
+                parts += [part.body, part.orelse]
+            elif part is not None:
+                self._returned = isinstance(part, ast.Constant | ast.JoinedStr)
+                self.visit(part)
+                self._returned = False
 
     def visit_Assert(self, node: ast.Assert) -> None:
         pass
@@ -80,14 +98,16 @@ class Finder(ast.NodeVisitor):
             self._judge(node, node.value)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
-        text = "".join(part.value for part in node.values if isinstance(part, ast.Constant))
-        self._judge(node, text)
+        parts = [part.value if isinstance(part, ast.Constant) else "\0" for part in node.values]
+        self._judge(node, "".join(part for part in parts if part != "\0"), "".join(parts))
         for part in node.values:
             if isinstance(part, ast.FormattedValue):
                 self.visit(part.value)
 
-    def _judge(self, node: ast.expr, text: str) -> None:
+    def _judge(self, node: ast.expr, text: str, with_gaps: str = "") -> None:
         words = WORDS.search(text) or (self._shown and SHOWN.search(text))
+        if self._returned:
+            words = words or LONE.search(text) or GOES_ON.search(with_gaps)
         if words and text not in NAMES:
             self.found.append((node.lineno, text))
 
@@ -117,6 +137,22 @@ def test_walk_finds_texts_and_lets_the_rest_alone():
     assert texts('label.setText(tr("off"))\nWORDS = marked("The answer was stopped.")') == []
     assert texts('"""A docstring."""\n_log.info("Engine is up")\nraise ValueError("No such thing.")') == []
     assert texts('label.setText(f"{name}:")\nself.setObjectName("sidebar")\nfont = "JetBrains Mono"') == []
+
+
+def test_walk_finds_what_is_returned_or_raised_for_people():
+    assert texts('return "Restart"') == ["Restart"]
+    assert texts('return "Pause" if busy else tr("Go")') == ["Pause"]
+    assert texts('return f"{lines:,} lines" if lines > 3 else f"{n:,} characters"') == [
+        " characters",
+        " lines",
+    ]
+    assert texts('return StoreError("MTPLX is already running.")') == ["MTPLX is already running."]
+    assert texts('raise UnreadableChatsError("This file is damaged.")') == ["This file is damaged."]
+    assert texts('raise StoreError(f"{path} cannot be read.")') == [" cannot be read."]
+    assert texts('raise OutOfBoundsError("its date cannot be")') == ["its date cannot be"]
+    assert (
+        texts('return "dark"\nreturn f"{name}.db"\nreturn tr("Restart")\nraise StoreError(tr("No."))') == []
+    )
 
 
 def test_translation_takes_the_place_of_our_words(qapp):

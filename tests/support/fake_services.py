@@ -30,6 +30,7 @@ class FakeStore(QObject):
     opened = Signal(object, str)
     chat_loaded = Signal(object, str)
     committed = Signal(str)
+    settled = Signal(int)
     failed = Signal(object, str)
 
     def __init__(self):
@@ -40,6 +41,10 @@ class FakeStore(QObject):
         self.messages = {}
         self.deleted = set()
         self.held = []
+
+    @property
+    def changes(self):
+        return sum(name not in ("load_chat", "answer_progress") for name, *_ in self.calls)
 
     def add_chat(self, chat):
         self.calls.append(("add_chat", chat.id))
@@ -96,6 +101,7 @@ class FakeStore(QObject):
         held, self.held = self.held, []
         for message_id in held:
             self.committed.emit(message_id)
+        self.settled.emit(self.changes)
 
     def _keep(self, message):
         self.messages[message.id] = message
@@ -103,6 +109,7 @@ class FakeStore(QObject):
             self.held.append(message.id)
         else:
             self.committed.emit(message.id)
+            self.settled.emit(self.changes)
 
 
 class FakeLink(QObject):

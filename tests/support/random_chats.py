@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
+from app.chat.bounds import LATEST_MS, clean_name, clean_title
 from app.chat.chat_settings import ChatSettings
 from app.chat.conversation import Attachment, ChatSummary, Conversation, Message, MessageStatus, Role
 from mtplx_engine.config import SamplerConfig
@@ -16,13 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 words = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
-times = st.integers(0, 2**63 - 1)
+names = words.map(clean_name)
+times = st.integers(0, LATEST_MS)
 stats = st.builds(
     DecodeStats,
     prompt_tokens=st.integers(0, 10**6),
     emitted=st.integers(0, 10**6),
     accepted_at=st.lists(st.integers(0, 99), max_size=8).map(tuple),
-    ttft_s=st.none() | st.floats(0, 1e6),
+    ttft_s=st.none() | st.floats(1e-6, 1e6),
     seed=st.integers(0, 2**63 - 1),
     depth=st.sampled_from(["auto", "0", "8"]),
 )
@@ -32,17 +34,17 @@ samplers = st.builds(
     logit_bias=st.lists(st.tuples(st.integers(0, 99), st.floats(-100, 100)), max_size=3).map(tuple),
     seed=st.none() | st.integers(0, 2**63 - 1),
 )
-attachments = st.lists(st.builds(Attachment, words, st.integers(0, 2**40), words), max_size=2).map(tuple)
+attachments = st.lists(st.builds(Attachment, names, st.integers(0, 2**40), words), max_size=2).map(tuple)
 contents = st.fixed_dictionaries(
     {
-        "role": st.sampled_from(Role),
+        "role": st.sampled_from((Role.USER, Role.ASSISTANT)),
         "text": words,
-        "model": words,
+        "model": names,
         "error": words,
         "stats": st.none() | stats,
         "status": st.sampled_from(sorted(set(MessageStatus) - {MessageStatus.STREAMING})),
         "thinking": words,
-        "thought_ms": times,
+        "thought_ms": st.integers(0, 10**9),
         "sampler": st.none() | samplers,
         "attachments": attachments,
         "created_ms": times,
@@ -68,8 +70,7 @@ def conversations(draw: Callable[..., object], name: str = "c") -> Conversation:
         message = Message(f"{name}-{index}", name, parent and parent.id, **fields)
         cut = draw(st.integers(0, len(message.text)))
         messages.append(dataclasses.replace(message, marks=(cut, len(message.text) - cut)))
-    title = " ".join(draw(words).split())[:100]
-    chat = ChatSummary(name, title, draw(times), draw(times), draw(st.booleans()))
+    chat = ChatSummary(name, clean_title(draw(words)), draw(times), draw(times), draw(st.booleans()))
     leaf = draw(st.sampled_from(messages)).id if messages else None
     settings = draw(chat_settings)
     if messages and draw(st.booleans()):

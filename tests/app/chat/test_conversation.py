@@ -130,3 +130,8 @@ def test_clean_text_leaves_sound_text_alone(text: str) -> None:
 
 def test_clean_text_joins_a_split_pair_and_replaces_a_lone_half() -> None:
     assert clean_text("\ud83d\ude80 \ud83d x\0y") == "🚀 \ufffd xy"
+
+
+def test_a_title_reads_as_it_looks() -> None:
+    assert title_from("a \u202egpj.tac\u202c \u2066b\u2069") == "a gpj.tac b"
+    assert title_from("\u202e") == UNTITLED

@@ -316,6 +316,22 @@ def test_a_model_that_cannot_be_loaded_fails_the_one_answer_and_the_old_one_come
     assert ready.link.asked[-1].messages[-1].content == "And?"
 
 
+@pytest.mark.parametrize("kind", [ErrorKind.NOT_FOUND, ErrorKind.REFUSED, ErrorKind.UNSUPPORTED])
+def test_a_chat_whose_model_is_gone_goes_on_with_the_loaded_one(ready, kind):
+    ready.session.set_settings(ChatSettings(model="gone"))
+    ready.session.send("Why tides?")
+    ready.link.fail_to_load("Give the path of a model folder.", kind)
+    failed = ready.answer
+    assert ready.session.edits.states()[failed.id].fix == "Use Toy"
+    assert ("“gone”" in failed.error) == (kind is ErrorKind.NOT_FOUND)
+    assert ("path" in failed.error) != (kind is ErrorKind.NOT_FOUND)
+    ready.session.edits.retry(failed.id)
+    assert ready.session.settings == ChatSettings()
+    ready.link.become_ready()
+    assert ready.link.asked[-1].messages == (ChatMessage("user", "Why tides?"),)
+    assert ready.link.restarts == 0
+
+
 def test_what_can_never_work_is_not_offered_again(ready):
     ready.session.send("Long")
     ready.link.fail("Too long.", ErrorKind.CONTEXT_OVERFLOW)

@@ -87,6 +87,15 @@ def test_all_are_counted_and_the_present_one_is_told(finder):
     assert not finder.bar.next.isEnabled()
 
 
+def test_a_count_that_ends_at_the_limit_says_so(finder):
+    finder.show(["a" * 9_999])
+    finder.find("a")
+    assert finder.bar.count.text() == "1 of 9,999"
+    finder.show(["a" * 10_001])
+    finder.finder.refresh()
+    assert finder.bar.count.text().endswith("10,000+")
+
+
 def test_all_are_shown_and_the_present_one_in_another_colour(finder):
     finder.show(["word and word", ANSWER])
     finder.find("word")

@@ -110,6 +110,12 @@ def test_final_line():
     [
         (DecodeStats(), ""),
         (DecodeStats(emitted=1), "1 token"),
+        (DecodeStats(emitted=3, decode_s=0.00003, decode_tokens=2, drafted=1, verify_steps=1), "3 tokens"),
+        (DecodeStats(emitted=40, decode_s=0.0006, decode_tokens=39, plain_steps=39), "40 tokens"),
+        (
+            DecodeStats(emitted=9, decode_s=1.0, decode_tokens=8, drafted=8, accepted=4, verify_steps=4),
+            "8.0 tok/s · 2.0 per step · 50 % · 9 tokens",
+        ),
         (
             DecodeStats(emitted=1200, decode_s=10.0, decode_tokens=1199, plain_steps=1199),
             "120 tok/s · 1,200 tokens",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from app.chat.chat_settings import ChatSettings
 from app.chat.conversation import Attachment, Message, MessageStatus, Role
-from app.chat.prompting import as_text, prompt_of, reading_from, with_files
+from app.chat.prompting import as_text, prompt_of, with_files
 from mtplx_engine.config import ChatMessage
 from tests.support.trees import grown, message, trees
 
@@ -90,8 +90,10 @@ def test_the_system_prompt_comes_first() -> None:
 
 def test_the_model_reads_from_where_it_is_told_to() -> None:
     chat = grown((message("q1", None), message("a1", "q1", Role.ASSISTANT), message("q2", "a1")))
-    assert [turn.content for turn in prompt_of(reading_from(chat, "q2"))] == ["q2"]
-    assert len(prompt_of(reading_from(chat, "in another branch"))) == 3
+    later = dataclasses.replace(chat, settings=ChatSettings(reads_from="q2"))
+    assert [turn.content for turn in prompt_of(later)] == ["q2"]
+    elsewhere = dataclasses.replace(chat, settings=ChatSettings(reads_from="in another branch"))
+    assert len(prompt_of(elsewhere)) == 3
 
 
 def test_thinking_goes_along_for_the_template_to_keep_or_drop() -> None:

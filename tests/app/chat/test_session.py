@@ -430,7 +430,7 @@ def test_question_that_cannot_be_saved_never_reaches_the_engine(ready):
 def test_answer_that_cannot_be_saved_is_told_and_goes_on(ready):
     ready.session.send("Why tides?")
     ready.link.say("The ")
-    ready.store.failed.emit(ErrorInfo(ErrorKind.STORAGE, "The disk is full."), "unknown")
+    ready.store.failed.emit(ErrorInfo(ErrorKind.STORAGE, "The disk is full."), ready.answer.id)
     assert ready.notices == ["The disk is full."]
     ready.link.say("Moon.")
     assert ready.answer.text == "The Moon."

@@ -99,6 +99,15 @@ def test_any_changes_leave_the_rows_of_a_fresh_list(before, put, removed):
     assert model.rowCount() == count + sum(changes)
 
 
+@given(st.lists(st.integers() | st.integers(-(2**63), 2**63 - 1), max_size=4), st.booleans())
+def test_no_chat_keeps_the_others_off_the_list(odd, pinned):
+    model = ChatList()
+    model.put(
+        chat("a"), *(ChatSummary(f"odd{n}", "", ms, ms, pinned) for n, ms in enumerate(odd)), chat("b", 9)
+    )
+    assert set(model.chat_ids()) == {"a", "b", *(f"odd{n}" for n in range(len(odd)))}
+
+
 def test_busy_chat_is_marked_for_eyes_and_ears():
     model = ChatList()
     model.put(chat("a"), chat("b"))

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QInputDialog
+from PySide6.QtWidgets import QInputDialog, QToolTip
 
 from app.chat.chat_settings import ChatSettings
 from app.chat.presets import Preset
@@ -29,7 +29,7 @@ def panel(qtbot, theme, file):
     panel = Inspector(theme, file, lambda: (("smol", "SmolLM2 135M"), ("qwen", "Qwen3.5")))
     qtbot.addWidget(panel)
     panel.told = []
-    panel.changed.connect(panel.told.append)
+    panel.changed.connect(lambda _, settings: panel.told.append(settings))
     panel.show_model(MODEL)
     panel.show()
     return panel
@@ -92,6 +92,26 @@ def test_seed_takes_only_a_whole_number(panel):
     panel.seed.field.clear()
     QTest.keyClick(panel.seed.field, Qt.Key.Key_Return)
     assert panel.told[-1] == ChatSettings()
+
+
+@pytest.mark.parametrize("typed", ["-5", "1" + "0" * 23])
+def test_what_is_no_seed_is_said(panel, monkeypatch, typed):
+    told, shown = [], []
+    monkeypatch.setattr("app.inspector.rows.announce", lambda _, words: told.append(words))
+    monkeypatch.setattr(QToolTip, "showText", lambda _place, words, _widget: shown.append(words))
+    panel.seed.field.setText(typed)
+    panel.seed.field.editingFinished.emit()
+    assert shown == told == [f"“{typed}” is no seed: type a whole number from 0 to {2**63 - 1}."]
+    assert panel.told == []
+
+
+def test_a_number_with_an_exponent_is_that_number_or_none(panel):
+    field = panel.dials["top_k"].field
+    type_number(field, "1e1")
+    assert field.value() == 10
+    type_number(field, "1e9")
+    assert field.value() != 19
+    assert all(settings.sampler.top_k != 19 for settings in panel.told)
 
 
 def test_wheel_changes_no_number(panel):
@@ -157,15 +177,12 @@ def test_system_prompt_is_taken_after_a_pause_and_when_its_field_is_left(panel, 
 def test_half_typed_system_prompt_belongs_to_the_chat_that_is_left(start):
     driver = start()
     window, session = driver.window, driver.program.session
-    told = []
-    session.settings_changed.connect(lambda settings: told.append((session.shown.chat.id, settings)))
     window.menus.inspector.trigger()
     driver.ask("One")
     driver.until_idle()
     first = session.shown.chat.id
     window.inspector.prompt.setPlainText("For the first chat")
     window.menus.new_chat.trigger()
-    assert told == [(first, ChatSettings(system_prompt="For the first chat"))]
     assert session.shown.settings.system_prompt == window.inspector.prompt.toPlainText() == ""
     window.sidebar.chosen.emit(first)
     driver.until(lambda: session.shown.chat.id == first)
@@ -173,6 +190,54 @@ def test_half_typed_system_prompt_belongs_to_the_chat_that_is_left(start):
     tomorrow = start()
     tomorrow.until(lambda: tomorrow.program.session.shown.chat.id == first)
     assert tomorrow.window.inspector.prompt.toPlainText() == "For the first chat"
+
+
+@pytest.mark.parametrize("way", ["delete", "new", "step"])
+def test_half_typed_system_prompt_is_in_no_other_chat_however_its_chat_is_left(start, way):
+    driver = start()
+    window, session = driver.window, driver.program.session
+    window.menus.inspector.trigger()
+    for question in ("One", "Two"):
+        window.menus.new_chat.trigger()
+        driver.ask(question)
+        driver.until_idle()
+    second = session.chat_id
+    window.inspector.prompt.setPlainText("Half typ")
+    leave = {
+        "delete": window.menus.delete_chat,
+        "new": window.menus.new_chat,
+        "step": window.menus.next_chat,
+    }[way]
+    driver.until_offered()
+    leave.trigger()
+    driver.until(lambda: session.chat_id != second)
+    assert not window.inspector._typing.isActive()
+    assert session.settings == ChatSettings()
+    assert window.inspector.prompt.toPlainText() == ""
+    window.menus.new_chat.trigger()
+    driver.ask("Three")
+    driver.until_idle()
+    assert session.settings == ChatSettings()
+    if way == "delete":
+        window.toast.undo()
+    window.sidebar.chosen.emit(second)
+    driver.until(lambda: session.chat_id == second)
+    assert session.settings == ChatSettings(system_prompt="Half typ")
+    assert window.inspector.prompt.toPlainText() == "Half typ"
+
+
+def test_half_typed_system_prompt_outlives_another_setting_and_gives_way_to_another_prompt(panel):
+    panel.show_chat("one", ChatSettings())
+    panel.prompt.setPlainText("Be k")
+    panel.show_settings(ChatSettings(reads_from="later"))
+    assert panel.prompt.toPlainText() == "Be k"
+    panel.settle()
+    assert panel.told == [ChatSettings(reads_from="later", system_prompt="Be k")]
+    panel.prompt.setPlainText("Be kind")
+    panel.show_settings(ChatSettings(system_prompt="From a preset"))
+    panel.settle()
+    assert panel.prompt.toPlainText() == "From a preset"
+    assert len(panel.told) == 1
 
 
 def test_preset_is_saved_changed_renamed_deleted_and_brought_back(panel, file):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,6 +22,8 @@ from tests.support.random_chats import conversations
 if TYPE_CHECKING:
     from pathlib import Path
 
+# Words and signs of sentences; nothing that only a programmer reads.
+PLAIN = re.compile(r"[A-Z]([A-Za-z0-9 ,:;-]|\.(?= [A-Z]|$))*")
 WHOLE = Conversation(
     chat("c"),
     (
@@ -156,6 +159,16 @@ def changed(path: list[Any], value: Any) -> dict[str, Any]:
         (["messages", 0, "sampler"], {"temperature": 99}),
         (["messages", 0, "stats"], {"ttft_s": 1e999}),
         (["messages", 0, "attachments"], [{"name": "x", "size": 2**70, "text": ""}]),
+        (["chat", "updated_ms"], 2**63 - 1),
+        (["messages", 0, "created_ms"], 2**63 - 1),
+        (["messages", 0, "role"], "system"),
+        (["messages", 0, "thought_ms"], 2**62),
+        (["messages", 0, "stats"], {"ttft_s": 1e-278}),
+        (["messages", 0, "stats"], {"emitted": -5}),
+        (["messages", 0, "sampler"], {"temperature": float("nan")}),
+        (["messages", 0, "sampler"], {"top_k": -1}),
+        (["settings", "context"], 10**40),
+        (["settings", "max_tokens"], 10**400),
         (["messages", 0, "surprise"], 1),
         (["leaf_id"], "nobody"),
         (["settings", "context"], 0),
@@ -164,8 +177,22 @@ def changed(path: list[Any], value: Any) -> dict[str, Any]:
     ],
 )
 def test_a_value_that_does_not_fit_refuses_the_file(path: list[Any], value: Any) -> None:
-    with pytest.raises(UnreadableChatsError, match="Chat 1 in this file is damaged"):
+    with pytest.raises(UnreadableChatsError, match="Chat 1 in this file is damaged") as refused:
         read(changed(path, value))
+    assert PLAIN.fullmatch(str(refused.value))
+
+
+def test_titles_and_names_are_made_what_they_look_like() -> None:
+    (found,) = read(changed(["chat", "title"], " \u202egpj.tac\n"))
+    assert found.chat.title == "gpj.tac"
+    (found,) = read(changed(["chat", "title"], ""))
+    assert found.chat.title == "New chat"
+    (found,) = read(changed(["messages", 1, "model"], "\u2066" + "m" * 400))
+    assert found.messages[1].model == "m" * 255
+    (found,) = read(
+        changed(["messages", 0, "attachments"], [{"name": "\u202ea", "size": 1, "text": "\u202eb"}])
+    )
+    assert found.messages[0].attachments == (Attachment("a", 1, "\u202eb"),)
 
 
 json_values = st.recursive(
@@ -197,9 +224,13 @@ places = st.sampled_from(
 def test_whatever_stands_in_a_file_is_refused_or_can_be_kept(
     tmp_path_factory: pytest.TempPathFactory, path: list[Any], value: Any
 ) -> None:
+    refusal, chats = "", ()
     try:
         chats = read(changed(path, value))
-    except UnreadableChatsError:
+    except UnreadableChatsError as error:
+        refusal = str(error)
+    if refusal:
+        assert PLAIN.fullmatch(refusal)
         return
     with ChatDatabase(tmp_path_factory.mktemp("chats"), NOW) as database:
         database.import_chats(chats)

@@ -110,6 +110,7 @@ def test_names_and_pins_last_and_are_shown_everywhere(driver, start):
     driver.until(lambda: driver.program.chats.chat("two").title == "Renamed")
     assert driver.program.session.shown.chat.title == "Renamed"
     menus.pin_chat.trigger()
+    driver.until_offered()
     assert menus.pin_chat.text() == "Unpin Chat"
     driver.ask("More?")
     driver.until_idle()
@@ -218,7 +219,8 @@ def test_chats_that_cannot_be_saved_stay_on_the_screen_and_can_be_exported(start
         patch.setattr(ChatDatabase, "add_message", full)
         driver.ask("And now?")
         driver.until(lambda: driver.window.toast.button.text() == "Export…")
-        assert "The disk is full" in driver.window.toast._label.text()
+        assert "The disk is full" in driver.program.session.shown.path()[-1].error
+        driver.until(lambda: driver.window.toast._label.text() == "This chat is not saved yet.")
         driver.window.toast.button.click()
         choose(driver, tmp_path / "out.json")
     shown = driver.program.session.shown

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.chat.bounds import LATEST_MS, clean_title
 from app.chat.chat_settings import ChatSettings
 from app.chat.conversation import Attachment, MessageStatus, Role
 from app.services.chat_database import KEEP_DELETED_MS, UNBEGUN, ChatDatabase
@@ -79,7 +80,7 @@ def test_any_text_survives(folder: Path, written: str, read: str | None) -> None
     with ChatDatabase(folder, NOW) as database:
         expected = written if read is None else read
         assert texts(database) == [expected, expected]
-        assert database.list_chats()[0][0].title == expected
+        assert database.list_chats()[0][0].title == clean_title(expected)
 
 
 def test_an_answer_grows_and_is_finished(folder: Path) -> None:
@@ -346,7 +347,7 @@ def test_damaged_values_cost_only_themselves(folder: Path) -> None:
     )
     with ChatDatabase(folder, NOW) as database:
         found, unreadable = database.load_chat("c")
-    assert unreadable == 1
+    assert unreadable == 2  # a file, and the settings
     lost = dict.fromkeys(("thinking", "model", "error"), "\ufffd")
     expected = dataclasses.replace(
         whole, marks=(), sampler=None, attachments=(Attachment("a", 1, "a"),), **lost
@@ -354,3 +355,82 @@ def test_damaged_values_cost_only_themselves(folder: Path) -> None:
     assert found.path() == (expected,)
     assert found.settings == ChatSettings(system_prompt="Be brief.")
     assert (found.draft, found.chat.pinned) == ("dra\ufffd", True)
+
+
+@pytest.mark.parametrize(
+    "stored", ["'no json'", "'[]'", "'{\"context\": 0}'", '\'{"sampler": {"top_k": -1}}\'']
+)
+def test_damaged_settings_are_told_and_cost_only_themselves(folder: Path, stored: str) -> None:
+    with ChatDatabase(folder, NOW) as database:
+        database.add_chat(chat("c"))
+        database.add_message(message("m"))
+        assert database.load_chat("c")[1] == 0
+    edit(folder, f"UPDATE chats SET settings = {stored}")
+    with ChatDatabase(folder, NOW) as database:
+        found, unreadable = database.load_chat("c")
+    assert (found.settings, [each.text for each in found.messages], unreadable) == (
+        ChatSettings(),
+        ["text m"],
+        1,
+    )
+
+
+@pytest.mark.parametrize("column", ["created_ms", "updated_ms"])
+@pytest.mark.parametrize("odd", [-1, LATEST_MS + 1, 2**63 - 1, -(2**63)])
+def test_a_chat_of_an_odd_date_is_set_aside_and_told(folder: Path, column: str, odd: int) -> None:
+    with ChatDatabase(folder, NOW) as database:
+        for name in "abc":
+            database.add_chat(chat(name))
+    edit(folder, f"UPDATE chats SET {column} = {odd} WHERE id = 'b'")
+    with ChatDatabase(folder, NOW) as database:
+        chats, unreadable = database.list_chats()
+        assert ([each.id for each in chats], unreadable) == (["c", "a"], 1)
+        with pytest.raises(StoreError, match="cannot be read"):
+            database.load_chat("b")
+
+
+@pytest.mark.parametrize(
+    ("change", "unreadable"),
+    [
+        ("UPDATE messages SET created_ms = -1 WHERE id = 'm'", 1),
+        ("UPDATE messages SET role = 'system' WHERE id = 'm'", 1),
+        ("UPDATE attachments SET size = -1", 1),
+        ("UPDATE messages SET thought_ms = 9223372036854775807 WHERE id = 'm'", 0),
+        ("UPDATE messages SET stats = '{\"emitted\": -5}' WHERE id = 'm'", 0),
+        ("UPDATE messages SET stats = '{\"ttft_s\": 1e-278}' WHERE id = 'm'", 0),
+    ],
+)
+def test_odd_numbers_of_a_message_cost_only_themselves(folder: Path, change: str, unreadable: int) -> None:
+    odd = message("m", role=Role.ASSISTANT, attachments=(Attachment("a.txt", 3, "abc"),))
+    with ChatDatabase(folder, NOW) as database:
+        database.add_chat(chat("c"))
+        database.add_message(odd)
+        database.add_message(message("after"))
+    edit(folder, change)
+    with ChatDatabase(folder, NOW) as database:
+        found, number = database.load_chat("c")
+    assert number == unreadable
+    assert found.messages[-1].text == "text after"
+    if not unreadable:
+        assert found.messages[0] == odd
+
+
+@settings(max_examples=40)
+@given(
+    st.dictionaries(
+        st.sampled_from(["created_ms", "updated_ms", "pinned", "touched"]), st.integers(-(2**63), 2**63 - 1)
+    )
+)
+def test_one_odd_record_never_hides_the_others(
+    tmp_path_factory: pytest.TempPathFactory, odd: dict[str, int]
+) -> None:
+    folder = tmp_path_factory.mktemp("chats")
+    with ChatDatabase(folder, NOW) as database:
+        for name in "abc":
+            database.add_chat(chat(name))
+    for column, value in odd.items():
+        edit(folder, f"UPDATE chats SET {column} = {value} WHERE id = 'b'")
+    with ChatDatabase(folder, NOW) as database:
+        chats, unreadable = database.list_chats()
+    assert {"a", "c"} <= {each.id for each in chats}
+    assert len(chats) + unreadable == 3

@@ -51,6 +51,16 @@ def test_closing_ends_what_is_read(reader, qtbot, tmp_path):
     assert not reader.busy
 
 
+def test_a_name_is_one_line_that_reads_as_it_is_written(reader, qtbot, tmp_path):
+    good, bad = tmp_path / "tides\n\u202etxt.exe.txt", tmp_path / "a\n\u2066b.bin"
+    good.write_text("x")
+    bad.write_bytes(b"\x7fELF\0\0")
+    reader.add([good, bad])
+    qtbot.waitUntil(lambda: len(reader.events) == 2, timeout=20_000)
+    assert reader.events[0] == Attachment("tides txt.exe.txt", 1, "x")
+    assert reader.events[1].startswith("“a b.bin” is no text")
+
+
 @pytest.mark.parametrize("why", Refusal)
 def test_every_refusal_is_one_sentence_with_the_name(why):
     words = sentence("a.bin", why)

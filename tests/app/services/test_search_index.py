@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from app.chat.conversation import MessageStatus, Role
 from app.services import search_index
 from app.services.chat_database import ChatDatabase
+from app.services.chat_file import CACHE_KIB
 from tests.support.chats import NOW, chat, message
 
 if TYPE_CHECKING:
@@ -241,3 +242,10 @@ def test_a_full_disk_costs_the_index_but_no_message(
     assert not index.behind
     fill(database, there="more words")
     assert found(index, "words") == ["there", "here"]
+
+
+def test_chats_and_index_keep_little_of_their_files_in_memory(database: ChatDatabase) -> None:
+    indexed(database)
+    for schema in ("main", "found"):
+        ((pages,),) = database._connection.execute(f"PRAGMA {schema}.cache_size")
+        assert pages == -CACHE_KIB

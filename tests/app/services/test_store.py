@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtCore import QThread
 
+from app.chat.chat_settings import ChatSettings
 from app.chat.conversation import Conversation, MessageStatus, Role
 from app.library.chat_json import to_json
 from app.services.chat_database import UNBEGUN, ChatDatabase
+from app.services.export_file import read_export
 from app.services.store import Store
 from app.services.store_worker import Read
 from mtplx_engine.errors import ErrorInfo, ErrorKind
@@ -286,7 +288,7 @@ def test_all_chats_go_to_a_file_and_come_back(store: Store, qtbot: QtBot, tmp_pa
     again = Store(tmp_path / "again")
     with qtbot.waitSignal(again.imported) as imported:
         again.open()
-        again.import_chats(tmp_path / "all.json")
+        again.import_chats(tmp_path / "all.json", ())
     chats, number = imported.args
     assert ([each.id for each in chats], number) == (["chat", "other"], 2)
     with qtbot.waitSignal(again.chat_loaded) as loaded:
@@ -295,12 +297,24 @@ def test_all_chats_go_to_a_file_and_come_back(store: Store, qtbot: QtBot, tmp_pa
     again.close()
 
 
+@pytest.mark.parametrize(
+    ("named", "taken"), [("here", "here"), ("elsewhere", ""), ("/somebody/else", ""), ("~/here", "")]
+)
+def test_a_model_that_an_imported_chat_asks_counts_only_when_it_is_installed(
+    tmp_path: Path, named: str, taken: str
+) -> None:
+    settings = ChatSettings(model=named, system_prompt="Be kind.")
+    (tmp_path / "one.json").write_text(to_json([Conversation(CHAT, settings=settings)]))
+    (read,) = read_export(tmp_path / "one.json", {"here"})
+    assert read.settings == ChatSettings(model=taken, system_prompt="Be kind.")
+
+
 def test_what_cannot_be_exported_or_imported_is_told(store: Store, qtbot: QtBot, tmp_path: Path) -> None:
     (tmp_path / "noise").write_bytes(b"noise")
     failed = failures(store)
     store.export(tmp_path / "nowhere" / "all.json", to_json)
-    store.import_chats(tmp_path / "missing")
-    store.import_chats(tmp_path / "noise")
+    store.import_chats(tmp_path / "missing", ())
+    store.import_chats(tmp_path / "noise", ())
     store.close()
     words = [info.message for info, _ in failed]
     assert ["nowhere" in words[0], "missing" in words[1], "no JSON" in words[2]] == [True] * 3
@@ -329,3 +343,27 @@ def test_d16_closing_waits_for_no_index_and_no_copy(
         again.search("text q")
     assert found.args[1][0].passages[0].message_id == "q"
     again.close()
+
+
+def test_d16_closing_waits_for_a_hanging_disk_only_so_long(
+    store: Store, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    hanging, there_again = threading.Event(), threading.Event()
+
+    def hang(*_: object) -> None:
+        hanging.set()
+        there_again.wait()
+
+    store.add_chat(CHAT)
+    with qtbot.waitSignal(store.committed):
+        store.add_message(QUESTION)
+    monkeypatch.setattr(ChatDatabase, "set_title", hang)
+    monkeypatch.setattr("app.services.store._END_MS", 20)
+    store.set_title("chat", "Other")
+    hanging.wait()
+    store.set_pinned("chat", pinned=True)
+    store.close()
+    assert store.stuck
+    assert "changes that are not saved: 2" in caplog.text
+    there_again.set()
+    store._worker.wait()

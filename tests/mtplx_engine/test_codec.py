@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mtplx_engine.codec import decode, encode
 from mtplx_engine.config import ChatMessage, SamplerConfig
 from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind
 from mtplx_engine.protocol import (
@@ -23,8 +24,6 @@ from mtplx_engine.protocol import (
     LoadProgress,
     Message,
     Tokens,
-    decode,
-    encode,
 )
 
 TYPES = typing.get_args(Message)
