@@ -6,8 +6,9 @@ import time
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QSocketNotifier, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
+from app.services.readable import Readable
 from app.translate import tr
 from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind
 from mtplx_engine.protocol import (
@@ -69,7 +70,7 @@ class EngineWorker(QObject):
         self._budget = budget
         self._stop_s = stop_s
         self._client: EngineClient | None = None
-        self._notifier: QSocketNotifier | None = None
+        self._notifier: Readable | None = None
         self._model: Load | None = None  # what was asked for last
         self._wanted = False  # whether it is to be loaded when a process starts
         self._asked = False  # whether this process was
@@ -169,8 +170,7 @@ class EngineWorker(QObject):
             self.happened.emit(error.info)
             self.happened.emit(EngineState.GAVE_UP)
             return
-        self._notifier = QSocketNotifier(self._client.fileno(), QSocketNotifier.Type.Read, self)
-        self._notifier.activated.connect(self._read)
+        self._notifier = Readable(self._client.fileno(), self._read, self)
         self._silence_timer.start()
         if self._model and self._wanted:
             self._send_load(self._client, self._model)
