@@ -44,9 +44,11 @@ class Composing(QObject):
 
     Signals:
         shorten(str): The message with this id is to be made shorter.
+        told(str): The card says why the answer with this id failed; "" when it does not speak of any.
     """
 
     shorten = Signal(str)
+    told = Signal(str)
 
     def __init__(
         self,
@@ -97,9 +99,10 @@ class Composing(QObject):
         if self._blocked:
             self._drop_card()
 
-    def _block(self, sentence: str, choices: Sequence[Choice]) -> None:
+    def _block(self, sentence: str, choices: Sequence[Choice], answer_id: str) -> None:
         self._show_card(sentence, choices)
         self._blocked = True
+        self.told.emit(answer_id)
 
     def _sent(self) -> None:
         self._composer.set_text("")
@@ -137,6 +140,7 @@ class Composing(QObject):
             self.card.hide()
             self.card.deleteLater()
             self.card = None
+            self.told.emit("")
 
     def _shorten(self, message_id: str) -> None:
         if message_id:

@@ -50,6 +50,7 @@ class AnswerRow(QWidget):
         self.state = RowState()
         self.card: ErrorCard | None = None
         self._card_says = ("", "")
+        self._told_elsewhere = False
         self.words = QLabel(self)
         self.words.setTextFormat(Qt.TextFormat.PlainText)
         self.words.setProperty("tone", "secondary")
@@ -135,6 +136,12 @@ class AnswerRow(QWidget):
         self.footer.set_state(state)
         self._show_card()
 
+    def leave_to_card(self, *, told: bool) -> None:
+        """Do not say why the answer failed while another card does."""
+        self._told_elsewhere = told
+        if self.card is not None:
+            self.card.setVisible(not told)
+
     def copy(self) -> None:
         """Put the answer on the clipboard, as the markdown that it is."""
         QGuiApplication.clipboard().setText(self.message.text)
@@ -201,7 +208,7 @@ class AnswerRow(QWidget):
             self.card = ErrorCard(self._theme, *says, self)
             self.card.pressed.connect(lambda: self.fix_pressed.emit(self.message.id))
             self._layout.insertWidget(self._layout.indexOf(self.footer), self.card)
-            self.card.show()
+            self.card.setVisible(not self._told_elsewhere)
 
     def _make_view(self) -> AnswerView:
         self.view = AnswerView(self._theme.render_style(), self)

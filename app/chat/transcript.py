@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QResizeEvent, QShowEvent
     from PySide6.QtWidgets import QWidget
 
+    from app.chat.message_editor import Written
     from app.chat.message_view import AnswerView
     from app.chat.turn import Piece
     from app.chat.user_bubble import UserBubble
@@ -46,7 +47,7 @@ class Transcript(QScrollArea):
     Signals:
         fix_pressed(str): The one thing is to be done about the answer with this id.
         chosen(RowAction, str): Something else is to be done to the message with this id.
-        edited(str, str): Id of a message, and what it is to say instead.
+        edited(str, Written): Id of a message, and what it is to say instead.
         editing_ended: A message is no longer edited: the keyboard is nobody's.
         link_activated: A link in an answer was chosen.
         built: More messages are there to be seen.
@@ -54,7 +55,7 @@ class Transcript(QScrollArea):
 
     fix_pressed = Signal(str)
     chosen = Signal(object, str)
-    edited = Signal(str, str)
+    edited = Signal(str, object)
     editing_ended = Signal()
     link_activated = Signal(QUrl)
     built = Signal()
@@ -67,7 +68,8 @@ class Transcript(QScrollArea):
         self.send_key = SendKey.RETURN
         self._older: list[Message] = []  # not built yet
         self._rows: list[AnswerRow | QuestionRow] = []
-        self._unsent: dict[str, str] = {}  # of messages without a row, what is written in their place
+        self._told_elsewhere = ""  # the answer whose error is said over the composer
+        self._unsent: dict[str, Written] = {}  # of messages without a row, what is written in their place
         self._following = True
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -159,6 +161,13 @@ class Transcript(QScrollArea):
         self.refresh()
         self.to_latest()
 
+    def leave_to_card(self, answer_id: str) -> None:
+        """Do not say why this answer failed as long as a card does, over the composer; "" is none."""
+        self._told_elsewhere = answer_id
+        for row in self._rows:
+            if isinstance(row, AnswerRow):
+                row.leave_to_card(told=row.message.id == answer_id)
+
     def append(self, answer_id: str, piece: Piece) -> None:
         """Add what came of an answer; one that is not shown is ignored."""
         row = self._answer(answer_id)
@@ -169,7 +178,7 @@ class Transcript(QScrollArea):
         """Let a message be written anew in its place."""
         row = self.row(message_id)
         if isinstance(row, QuestionRow):
-            row.edit(self.send_key, row.message.text)
+            row.edit(self.send_key, row.said)
             if row.editor is not None:
                 row.editor.edit.setFocus()
             self._lay_out()  # or it is where it was before it grew
@@ -292,6 +301,7 @@ class Transcript(QScrollArea):
             row = AnswerRow(self._theme, message)
             row.fix_pressed.connect(self.fix_pressed)
             row.link_activated.connect(self.link_activated)
+            row.leave_to_card(told=message.id == self._told_elsewhere)
         else:
             row = QuestionRow(self._theme, message)
             row.edited.connect(self.edited)
