@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _NO_SUCH_MODEL = (ErrorKind.NOT_FOUND, ErrorKind.REFUSED, ErrorKind.UNSUPPORTED)
 # Asking the same again gives the same error.
 _HOPELESS = (ErrorKind.BAD_REQUEST, ErrorKind.CONTEXT_OVERFLOW)
-_AGAIN = {RowAction.REGENERATE, RowAction.FOCUSED, RowAction.VARIED}
+_AGAIN = {RowAction.REGENERATE, RowAction.FOCUSED, RowAction.VARIED, RowAction.OTHER_MODEL}
 _ASKING = {*_AGAIN, RowAction.RESUME}  # these need a question
 _HOTTEST = 2.0  # above that no model makes sense
 _CUT = (MessageStatus.STOPPED, MessageStatus.LENGTH, MessageStatus.INTERRUPTED)

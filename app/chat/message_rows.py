@@ -27,7 +27,13 @@ if TYPE_CHECKING:
 
 _LINE_HEIGHT = 22
 _ACTIONS = (RowAction.COPY, RowAction.REGENERATE)
-_MORE = (RowAction.FOCUSED, RowAction.VARIED, RowAction.DETAILS, RowAction.DELETE)
+_MORE = (
+    RowAction.FOCUSED,
+    RowAction.VARIED,
+    RowAction.OTHER_MODEL,
+    RowAction.DETAILS,
+    RowAction.DELETE,
+)
 
 
 class AnswerRow(QWidget):
@@ -36,11 +42,13 @@ class AnswerRow(QWidget):
     Signals:
         fix_pressed(str): The button of the error card, with the answer's id.
         chosen(RowAction, str): Something is to be done to the answer with this id.
+        models_wanted(QMenu, str): This menu is about to show which models could answer instead of this answer's.
         link_activated: A link in the answer was chosen.
     """
 
     fix_pressed = Signal(str)
     chosen = Signal(object, str)
+    models_wanted = Signal(object, str)
     link_activated = Signal(QUrl)
 
     def __init__(self, theme: Theme, message: Message, parent: QWidget | None = None) -> None:
@@ -67,6 +75,7 @@ class AnswerRow(QWidget):
         self.footer.row.addSpacing(SPACE_S)
         self.footer.row.addWidget(self.figures, 1)
         self.footer.chosen.connect(self._choose)
+        self.footer.models_wanted.connect(lambda menu: self.models_wanted.emit(menu, self.message.id))
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._layout.setSpacing(SPACE_S)
@@ -258,6 +267,7 @@ def _labels() -> dict[RowAction, str]:
         RowAction.RESUME: tr("Continue this answer"),
         RowAction.FOCUSED: tr("Answer Again, More Focused"),
         RowAction.VARIED: tr("Answer Again, More Varied"),
+        RowAction.OTHER_MODEL: tr("Answer Again With"),
         RowAction.DETAILS: tr("Details…"),
         RowAction.DELETE: tr("Delete Answer and What Follows"),
     }

@@ -48,6 +48,7 @@ class Transcript(QScrollArea):
         fix_pressed(str): The one thing is to be done about the answer with this id.
         chosen(RowAction, str): Something else is to be done to the message with this id.
         edited(str, Written): Id of a message, and what it is to say instead.
+        models_wanted(QMenu, str): This menu is to hold the models that could give the answer with this id instead.
         editing_ended: A message is no longer edited: the keyboard is nobody's.
         link_activated: A link in an answer was chosen.
         built: More messages are there to be seen.
@@ -56,6 +57,7 @@ class Transcript(QScrollArea):
     fix_pressed = Signal(str)
     chosen = Signal(object, str)
     edited = Signal(str, object)
+    models_wanted = Signal(object, str)
     editing_ended = Signal()
     link_activated = Signal(QUrl)
     built = Signal()
@@ -301,6 +303,7 @@ class Transcript(QScrollArea):
             row = AnswerRow(self._theme, message)
             row.fix_pressed.connect(self.fix_pressed)
             row.link_activated.connect(self.link_activated)
+            row.models_wanted.connect(self.models_wanted)
             row.leave_to_card(told=message.id == self._told_elsewhere)
         else:
             row = QuestionRow(self._theme, message)

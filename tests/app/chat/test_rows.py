@@ -94,6 +94,10 @@ def test_what_can_be_done_changes_without_moving_anything(shown):
     assert [row.footer.button(a).geometry() for a in (RowAction.COPY, RowAction.REGENERATE)] == places
     assert row.height() == height
     assert row.footer.button(RowAction.RESUME).isVisible()
+    assert row.footer.button(RowAction.COPY).revealed  # or the other one would stand alone in the line
+    shown.states = {}
+    shown.transcript.refresh()
+    assert not row.footer.button(RowAction.COPY).revealed
 
 
 def test_an_edited_message_is_written_in_its_place_and_escape_leaves_it_alone(shown):
