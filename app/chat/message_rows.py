@@ -82,8 +82,8 @@ class AnswerRow(QWidget):
         self._layout.addWidget(self.waiting)
         self._layout.addWidget(self.silence)
         self._layout.addWidget(self.footer)
-        theme.changed.connect(self._restyle)
-        theme.tint_changed.connect(self._show_tint)
+        theme.restyling.add(self._restyle)
+        theme.tinting.add(self._show_tint)
         if message.thinking:
             self._make_thoughts().set_text(message.thinking, message.thought_ms)
         if self.streaming:

@@ -57,7 +57,7 @@ class QuestionRow(QWidget):
         self._layout.addWidget(self.bubble)
         self._layout.addWidget(self.footer)
         self.bubble.setVisible(bool(message.text))
-        theme.changed.connect(self._restyle)
+        theme.restyling.add(self._restyle)
 
     def set_state(self, state: RowState) -> None:
         """Show where the message stands, and what can be done."""
