@@ -1,4 +1,4 @@
-"""The end of the program, which waits for a word of the person while chats are there that cannot be saved."""
+"""The end of the program, which waits for a word of the person while something would be lost by it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt
 from PySide6.QtWidgets import QApplication
 
 from app.main_window import quits_with_its_window
+from app.services.store_error import counted
 from app.translate import tr
 from app.widgets.message_box import MessageBox
 
@@ -59,7 +60,7 @@ class Quitting(QObject):
 
     def may_end(self) -> bool:
         """Return whether nothing is lost that the person does not know of; ask if not."""
-        if self._sure or not self._session.refused:
+        if self._sure or not (self._session.refused or self._unsent_files):
             return True
         if self.sheet is None:
             self._ask()
@@ -68,9 +69,11 @@ class Quitting(QObject):
 
     def end(self) -> None:
         """End the program without a question, because somebody else than the person wants it to."""
-        lost = self._session.refused
-        if lost:
-            _log.error("ended with chats that could not be saved: %d", len(lost))
+        chats, files = len(self._session.refused), self._unsent_files
+        if chats:
+            _log.error("ended with chats that could not be saved: %d", chats)
+        if files:
+            _log.warning("ended with files that were not sent: %d", files)
         self._end()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -84,24 +87,27 @@ class Quitting(QObject):
         self._sure = True
         QCoreApplication.quit()
 
+    @property
+    def _unsent_files(self) -> int:
+        composing = self._window.pane.composing
+        return composing.unsent_files if composing is not None else 0
+
     def _ask(self) -> None:
-        count = len(self._session.refused)
-        sentence = (
-            tr("1 chat is not saved") if count == 1 else tr("{count} chats are not saved").format(count=count)
-        )
-        more = tr(
-            "What is new there could not be written to the disk, and is lost when MTPLX quits. "
-            "Export it to another place, or cancel and make room: MTPLX goes on trying."
-        )
+        chats, files = len(self._session.refused), self._unsent_files
+        parts = [*([_about_chats(chats)] if chats else []), *([_about_files(files)] if files else [])]
+        (sentence, more), *others = parts
+        more = "\n\n".join([more, *(f"{what}. {about}" for what, about in others)])
         self.sheet = sheet = MessageBox(sentence, more, self._window)
         sheet.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         sheet.setWindowModality(Qt.WindowModality.WindowModal)
-        export = sheet.addButton(tr("Export…"), MessageBox.ButtonRole.ActionRole)
-        leave = sheet.addButton(tr("Quit anyway"), MessageBox.ButtonRole.DestructiveRole)
-        sheet.addButton(tr("Cancel"), MessageBox.ButtonRole.RejectRole)
-        sheet.setDefaultButton(export)
+        default = cancel = sheet.addButton(tr("Cancel"), MessageBox.ButtonRole.RejectRole)
         # Once the sheet has gone: what follows has a sheet of its own, or ends everything.
-        export.clicked.connect(self._export, Qt.ConnectionType.QueuedConnection)
+        if chats:
+            default = sheet.addButton(tr("Export…"), MessageBox.ButtonRole.ActionRole)
+            default.clicked.connect(self._export, Qt.ConnectionType.QueuedConnection)
+        leave = sheet.addButton(tr("Quit anyway"), MessageBox.ButtonRole.DestructiveRole)
+        sheet.setDefaultButton(default)
+        sheet.setEscapeButton(cancel)
         leave.clicked.connect(self._end, Qt.ConnectionType.QueuedConnection)
         sheet.finished.connect(self._answered)
         sheet.show()
@@ -111,3 +117,17 @@ class Quitting(QObject):
 
     def _answered(self) -> None:
         self.sheet = None
+
+
+def _about_chats(count: int) -> tuple[str, str]:
+    sentence = counted(count, tr("1 chat is not saved"), tr("{count} chats are not saved"))
+    more = tr(
+        "What is new there could not be written to the disk, and is lost when MTPLX quits. "
+        "Export it to another place, or cancel and make room: MTPLX goes on trying."
+    )
+    return sentence, more
+
+
+def _about_files(count: int) -> tuple[str, str]:
+    sentence = counted(count, tr("1 file is not sent"), tr("{count} files are not sent"))
+    return sentence, tr("What is attached to a message that was not sent is gone when MTPLX quits.")

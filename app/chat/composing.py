@@ -87,6 +87,11 @@ class Composing(QObject):
         sender.unblocked.connect(self._drop_card)
         sender.shorten.connect(self._shorten)
 
+    @property
+    def unsent_files(self) -> int:
+        """How many files wait to be sent, in all chats; they are in memory only."""
+        return len(self._composer.chips.attachments) + sum(map(len, self._files.values()))
+
     def close(self) -> None:
         """Read no more files."""
         self._attaching.close()

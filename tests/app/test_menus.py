@@ -198,7 +198,7 @@ def test_an_answer_is_asked_of_another_model_that_is_installed(start, monkeypatc
     driver.until_idle()
     assert menu.isEnabled()
     asked = []
-    monkeypatch.setattr(driver.program.link, "load", lambda name, *, anyway: asked.append(name))
+    monkeypatch.setattr(driver.program.link, "load", lambda *names, **_: asked.extend(names))
     menu.aboutToShow.emit()
     [action] = menu.actions()
     assert action.text() == "Other && Sons"
@@ -225,7 +225,7 @@ def test_any_answer_offers_the_other_models_in_its_own_menu(start, monkeypatch):
     entry.menu().aboutToShow.emit()
     [action] = entry.menu().actions()
     asked = []
-    monkeypatch.setattr(driver.program.link, "load", lambda name, *, anyway: asked.append(name))
+    monkeypatch.setattr(driver.program.link, "load", lambda *names, **_: asked.extend(names))
     action.trigger()
     assert asked == ["other"]
     assert [row.message.text for row in driver.transcript.rows[::2]] == ["One"]

@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QFileDialog
 
+from app.chat.conversation import Attachment
 from app.quitting import QtProgram
 from app.services.chat_database import ChatDatabase
 from app.services.store_error import StoreError
@@ -44,16 +45,19 @@ def test_program_ends_without_a_question_when_everything_is_saved(start):
 
 def test_question_that_could_not_be_saved_keeps_the_program_open(unsaved):
     quitting = unsaved.program.quitting
+    unsaved.composer.set_attachments([Attachment("a.txt", 1, "x")])
     assert not unsaved.window.close()
     assert unsaved.window.isVisible()
     sheet = quitting.sheet
     assert sheet.text() == "1 chat is not saved"
     assert {button.text() for button in sheet.buttons()} == {"Export…", "Quit anyway", "Cancel"}
     assert sheet.defaultButton().text() == "Export…"
+    assert "1 file is not sent" in sheet.informativeText()
     assert not quitting.may_end()
     assert quitting.sheet is sheet
     press(unsaved, "Cancel")
     unsaved.until(lambda: quitting.sheet is None)
+    unsaved.composer.set_attachments([])
     unsaved.room()
     unsaved.until(quitting.may_end)
 
@@ -88,6 +92,26 @@ def test_system_that_ends_the_program_is_not_kept_waiting(unsaved, monkeypatch, 
     assert "could not be saved: 1" in caplog.text
     assert unsaved.program.quitting.sheet is None
     assert unsaved.program.quitting.may_end()
+
+
+def test_files_that_wait_to_be_sent_are_not_forgotten_without_a_word(start):
+    driver = start()
+    driver.ask("Why?")
+    driver.until_idle()
+    driver.composer.set_attachments([Attachment("a.txt", 1, "x")])
+    driver.window.menus.new_chat.trigger()
+    driver.composer.set_attachments([Attachment("b.txt", 1, "x")])
+    quitting = driver.program.quitting
+    assert not quitting.may_end()
+    assert quitting.sheet.text() == "2 files are not sent"
+    assert {button.text() for button in quitting.sheet.buttons()} == {"Quit anyway", "Cancel"}
+    assert quitting.sheet.defaultButton().text() == "Cancel"
+    press(driver, "Cancel")
+    driver.until(lambda: quitting.sheet is None)
+    driver.composer.chips.chips[0].close_button.click()
+    assert not quitting.may_end()
+    assert quitting.sheet.text() == "1 file is not sent"
+    press(driver, "Cancel")
 
 
 def test_every_wish_to_quit_asks(qapp):
