@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QToolTip, QVBoxLayout
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout
 
 from app.chat.attaching import LONGEST_PASTE, MOST_FILES, as_file, too_many
 from app.chat.attachment_chips import AttachmentChips
 from app.chat.message_edit import MessageEdit
 from app.theme import SPACE_L, SPACE_M, SPACE_S
 from app.translate import tr
-from app.widgets.announce import announce
+from app.widgets.objection import object_to
 from app.widgets.restyle import outline
 
 if TYPE_CHECKING:
@@ -104,8 +104,7 @@ class MessageEditor(QFrame):
         if len(self.chips.attachments) < MOST_FILES:
             self.chips.set_attachments((*self.chips.attachments, as_file(text)))
         else:
-            QToolTip.showText(self.edit.mapToGlobal(self.edit.rect().bottomLeft()), too_many(), self.edit)
-            announce(self.edit, too_many())
+            object_to(self.edit, too_many())
 
     def _submit(self) -> None:
         written = self.written

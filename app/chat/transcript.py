@@ -17,7 +17,7 @@ from app.services.settings import SendKey
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from PySide6.QtGui import QResizeEvent, QShowEvent
+    from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent
     from PySide6.QtWidgets import QWidget
 
     from app.chat.message_editor import Written
@@ -192,6 +192,15 @@ class Transcript(QScrollArea):
         row = self.row(message_id)
         if isinstance(row, QuestionRow):
             row.stop_editing()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Go to an end of the messages, for an answer that has the focus as well."""
+        if event.key() == Qt.Key.Key_Home:
+            self.verticalScrollBar().triggerAction(QAbstractSlider.SliderAction.SliderToMinimum)
+        elif event.key() == Qt.Key.Key_End:
+            self.to_latest()
+        else:
+            super().keyPressEvent(event)
 
     def turn_page(self, step: int) -> None:
         """Show the page below, or with -1 the one above."""

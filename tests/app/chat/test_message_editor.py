@@ -51,6 +51,20 @@ def test_an_edit_that_was_cancelled_stays_so(start):
     assert driver.transcript.rows[0].editor is None
 
 
+def test_home_and_end_in_an_answer_go_to_the_ends_of_the_chat(start):
+    driver = start(Script(answer="A line.\n\n" * 200, cycle_s=0.0))
+    driver.ask("Why?")
+    driver.until_idle()
+    bar = driver.transcript.verticalScrollBar()
+    driver.until(lambda: bar.maximum() > 2 * bar.pageStep() and bar.value() == bar.maximum())
+    QTest.keyClick(driver.answer.view, Qt.Key.Key_Home)
+    assert bar.value() == bar.minimum()
+    assert not driver.transcript.following
+    QTest.keyClick(driver.answer.view, Qt.Key.Key_End)
+    assert bar.value() == bar.maximum()
+    assert driver.transcript.following
+
+
 def test_page_keys_in_the_message_field_turn_the_pages_of_the_chat(start):
     driver = start(Script(answer="A line.\n\n" * 200, cycle_s=0.0))
     driver.ask("Why?")
