@@ -59,10 +59,11 @@ def _measure_edit(program: Program, name: str, text: str) -> list[Figure]:
     session.send(text)
     program.settle()
     question = transcript.rows[0]
-    assert isinstance(question, QuestionRow)
     opened = program.longest_block(lambda: transcript.edit(question.message.id))
-    assert question.editor is not None
-    edit = question.editor.edit
+    editor = question.editor if isinstance(question, QuestionRow) else None
+    if editor is None:
+        raise RuntimeError("the message is not edited")
+    edit = editor.edit
     acts = (
         ("pasted into its editor", lambda: edit.insertFromMimeData(_pasted(text))),
         ("sent anew", edit.submitted.emit),
