@@ -117,7 +117,6 @@ def test_files_that_wait_to_be_sent_are_not_forgotten_without_a_word(start):
 def test_every_wish_to_quit_asks(qapp):
     class Stub(QObject):
         may_end = staticmethod(lambda: False)
-        event = QtProgram.event
 
     wish = QEvent(QEvent.Type.Quit)
     wish.accept()
