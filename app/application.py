@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, QTimer
-from PySide6.QtWidgets import QApplication
 
 from app.chat.answer_line import AnswerLine
 from app.chat.chat_list import ChatList
@@ -23,6 +22,7 @@ from app.library.chat_files import ChatFiles
 from app.library.library import Library
 from app.main_window import MainWindow, quits_with_its_window
 from app.model_manager.desk import ModelsDesk
+from app.quitting import QtProgram, Quitting
 from app.services.engine_link import EngineLink, EngineState
 from app.services.garbage import GarbageCollector
 from app.services.log import log_qt, start_logging
@@ -44,6 +44,8 @@ from mtplx_engine.models.habits import Habits
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from PySide6.QtWidgets import QApplication
 
     from app.chat.conversation import ChatSummary, Conversation
     from mtplx_engine.errors import ErrorInfo
@@ -84,6 +86,7 @@ class Application(QObject):
         )
         self.library = Library(self.window, self.store, self.session, self.chats)
         self.files = ChatFiles(self.window, self.store, self.session, self._models)
+        self.quitting = Quitting(self.window, self.session, self.files)
         self._settings_window: SettingsWindow | None = None
         self.window.pane.watch_context(ContextWatch(self.session, self.line, self.link, self.window.pane))
         self._soon = QTimer(self, singleShot=True, interval=0)
@@ -265,7 +268,7 @@ class Application(QObject):
 def run(data_dir: Path, log_dir: Path) -> int:
     """Run the program with a window; return the exit code."""
     start_logging(log_dir)
-    qt = QApplication(sys.argv[:1])
+    qt = QtProgram(sys.argv[:1])
     log_qt()
     qt.setApplicationName(paths.APP_NAME)
     qt.setQuitOnLastWindowClosed(quits_with_its_window())
@@ -278,10 +281,11 @@ def run(data_dir: Path, log_dir: Path) -> int:
     if not first:
         return 0 if instance.raise_other() else _already_open(qt)
     program = Application(qt, data_dir, log_dir, partial(EngineClient, log_dir))
+    qt.may_end = program.quitting.may_end
     sheet = FaultSheet(program.window, log_dir)
     sys.excepthook = sheet.report
     signals = UnixSignals()
-    signals.end_requested.connect(qt.quit)
+    signals.end_requested.connect(program.quitting.end)
     instance.raise_requested.connect(program.window.come_forward)
     qt.applicationStateChanged.connect(partial(_reopen, program.window))
     program.window.menus.quit.triggered.connect(qt.quit)

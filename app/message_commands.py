@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from PySide6.QtGui import QAction
+    from PySide6.QtWidgets import QMenu
 
     from app.chat.chat_pane import ChatPane
     from app.chat.conversation import Message
@@ -55,7 +56,8 @@ class MessageCommands(QObject):
         }
         for action, command in self._actions.items():
             command.triggered.connect(lambda _=False, action=action: self._act(action))
-        self._models_menu.aboutToShow.connect(self._offer_models)
+        self._models_menu.aboutToShow.connect(self._offer_for_last)
+        pane.transcript.models_wanted.connect(self._offer_models)
         menus.attach.triggered.connect(pane.composer.attach_requested)
 
     def refresh(self) -> None:
@@ -72,19 +74,19 @@ class MessageCommands(QObject):
         if message is not None:
             self._pane.act(action, message.id)
 
-    def _offer_models(self) -> None:
-        """Look which models are installed."""
-        self._models_menu.clear()
-        for name, title in self._list_models():
-            action = self._models_menu.addAction(title.replace("&", "&&"))
-            action.triggered.connect(lambda _=False, name=name: self._answer_with(name))
-        if self._models_menu.isEmpty():
-            self._models_menu.addAction(tr("No model is installed")).setEnabled(False)
-
-    def _answer_with(self, model: str) -> None:
+    def _offer_for_last(self) -> None:
         answer = self._session.edits.last_answer()
         if answer is not None:
-            self._pane.answer_with(answer.id, model)
+            self._offer_models(self._models_menu, answer.id)
+
+    def _offer_models(self, menu: QMenu, answer_id: str) -> None:
+        """Fill a menu with the models that are installed, each to be asked once more for an answer."""
+        menu.clear()
+        for name, title in self._list_models():
+            action = menu.addAction(title.replace("&", "&&"))
+            action.triggered.connect(lambda _=False, name=name: self._pane.answer_with(answer_id, name))
+        if menu.isEmpty():
+            menu.addAction(tr("No model is installed")).setEnabled(False)
 
     def _message(self, action: RowAction) -> Message | None:
         edits = self._session.edits

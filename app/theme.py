@@ -15,6 +15,7 @@ from app.palette import DARK, LIGHT, Palette
 from app.render.style import DARK_SYNTAX, LIGHT_SYNTAX, RenderStyle
 from app.services.settings import Appearance
 from app.stylesheet import stylesheet, write_images
+from app.weak_calls import WeakCalls
 from mtplx_engine import paths
 
 SPACE_XS, SPACE_S, SPACE_M, SPACE_L, SPACE_XL, SPACE_XXL = 4, 8, 12, 16, 24, 32
@@ -62,20 +63,23 @@ class Theme(QObject):
         reduced_motion: Whether nothing moves by itself.
         fonts: The families in use.
         icons: The line icons, tinted on request.
+        restyling: Called with every `changed`; what comes and goes waits here, the signal is for what stays.
+        tinting: Called when `tinted` is another now.
 
     Signals:
         changed: Colours or sizes are other ones now; what paints with them does so again.
-        tint_changed: `tinted` is another now.
     """
 
     changed = Signal()
-    tint_changed = Signal()
 
     def __init__(self, app: QApplication) -> None:
         super().__init__(app)
         self._app = app
         self.fonts = load_fonts()
         self.icons = IconSet()
+        self.restyling = WeakCalls()
+        self.tinting = WeakCalls()
+        self.changed.connect(self.restyling.call)
         self._images = QTemporaryDir()
         self.palette = LIGHT
         self.text_px = TEXT_PX
@@ -122,7 +126,7 @@ class Theme(QObject):
         """Tint in answers what was drafted and accepted, or do not."""
         if on is not self.tinted:
             self.tinted = on
-            self.tint_changed.emit()
+            self.tinting.call()
 
     def render_style(self) -> RenderStyle:
         """Return how messages look in the palette in use."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from app.chat.composer import Composer
 
 MOST_FILES = 10
-_LONGEST_PASTE = 100_000  # characters; a field takes seconds to lay out some millions
+LONGEST_PASTE = 100_000  # characters; a field takes seconds to lay out some millions
 
 
 class Attaching(QObject):
@@ -48,7 +48,7 @@ class Attaching(QObject):
         self._drop = FileDrop(area)
         self._drop.dropped.connect(self.add)
         composer.edit.files_offered.connect(self.add)
-        composer.edit.longest_paste = _LONGEST_PASTE
+        composer.edit.longest_paste = LONGEST_PASTE
         composer.edit.long_text_offered.connect(self.add_text)
         composer.edit.image_offered.connect(self._refuse_image)
         composer.attach_requested.connect(self.pick)
@@ -66,17 +66,16 @@ class Attaching(QObject):
         self._begin()
         room = MOST_FILES - len(self._composer.chips.attachments)
         if len(paths) > room:
-            self._refuse(_too_many())
+            self._refuse(too_many())
         self._reader.add(paths[: max(0, room)])
 
     def add_text(self, text: str) -> None:
         """Let a text that was pasted go with the message as a file."""
         if len(self._composer.chips.attachments) < MOST_FILES:
-            text = clean_text(text)
-            self._read(self._chat_id, Attachment(tr("Pasted text"), len(text.encode()), text))
+            self._read(self._chat_id, as_file(text))
         else:
             self._begin()
-            self._refuse(_too_many())
+            self._refuse(too_many())
 
     def show(self, chat_id: str) -> None:
         """Take what is offered from now on for this chat."""
@@ -117,5 +116,12 @@ class Attaching(QObject):
         self._composer.set_attachments((*self._composer.chips.attachments, attachment))
 
 
-def _too_many() -> str:
+def as_file(text: str) -> Attachment:
+    """Return a text that is too long for a field as a file."""
+    text = clean_text(text)
+    return Attachment(tr("Pasted text"), len(text.encode()), text)
+
+
+def too_many() -> str:
+    """Return what is said when there is no room for another file."""
     return tr("A message takes {count} files at most.").format(count=MOST_FILES)

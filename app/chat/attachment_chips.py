@@ -63,7 +63,7 @@ class AttachmentChip(QFrame):
             self.close_button.clicked.connect(self.removed)
             row.addWidget(self.close_button)
         self.set_tokens(None)
-        theme.changed.connect(self._tint)
+        theme.restyling.add(self._tint)
         self._tint()
 
     def words(self) -> str:

@@ -15,7 +15,7 @@ from app.chat.conversation import title_from
 from app.translate import tr
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from PySide6.QtCore import QObject
 
@@ -50,8 +50,16 @@ def heading(updated_ms: int, now: datetime) -> str:
     return month if moment.year == now.year else f"{month} {moment.year}"
 
 
+def _local_time() -> datetime:
+    return datetime.now().astimezone()
+
+
 class ChatList(QAbstractListModel):
     """Rows of headings and chats; only what differs is changed, so that selection and scrolling stay.
+
+    Args:
+        parent: Owns it.
+        clock: Returns the local time.
 
     Signals:
         renamed(str, str): Id of a chat, and the title that somebody has typed for it.
@@ -63,8 +71,9 @@ class ChatList(QAbstractListModel):
     regrouping = Signal()
     regrouped = Signal()
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(self, parent: QObject | None = None, clock: Callable[[], datetime] = _local_time) -> None:
         super().__init__(parent)
+        self._clock = clock
         self._chats: dict[str, ChatSummary] = {}
         self._busy: frozenset[str] = frozenset()
         self._rows: list[_Row] = []
@@ -104,7 +113,7 @@ class ChatList(QAbstractListModel):
     def refresh(self) -> None:
         """Group anew, because a chat changed or the day did."""
         self.regrouping.emit()
-        self._change_to(self._grouped(datetime.now().astimezone()))
+        self._change_to(self._grouped(self._clock()))
         self.regrouped.emit()
 
     def _change_to(self, rows: list[_Row]) -> None:

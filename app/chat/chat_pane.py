@@ -108,6 +108,7 @@ class ChatPane(QWidget):
             self._theme, self._session, watch, self.composer, slot=self._card_row, area=self
         )
         self.composing.shorten.connect(self.transcript.edit)
+        self.composing.told.connect(self.transcript.leave_to_card)
         outgoing = self.composing.outgoing
         self.transcript.edited.connect(outgoing.edit)
         outgoing.edited.connect(self.transcript.stop_editing)

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QPoint, QPointF, QRect, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import (
+    SIGNAL,
+    SLOT,
+    QObject,
+    QPoint,
+    QPointF,
+    QRect,
+    QRectF,
+    QSize,
+    Qt,
+    QTimer,
+    Signal,
+    Slot,
+)
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QGuiApplication, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QToolButton
 
@@ -29,6 +42,8 @@ _PADDING = 7
 _GAP = 5
 _EDGE = 5
 _SHOWN_MS = 1500
+# Connected by name: of any other connection PySide keeps an entry for as long as the scroll bar lives.
+_SCROLLED, _KEEP_IN_VIEW = SIGNAL("valueChanged(int)"), SLOT("keep_in_view()")
 
 
 class CopyButton(QToolButton):
@@ -111,10 +126,10 @@ class CodeButtons(QObject):
         if area is self._area:
             return
         if self._area is not None:
-            self._area.verticalScrollBar().valueChanged.disconnect(self.keep_in_view)
+            QObject.disconnect(self._area.verticalScrollBar(), _SCROLLED, self, _KEEP_IN_VIEW)
         self._area = area
         if area is not None:
-            area.verticalScrollBar().valueChanged.connect(self.keep_in_view)
+            QObject.connect(area.verticalScrollBar(), _SCROLLED, self, _KEEP_IN_VIEW)
 
     def sync(self) -> None:
         """Make and remove buttons so that there is one for each code block in the document."""
@@ -136,6 +151,7 @@ class CodeButtons(QObject):
         """Find all places again: the text was laid out anew."""
         self._place([written for written, _, _ in self._placed], 0)
 
+    @Slot()
     def keep_in_view(self) -> None:
         """Move each button to the top of what is seen of its code block."""
         visible = QRectF(self._view.visibleRegion().boundingRect())

@@ -44,9 +44,11 @@ class Composing(QObject):
 
     Signals:
         shorten(str): The message with this id is to be made shorter.
+        told(str): The card says why the answer with this id failed; "" when it does not speak of any.
     """
 
     shorten = Signal(str)
+    told = Signal(str)
 
     def __init__(
         self,
@@ -85,6 +87,11 @@ class Composing(QObject):
         sender.unblocked.connect(self._drop_card)
         sender.shorten.connect(self._shorten)
 
+    @property
+    def unsent_files(self) -> int:
+        """How many files wait to be sent, in all chats; they are in memory only."""
+        return len(self._composer.chips.attachments) + sum(map(len, self._files.values()))
+
     def close(self) -> None:
         """Read no more files."""
         self._attaching.close()
@@ -97,9 +104,10 @@ class Composing(QObject):
         if self._blocked:
             self._drop_card()
 
-    def _block(self, sentence: str, choices: Sequence[Choice]) -> None:
+    def _block(self, sentence: str, choices: Sequence[Choice], answer_id: str) -> None:
         self._show_card(sentence, choices)
         self._blocked = True
+        self.told.emit(answer_id)
 
     def _sent(self) -> None:
         self._composer.set_text("")
@@ -137,6 +145,7 @@ class Composing(QObject):
             self.card.hide()
             self.card.deleteLater()
             self.card = None
+            self.told.emit("")
 
     def _shorten(self, message_id: str) -> None:
         if message_id:

@@ -12,18 +12,18 @@ from app.translate import tr
 from mtplx_engine.errors import ErrorKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from app.chat.branches import Place
     from app.chat.chat_settings import ChatSettings
-    from app.chat.conversation import Conversation
+    from app.chat.conversation import Attachment, Conversation
     from app.chat.session import ChatSession
     from app.services.store import Store
 
 _NO_SUCH_MODEL = (ErrorKind.NOT_FOUND, ErrorKind.REFUSED, ErrorKind.UNSUPPORTED)
 # Asking the same again gives the same error.
 _HOPELESS = (ErrorKind.BAD_REQUEST, ErrorKind.CONTEXT_OVERFLOW)
-_AGAIN = {RowAction.REGENERATE, RowAction.FOCUSED, RowAction.VARIED}
+_AGAIN = {RowAction.REGENERATE, RowAction.FOCUSED, RowAction.VARIED, RowAction.OTHER_MODEL}
 _ASKING = {*_AGAIN, RowAction.RESUME}  # these need a question
 _HOTTEST = 2.0  # above that no model makes sense
 _CUT = (MessageStatus.STOPPED, MessageStatus.LENGTH, MessageStatus.INTERRUPTED)
@@ -39,18 +39,20 @@ class Edits:
         self._session = session
         self._store = store
 
-    def edit(self, message_id: str, text: str, *, alone: bool = False) -> bool:
-        """Ask something else in the place of a question, about the same files; return whether it was taken.
+    def edit(
+        self, message_id: str, text: str, attachments: Sequence[Attachment] = (), *, alone: bool = False
+    ) -> bool:
+        """Ask something else in the place of a question, about some files; return whether it was taken.
 
         With `alone` the model reads nothing of what came before, from now on.
         """
         chat = self._session.shown
         old = branches.find(chat, message_id)
-        if self._session.busy or not (text.strip() or old.attachments):
+        if self._session.busy or not (text.strip() or attachments):
             return False
-        if text != old.text:
+        if (text, tuple(attachments)) != (old.text, old.attachments):
             self._session.rearrange(branches.up_to(chat, old.parent_id))
-            self._session.questions.say(text, old.attachments, old.parent_id, alone=alone)
+            self._session.questions.say(text, attachments, old.parent_id, alone=alone)
         return True
 
     def regenerate(self, answer_id: str, settings: ChatSettings | None = None) -> None:

@@ -27,7 +27,13 @@ if TYPE_CHECKING:
 
 _LINE_HEIGHT = 22
 _ACTIONS = (RowAction.COPY, RowAction.REGENERATE)
-_MORE = (RowAction.FOCUSED, RowAction.VARIED, RowAction.DETAILS, RowAction.DELETE)
+_MORE = (
+    RowAction.FOCUSED,
+    RowAction.VARIED,
+    RowAction.OTHER_MODEL,
+    RowAction.DETAILS,
+    RowAction.DELETE,
+)
 
 
 class AnswerRow(QWidget):
@@ -36,11 +42,13 @@ class AnswerRow(QWidget):
     Signals:
         fix_pressed(str): The button of the error card, with the answer's id.
         chosen(RowAction, str): Something is to be done to the answer with this id.
+        models_wanted(QMenu, str): This menu is about to show which models could answer instead of this answer's.
         link_activated: A link in the answer was chosen.
     """
 
     fix_pressed = Signal(str)
     chosen = Signal(object, str)
+    models_wanted = Signal(object, str)
     link_activated = Signal(QUrl)
 
     def __init__(self, theme: Theme, message: Message, parent: QWidget | None = None) -> None:
@@ -50,6 +58,7 @@ class AnswerRow(QWidget):
         self.state = RowState()
         self.card: ErrorCard | None = None
         self._card_says = ("", "")
+        self._told_elsewhere = False
         self.words = QLabel(self)
         self.words.setTextFormat(Qt.TextFormat.PlainText)
         self.words.setProperty("tone", "secondary")
@@ -66,14 +75,15 @@ class AnswerRow(QWidget):
         self.footer.row.addSpacing(SPACE_S)
         self.footer.row.addWidget(self.figures, 1)
         self.footer.chosen.connect(self._choose)
+        self.footer.models_wanted.connect(lambda menu: self.models_wanted.emit(menu, self.message.id))
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._layout.setSpacing(SPACE_S)
         self._layout.addWidget(self.waiting)
         self._layout.addWidget(self.silence)
         self._layout.addWidget(self.footer)
-        theme.changed.connect(self._restyle)
-        theme.tint_changed.connect(self._show_tint)
+        theme.restyling.add(self._restyle)
+        theme.tinting.add(self._show_tint)
         if message.thinking:
             self._make_thoughts().set_text(message.thinking, message.thought_ms)
         if self.streaming:
@@ -134,6 +144,12 @@ class AnswerRow(QWidget):
         self.state = state
         self.footer.set_state(state)
         self._show_card()
+
+    def leave_to_card(self, *, told: bool) -> None:
+        """Do not say why the answer failed while another card does."""
+        self._told_elsewhere = told
+        if self.card is not None:
+            self.card.setVisible(not told)
 
     def copy(self) -> None:
         """Put the answer on the clipboard, as the markdown that it is."""
@@ -201,7 +217,7 @@ class AnswerRow(QWidget):
             self.card = ErrorCard(self._theme, *says, self)
             self.card.pressed.connect(lambda: self.fix_pressed.emit(self.message.id))
             self._layout.insertWidget(self._layout.indexOf(self.footer), self.card)
-            self.card.show()
+            self.card.setVisible(not self._told_elsewhere)
 
     def _make_view(self) -> AnswerView:
         self.view = AnswerView(self._theme.render_style(), self)
@@ -251,6 +267,7 @@ def _labels() -> dict[RowAction, str]:
         RowAction.RESUME: tr("Continue this answer"),
         RowAction.FOCUSED: tr("Answer Again, More Focused"),
         RowAction.VARIED: tr("Answer Again, More Varied"),
+        RowAction.OTHER_MODEL: tr("Answer Again With"),
         RowAction.DETAILS: tr("Details…"),
         RowAction.DELETE: tr("Delete Answer and What Follows"),
     }

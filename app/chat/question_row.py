@@ -9,7 +9,7 @@ from PySide6.QtGui import QEnterEvent, QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.chat.attachment_chips import AttachmentChips
-from app.chat.message_editor import MessageEditor
+from app.chat.message_editor import MessageEditor, Written
 from app.chat.row_footer import RowFooter
 from app.chat.row_state import RowAction, RowState
 from app.chat.user_bubble import UserBubble
@@ -29,12 +29,12 @@ class QuestionRow(QWidget):
 
     Signals:
         chosen(RowAction, str): Something is to be done to the message with this id.
-        edited(str, str): The message's id, and what it is to say instead.
+        edited(str, Written): The message's id, and what it is to say instead.
         editing_ended: The editor is gone, and the keyboard with it.
     """
 
     chosen = Signal(object, str)
-    edited = Signal(str, str)
+    edited = Signal(str, object)
     editing_ended = Signal()
 
     def __init__(self, theme: Theme, message: Message, parent: QWidget | None = None) -> None:
@@ -57,7 +57,7 @@ class QuestionRow(QWidget):
         self._layout.addWidget(self.bubble)
         self._layout.addWidget(self.footer)
         self.bubble.setVisible(bool(message.text))
-        theme.changed.connect(self._restyle)
+        theme.restyling.add(self._restyle)
 
     def set_state(self, state: RowState) -> None:
         """Show where the message stands, and what can be done."""
@@ -66,20 +66,26 @@ class QuestionRow(QWidget):
         self.boundary.setVisible(state.boundary)
 
     @property
-    def unsent(self) -> str | None:
-        """What is written in the place of the message; None where that is the message, or nothing."""
-        text = self.editor.edit.toPlainText() if self.editor is not None else self.message.text
-        return None if text == self.message.text else text
+    def said(self) -> Written:
+        """What the message says as it was sent."""
+        return Written(self.message.text, self.message.attachments)
 
-    def edit(self, send_key: SendKey, text: str) -> None:
-        """Put an editor with this text into the place of the bubble; one that is there stays."""
+    @property
+    def unsent(self) -> Written | None:
+        """What is written in the place of the message; None where that is the message, or nothing."""
+        written = self.editor.written if self.editor is not None else self.said
+        return None if written == self.said else written
+
+    def edit(self, send_key: SendKey, written: Written) -> None:
+        """Put an editor with this into the place of the message; one that is there stays."""
         if self.editor is not None:
             return
-        self.editor = MessageEditor(text, self)
+        self.editor = MessageEditor(self._theme, written, self)
         self.editor.edit.send_key = send_key
-        self.editor.submitted.connect(lambda text: self.edited.emit(self.message.id, text))
+        self.editor.submitted.connect(lambda written: self.edited.emit(self.message.id, written))
         self.editor.cancelled.connect(self.stop_editing)
         self._layout.insertWidget(self._layout.indexOf(self.footer), self.editor)
+        self.files.hide()
         self.bubble.hide()
         self.footer.hide()
         self.editor.show()
@@ -91,6 +97,7 @@ class QuestionRow(QWidget):
             self.editor.hide()
             self.editor.deleteLater()
             self.editor = None
+            self.files.setVisible(bool(self.message.attachments))
             self.bubble.setVisible(bool(self.message.text))
             self.footer.show()
             self.editing_ended.emit()

@@ -55,6 +55,7 @@ class RowFooter(QWidget):
 
     Signals:
         chosen(RowAction): A button was pressed, or something in the menu.
+        models_wanted(QMenu): This menu, of models that could answer, is about to be seen.
 
     Args:
         theme: Gives colours and icons.
@@ -63,10 +64,12 @@ class RowFooter(QWidget):
         parent: The row.
         more: Those in a menu behind the last button.
         right: Whether the line keeps to the right.
-        lasting: Those whose buttons are seen, behind the others, as long as they are offered.
+        lasting: Those whose buttons, behind the others, are seen as long as they are offered, and the others with
+            them: one alone would stand in the middle of nowhere.
     """
 
     chosen = Signal(object)
+    models_wanted = Signal(object)
 
     def __init__(
         self,
@@ -84,6 +87,7 @@ class RowFooter(QWidget):
         self._entries: dict[RowAction, QAction] = {}
         self._buttons: dict[RowAction, IconButton] = {}
         self._lasting = tuple(lasting)
+        self._wanted = self._lasts = False
         self._place = QLabel(self)
         self._place.setTextFormat(Qt.TextFormat.PlainText)
         self._place.setProperty("tone", "tertiary")
@@ -122,6 +126,8 @@ class RowFooter(QWidget):
             button.setEnabled(action in state.offers)
             if action in self._lasting:
                 button.setVisible(action in state.offers)
+        self._lasts = any(action in state.offers for action in self._lasting)
+        self._reveal()
         for action, entry in self._entries.items():
             entry.setVisible(action in state.offers)
         self.arrows.setVisible(state.place.of > 1)
@@ -131,10 +137,14 @@ class RowFooter(QWidget):
         )
 
     def reveal(self, *, shown: bool) -> None:
-        """Show or hide the quiet buttons."""
+        """Show the quiet buttons, or hide them where no lasting one is seen."""
+        self._wanted = shown
+        self._reveal()
+
+    def _reveal(self) -> None:
         for button in (*self._buttons.values(), self.more):
             if isinstance(button, QuietButton):
-                button.revealed = shown
+                button.revealed = self._wanted or self._lasts
                 button.update()
 
     def say_copied(self) -> None:
@@ -152,6 +162,11 @@ class RowFooter(QWidget):
         button = QuietButton(theme, "more", tr("More"), self)
         menu = QMenu(button)
         for action in actions:
+            if action is RowAction.OTHER_MODEL:
+                models = menu.addMenu(self._labels[action])
+                models.aboutToShow.connect(lambda models=models: self.models_wanted.emit(models))
+                self._entries[action] = models.menuAction()
+                continue
             entry = menu.addAction(self._labels[action])
             entry.triggered.connect(lambda _=False, action=action: self.chosen.emit(action))
             self._entries[action] = entry

@@ -18,6 +18,7 @@ class RowAction(StrEnum):
     REGENERATE = "regenerate"
     FOCUSED = "focused"
     VARIED = "varied"
+    OTHER_MODEL = "other_model"
     RESUME = "resume"
     DETAILS = "details"
     DELETE = "delete"

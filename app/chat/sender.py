@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject, Signal
 from app.chat.branches import find, question_of
 from app.chat.context_use import first_to_read, raised_window
 from app.chat.context_watch import Draft
+from app.chat.message_editor import Written
 from app.chat.prompting import read_path, with_files
 from app.translate import tr
 from mtplx_engine.errors import ErrorKind
@@ -39,6 +40,7 @@ class _Excess:
         again: Sends it once more.
         alone: Sends it without anything before it.
         shorten: Lets the person make it shorter.
+        answer_id: The answer that failed for it, "" where nothing was asked.
     """
 
     tokens: int
@@ -49,6 +51,7 @@ class _Excess:
     again: Callable[[], None]
     alone: Callable[[], None]
     shorten: Callable[[], None]
+    answer_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,8 @@ class Sender(QObject):
         waiting(bool): A message is being weighed, or no longer.
         sent: What was typed was taken.
         edited(str): What was written in the place of this message was taken.
-        blocked(str, object): What does not fit, and the choices, each a name and what it does.
+        blocked(str, object, str): What does not fit, the choices, each a name and what it does, and the answer that
+            failed for it, "" where nothing was asked.
         unblocked: What was said of that is over.
         shorten(str): A message that was sent already is to be made shorter; "" is the one that is typed.
     """
@@ -89,7 +93,7 @@ class Sender(QObject):
     waiting = Signal(bool)
     sent = Signal()
     edited = Signal(str)
-    blocked = Signal(str, object)
+    blocked = Signal(str, object, str)
     unblocked = Signal()
     shorten = Signal(str)
 
@@ -115,19 +119,19 @@ class Sender(QObject):
             )
         )
 
-    def edit(self, message_id: str, text: str) -> None:
+    def edit(self, message_id: str, written: Written) -> None:
         """Ask this in the place of a question if it fits."""
         old = find(self._session.shown, message_id)
-        if text == old.text:
-            self._edit(message_id, text)
+        if written == Written(old.text, old.attachments):
+            self._edit(message_id, written)
             return
         self._weigh(
             _Attempt(
                 self._session.chat_id,
-                Draft(text, old.attachments, old.parent_id),
-                go=partial(self._edit, message_id, text),
-                again=partial(self.edit, message_id, text),
-                alone=partial(self._edit, message_id, text, alone=True),
+                Draft(written.text, written.attachments, old.parent_id),
+                go=partial(self._edit, message_id, written),
+                again=partial(self.edit, message_id, written),
+                alone=partial(self._edit, message_id, written, alone=True),
                 shorten=lambda: self.shorten.emit(message_id),
             )
         )
@@ -199,9 +203,9 @@ class Sender(QObject):
         if self._session.send(draft.text, draft.attachments, alone=alone):
             self.sent.emit()
 
-    def _edit(self, message_id: str, text: str, *, alone: bool = False) -> None:
+    def _edit(self, message_id: str, written: Written, *, alone: bool = False) -> None:
         self.unblocked.emit()
-        if self._session.edits.edit(message_id, text, alone=alone):
+        if self._session.edits.edit(message_id, written.text, written.attachments, alone=alone):
             self.edited.emit(message_id)
 
     def _look_for_refusal(self, answer: Message) -> None:
@@ -230,6 +234,7 @@ class Sender(QObject):
                 again=again,
                 alone=partial(self._set, again, lambda old: replace(old, reads_from=question.id)),
                 shorten=lambda: self.shorten.emit(question.id),
+                answer_id=answer.id,
             )
         )
 
@@ -250,7 +255,9 @@ class Sender(QObject):
         choices.append((tr("Shorten"), partial(self._leave, excess.shorten)))
         sentence = tr("With this message the chat is {tokens} tokens long, and its window holds {window}.")
         self.blocked.emit(
-            sentence.format(tokens=f"{excess.tokens:,}", window=f"{excess.window:,}"), tuple(choices)
+            sentence.format(tokens=f"{excess.tokens:,}", window=f"{excess.window:,}"),
+            tuple(choices),
+            excess.answer_id,
         )
 
     def _set(self, again: Callable[[], None], change: Callable[[ChatSettings], ChatSettings]) -> None:

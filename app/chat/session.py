@@ -73,6 +73,7 @@ class ChatSession(QObject):
         self._wanted = ""  # a chat that is being read from the disk
         self._settled = 0  # changes that wait for the disk no longer
         self._faults: dict[str, ErrorInfo] = {}  # of answers that failed since the start
+        self._refused: set[str] = set()  # messages that could not be saved so far
         store.chat_loaded.connect(self._chat_loaded)
         store.committed.connect(self._committed)
         store.settled.connect(self._note_settled)
@@ -94,6 +95,12 @@ class ChatSession(QObject):
         if self._settled >= self._store.changes:
             return ()
         return tuple(self._as_it_is(conversation) for conversation in self._desk.begun())
+
+    @property
+    def refused(self) -> tuple[Conversation, ...]:
+        """The chats of which something could not be saved so far, with what has been written of answers."""
+        chats, lost = self._desk.begun(), self._refused
+        return tuple(self._as_it_is(each) for each in chats if any(said.id in lost for said in each.messages))
 
     @property
     def chat_id(self) -> str:
@@ -248,6 +255,7 @@ class ChatSession(QObject):
 
     def _committed(self, message_id: str) -> None:
         self.questions.unsaved.discard(message_id)
+        self._refused.discard(message_id)
         for turn in self._line.turns:
             if turn.question_id == message_id:
                 turn.committed = True
@@ -258,6 +266,8 @@ class ChatSession(QObject):
         self._desk.let_go(self._busy_chats(), changes)
 
     def _not_saved(self, error: ErrorInfo, message_id: str) -> None:
+        if message_id:
+            self._refused.add(message_id)
         for turn in self._line.turns:
             if turn.question_id == message_id and not turn.committed:
                 self._line.fail(turn, error)

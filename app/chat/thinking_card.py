@@ -61,7 +61,7 @@ class ThinkingCard(QWidget):
         self._clock = QTimer(self)
         self._clock.setInterval(_TICK_MS)
         self._clock.timeout.connect(self._tick)
-        theme.changed.connect(self._restyle)
+        theme.restyling.add(self._restyle)
         self._say(tr("Thinking…"))
 
     def append(self, text: str) -> None:

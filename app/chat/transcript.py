@@ -17,9 +17,10 @@ from app.services.settings import SendKey
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from PySide6.QtGui import QResizeEvent, QShowEvent
+    from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent
     from PySide6.QtWidgets import QWidget
 
+    from app.chat.message_editor import Written
     from app.chat.message_view import AnswerView
     from app.chat.turn import Piece
     from app.chat.user_bubble import UserBubble
@@ -46,7 +47,8 @@ class Transcript(QScrollArea):
     Signals:
         fix_pressed(str): The one thing is to be done about the answer with this id.
         chosen(RowAction, str): Something else is to be done to the message with this id.
-        edited(str, str): Id of a message, and what it is to say instead.
+        edited(str, Written): Id of a message, and what it is to say instead.
+        models_wanted(QMenu, str): This menu is to hold the models that could give the answer with this id instead.
         editing_ended: A message is no longer edited: the keyboard is nobody's.
         link_activated: A link in an answer was chosen.
         built: More messages are there to be seen.
@@ -54,7 +56,8 @@ class Transcript(QScrollArea):
 
     fix_pressed = Signal(str)
     chosen = Signal(object, str)
-    edited = Signal(str, str)
+    edited = Signal(str, object)
+    models_wanted = Signal(object, str)
     editing_ended = Signal()
     link_activated = Signal(QUrl)
     built = Signal()
@@ -67,7 +70,8 @@ class Transcript(QScrollArea):
         self.send_key = SendKey.RETURN
         self._older: list[Message] = []  # not built yet
         self._rows: list[AnswerRow | QuestionRow] = []
-        self._unsent: dict[str, str] = {}  # of messages without a row, what is written in their place
+        self._told_elsewhere = ""  # the answer whose error is said over the composer
+        self._unsent: dict[str, Written] = {}  # of messages without a row, what is written in their place
         self._following = True
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -159,6 +163,13 @@ class Transcript(QScrollArea):
         self.refresh()
         self.to_latest()
 
+    def leave_to_card(self, answer_id: str) -> None:
+        """Do not say why this answer failed as long as a card does, over the composer; "" is none."""
+        self._told_elsewhere = answer_id
+        for row in self._rows:
+            if isinstance(row, AnswerRow):
+                row.leave_to_card(told=row.message.id == answer_id)
+
     def append(self, answer_id: str, piece: Piece) -> None:
         """Add what came of an answer; one that is not shown is ignored."""
         row = self._answer(answer_id)
@@ -169,7 +180,7 @@ class Transcript(QScrollArea):
         """Let a message be written anew in its place."""
         row = self.row(message_id)
         if isinstance(row, QuestionRow):
-            row.edit(self.send_key, row.message.text)
+            row.edit(self.send_key, row.said)
             if row.editor is not None:
                 row.editor.edit.setFocus()
             self._lay_out()  # or it is where it was before it grew
@@ -181,6 +192,15 @@ class Transcript(QScrollArea):
         row = self.row(message_id)
         if isinstance(row, QuestionRow):
             row.stop_editing()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Go to an end of the messages, for an answer that has the focus as well."""
+        if event.key() == Qt.Key.Key_Home:
+            self.verticalScrollBar().triggerAction(QAbstractSlider.SliderAction.SliderToMinimum)
+        elif event.key() == Qt.Key.Key_End:
+            self.to_latest()
+        else:
+            super().keyPressEvent(event)
 
     def turn_page(self, step: int) -> None:
         """Show the page below, or with -1 the one above."""
@@ -292,6 +312,8 @@ class Transcript(QScrollArea):
             row = AnswerRow(self._theme, message)
             row.fix_pressed.connect(self.fix_pressed)
             row.link_activated.connect(self.link_activated)
+            row.models_wanted.connect(self.models_wanted)
+            row.leave_to_card(told=message.id == self._told_elsewhere)
         else:
             row = QuestionRow(self._theme, message)
             row.edited.connect(self.edited)

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QToolTip, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from app.theme import CODE_PX, SMALL_PX, SPACE_S, SPACE_XS
 from app.translate import tr
-from app.widgets.announce import announce
 from app.widgets.icon_button import IconButton
 from app.widgets.number_field import NumberField
+from app.widgets.objection import object_to
 
 if TYPE_CHECKING:
     from app.inspector.form import Dial
@@ -131,8 +131,7 @@ class SeedRow(SettingRow):
         words = tr("“{typed}” is no seed: type a whole number from 0 to {most}.").format(
             typed=typed[:_LONGEST_QUOTE], most=_LARGEST_SEED
         )
-        QToolTip.showText(self.field.mapToGlobal(self.field.rect().bottomLeft()), words, self.field)
-        announce(self.field, words)
+        object_to(self.field, words)
 
     def _edited(self) -> None:
         typed = self.field.text().strip()

@@ -16,7 +16,7 @@ from app.services.store_error import StoreError
 from app.translate import tr
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from app.chat.conversation import ChatSummary, Conversation
     from app.chat.session import ChatSession
@@ -68,14 +68,14 @@ class ChatFiles(QObject):
         """Have a chat written to a file."""
         at_hand = self._session.at_hand(chat_id)
         if at_hand is not None:
-            self._export_one(at_hand)
+            self.export_chats((at_hand,))
         else:
             self._wanted = chat_id
             self._store.load_chat(chat_id)
 
     def export_shown(self) -> None:
         """Have the chat that is shown written to a file: as it is on the screen, saved or not."""
-        self._export_one(self._session.shown)
+        self.export_chats((self._session.shown,))
 
     def export_all(self) -> None:
         """Have all chats written to a file."""
@@ -97,23 +97,27 @@ class ChatFiles(QObject):
     def _import(self, path: str) -> None:
         self._store.import_chats(Path(path), frozenset(name for name, _ in self._list_models()))
 
-    def _export_one(self, conversation: Conversation) -> None:
-        dialog = self._save_dialog(tr("Export Chat"), file_name(conversation.chat.title), ".md")
-        dialog.fileSelected.connect(lambda path: self._write(Path(path), conversation))
+    def export_chats(self, chats: Sequence[Conversation]) -> None:
+        """Have some chats written to one file, as they are in memory."""
+        if len(chats) == 1:
+            dialog = self._save_dialog(tr("Export Chat"), file_name(chats[0].chat.title), ".md")
+        else:
+            dialog = self._save_dialog(tr("Export Chats"), tr("MTPLX chats"), ".json")
+        dialog.fileSelected.connect(lambda path: self._write(Path(path), chats))
         dialog.open()
 
-    def _write(self, path: Path, conversation: Conversation) -> None:
+    def _write(self, path: Path, chats: Sequence[Conversation]) -> None:
         try:
-            write_export(path, _writer(str(path))([conversation]))
+            write_export(path, _writer(str(path))(chats))
         except StoreError as error:
             self._window.show_notice(error.info.message)
         else:
-            self._exported(str(path), 1)
+            self._exported(str(path), len(chats))
 
     def _loaded(self, conversation: Conversation, _damage: str) -> None:
         if conversation.chat.id == self._wanted:
             self._wanted = ""
-            self._export_one(conversation)
+            self.export_chats((conversation,))
 
     def _exported(self, path: str, chats: int) -> None:
         words = tr("Exported {count} chats to {name}") if chats != 1 else tr("Exported the chat to {name}")

@@ -71,7 +71,7 @@ class ModelCard(QFrame):
         self.remedy = QPushButton()
         self.remedy.clicked.connect(lambda: self.remedy_chosen.emit(self.face.key))
         self._lay_out()
-        theme.changed.connect(self._tint)
+        theme.restyling.add(self._tint)
         self.show_face(face)
 
     def show_face(self, face: Face) -> None:

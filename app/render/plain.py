@@ -50,11 +50,18 @@ def append_plain(document: QTextDocument, text: str, formats: Formats) -> None:
 def _add_to_line(cursor: QTextCursor, text: str, formats: Formats) -> None:
     form = formats.chars(_PLAIN, Mark.NONE, "")
     while text:
-        room = _LONGEST_LINE - cursor.positionInBlock()
-        cursor.insertText(text[: max(0, room)], form)
-        text = text[max(0, room) :]
+        length = _fitting(text, max(0, _LONGEST_LINE - cursor.positionInBlock()))
+        cursor.insertText(text[:length], form)
+        text = text[length:]
         if text:
             cursor.insertBlock(formats.plain(cursor.blockFormat().layoutDirection(), continues=True))
+
+
+def _fitting(text: str, room: int) -> int:
+    """Return how many characters of `text` go into a piece with that much room: whole words where there are any."""
+    if len(text) <= room:
+        return len(text)
+    return text.rfind(" ", 0, room) + 1 or room
 
 
 def place_of(document: QTextDocument, text: str, start: int, end: int) -> QTextCursor:

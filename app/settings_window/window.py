@@ -86,6 +86,7 @@ class SettingsWindow(QWidget):
         self.refresh()
         if page is not None:
             self._tabs.button(self._all().index(page)).setChecked(True)
+        self._tabs.checkedButton().setFocus()  # or the first one has it, whatever is shown
         self.show()
         self.raise_()
         self.activateWindow()

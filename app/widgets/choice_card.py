@@ -56,7 +56,7 @@ class ChoiceCard(QFrame):
         grid.addWidget(self._icon, 0, 0, Qt.AlignmentFlag.AlignTop)
         grid.addWidget(self.label, 0, 1)
         grid.addLayout(row, 1, 1)
-        theme.changed.connect(self._tint)
+        theme.restyling.add(self._tint)
         self._tint()
 
     def _button(self, name: str, act: Callable[[], None]) -> QPushButton:

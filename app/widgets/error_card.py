@@ -51,7 +51,7 @@ class ErrorCard(QFrame):
         layout.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignVCenter)
         layout.addWidget(self.label, 1)
         layout.addWidget(self.button, 0, Qt.AlignmentFlag.AlignVCenter)
-        theme.changed.connect(self._tint)
+        theme.restyling.add(self._tint)
         self._tint()
 
     def set_action(self, action: str) -> None:

@@ -34,7 +34,7 @@ class IconButton(QToolButton):
         # Reached with the keyboard; a click leaves the focus where the person types.
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.set_face(icon, label, color)
-        theme.changed.connect(self._tint)
+        theme.restyling.add(self._tint)
 
     def set_face(self, icon: str, label: str, color: str | None = None) -> None:
         """Show another icon with another label; `color` names a field of the palette."""

@@ -22,7 +22,7 @@ class LoadingBar(QWidget):
         self._theme = theme
         self._fraction: float | None = None
         self.setFixedHeight(_THICKNESS)
-        theme.changed.connect(self.update)
+        theme.restyling.add(self._restyle)
 
     @property
     def fraction(self) -> float | None:
@@ -42,3 +42,6 @@ class LoadingBar(QWidget):
         painter.fillRect(self.rect(), self._theme.palette.selected)
         filled = QRectF(0, 0, self.width() * min(max(self._fraction, 0.0), 1.0), self.height())
         painter.fillRect(filled, QColor(self._theme.palette.accent))
+
+    def _restyle(self) -> None:
+        self.update()

@@ -9,10 +9,14 @@ from PySide6.QtCore import QLocale, Qt
 from PySide6.QtGui import QValidator
 from PySide6.QtWidgets import QAbstractSpinBox, QDoubleSpinBox
 
+from app.translate import tr
+from app.widgets.objection import object_to
+
 if TYPE_CHECKING:
     from PySide6.QtGui import QWheelEvent
     from PySide6.QtWidgets import QWidget
 
+_LONGEST_QUOTE = 40  # characters
 _EXPONENT = re.compile(r"-?[0-9.,]+e[+-]?")  # of a number like 1e-3, before its digits
 
 
@@ -40,7 +44,7 @@ class NumberField(QDoubleSpinBox):
         """Return a number without needless zeros, or the word for "off"."""
         if self._off is not None and value == self._off:
             return self._off_word
-        return f"{value:,.{self.decimals()}f}".rstrip("0").rstrip(".") if self.decimals() else f"{value:,.0f}"
+        return self._digits(value)
 
     def valueFromText(self, text: str) -> float:
         """Return the number that was typed; a comma within it is a point unless thousands follow."""
@@ -69,9 +73,24 @@ class NumberField(QDoubleSpinBox):
         inside = self.minimum() <= value <= self.maximum()
         return QValidator.State.Acceptable if inside else QValidator.State.Intermediate, text, position
 
+    def fixup(self, text: str) -> str:
+        """Say why a number that is out of the range is taken back."""
+        try:
+            value = float(self._plain(text.strip().casefold()))
+        except ValueError:
+            return text
+        if not self.minimum() <= value <= self.maximum():
+            words = tr("“{typed}” is out of range: type a number from {least} to {most}.")
+            least, most = self._digits(self.minimum()), self._digits(self.maximum())
+            object_to(self, words.format(typed=text[:_LONGEST_QUOTE], least=least, most=most))
+        return text
+
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Leave the wheel to the area around, so that scrolling changes no number."""
         event.ignore()
+
+    def _digits(self, value: float) -> str:
+        return f"{value:,.{self.decimals()}f}".rstrip("0").rstrip(".") if self.decimals() else f"{value:,.0f}"
 
     def _plain(self, typed: str) -> str:
         """Return what was typed as Python writes numbers."""

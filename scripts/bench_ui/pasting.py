@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QMimeData
 from PySide6.QtTest import QTest
 
+from app.chat.question_row import QuestionRow
 from scripts.bench_ui.figure import LONGEST_BLOCK_MS, Figure, timed
 from scripts.bench_ui.program import Program
 from scripts.bench_ui.texts import lines, long_line
@@ -33,6 +34,8 @@ def measure(folder: Path, characters: int) -> list[Figure]:
             program.app.session.new_chat()
             program.settle()
             found += _measure_one(program, name, text)
+        for name, text in pastes.items():
+            found += _measure_edit(program, name, text)
     return found
 
 
@@ -46,6 +49,29 @@ def _measure_one(program: Program, name: str, text: str) -> list[Figure]:
     return [
         timed(f"{name}, {act}: longest block", program.longest_block(run), LONGEST_BLOCK_MS)
         for act, run in acts
+    ]
+
+
+def _measure_edit(program: Program, name: str, text: str) -> list[Figure]:
+    """Edit a message that says the text, as it could be sent before texts became files, and paste it once more."""
+    session, transcript = program.app.session, program.app.window.pane.transcript
+    session.new_chat()
+    session.send(text)
+    program.settle()
+    question = transcript.rows[0]
+    opened = program.longest_block(lambda: transcript.edit(question.message.id))
+    editor = question.editor if isinstance(question, QuestionRow) else None
+    if editor is None:
+        raise RuntimeError("the message is not edited")
+    edit = editor.edit
+    acts = (
+        ("pasted into its editor", lambda: edit.insertFromMimeData(_pasted(text))),
+        ("sent anew", edit.submitted.emit),
+    )
+    blocks = {act: program.longest_block(run) for act, run in acts}
+    return [
+        timed(f"{name}, sent before, {act}: longest block", block, LONGEST_BLOCK_MS)
+        for act, block in {"opened for editing": opened, **blocks}.items()
     ]
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+from unittest import mock
 
 from PySide6.QtCore import QUrl
 from PySide6.QtWidgets import QApplication, QInputDialog
 
 from app.chat.chat_settings import ChatSettings
+from app.chat.conversation import Attachment
 from app.chat.presets import Preset
+from app.services.chat_database import ChatDatabase
+from app.services.store_error import StoreError
 from app.widgets.about_box import AboutBox
 from app.widgets.link_sheet import LinkSheet
 from app.widgets.message_box import MessageBox
@@ -219,6 +223,22 @@ def _refused(stage: Stage) -> QWidget | None:
     return box
 
 
+def _unsent(stage: Stage) -> QWidget | None:
+    stage.pane.composer.set_attachments((Attachment("tides.csv", 4_200, "x"),))
+    stage.program.quitting.may_end()
+    return stage.program.quitting.sheet
+
+
+def _unsaved(stage: Stage) -> QWidget | None:
+    with mock.patch.object(
+        ChatDatabase, "add_message", side_effect=StoreError("The disk is full.", retryable=True)
+    ):
+        stage.ask("Why are there tides?")
+        stage.until(lambda: bool(stage.program.session.refused))
+    stage.program.quitting.may_end()
+    return stage.program.quitting.sheet
+
+
 def _menu(name: str) -> Callable[[Stage], QWidget | None]:
     def open_menu(stage: Stage) -> QWidget | None:
         _nothing(stage)
@@ -253,6 +273,8 @@ SCENES = (
     Scene("details", _details),
     Scene("too-long", _too_long, Script(window=512)),
     Scene("deleted", _deleted),
+    Scene("unsent", _unsent),
+    Scene("unsaved", _unsaved),
     Scene("inspector", _inspected, size=(1180, 820)),
     Scene("preset-name", _preset_named),
     *(Scene(f"settings-{page}", _settings(page)) for page in ("general", "chats", "models", "privacy")),

@@ -8,6 +8,7 @@ from PySide6.QtGui import QAction, QDesktopServices, QGuiApplication, QKeySequen
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu
 
+from app.chat.row_state import RowAction
 from app.services.engine_link import EngineState
 from app.widgets.about_box import AboutBox
 from app.widgets.shortcut_sheet import ShortcutSheet
@@ -197,7 +198,7 @@ def test_an_answer_is_asked_of_another_model_that_is_installed(start, monkeypatc
     driver.until_idle()
     assert menu.isEnabled()
     asked = []
-    monkeypatch.setattr(driver.program.link, "load", asked.append)
+    monkeypatch.setattr(driver.program.link, "load", lambda *names, **_: asked.extend(names))
     menu.aboutToShow.emit()
     [action] = menu.actions()
     assert action.text() == "Other && Sons"
@@ -209,6 +210,27 @@ def test_an_answer_is_asked_of_another_model_that_is_installed(start, monkeypatc
     monkeypatch.setattr(commands, "_list_models", tuple)
     menu.aboutToShow.emit()
     assert [(each.text(), each.isEnabled()) for each in menu.actions()] == [("No model is installed", False)]
+
+
+def test_any_answer_offers_the_other_models_in_its_own_menu(start, monkeypatch):
+    driver = start()
+    for question in ("One", "Two"):
+        driver.ask(question)
+        driver.until_idle()
+    monkeypatch.setattr(driver.window.commands._messages, "_list_models", lambda: (("other", "Other"),))
+    first = driver.transcript.rows[1]
+    entry = first.footer._entries[RowAction.OTHER_MODEL]
+    assert entry.isVisible()
+    assert entry.text() == "Answer Again With"
+    entry.menu().aboutToShow.emit()
+    [action] = entry.menu().actions()
+    asked = []
+    monkeypatch.setattr(driver.program.link, "load", lambda *names, **_: asked.extend(names))
+    action.trigger()
+    assert asked == ["other"]
+    assert [row.message.text for row in driver.transcript.rows[::2]] == ["One"]
+    assert not driver.answer.footer._entries[RowAction.OTHER_MODEL].isVisible()  # while an answer is to come
+    driver.program.session.stop()
 
 
 def test_undo_belongs_to_a_field_that_has_anything_to_undo(start):

@@ -292,6 +292,7 @@ def test_what_only_the_engine_can_refuse_has_the_same_ways_out(start):
     driver.composer.edit.submitted.emit()
     driver.until(lambda: driver.pane.composing.card is not None)
     assert "401 tokens long, and its window holds 300" in driver.pane.composing.card.label.text()
+    assert driver.answer.card.isHidden()  # or the same is said twice
     [shorten] = driver.pane.composing.card.buttons
     shorten.click()
     question = driver.transcript.rows[0]

@@ -24,7 +24,7 @@ WORDS = {"answer": "one two three four five six seven eight nine ten " * 100, "c
 IMPORTS = """
 import sys
 sys.argv = ["app", "--data-dir", sys.argv[1]]
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import QCoreApplication, QTimer
 from app import application
 
 class Watched(application.Application):
@@ -36,7 +36,7 @@ class Watched(application.Application):
         assert self.window.isVisible()
         heavy = {"mlx", "mlx_lm", "transformers", "numpy", "tokenizers", "huggingface_hub", "torch"}
         print("heavy:", sorted(heavy & sys.modules.keys()))
-        application.QApplication.instance().quit()
+        QCoreApplication.instance().quit()
 
 application.Application = Watched
 from app.__main__ import main
@@ -46,7 +46,7 @@ sys.exit(main())
 HANGING_DISK = """
 import sys, time
 sys.argv = ["app", "--data-dir", sys.argv[1]]
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import QCoreApplication, QTimer
 from app import application
 from app.services.chat_database import ChatDatabase
 
@@ -58,7 +58,7 @@ class Watched(application.Application):
     def type(self):
         ChatDatabase.set_draft = lambda *_: time.sleep(600)
         self.store.set_draft("", "Typed")
-        QTimer.singleShot(100, application.QApplication.instance().quit)
+        QTimer.singleShot(100, QCoreApplication.instance().quit)
 
 application.Application = Watched
 from app.__main__ import main

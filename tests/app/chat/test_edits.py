@@ -47,12 +47,14 @@ def test_an_edit_that_changes_nothing_asks_nothing(ready):
     assert len(ready.link.asked) == 1
 
 
-def test_an_edited_question_keeps_its_files(ready):
+def test_an_edited_question_is_about_the_files_that_it_has_then(ready):
     file = Attachment("a.txt", 1, "x")
     ready.session.send("Sum it", [file])
     ready.link.finish(text="1")
-    ready.session.edits.edit(path_ids(ready)[0], "Count it")
-    assert ready.session.shown.path()[0].attachments == (file,)
+    assert ready.session.edits.edit(path_ids(ready)[0], "Sum it", [file, file])
+    assert ready.session.shown.path()[0].attachments == (file, file)
+    ready.link.finish(text="2")
+    assert ready.session.edits.edit(path_ids(ready)[0], "Count it", [file])
     assert ready.link.asked[-1].messages[0].content == "File “a.txt”:\n```\nx\n```\n\nCount it"
 
 

@@ -384,6 +384,17 @@ class TestUserBubble:
         bubble._view.copy()
         assert QGuiApplication.clipboard().text() == "A" * 9_000 + "\nb"
 
+    @pytest.mark.parametrize("text", ["Why are there tides? " * 400, "ab " * 3_000 + "\nb"])
+    def test_a_line_too_long_for_one_piece_is_broken_between_words(self, make, text):
+        bubble = make(text)
+        block = bubble._view.document().begin()
+        while block.next().isValid():
+            assert block.text().endswith(" ")
+            block = block.next()
+        bubble._view.selectAll()
+        bubble._view.copy()
+        assert QGuiApplication.clipboard().text() == text
+
     def test_a_pasted_file_is_shown_in_part_until_asked_for(self, make, qtbot):
         text = "\n".join(f"line {number}" for number in range(3000))
         bubble = make(text)

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QLabel, QPushButton
 
 from app.chat.branches import Place
 from app.chat.conversation import ChatSummary, Conversation, Message, MessageStatus, Role
+from app.chat.message_editor import Written
 from app.chat.row_state import RowAction, RowState
 from app.chat.transcript import Transcript
 from app.chat.turn import Piece
@@ -93,6 +94,10 @@ def test_what_can_be_done_changes_without_moving_anything(shown):
     assert [row.footer.button(a).geometry() for a in (RowAction.COPY, RowAction.REGENERATE)] == places
     assert row.height() == height
     assert row.footer.button(RowAction.RESUME).isVisible()
+    assert row.footer.button(RowAction.COPY).revealed  # or the other one would stand alone in the line
+    shown.states = {}
+    shown.transcript.refresh()
+    assert not row.footer.button(RowAction.COPY).revealed
 
 
 def test_an_edited_message_is_written_in_its_place_and_escape_leaves_it_alone(shown):
@@ -104,7 +109,7 @@ def test_an_edited_message_is_written_in_its_place_and_escape_leaves_it_alone(sh
     assert row.editor.edit.toPlainText() == "q"
     QTest.keyClicks(row.editor.edit, " more")
     QTest.keyClick(row.editor.edit, Qt.Key.Key_Return)
-    assert shown.asked == [("q", "q more")]
+    assert shown.asked == [("q", Written("q more"))]
     QTest.keyClick(row.editor.edit, Qt.Key.Key_Escape)
     assert row.editor is None
     assert row.bubble.isVisible()

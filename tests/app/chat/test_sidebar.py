@@ -19,7 +19,7 @@ from app.chat.found_chat import FoundChat, Passage
 from app.chat.sidebar import Sidebar
 
 NOON = datetime(2025, 6, 15, 12, 0, tzinfo=UTC)
-NOW_MS = int(datetime.now(UTC).timestamp() * 1000)
+NOW_MS = int(NOON.timestamp() * 1000)
 DAY_MS = 86_400_000
 
 
@@ -29,6 +29,11 @@ def ms(moment):
 
 def chat(name, age_days=0.0):
     return ChatSummary(name, f"About {name}", NOW_MS, NOW_MS - int(age_days * DAY_MS))
+
+
+def chat_list():
+    """Return an empty list whose day is always the same."""
+    return ChatList(clock=lambda: NOON)
 
 
 def texts(model):
@@ -53,14 +58,14 @@ def test_heading(moment, name):
 
 
 def test_model_is_sound(qtmodeltester):
-    model = ChatList()
+    model = chat_list()
     model.put(chat("a"), chat("b", 1.5), chat("c", 90))
     qtmodeltester.check(model)
-    assert texts(model)[-2:] == [heading(NOW_MS - 90 * DAY_MS, datetime.now().astimezone()), "About c"]
+    assert texts(model)[-2:] == [heading(NOW_MS - 90 * DAY_MS, NOON), "About c"]
 
 
 def test_newest_first_and_moves_up_when_written_in(qtbot):
-    model = ChatList()
+    model = chat_list()
     model.put(chat("old", 100), chat("new"))
     (*first, _month, last) = texts(model)
     assert (first, last) == (["Today", "About new"], "About old")
@@ -69,7 +74,7 @@ def test_newest_first_and_moves_up_when_written_in(qtbot):
 
 
 def test_only_what_differs_is_changed(qtbot):
-    model = ChatList()
+    model = chat_list()
     model.put(chat("a"), chat("b", 800), chat("c", 800.001))
     removed = []
     model.rowsAboutToBeRemoved.connect(lambda _parent, first, last: removed.append((first, last)))
@@ -85,7 +90,7 @@ ages = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 60), max_size
 
 @given(ages, ages, st.sets(st.sampled_from("abcdefgh")))
 def test_any_changes_leave_the_rows_of_a_fresh_list(before, put, removed):
-    model, fresh = ChatList(), ChatList()
+    model, fresh = chat_list(), chat_list()
     model.put(*(chat(name, age) for name, age in before.items()))
     count = model.rowCount()
     changes = []
@@ -101,7 +106,7 @@ def test_any_changes_leave_the_rows_of_a_fresh_list(before, put, removed):
 
 @given(st.lists(st.integers() | st.integers(-(2**63), 2**63 - 1), max_size=4), st.booleans())
 def test_no_chat_keeps_the_others_off_the_list(odd, pinned):
-    model = ChatList()
+    model = chat_list()
     model.put(
         chat("a"), *(ChatSummary(f"odd{n}", "", ms, ms, pinned) for n, ms in enumerate(odd)), chat("b", 9)
     )
@@ -109,7 +114,7 @@ def test_no_chat_keeps_the_others_off_the_list(odd, pinned):
 
 
 def test_busy_chat_is_marked_for_eyes_and_ears():
-    model = ChatList()
+    model = chat_list()
     model.put(chat("a"), chat("b"))
     model.set_busy(["b"])
     index = model.index_of("b")
@@ -119,7 +124,7 @@ def test_busy_chat_is_marked_for_eyes_and_ears():
 
 
 def test_title_that_looks_like_html_stays_text():
-    model = ChatList()
+    model = chat_list()
     model.put(ChatSummary("x", "<img src=/etc/passwd>", NOW_MS, NOW_MS))
     assert "<img" not in model.index_of("x").data(Qt.ItemDataRole.ToolTipRole)
     assert model.index_of("x").data() == "<img src=/etc/passwd>"
@@ -127,7 +132,7 @@ def test_title_that_looks_like_html_stays_text():
 
 @pytest.fixture
 def sidebar(qtbot, theme):
-    model = ChatList()
+    model = chat_list()
     model.put(chat("a"), chat("b", 0.001), chat("c", 0.002))
     sidebar = Sidebar(theme, model)
     sidebar.resize(sidebar.width(), 400)
@@ -204,7 +209,7 @@ def click_with(sidebar, chat_id, modifier):
 
 
 def test_pinned_chats_stand_above_all_others():
-    model = ChatList()
+    model = chat_list()
     model.put(chat("new"), replace(chat("old", 400), pinned=True), replace(chat("older", 500), pinned=True))
     assert texts(model) == ["Pinned", "About old", "About older", "Today", "About new"]
     assert model.index_of("old").data(ChatRole.PINNED)

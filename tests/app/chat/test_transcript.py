@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QEvent, QPointF, Qt
-from PySide6.QtGui import QEnterEvent, QGuiApplication
+from PySide6.QtCore import QEvent, QMetaMethod, QPointF, Qt
+from PySide6.QtGui import QColor, QEnterEvent, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.chat import row_footer
-from app.chat.conversation import ChatSummary, Conversation, Message, MessageStatus, Role
+from app.chat.conversation import Attachment, ChatSummary, Conversation, Message, MessageStatus, Role
 from app.chat.message_rows import AnswerRow
 from app.chat.question_row import QuestionRow
 from app.chat.row_state import RowAction, RowState
 from app.chat.transcript import Transcript
 from app.chat.turn import Piece
+from app.palette import DARK, LIGHT
 from mtplx_engine.stats import DecodeStats
 
 CHAT = ChatSummary("chat", "A chat", 0, 0)
@@ -269,3 +270,43 @@ def test_copy_is_seen_only_when_pointed_at_or_focused_and_moves_nothing(transcri
     assert QGuiApplication.clipboard().text() == "**Bold** answer"
     assert row.footer.button(RowAction.COPY).accessibleName() == "Copied"
     qtbot.waitUntil(lambda: row.footer.button(RowAction.COPY).accessibleName() == "Copy answer")
+
+
+def receivers(sender):
+    """Count what waits for the signals of an object."""
+    kind = sender.metaObject()
+    signals = (kind.method(number) for number in range(kind.methodCount()))
+    return sum(
+        sender.receivers(f"2{signal.methodSignature().toStdString()}")
+        for signal in signals
+        if signal.methodType() is QMetaMethod.MethodType.Signal
+    )
+
+
+def test_rows_connect_to_nothing_of_the_theme(transcript, theme, qtbot):
+    """PySide keeps an entry of each connection until its sender is gone, and the theme never is."""
+    before = receivers(theme)
+    shown = (
+        message(0, Role.USER, "And this?", attachments=(Attachment("notes.txt", 11, "Some notes."),)),
+        message(1, Role.ASSISTANT, "So:\n```python\npass\n```\n", thinking="Hm.", stats=STATS),
+        message(2, Role.USER, "And then?"),
+        message(3, Role.ASSISTANT, "", MessageStatus.ERROR, error="It broke."),
+    )
+    transcript.show_chat(Conversation(CHAT, shown, "m3"))
+    settle(qtbot, transcript)
+    assert len(transcript.rows) == len(shown)
+    assert receivers(theme) == before
+
+
+def test_rows_take_what_changes_in_the_theme(transcript, theme, qtbot):
+    transcript.show_chat(conversation(1))
+    settle(qtbot, transcript)
+    row = transcript.rows[-1]
+    button, size = row.footer.button(RowAction.COPY), row.footer.button(RowAction.COPY).iconSize()
+    before = button.icon().pixmap(size).toImage()
+    theme.use(LIGHT if theme.palette.dark else DARK)
+    assert button.icon().pixmap(size).toImage() != before
+    assert row.view.palette().text().color() == QColor(theme.palette.text)
+    assert not row.view._tinted
+    theme.set_tinted(on=True)
+    assert row.view._tinted

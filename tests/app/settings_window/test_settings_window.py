@@ -48,6 +48,15 @@ def test_there_is_one_and_it_goes_with_its_key(driver):
     assert not first.isVisible()
 
 
+def test_the_tab_that_is_shown_has_the_focus(driver):
+    driver.program._open_privacy()
+    window = driver.program._settings_window
+    assert window.focusWidget().text() == "Privacy"
+    window.close()
+    window.open_page(window.chats)
+    assert window.focusWidget().text() == "Chats"
+
+
 def test_appearance_follows_the_choice_and_not_the_system(driver):
     page = open_window(driver).general
     choose(page.appearance, "Dark")

@@ -1,0 +1,133 @@
+"""The end of the program, which waits for a word of the person while something would be lost by it."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt
+from PySide6.QtWidgets import QApplication
+
+from app.main_window import quits_with_its_window
+from app.services.store_error import counted
+from app.translate import tr
+from app.widgets.message_box import MessageBox
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from app.chat.session import ChatSession
+    from app.library.chat_files import ChatFiles
+    from app.main_window import MainWindow
+
+_log = logging.getLogger(__name__)
+
+
+class QtProgram(QApplication):
+    """The Qt application; asks `may_end` whenever it is to quit: by a menu, by the Dock, or with the session."""
+
+    may_end: Callable[[], bool] | None = None
+
+    def event(self, event: QEvent) -> bool:
+        """Stay when the person has to be asked first."""
+        if event.type() == QEvent.Type.Quit and self.may_end is not None and not self.may_end():
+            event.ignore()
+            return True
+        return super().event(event)
+
+
+class Quitting(QObject):
+    """Says what would be lost before the program ends, and lets the person choose.
+
+    Args:
+        window: Whose sheet.
+        session: Knows what is not saved.
+        files: Exports it.
+
+    Attributes:
+        sheet: The question while it is asked; None otherwise.
+    """
+
+    def __init__(self, window: MainWindow, session: ChatSession, files: ChatFiles) -> None:
+        super().__init__(window)
+        self._window = window
+        self._session = session
+        self._files = files
+        self._sure = False
+        self.sheet: MessageBox | None = None
+        if quits_with_its_window():
+            window.installEventFilter(self)
+
+    def may_end(self) -> bool:
+        """Return whether nothing is lost that the person does not know of; ask if not."""
+        if self._sure or not (self._session.refused or self._unsent_files):
+            return True
+        if self.sheet is None:
+            self._ask()
+        self._window.come_forward()
+        return False
+
+    def end(self) -> None:
+        """End the program without a question, because somebody else than the person wants it to."""
+        chats, files = len(self._session.refused), self._unsent_files
+        if chats:
+            _log.error("ended with chats that could not be saved: %d", chats)
+        if files:
+            _log.warning("ended with files that were not sent: %d", files)
+        self._end()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Keep the window, where the program ends with it, until the person was asked."""
+        if event.type() == QEvent.Type.Close and not self.may_end():
+            event.ignore()
+            return True
+        return super().eventFilter(watched, event)
+
+    def _end(self) -> None:
+        self._sure = True
+        QCoreApplication.quit()
+
+    @property
+    def _unsent_files(self) -> int:
+        composing = self._window.pane.composing
+        return composing.unsent_files if composing is not None else 0
+
+    def _ask(self) -> None:
+        chats, files = len(self._session.refused), self._unsent_files
+        parts = [*([_about_chats(chats)] if chats else []), *([_about_files(files)] if files else [])]
+        (sentence, more), *others = parts
+        more = "\n\n".join([more, *(f"{what}. {about}" for what, about in others)])
+        self.sheet = sheet = MessageBox(sentence, more, self._window)
+        sheet.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        sheet.setWindowModality(Qt.WindowModality.WindowModal)
+        default = cancel = sheet.addButton(tr("Cancel"), MessageBox.ButtonRole.RejectRole)
+        # Once the sheet has gone: what follows has a sheet of its own, or ends everything.
+        if chats:
+            default = sheet.addButton(tr("Export…"), MessageBox.ButtonRole.ActionRole)
+            default.clicked.connect(self._export, Qt.ConnectionType.QueuedConnection)
+        leave = sheet.addButton(tr("Quit anyway"), MessageBox.ButtonRole.DestructiveRole)
+        sheet.setDefaultButton(default)
+        sheet.setEscapeButton(cancel)
+        leave.clicked.connect(self._end, Qt.ConnectionType.QueuedConnection)
+        sheet.finished.connect(self._answered)
+        sheet.show()
+
+    def _export(self) -> None:
+        self._files.export_chats(self._session.refused)
+
+    def _answered(self) -> None:
+        self.sheet = None
+
+
+def _about_chats(count: int) -> tuple[str, str]:
+    sentence = counted(count, tr("1 chat is not saved"), tr("{count} chats are not saved"))
+    more = tr(
+        "What is new there could not be written to the disk, and is lost when MTPLX quits. "
+        "Export it to another place, or cancel and make room: MTPLX goes on trying."
+    )
+    return sentence, more
+
+
+def _about_files(count: int) -> tuple[str, str]:
+    sentence = counted(count, tr("1 file is not sent"), tr("{count} files are not sent"))
+    return sentence, tr("What is attached to a message that was not sent is gone when MTPLX quits.")
