@@ -135,11 +135,16 @@ class Terminal:
         return self.wait_for(text, start)
 
     def leave(self, key: str) -> int:
-        """Press a key that leaves; again if need be, since readline misses a signal right before it waits."""
-        for _ in range(20):
+        """Press a key that leaves; again if need be, since readline misses a signal right before it waits.
+
+        Not again while the process may be ending, which a signal would end another way.
+        """
+        if key == "\x03":
+            self.press_ctrl_c("Press Ctrl-C again", len(self.seen))
+        for _ in range(4):
             self.type(key)
             with contextlib.suppress(subprocess.TimeoutExpired):
-                return self.process.wait(0.5)
+                return self.process.wait(5)
         raise AssertionError(self.seen)
 
     def end(self) -> int:
