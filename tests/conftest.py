@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 os.environ["QT_QPA_PLATFORM"] = "offscreen"  # before any Qt import
 os.environ["HF_HUB_CACHE"] = "/nowhere"  # the models that a developer has there are no part of a test
@@ -27,6 +28,10 @@ _calm = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("calm", _calm, derandomize=True)
 settings.register_profile("searching", _calm, max_examples=500)
 settings.load_profile("calm")
+
+# A shell starts what it puts into the background with these ignored, and so would be the programs that tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(autouse=True)
