@@ -129,9 +129,10 @@ class Terminal:
 
     def press_ctrl_c(self, text: str, start: int) -> int:
         """Press Ctrl-C until `text` shows, since readline misses a signal right before it waits."""
-        self.type("\x03")
-        while not select.select([self._master], [], [], 1)[0]:
+        for _ in range(20):
             self.type("\x03")
+            if select.select([self._master], [], [], 1)[0]:
+                break
         return self.wait_for(text, start)
 
     def leave(self, key: str) -> int:
