@@ -111,7 +111,7 @@ class EmptyState(QWidget):
         words = sum(label.heightForWidth(width) for label in (self._name, self._sentence))
         buttons = (button for button in (self.action, self.models) if button.isVisibleTo(self))
         below = sum(button.sizeHint().height() + SPACE_S for button in buttons)
-        return words + below + 2 * SPACE_L + SPACE_XL + 4 * SPACE_S
+        return words + below + 2 * SPACE_L + SPACE_XL + 5 * SPACE_S
 
     def _label(self) -> QLabel:
         label = QLabel(self)
