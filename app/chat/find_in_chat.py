@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer
 
+from app.chat.answer_row import AnswerRow
 from app.chat.conversation import Role
 from app.chat.matching import MOST, spans
-from app.chat.message_rows import AnswerRow
 from app.render.intake import clean
 
 if TYPE_CHECKING:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtGui import QEnterEvent, QGuiApplication
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
 from app.chat.attachment_chips import AttachmentChips
 from app.chat.message_editor import MessageEditor, Written
+from app.chat.message_row import MessageRow
 from app.chat.row_footer import RowFooter
 from app.chat.row_state import RowAction, RowState
 from app.chat.user_bubble import UserBubble
@@ -24,24 +24,19 @@ if TYPE_CHECKING:
 _ACTIONS = (RowAction.EDIT, RowAction.COPY, RowAction.DELETE)
 
 
-class QuestionRow(QWidget):
+class QuestionRow(MessageRow):
     """The bubble keeps to the right by itself; an editor takes its place while the message is edited.
 
     Signals:
-        chosen(RowAction, str): Something is to be done to the message with this id.
         edited(str, Written): The message's id, and what it is to say instead.
         editing_ended: The editor is gone, and the keyboard with it.
     """
 
-    chosen = Signal(object, str)
     edited = Signal(str, object)
     editing_ended = Signal()
 
     def __init__(self, theme: Theme, message: Message, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self.message = message
-        self.state = RowState()
+        super().__init__(theme, message, parent)
         self.editor: MessageEditor | None = None
         self.boundary = self._boundary_line()
         self.files = AttachmentChips(theme, self, right=True)
@@ -49,9 +44,6 @@ class QuestionRow(QWidget):
         self.bubble = UserBubble(message.text, theme.render_style(), self)
         self.footer = RowFooter(theme, _ACTIONS, _labels(), self, right=True)
         self.footer.chosen.connect(self._choose)
-        self._layout = QVBoxLayout(self)
-        self._layout.setContentsMargins(0, 0, 0, 0)
-        self._layout.setSpacing(SPACE_S)
         self._layout.addWidget(self.boundary)
         self._layout.addWidget(self.files)
         self._layout.addWidget(self.bubble)
@@ -61,8 +53,7 @@ class QuestionRow(QWidget):
 
     def set_state(self, state: RowState) -> None:
         """Show where the message stands, and what can be done."""
-        self.state = state
-        self.footer.set_state(state)
+        super().set_state(state)
         self.boundary.setVisible(state.boundary)
 
     @property
@@ -102,21 +93,6 @@ class QuestionRow(QWidget):
             self.footer.show()
             self.editing_ended.emit()
 
-    def copy(self) -> None:
-        """Put the message on the clipboard, as it was typed."""
-        QGuiApplication.clipboard().setText(self.message.text)
-        self.footer.say_copied()
-
-    def enterEvent(self, event: QEnterEvent) -> None:
-        """Show the actions."""
-        super().enterEvent(event)
-        self.footer.reveal(shown=True)
-
-    def leaveEvent(self, event: QEvent) -> None:
-        """Hide the actions."""
-        super().leaveEvent(event)
-        self.footer.reveal(shown=False)
-
     def _boundary_line(self) -> QWidget:
         line = QWidget(self)
         row = QHBoxLayout(line)
@@ -133,12 +109,6 @@ class QuestionRow(QWidget):
         row.addStretch(1)
         line.hide()
         return line
-
-    def _choose(self, action: RowAction) -> None:
-        if action is RowAction.COPY:
-            self.copy()
-        else:
-            self.chosen.emit(action, self.message.id)
 
     def _restyle(self) -> None:
         self.bubble.set_style(self._theme.render_style())

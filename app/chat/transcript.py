@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QCoreApplication, QEvent, Qt, QTimer, QUrl, Signal
 from PySide6.QtWidgets import QAbstractSlider, QFrame, QScrollArea
 
+from app.chat.answer_row import AnswerRow
 from app.chat.conversation import Conversation, Message, Role
-from app.chat.message_rows import AnswerRow
 from app.chat.question_row import QuestionRow
 from app.chat.row_state import RowState
 from app.chat.transcript_page import LatestButton, TranscriptPage

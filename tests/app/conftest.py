@@ -13,7 +13,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtTest import QTest
 
 from app.application import Application
-from app.chat.message_rows import AnswerRow
+from app.chat.answer_row import AnswerRow
 from app.services.garbage import collect_if_due
 from app.theme import Theme
 from mtplx_engine.client import EngineClient

@@ -9,8 +9,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.chat import row_footer
+from app.chat.answer_row import AnswerRow
 from app.chat.conversation import Attachment, ChatSummary, Conversation, Message, MessageStatus, Role
-from app.chat.message_rows import AnswerRow
 from app.chat.question_row import QuestionRow
 from app.chat.row_state import RowAction, RowState
 from app.chat.transcript import Transcript

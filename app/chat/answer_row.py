@@ -5,11 +5,11 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, Qt, QUrl, Signal
-from PySide6.QtGui import QEnterEvent, QGuiApplication
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
 from app.chat.conversation import Message, MessageStatus
+from app.chat.message_row import MessageRow
 from app.chat.message_view import AnswerView
 from app.chat.meters import final_text, final_tooltip
 from app.chat.row_footer import RowFooter
@@ -36,26 +36,21 @@ _MORE = (
 )
 
 
-class AnswerRow(QWidget):
+class AnswerRow(MessageRow):
     """An answer: what it waits for, its text, what went wrong, and one line with figures that never moves.
 
     Signals:
         fix_pressed(str): The button of the error card, with the answer's id.
-        chosen(RowAction, str): Something is to be done to the answer with this id.
         models_wanted(QMenu, str): This menu is about to show which models could answer instead of this answer's.
         link_activated: A link in the answer was chosen.
     """
 
     fix_pressed = Signal(str)
-    chosen = Signal(object, str)
     models_wanted = Signal(object, str)
     link_activated = Signal(QUrl)
 
     def __init__(self, theme: Theme, message: Message, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self.message = message
-        self.state = RowState()
+        super().__init__(theme, message, parent)
         self.card: ErrorCard | None = None
         self._card_says = ("", "")
         self._told_elsewhere = False
@@ -76,9 +71,6 @@ class AnswerRow(QWidget):
         self.footer.row.addWidget(self.figures, 1)
         self.footer.chosen.connect(self._choose)
         self.footer.models_wanted.connect(lambda menu: self.models_wanted.emit(menu, self.message.id))
-        self._layout = QVBoxLayout(self)
-        self._layout.setContentsMargins(0, 0, 0, 0)
-        self._layout.setSpacing(SPACE_S)
         self._layout.addWidget(self.waiting)
         self._layout.addWidget(self.silence)
         self._layout.addWidget(self.footer)
@@ -141,8 +133,7 @@ class AnswerRow(QWidget):
 
     def set_state(self, state: RowState) -> None:
         """Show where the answer stands, and what can be done."""
-        self.state = state
-        self.footer.set_state(state)
+        super().set_state(state)
         self._show_card()
 
     def leave_to_card(self, *, told: bool) -> None:
@@ -150,27 +141,6 @@ class AnswerRow(QWidget):
         self._told_elsewhere = told
         if self.card is not None:
             self.card.setVisible(not told)
-
-    def copy(self) -> None:
-        """Put the answer on the clipboard, as the markdown that it is."""
-        QGuiApplication.clipboard().setText(self.message.text)
-        self.footer.say_copied()
-
-    def enterEvent(self, event: QEnterEvent) -> None:
-        """Show the actions."""
-        super().enterEvent(event)
-        self.footer.reveal(shown=True)
-
-    def leaveEvent(self, event: QEvent) -> None:
-        """Hide the actions, unless there is nothing else to be seen."""
-        super().leaveEvent(event)
-        self.footer.reveal(shown=self.silent)
-
-    def _choose(self, action: RowAction) -> None:
-        if action is RowAction.COPY:
-            self.copy()
-        else:
-            self.chosen.emit(action, self.message.id)
 
     def _append(self, text: str) -> None:
         if text:
