@@ -25,7 +25,7 @@ def main() -> int:
         parser.error(str(error))
     if sys.platform.startswith("linux") and not has_screen(os.environ):
         _become_terminal_chat(options.data_dir and data_dir)
-    from app.application import run
+    from app.program import run
 
     return run(data_dir, log_dir)
 

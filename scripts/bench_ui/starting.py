@@ -13,7 +13,7 @@ from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QApplication
 
-from app import application
+from app import program
 from scripts.bench_ui.figure import Figure, timed
 from scripts.bench_ui.own_time import Moment, OwnTime
 
@@ -36,7 +36,7 @@ def start(data_dir: Path, started: float) -> int:
     clock = OwnTime()
     moments: list[Moment] = []
 
-    class Watched(application.Application):
+    class Watched(program.Application):
         """Types something as soon as the window has been painted."""
 
         def show(self) -> None:
@@ -60,8 +60,8 @@ def start(data_dir: Path, started: float) -> int:
             moments.append(clock.now().since(Moment(started, started)))
             QApplication.quit()
 
-    application.Application = Watched  # type: ignore[misc]
-    code = application.run(data_dir, data_dir / "logs")
+    program.Application = Watched  # type: ignore[misc]
+    code = program.run(data_dir, data_dir / "logs")
     print(json.dumps([[moment.wall, moment.own] for moment in moments]))
     return code
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QTimer
 
-from app import application
+from app import program
 from mtplx_engine.client import EngineClient
 from mtplx_engine.models import starter
 from tests.support.fake_host import Script, fake_host_command
@@ -33,7 +33,7 @@ def main():
         say(engine=client.pid)
         return client
 
-    class Watched(application.Application):
+    class Watched(program.Application):
         def show(self):
             super().show()
             self.session.streamed.connect(self.tell)
@@ -47,10 +47,10 @@ def main():
         def tell(self):
             say(shown=len(self.session.shown.path()[-1].text), at=time.monotonic())
 
-    application.EngineClient = make_client
-    application.Application = Watched
+    program.EngineClient = make_client
+    program.Application = Watched
     starter.is_installed = lambda *_: True
-    return application.run(data_dir, data_dir / "logs")
+    return program.run(data_dir, data_dir / "logs")
 
 
 if __name__ == "__main__":
