@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication, QEvent, Qt, QTimer, QUrl, Signal
-from PySide6.QtWidgets import QAbstractSlider, QFrame, QScrollArea
+from PySide6.QtCore import QUrl, Signal
 
 from app.chat.answer_row import AnswerRow
 from app.chat.conversation import Conversation, Message, Role
+from app.chat.following_area import FollowingArea
 from app.chat.question_row import QuestionRow
 from app.chat.row_state import RowState
-from app.chat.transcript_page import LatestButton, TranscriptPage
 from app.services.settings import SendKey
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent
     from PySide6.QtWidgets import QWidget
 
     from app.chat.message_editor import Written
@@ -27,12 +25,10 @@ if TYPE_CHECKING:
     from app.theme import Theme
 
 _BATCH = 6  # messages built at once; a batch is higher than a screen, mostly
-_LAYOUT_PASSES = 4  # a text's height is known once its width is, and goes up through row, column and page
 _EDGE = 32  # what was found is looked at no nearer to top and bottom
-_NEAR = 24  # pixels from the end that still count as being there
 
 
-class Transcript(QScrollArea):
+class Transcript(FollowingArea):
     """A column of messages that follows a growing answer only while its end is in view.
 
     Old messages are built when the person scrolls up to them: a long chat opens as fast as a short one.
@@ -63,7 +59,7 @@ class Transcript(QScrollArea):
     built = Signal()
 
     def __init__(self, theme: Theme, states: Callable[[], Mapping[str, RowState]]) -> None:
-        super().__init__()
+        super().__init__(theme)
         self._theme = theme
         self._read_states = states
         self._states: Mapping[str, RowState] = {}
@@ -72,27 +68,6 @@ class Transcript(QScrollArea):
         self._rows: list[AnswerRow | QuestionRow] = []
         self._told_elsewhere = ""  # the answer whose error is said over the composer
         self._unsent: dict[str, Written] = {}  # of messages without a row, what is written in their place
-        self._following = True
-        self.setWidgetResizable(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        # Always there, so that nothing moves when a chat becomes longer than the window; seen only when of use.
-        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        page = TranscriptPage()
-        self._column = page.column
-        self.setWidget(page)
-        self.latest = LatestButton(theme, self)
-        self.latest.clicked.connect(self.to_latest)
-        bar = self.verticalScrollBar()
-        bar.setEnabled(False)
-        bar.valueChanged.connect(self._scrolled)
-        bar.rangeChanged.connect(self._range_changed)
-
-    @property
-    def following(self) -> bool:
-        """Whether the end is in view, and stays there when the answer grows."""
-        return self._following
 
     @property
     def rows(self) -> tuple[AnswerRow | QuestionRow, ...]:
@@ -130,9 +105,9 @@ class Transcript(QScrollArea):
         """Show a chat from its end."""
         self._drop_rows(0)
         self._older = list(conversation.path())
-        self._following = True
+        self.follow(on=True)
         self.refresh()
-        self._build_older()
+        self.fill()
 
     def rearrange(self, conversation: Conversation) -> None:
         """Show another branch of the chat; what the two have in common stays where it is."""
@@ -143,13 +118,13 @@ class Transcript(QScrollArea):
         if same < len(self._older):
             self.show_chat(conversation)
             return
-        self._following = False
+        self.follow(on=False)
         self._drop_rows(same - len(self._older))
         for message in path[same:]:
             self._insert(len(self._rows), message).show()
         self.refresh()
-        self._lay_out()
-        self._scrolled(self.verticalScrollBar().value())
+        self.lay_out()
+        self.look()
 
     def refresh(self) -> None:
         """Look again at what can be done to each message."""
@@ -183,7 +158,7 @@ class Transcript(QScrollArea):
             row.edit(self.send_key, row.said)
             if row.editor is not None:
                 row.editor.edit.setFocus()
-            self._lay_out()  # or it is where it was before it grew
+            self.lay_out()  # or it is where it was before it grew
             self.ensureWidgetVisible(row)
 
     def stop_editing(self, message_id: str) -> None:
@@ -192,21 +167,6 @@ class Transcript(QScrollArea):
         row = self.row(message_id)
         if isinstance(row, QuestionRow):
             row.stop_editing()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Go to an end of the messages, for an answer that has the focus as well."""
-        if event.key() == Qt.Key.Key_Home:
-            self.verticalScrollBar().triggerAction(QAbstractSlider.SliderAction.SliderToMinimum)
-        elif event.key() == Qt.Key.Key_End:
-            self.to_latest()
-        else:
-            super().keyPressEvent(event)
-
-    def turn_page(self, step: int) -> None:
-        """Show the page below, or with -1 the one above."""
-        actions = QAbstractSlider.SliderAction
-        action = actions.SliderPageStepAdd if step > 0 else actions.SliderPageStepSub
-        self.verticalScrollBar().triggerAction(action)
 
     def footer_of(self, message_id: str) -> QWidget | None:
         """Return the line under a message, if it is built."""
@@ -235,16 +195,9 @@ class Transcript(QScrollArea):
 
     # ------------------------------------------------------------ scrolling
 
-    def to_latest(self) -> None:
-        """Go to the end and follow it."""
-        self._following = True
-        bar = self.verticalScrollBar()
-        bar.setValue(bar.maximum())
-        self._show_pill()
-
     def go_to(self, row: AnswerRow | QuestionRow, view: AnswerView | UserBubble | None) -> None:
         """Bring what was found in a row, and is looked at, into view."""
-        self._lay_out()
+        self.lay_out()
         box = view.found_box() if view is not None else None
         top = (
             row.y() if view is None or box is None else view.mapTo(self.widget(), box.topLeft().toPoint()).y()
@@ -253,32 +206,7 @@ class Transcript(QScrollArea):
         if not bar.value() + _EDGE <= top <= bar.value() + high - 2 * _EDGE:
             bar.setValue(top - high // 3)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the pill in its place, and fill what has become free."""
-        super().resizeEvent(event)
-        self._show_pill()
-        QTimer.singleShot(0, self, self._build_older)
-
-    def showEvent(self, event: QShowEvent) -> None:
-        """Build what could not be laid out before."""
-        super().showEvent(event)
-        QTimer.singleShot(0, self, self._build_older)
-
-    def _scrolled(self, value: int) -> None:
-        bar = self.verticalScrollBar()
-        self._following = value >= bar.maximum() - _NEAR
-        self._show_pill()
-        if self._older and value < self.viewport().height():
-            QTimer.singleShot(0, self, self._build_older)
-
-    def _range_changed(self, _minimum: int, maximum: int) -> None:
-        bar = self.verticalScrollBar()
-        bar.setEnabled(maximum > 0)
-        if self._following:
-            bar.setValue(maximum)
-        self._show_pill()
-
-    def _build_older(self) -> None:
+    def fill(self) -> None:
         """Build older messages above until there is a screen of them, without moving what is in view."""
         bar = self.verticalScrollBar()
         while self._older and self.isVisible() and bar.value() < self.viewport().height():
@@ -294,15 +222,10 @@ class Transcript(QScrollArea):
         batch, self._older = self._older[-_BATCH:], self._older[:-_BATCH]
         for position, message in enumerate(batch):
             self._insert(position, message).show()
-        self._lay_out()
-        bar.setValue(bar.maximum() if self._following or top is None else top.y() - offset)
+        self.lay_out()
+        bar.setValue(bar.maximum() if self.following or top is None else top.y() - offset)
         self.built.emit()
         return True
-
-    def _lay_out(self) -> None:
-        """Lay out now, not later: in between, new rows above would push down what is being read."""
-        for _ in range(_LAYOUT_PASSES):
-            QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
 
     # ------------------------------------------------------------ rows
 
@@ -339,6 +262,3 @@ class Transcript(QScrollArea):
             row.hide()
             row.deleteLater()
         del self._rows[first:]
-
-    def _show_pill(self) -> None:
-        self.latest.float_in(self.viewport(), shown=not self._following)
