@@ -16,7 +16,7 @@ REPEATABLE_DEPTH = 1
 
 _ROUND = 5  # cycles; the first tells no time, and the others outvote one that waited for something else
 _FIRST_ROUND = 16  # plain cycles before the first look: all else is compared with them
-_PLAIN_BONUS = 1.03  # drafting must beat plain decoding by this much,
+_PLAIN_BONUS = 1.035  # drafting must beat plain decoding by this much,
 _MARGIN = 1.02  # and any change must promise this much, or noise would make the depth flutter
 _FIRM = 63  # times after which plain decoding is known well enough
 _CHEAP = 0.1  # tokens a cycle; looks that lose less are all alike,
