@@ -56,9 +56,10 @@ $(STAMPS)/venv:
 	@mkdir -p $(STAMPS) && touch $@
 
 # Byte-compiled here because PYTHONDONTWRITEBYTECODE may be set, and then every start would compile again.
-$(STAMPS)/run: $(STAMPS)/venv requirements/run.txt pyproject.toml
+$(STAMPS)/run: $(STAMPS)/venv requirements/run.txt requirements/build.txt pyproject.toml
 	@echo "set-up: installing the locked requirements (780 MB, once)"
-	@$(PIP) install --require-hashes --only-binary :all: -r requirements/run.txt >$(STAMPS)/pip.log 2>&1 \
+	@$(PIP) install --require-hashes --only-binary :all: -r requirements/run.txt -r requirements/build.txt \
+		>$(STAMPS)/pip.log 2>&1 \
 		|| $(INSTALL_FAILED)
 	@$(PIP) install --no-deps --no-build-isolation -e . >>$(STAMPS)/pip.log 2>&1 || $(INSTALL_FAILED)
 	@$(BIN)/python -m compileall -qq -j 2 $(VENV)/lib app mtplx_engine || true
@@ -75,11 +76,13 @@ $(STAMPS)/dev: $(STAMPS)/run requirements/dev.txt
 $(STAMPS)/starter: $(STAMPS)/run
 	@$(BIN)/python -m mtplx_engine.models.starter
 
+LOCK := $(BIN)/uv pip compile --universal --generate-hashes --python-version 3.11 --no-emit-index-url --no-header
 lock: $(STAMPS)/dev
-	$(BIN)/uv pip compile --universal --generate-hashes --python-version 3.11 --no-emit-index-url --no-header \
-		--group build pyproject.toml -o requirements/run.txt
-	$(BIN)/uv pip compile --universal --generate-hashes --python-version 3.11 --no-emit-index-url --no-header \
-		--group build --group dev -c requirements/run.txt pyproject.toml -o requirements/dev.txt
+	$(LOCK) pyproject.toml -o requirements/run.txt
+	$(LOCK) --group build -c requirements/run.txt -o requirements/build.txt
+	$(LOCK) --group build --group dev -c requirements/run.txt -c requirements/build.txt pyproject.toml \
+		-o requirements/dev.txt
+	$(LOCK) --group packaging -o requirements/packaging.txt
 
 clean:
 	rm -rf $(VENV) $(STAMPS) build dist
