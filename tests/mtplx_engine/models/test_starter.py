@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -225,3 +227,43 @@ def test_in_place_the_command_is_instant_and_imports_nothing_heavy(starter_dir: 
     )
     done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.fixture
+def shipped(source: Recipe, clean: dict[str, str], tmp_path: Path) -> Recipe:
+    """The recipe with the model ready beside it, as in the app, and no wheel to be had."""
+    folder = tmp_path / "shipped"
+    folder.mkdir()
+    for name in (recipe.NAME, *source.head.files):
+        shutil.copyfile(source.folder / name, folder / name)
+    built = starter.ensure(tmp_path / "built", lambda *_: None, source)
+    shutil.copytree(built, folder / "model")
+    return recipe.read(folder)
+
+
+def test_the_app_brings_the_model_with_it(shipped, clean, tmp_path, monkeypatch):
+    monkeypatch.setenv("PIP_FIND_LINKS", "/nowhere")
+    phases = []
+    folder = starter.ensure(tmp_path / "data", lambda _, phase: phases.append(phase), shipped)
+    assert hashes(folder) == clean
+    assert leftovers(tmp_path / "data") == []
+    assert not any("Downloading" in phase for phase in phases)
+
+
+def test_a_damaged_app_installs_nothing(shipped, tmp_path):
+    ready = starter.ready_made(shipped)
+    weights = max(ready.iterdir(), key=lambda path: path.stat().st_size)
+    noted = weights.stat()
+    body = bytearray(weights.read_bytes())
+    body[-1] ^= 1
+    weights.write_bytes(body)
+    os.utime(weights, ns=(noted.st_atime_ns, noted.st_mtime_ns))  # as a bad disk does it
+    with pytest.raises(EngineError, match=rf"damaged \({weights.name}\)"):
+        starter.ensure(tmp_path / "data", lambda *_: None, shipped)
+    assert leftovers(tmp_path / "data") == []
+    assert not (tmp_path / "data" / "models" / "tiny").exists()
+
+
+def test_a_model_that_is_not_whole_is_not_ready(shipped):
+    (shipped.folder / "model" / "config.json").unlink()
+    assert starter.ready_made(shipped) is None

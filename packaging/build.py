@@ -1,0 +1,60 @@
+"""`python packaging/build.py`: builds MTPLX.app, and packs it. `make app` runs it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+_PROJECT = Path(__file__).resolve().parent.parent
+sys.path.append(str(_PROJECT))
+
+from mtplx_bundle import archive, distributions, notary  # noqa: E402 - found through the line above
+from mtplx_bundle.assembly import Order, assemble  # noqa: E402
+from mtplx_bundle.target import LINUX, MACOS  # noqa: E402
+from mtplx_engine import paths  # noqa: E402
+from mtplx_engine.models import starter  # noqa: E402
+
+_BUILD = _PROJECT / "build"
+
+
+def main() -> int:
+    """Build the app and pack it; return the exit code."""
+    parser = argparse.ArgumentParser(description="Build MTPLX.app.")
+    parser.add_argument(
+        "--twin", action="store_true", help="lay it out for this Linux machine, to try it here"
+    )
+    parser.add_argument("--python", type=Path, metavar="DIR", help="take the Python that is installed in DIR")
+    parser.add_argument("--identity", metavar="NAME", help="sign for this Developer ID; needs a Mac")
+    parser.add_argument("--notary-profile", metavar="NAME", help="notarise with this account; needs a Mac")
+    options = parser.parse_args()
+    started = time.monotonic()
+    order = Order(
+        target=LINUX if options.twin else MACOS,
+        folder=_BUILD / ("twin" if options.twin else "app"),
+        cache=_BUILD / "cache",
+        starter=starter.ensure(paths.data_dir(), lambda *_: None),
+        python=Path(sys.base_prefix) if options.twin else options.python,
+        identity=options.identity,
+    )
+    layout = assemble(order, _say)
+    if not options.twin:
+        if options.notary_profile:
+            notary.notarise(layout.root, options.notary_profile)
+        name = f"MTPLX-{distributions.version(layout)}-{order.target.name}"
+        packed = archive.zipped(layout, order.folder / f"{name}.zip")
+        _say(f"{packed.relative_to(_PROJECT)}: {packed.stat().st_size / 1e6:.0f} MB")
+        if sys.platform == "darwin":
+            archive.disk_image(layout, order.folder / f"{name}.dmg")
+    _say(f"{layout.root.relative_to(_PROJECT)} in {time.monotonic() - started:.0f} s")
+    return 0
+
+
+def _say(words: str) -> None:
+    sys.stdout.write(f"app: {words}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,106 @@
+"""Lays the app out, step by step, the same for each target."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mtplx_bundle import (
+    distributions,
+    icon,
+    info_plist,
+    launchers,
+    licences,
+    precompiling,
+    runtime,
+    sbom,
+    signing,
+    trimming,
+    wheels,
+)
+from mtplx_bundle.layout import Layout
+from mtplx_bundle.target import MACOS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from mtplx_bundle.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is to be built.
+
+    Attributes:
+        target: For which system.
+        folder: Gets `MTPLX.app`, in place of one that is there.
+        cache: Keeps downloads for the next time.
+        starter: The starter model, ready to use.
+        python: An installed Python whose library is taken, None for python.org's from the locked wheel.
+        identity: The Developer ID to sign for, None for nobody.
+    """
+
+    target: Target
+    folder: Path
+    cache: Path
+    starter: Path
+    python: Path | None
+    identity: str | None
+
+
+def assemble(order: Order, say: Callable[[str], None]) -> Layout:
+    """Build the app and return where it is.
+
+    Args:
+        order: What is to be built.
+        say: Told of each step that is done.
+
+    Raises:
+        CalledProcessError: One of the tools failed and has said why.
+        NoLicenceError, BrokenSourceError, NotMachOError: Something that is to be shipped is not as it must be.
+    """
+    layout, target = Layout(order.folder / "MTPLX.app"), order.target
+    shutil.rmtree(layout.root, ignore_errors=True)
+    order.cache.mkdir(parents=True, exist_ok=True)
+    steps: dict[str, Callable[[], object]] = {
+        "Python": lambda: _lay_python(order, layout),
+        "wheels": lambda: wheels.install(layout, target, order.cache),
+        "trimming": lambda: trimming.trim(layout),
+        "thinning": lambda: trimming.thin(layout),
+        "starter model": lambda: shutil.copytree(order.starter, layout.starter),
+        "launchers": lambda: launchers.compile_all(layout, target),
+        "licences": lambda: licences.collect(layout),
+        "lists": lambda: _write_lists(layout),
+        "compiling": lambda: precompiling.compile_all(layout),
+        "signing": lambda: _sign(order, layout),
+    }
+    for name, step in steps.items():
+        started = time.monotonic()
+        step()
+        say(f"{name}: {time.monotonic() - started:.1f} s")
+    return layout
+
+
+def _lay_python(order: Order, layout: Layout) -> None:
+    if order.python is None:
+        runtime.from_wheel(layout, order.target, order.cache)
+    else:
+        runtime.from_installation(layout, order.target, order.python)
+
+
+def _write_lists(layout: Layout) -> None:
+    info_plist.write(layout, distributions.version(layout))
+    icon.write(layout.icon)
+    sbom.write(layout, runtime.version(layout))
+
+
+def _sign(order: Order, layout: Layout) -> None:
+    if order.target is not MACOS:
+        return
+    if order.identity is None:
+        signing.sign_adhoc(layout)
+    else:
+        signing.sign_for(layout, order.identity)

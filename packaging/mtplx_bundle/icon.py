@@ -1,0 +1,59 @@
+"""The app's icon for macOS, painted from our SVG.
+
+An icns file is a header and chunks, each a type of four letters, its length and here a PNG; which type stands for
+which size is Apple's.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QBuffer, QIODevice
+from PySide6.QtGui import QGuiApplication
+
+from app.icons import IconSet
+from app.palette import LIGHT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+_SIZES = {
+    b"icp4": 16,
+    b"ic11": 32,  # of 16 points on a Retina screen
+    b"icp5": 32,
+    b"ic12": 64,
+    b"ic07": 128,
+    b"ic13": 256,
+    b"ic08": 256,
+    b"ic14": 512,
+    b"ic09": 512,
+    b"ic10": 1024,
+}
+
+
+def write(path: Path) -> None:
+    """Paint the icon in each size and write it to `path`."""
+    pictures = {size: _png(size) for size in set(_SIZES.values())}
+    path.write_bytes(icns({kind: pictures[size] for kind, size in _SIZES.items()}))
+
+
+def icns(pictures: Mapping[bytes, bytes]) -> bytes:
+    """Return an icns file.
+
+    Args:
+        pictures: PNGs by their type.
+    """
+    body = b"".join(kind + struct.pack(">I", len(png) + 8) + png for kind, png in pictures.items())
+    return b"icns" + struct.pack(">I", len(body) + 8) + body
+
+
+def _png(size: int) -> bytes:
+    # Pixmaps need a program with a screen, the one that shows nothing will do.
+    _application = QGuiApplication.instance() or QGuiApplication([sys.argv[0], "-platform", "offscreen"])
+    buffer = QBuffer()
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    IconSet().pixmap("app", LIGHT.accent, size, 1).save(buffer, "PNG")
+    return bytes(buffer.data().data())

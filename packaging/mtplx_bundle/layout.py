@@ -1,0 +1,105 @@
+"""Where everything is inside the app."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+APP_NAME = "MTPLX"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The folders of an app, the same for each target.
+
+    Python's own layout is kept below `Contents/Resources/lib`, and that of the wheels in its `site-packages`: mlx looks
+    for its Metal library beside its own, and Qt for its plugins below its frameworks.
+
+    Attributes:
+        root: The app itself, `MTPLX.app`.
+    """
+
+    root: Path
+
+    @property
+    def contents(self) -> Path:
+        """Everything is in here."""
+        return self.root / "Contents"
+
+    @property
+    def plist(self) -> Path:
+        """What macOS reads about the app."""
+        return self.contents / "Info.plist"
+
+    @property
+    def executable(self) -> Path:
+        """The launcher that a double-click starts."""
+        return self.contents / "MacOS" / APP_NAME
+
+    @property
+    def helpers(self) -> Path:
+        """Folder of the other launchers; `MTPLX` and `mtplx` would be one file on a Mac's disk."""
+        return self.contents / "Helpers"
+
+    @property
+    def interpreter(self) -> Path:
+        """The launcher that takes Python's own command line: the engine process is started with it."""
+        return self.helpers / "mtplx-engine"
+
+    @property
+    def command(self) -> Path:
+        """The launcher of the `mtplx` command."""
+        return self.helpers / "mtplx"
+
+    @property
+    def resources(self) -> Path:
+        """Home of the interpreter."""
+        return self.contents / "Resources"
+
+    @property
+    def icon(self) -> Path:
+        """The app's icon."""
+        return self.resources / f"{APP_NAME}.icns"
+
+    @property
+    def libraries(self) -> Path:
+        """Folder of the interpreter's library."""
+        return self.resources / "lib"
+
+    @property
+    def stdlib(self) -> Path:
+        """Python's own modules."""
+        return self.libraries / "python3.11"
+
+    @property
+    def extensions(self) -> Path:
+        """Python's own modules in machine code."""
+        return self.stdlib / "lib-dynload"
+
+    @property
+    def site(self) -> Path:
+        """The wheels, ours too."""
+        return self.stdlib / "site-packages"
+
+    @property
+    def starter(self) -> Path:
+        """The starter model, ready to use, where `mtplx_engine.models.starter` looks for it."""
+        return self.site / "resources" / "starter" / "model"
+
+    @property
+    def licences(self) -> Path:
+        """The licence texts of all that is shipped."""
+        return self.resources / "licences"
+
+    @property
+    def sbom(self) -> Path:
+        """What is shipped, for programs to read."""
+        return self.resources / "sbom.cdx.json"
+
+    @property
+    def seal(self) -> Path:
+        """The hashes of all files, which the signature of the launcher covers."""
+        return self.contents / "_CodeSignature" / "CodeResources"
