@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 INSTALL_FAILED = { echo "set-up: the packages could not be installed; connect to the network and run make again."; \
 	echo "set-up: details are in $(STAMPS)/pip.log"; exit 1; }
 
-.PHONY: setup run test test-long check bench bench-ui screenshots lock clean
+.PHONY: setup run test test-long check bench bench-ui screenshots app check-app lock clean
 .DEFAULT_GOAL := run
 
 setup: $(STAMPS)/run $(STAMPS)/starter
@@ -18,7 +18,7 @@ run: setup
 
 # Side by side, since neither half keeps two cores busy; what the engine's tests say follows at the end.
 test: $(STAMPS)/dev $(STAMPS)/starter
-	@$(BIN)/python -m pytest tests/mtplx_engine tests/support >$(STAMPS)/engine-tests.log 2>&1 & engine=$$!; \
+	@$(BIN)/python -m pytest tests/mtplx_engine tests/support tests/packaging >$(STAMPS)/engine-tests.log 2>&1 & engine=$$!; \
 	$(BIN)/python -m pytest tests/app tests/scripts; window=$$?; \
 	wait $$engine; engine=$$?; cat $(STAMPS)/engine-tests.log; exit $$((window || engine))
 
@@ -45,6 +45,15 @@ bench-ui: setup
 screenshots: setup
 	$(BIN)/python -m scripts.screenshots
 
+# On Linux too: MTPLX.app for Macs, and its zip. `make app ARGS="--identity NAME"` signs it on a Mac: packaging/README.md.
+app: $(STAMPS)/packaging $(STAMPS)/starter
+	@$(BIN)/python packaging/build.py $(ARGS)
+
+# Every gate, and on Linux the twin: the same app laid out for this machine answers a question.
+check-app: $(STAMPS)/packaging
+	@$(BIN)/python packaging/check.py
+	@test "$$(uname -s)" != Linux || { $(BIN)/python packaging/build.py --twin && $(BIN)/python packaging/twin.py; }
+
 $(STAMPS)/venv:
 	@command -v $(PYTHON) >/dev/null || { echo "MTPLX needs Python 3.11 (or: make PYTHON=/path/to/python3.11)"; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' \
@@ -68,6 +77,12 @@ $(STAMPS)/run: $(STAMPS)/venv requirements/run.txt requirements/build.txt pyproj
 $(STAMPS)/dev: $(STAMPS)/run requirements/dev.txt
 	@echo "set-up: installing the tools for tests and checks"
 	@$(PIP) install --require-hashes --only-binary :all: -r requirements/dev.txt >$(STAMPS)/pip.log 2>&1 \
+		|| $(INSTALL_FAILED)
+	@touch $@
+
+$(STAMPS)/packaging: $(STAMPS)/dev requirements/packaging.txt
+	@echo "set-up: installing the tools that pack the app"
+	@$(PIP) install --require-hashes --only-binary :all: -r requirements/packaging.txt >$(STAMPS)/pip.log 2>&1 \
 		|| $(INSTALL_FAILED)
 	@touch $@
 

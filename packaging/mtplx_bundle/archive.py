@@ -18,18 +18,15 @@ if TYPE_CHECKING:
 _LINK = 0o120000
 
 
-def zipped(layout: Layout, path: Path, leave_out: Path | None = None) -> Path:
+def zipped(layout: Layout, path: Path) -> Path:
     """Pack the app into a zip that keeps what may be run and every link; return its path.
 
     Args:
         layout: The app.
         path: Of the zip.
-        leave_out: A folder in the app that is not packed.
     """
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for item in sorted(layout.root.rglob("*")):
-            if leave_out is not None and item.is_relative_to(leave_out):
-                continue
             name = str(item.relative_to(layout.root.parent))
             if item.is_symlink():
                 entry = zipfile.ZipInfo(name)

@@ -1,0 +1,144 @@
+"""Gate: whatever is imported is there: all of Python's own modules, and all that ours lead to.
+
+A static walk. Of our own packages every import counts, wherever it stands. Of others' only what is done on import, and
+there what stands in an `if` or a `try` may be missing, since they make it optional so.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from typing import TYPE_CHECKING
+
+from mtplx_bundle.runtime import DROPPED
+from mtplx_bundle.target import MACOS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from mtplx_bundle.gates.contents import Contents
+
+_OURS = ("app", "mtplx_engine")
+_STARTS = ("app.__main__", "mtplx_engine.host", "mtplx_engine.cli.entry")
+_NOT_DROPPED_NAMES = {name.removesuffix(".py") for name in DROPPED}
+# Part of the interpreter without an init function of that name.
+_INNERMOST = {"sys", "builtins", "marshal", "_warnings", "_frozen_importlib", "_frozen_importlib_external"}
+# Of other systems than a Mac.
+_ELSEWHERE = {
+    "_gdbm",  # the GPL's; python.org leaves it out
+    "_msi",
+    "_overlapped",
+    "_winapi",
+    "msilib",
+    "msvcrt",
+    "nis",
+    "nt",
+    "ossaudiodev",
+    "spwd",
+    "winreg",
+    "winsound",
+}
+
+
+def missing_from_python(contents: Contents) -> Iterator[str]:
+    """Yield Python's own modules that are not there."""
+    layout = contents.layout
+    try:
+        interpreter = (layout.libraries / MACOS.python_library).read_bytes()
+    except OSError:
+        yield f"{contents.name(layout.libraries / MACOS.python_library)} is missing"
+        return
+    names = sys.stdlib_module_names - _NOT_DROPPED_NAMES - _INNERMOST - _ELSEWHERE - {"_tkinter"}
+    for name in sorted(names):
+        built_in = f"_PyInit_{name}\0".encode() in interpreter
+        if not built_in and _find(layout.stdlib, name) is None and _find(layout.extensions, name) is None:
+            yield f"{name} of Python itself"
+
+
+def missing_from_walk(contents: Contents) -> Iterator[str]:
+    """Yield the modules that something imports and that are not there, each with who does."""
+    walk = _Walk(contents)
+    walk.go()
+    yield from sorted(walk.missing)
+
+
+class _Walk:
+    """Follows imports from where the app starts."""
+
+    def __init__(self, contents: Contents) -> None:
+        self._layout = contents.layout
+        self._seen: set[str] = set()
+        self._waiting = [(name, "the app") for name in _STARTS]
+        self.missing: set[str] = set()
+
+    def go(self) -> None:
+        """Walk until nothing new is imported."""
+        while self._waiting:
+            name, importer = self._waiting.pop()
+            if name in self._seen:
+                continue
+            self._seen.add(name)
+            path = self._resolve(name)
+            if path is None:
+                self.missing.add(f"{name}, which {importer} imports")
+            elif path.suffix == ".py":
+                self._follow(name, path)
+
+    def _resolve(self, name: str) -> Path | None:
+        root = name.partition(".")[0]
+        if root in sys.stdlib_module_names and root not in _NOT_DROPPED_NAMES:
+            return self._layout.stdlib  # the other gate looks for these
+        return _find(self._layout.site, name)
+
+    def _follow(self, name: str, path: Path) -> None:
+        package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+        tree = ast.parse(path.read_bytes())
+        nodes = _all_imports(tree) if name.partition(".")[0] in _OURS else _certain_imports(tree)
+        for node in nodes:
+            if isinstance(node, ast.Import):
+                self._waiting += [(alias.name, name) for alias in node.names]
+            else:
+                self._follow_from(node, name, package)
+
+    def _follow_from(self, node: ast.ImportFrom, name: str, package: str) -> None:
+        base = node.module or ""
+        if node.level:
+            above = package.split(".")[: len(package.split(".")) - node.level + 1]
+            base = ".".join([*above, *([node.module] if node.module else [])])
+        self._waiting.append((base, name))
+        for alias in node.names:
+            # A name of the module, or a module in the package.
+            if _find(self._layout.site, f"{base}.{alias.name}") is not None:
+                self._waiting.append((f"{base}.{alias.name}", name))
+
+
+def _all_imports(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Yield every import but those for the type checker."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and _is_for_types(node):
+            continue
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node
+        yield from _all_imports(node)
+
+
+def _certain_imports(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Yield the imports that are done whenever the module is."""
+    for node in tree.body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node
+
+
+def _is_for_types(node: ast.If) -> bool:
+    test = node.test
+    return "TYPE_CHECKING" in (getattr(test, "id", ""), getattr(test, "attr", ""))
+
+
+def _find(folder: Path, name: str) -> Path | None:
+    """Return the file or folder of a module below `folder`, None without one."""
+    at = folder.joinpath(*name.split("."))
+    for path in (at / "__init__.py", at.with_name(f"{at.name}.py"), *at.parent.glob(f"{at.name}.*so")):
+        if path.is_file():
+            return path
+    return at if at.is_dir() else None  # a package without a file of its own
