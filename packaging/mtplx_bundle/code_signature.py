@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _SUPER_BLOB, _CODE_DIRECTORY = 0xFADE0CC0, 0xFADE0C02
 _SHA256 = 2
-_HASH_SIZE = 32
+_HASH_SIZE, _CDHASH_SIZE = 32, 20
 _HEAD = struct.Struct(">9I4BI")  # up to pageSize and spare2
 INFO_SLOT, SEAL_SLOT = 1, 3
 _RUNTIME, _ADHOC = 0x10000, 0x2
@@ -34,12 +34,14 @@ class CodeDirectory:
         identifier: The name under which the code was signed.
         adhoc: Whether it is signed by nobody.
         runtime: Whether the hardened runtime is asked for.
+        cdhash: The hash by which nested code is named in the seal of what is around it.
         slots: The hashes of what is outside the file, by slot: INFO_SLOT, SEAL_SLOT.
     """
 
     identifier: str
     adhoc: bool
     runtime: bool
+    cdhash: bytes
     slots: dict[int, bytes]
 
 
@@ -86,6 +88,7 @@ def _verified(data: memoryview, directory: memoryview, end: int) -> CodeDirector
         identifier=bytes(directory[name:]).partition(b"\0")[0].decode(),
         adhoc=bool(flags & _ADHOC),
         runtime=bool(flags & _RUNTIME),
+        cdhash=hashlib.sha256(directory).digest()[:_CDHASH_SIZE],
         slots={slot: _hash(directory, hashes, -slot) for slot in range(1, specials + 1)},
     )
 

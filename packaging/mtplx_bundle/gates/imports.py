@@ -7,6 +7,7 @@ there what stands in an `if` or a `try` may be missing, since they make it optio
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from typing import TYPE_CHECKING
 
@@ -92,7 +93,7 @@ class _Walk:
         return _find(self._layout.site, name)
 
     def _follow(self, name: str, path: Path) -> None:
-        package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+        package = name if _is_package(path) else name.rpartition(".")[0]
         tree = ast.parse(path.read_bytes())
         nodes = _all_imports(tree) if name.partition(".")[0] in _OURS else _certain_imports(tree)
         for node in nodes:
@@ -107,9 +108,11 @@ class _Walk:
             above = package.split(".")[: len(package.split(".")) - node.level + 1]
             base = ".".join([*above, *([node.module] if node.module else [])])
         self._waiting.append((base, name))
-        for alias in node.names:
-            # A name of the module, or a module in the package.
-            if _find(self._layout.site, f"{base}.{alias.name}") is not None:
+        found = self._resolve(base)
+        for alias in (alias for alias in node.names if alias.name != "*"):
+            # A module in the package, or else a name that the package binds.
+            is_module = _find(self._layout.site, f"{base}.{alias.name}") is not None
+            if is_module or (found is not None and _is_package(found) and not _binds(found, alias.name)):
                 self._waiting.append((f"{base}.{alias.name}", name))
 
 
@@ -133,6 +136,17 @@ def _certain_imports(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:
 def _is_for_types(node: ast.If) -> bool:
     test = node.test
     return "TYPE_CHECKING" in (getattr(test, "id", ""), getattr(test, "attr", ""))
+
+
+def _is_package(path: Path) -> bool:
+    return path.name == "__init__.py"
+
+
+def _binds(package: Path, name: str) -> bool:
+    """Whether a package may have this name without a module of that name in it."""
+    source = package.read_text(encoding="utf-8")
+    # What makes its names as it goes may have any.
+    return bool(re.search(rf"\b{re.escape(name)}\b|__getattr__|sys\.modules|globals\(\)|import \*", source))
 
 
 def _find(folder: Path, name: str) -> Path | None:

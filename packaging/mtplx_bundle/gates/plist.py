@@ -5,6 +5,7 @@ from __future__ import annotations
 import plistlib
 import re
 from typing import TYPE_CHECKING
+from xml.parsers.expat import ExpatError
 
 from mtplx_bundle import info_plist
 
@@ -21,7 +22,7 @@ def faults(contents: Contents) -> Iterator[str]:
     layout = contents.layout
     try:
         found = plistlib.loads(layout.plist.read_bytes())
-    except (OSError, ValueError, plistlib.InvalidFileException) as error:
+    except (OSError, ValueError, ExpatError) as error:
         yield f"Info.plist cannot be read: {error}"
         return
     version = str(found.get("CFBundleShortVersionString", ""))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import plistlib
 from typing import TYPE_CHECKING, Any
+from xml.parsers.expat import ExpatError
 
 from mtplx_bundle import code_signature
 
@@ -20,7 +21,7 @@ def faults(contents: Contents) -> Iterator[str]:
     layout = contents.layout
     try:
         sealed: dict[str, Any] = plistlib.loads(layout.seal.read_bytes())["files2"]
-    except (OSError, ValueError, KeyError, plistlib.InvalidFileException) as error:
+    except (OSError, ValueError, KeyError, ExpatError) as error:
         yield f"the seal cannot be read: {error!r}"
         return
     yield from _unlike_the_launcher(contents)
@@ -31,16 +32,22 @@ def faults(contents: Contents) -> Iterator[str]:
         noted = sealed.pop(str(path.relative_to(layout.contents)), None)
         if noted is None:
             yield f"{contents.name(path)} is not sealed"
-        elif not _is_as_noted(path, noted):
+        elif not _is_as_noted(contents, path, noted):
             yield f"{contents.name(path)} was changed after the signing"
     for name, noted in sealed.items():
         if "symlink" not in noted:
             yield f"Contents/{name} is sealed but missing"
 
 
-def _is_as_noted(path: Path, noted: dict[str, Any]) -> bool:
-    # Nested code is noted by its own signature, which another gate checks.
-    return "cdhash" in noted or noted.get("hash2") == hashlib.sha256(path.read_bytes()).digest()
+def _is_as_noted(contents: Contents, path: Path, noted: dict[str, Any]) -> bool:
+    if "cdhash" not in noted:
+        with path.open("rb") as file:
+            return bool(noted.get("hash2") == hashlib.file_digest(file, "sha256").digest())
+    try:
+        # Nested code, noted by its own signature.
+        return [code_signature.verify(image).cdhash for image in contents.images[path]] == [noted["cdhash"]]
+    except (KeyError, code_signature.BadSignatureError):
+        return False
 
 
 def _unlike_the_launcher(contents: Contents) -> Iterator[str]:
