@@ -15,6 +15,7 @@ from app.chat.idle_unload import IdleUnload
 from app.chat.model_status import ModelPresenter, ModelStatus
 from app.chat.presets import find
 from app.chat.session import ChatSession
+from app.first_start import FirstStart
 from app.library.chat_files import ChatFiles
 from app.library.library import Library
 from app.main_window import MainWindow
@@ -77,6 +78,7 @@ class Application(QObject):
         )
         self.library = Library(self.window, self.store, self.session, self.chats)
         self.files = ChatFiles(self.window, self.store, self.session, self._models)
+        self.first_start = FirstStart(self.window, self.settings, self.link, data_dir)
         self.quitting = Quitting(self.window, self.session, self.files)
         self._settings_window: SettingsWindow | None = None
         self.window.pane.watch_context(ContextWatch(self.session, self.line, self.link, self.window.pane))
@@ -95,6 +97,7 @@ class Application(QObject):
         """Keep every answer as far as it is, and end what was started. A second call does nothing."""
         self._soon.stop()
         self.setup.close()
+        self.first_start.close()
         self.models.close()
         self.session.close()
         self.window.pane.drafts.keep()

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, QTimer, Slot
+from PySide6.QtCore import QObject, Qt, QTimer, QUrl, Slot
 from PySide6.QtWidgets import QApplication, QWidget
 
+from app import releases
 from app.chat.conversation import Role
 from app.message_commands import MessageCommands
 from app.services.engine_link import EngineState
 from app.translate import tr
 from app.widgets.about_box import AboutBox
+from app.widgets.link_sheet import LinkSheet
 from app.widgets.shortcut_sheet import ShortcutSheet
 
 if TYPE_CHECKING:
@@ -52,6 +54,7 @@ class Commands(QObject):
         menus.main_window.triggered.connect(window.come_forward)
         menus.choose_model.triggered.connect(self._choose_model)
         menus.shortcuts.triggered.connect(lambda: ShortcutSheet(menus.commands(), window).open())
+        menus.updates.triggered.connect(lambda: LinkSheet(QUrl(releases.PAGE), window).open())
         menus.about.triggered.connect(
             lambda: AboutBox(window.windowIcon().pixmap(_ABOUT_ICON), window).open()
         )

@@ -152,6 +152,7 @@ class Menus(QObject):
         self.shortcuts = add_command(menu, tr("Keyboard Shortcuts"), "Ctrl+/")
         self.privacy = add_command(menu, tr("Privacy"))
         self.show_logs = add_command(menu, tr("Show Logs"))
+        self.updates = add_command(menu, tr("Check for Updates…"), role=_Role.ApplicationSpecificRole)
         self.about = add_command(menu, tr("About MTPLX"), role=_Role.AboutRole)
 
 

@@ -44,6 +44,12 @@ def log_dir(override: str | Path | None = None) -> Path:
     return data_dir(override) / "logs" if override else user_log_path(APP_NAME, appauthor=False)
 
 
+def bundle() -> Path | None:
+    """Return the macOS app that this code is inside of; None in a checkout or a wheel."""
+    outside = (folder for folder in resources().parents if folder.suffix == ".app")
+    return next((folder for folder in outside if (folder / "Contents" / "Info.plist").is_file()), None)
+
+
 def resources() -> Path:
     """Return the folder that ships beside the packages (a checkout, a wheel or the app bundle alike)."""
     return Path(__file__).resolve().parent.parent / "resources"

@@ -8,9 +8,11 @@ from PySide6.QtGui import QAction, QDesktopServices, QGuiApplication, QKeySequen
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu
 
+from app import releases
 from app.chat.row_state import RowAction
 from app.services.engine_link import EngineState
 from app.widgets.about_box import AboutBox
+from app.widgets.link_sheet import LinkSheet
 from app.widgets.shortcut_sheet import ShortcutSheet
 from tests.support.fake_host import Script
 
@@ -65,9 +67,19 @@ def test_about_and_quit_go_where_a_mac_looks_for_them(start):
     roles = {name: action.menuRole() for name, action in commands(driver.window.menuBar()).items()}
     assert roles["About MTPLX"] is QAction.MenuRole.AboutRole
     assert roles["Quit MTPLX"] is QAction.MenuRole.QuitRole
+    assert roles["Check for Updates…"] is QAction.MenuRole.ApplicationSpecificRole
     assert roles["Settings…"] is QAction.MenuRole.PreferencesRole
     # Qt would otherwise guess a role from words like "Settings" or "Setup".
     assert roles["Show Logs"] is QAction.MenuRole.NoRole
+
+
+def test_updates_are_a_page_that_opens_once_the_person_has_seen_where(start, opened_urls):
+    driver = start()
+    driver.window.menus.updates.trigger()
+    (sheet,) = driver.window.findChildren(LinkSheet)
+    assert opened_urls == []
+    sheet.open_button.click()
+    assert opened_urls == [QUrl(releases.PAGE)]
 
 
 def test_edit_menu_acts_on_the_field_that_has_the_focus(start):

@@ -31,5 +31,15 @@ def test_a_home_that_nobody_has_is_a_sentence() -> None:
         assert caught.value.kind is ErrorKind.BAD_REQUEST
 
 
+def test_the_app_around_the_code_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = tmp_path / "Odd.app" / "MTPLX.app"
+    inside = app / "Contents" / "Resources" / "lib" / "resources"
+    monkeypatch.setattr(paths, "resources", lambda: inside)
+    assert paths.bundle() is None  # a folder may be called anything
+    (app / "Contents").mkdir(parents=True)
+    (app / "Contents" / "Info.plist").touch()
+    assert paths.bundle() == app
+
+
 def test_the_resources_are_beside_the_packages() -> None:
     assert (paths.resources() / "starter" / "recipe.json").is_file()

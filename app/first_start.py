@@ -1,0 +1,81 @@
+"""The first start of a version of the app: a quiet look at whether all is as it needs it."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import logging
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+
+from app.services.engine_link import EngineState
+from app.services.self_check import SelfCheck
+from app.translate import tr
+from app.widgets.message_box import MessageBox
+from mtplx_engine import paths
+from mtplx_engine.doctor.check import Check, failed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from PySide6.QtWidgets import QWidget
+
+    from app.services.engine_link import EngineLink
+    from app.services.settings import SettingsFile
+
+_SETTLED = (EngineState.READY, EngineState.NO_MODEL, EngineState.GAVE_UP)
+_log = logging.getLogger(__name__)
+
+
+class FirstStart(QObject):
+    """Checks once for each version, when the engine has started or has failed to, and speaks only of what is wrong.
+
+    Only in the app: in a checkout `mtplx doctor` does it.
+
+    Args:
+        window: Gets the sheet.
+        settings: Remember which version was checked.
+        link: Whose engine is waited for.
+        data_dir: The data folder.
+
+    Attributes:
+        sheet: What was said; None while there is nothing to say.
+    """
+
+    def __init__(self, window: QWidget, settings: SettingsFile, link: EngineLink, data_dir: Path) -> None:
+        super().__init__(window)
+        self._window = window
+        self._settings = settings
+        self._data_dir = data_dir
+        self._version = importlib.metadata.version("mtplx")
+        self._check: SelfCheck | None = None
+        self.sheet: MessageBox | None = None
+        if paths.bundle() is not None and settings.value.checked_version != self._version:
+            link.state_changed.connect(self._look)
+
+    def close(self) -> None:
+        """Look no further."""
+        if self._check is not None:
+            self._check.close()
+            self._check = None
+
+    def _look(self, state: EngineState) -> None:
+        if (
+            state in _SETTLED
+            and self._check is None
+            and self._settings.value.checked_version != self._version
+        ):
+            self._check = SelfCheck(self._data_dir, self)
+            self._check.ended.connect(self._tell)
+            self._check.start()
+
+    def _tell(self, checks: tuple[Check, ...]) -> None:
+        self._settings.change(checked_version=self._version)
+        for check in checks:
+            _log.info("self-check: %s %s", check.name, check.verdict)
+        wrong = failed(checks)
+        if wrong:
+            more = "\n\n".join(f"{check.name}: {check.detail}" for check in wrong)
+            self.sheet = MessageBox(tr("Not everything here is as MTPLX needs it."), more, self._window)
+            self.sheet.setWindowTitle(paths.APP_NAME)
+            self.sheet.open()
