@@ -52,7 +52,8 @@ app: $(STAMPS)/packaging $(STAMPS)/starter
 # Every gate, and on Linux the twin: the same app laid out for this machine answers a question.
 check-app: $(STAMPS)/packaging
 	@$(BIN)/python packaging/check.py
-	@test "$$(uname -s)" != Linux || { $(BIN)/python packaging/build.py --twin && $(BIN)/python packaging/twin.py; }
+	@test "$$(uname -s)" != Linux || { $(BIN)/python packaging/build.py --twin && $(BIN)/python packaging/twin.py \
+		&& $(BIN)/python -m pytest -m packaging tests/packaging; }
 
 $(STAMPS)/venv:
 	@command -v $(PYTHON) >/dev/null || { echo "MTPLX needs Python 3.11 (or: make PYTHON=/path/to/python3.11)"; exit 1; }

@@ -103,7 +103,7 @@ def metal(system: str, look: Callable[[], Gpu | None]) -> Check:
     try:
         gpu = look()
     except Exception as error:  # noqa: BLE001 - mlx raises what it likes when its library is of no use
-        return Check(name, Verdict.FAILED, f"Metal does not work ({str(error)[:200]}). {_AGAIN}")
+        return Check(name, Verdict.FAILED, f"It does not work ({str(error)[:200]}). {_AGAIN}")
     if gpu is None:
         return Check(
             name, Verdict.FAILED, "mlx finds no Metal device, so nothing would be fast. Restart the Mac."

@@ -71,7 +71,7 @@ def assemble(order: Order, say: Callable[[str], None]) -> Layout:
         "trimming": lambda: trimming.trim(layout),
         "thinning": lambda: trimming.thin(layout),
         "starter model": lambda: shutil.copytree(order.starter, layout.starter),
-        "launchers": lambda: launchers.compile_all(layout, target),
+        "launchers": lambda: launchers.compile_all(layout, target, order.cache),
         "licences": lambda: licences.collect(layout),
         "lists": lambda: _write_lists(layout),
         "compiling": lambda: precompiling.compile_all(layout),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import sysconfig
@@ -15,23 +16,29 @@ if TYPE_CHECKING:
 _SOURCE = Path(__file__).resolve().parent.parent / "launcher.c"
 
 
-def compile_all(layout: Layout, target: Target) -> None:
+def compile_all(layout: Layout, target: Target, cache: Path) -> None:
     """Put the launchers into the app.
+
+    Args:
+        layout: The app.
+        target: What they are compiled for.
+        cache: Keeps what the compiler keeps for the next time.
 
     Raises:
         CalledProcessError: The compiler refused.
     """
-    _compile(layout.executable, target, "app")
-    _compile(layout.command, target, "mtplx_engine.cli.entry")
-    _compile(layout.interpreter, target, None)
+    _compile(layout.executable, target, cache, "app")
+    _compile(layout.command, target, cache, "mtplx_engine.cli.entry")
+    _compile(layout.interpreter, target, cache, None)
 
 
-def _compile(launcher: Path, target: Target, module: str | None) -> None:
+def _compile(launcher: Path, target: Target, cache: Path, module: str | None) -> None:
     """Compile one launcher.
 
     Args:
         launcher: Where it goes.
         target: What it is compiled for.
+        cache: The compiler's.
         module: What it runs; None for whatever its command line says.
     """
     launcher.parent.mkdir(parents=True, exist_ok=True)
@@ -42,4 +49,5 @@ def _compile(launcher: Path, target: Target, module: str | None) -> None:
     command += ["-I", sysconfig.get_path("include"), f'-DMTPLX_PYTHON_LIBRARY="{target.python_library}"']
     if module is not None:
         command.append(f'-DMTPLX_MODULE="{module}"')
-    subprocess.run([*command, str(_SOURCE), "-o", str(launcher)], check=True)
+    environment = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": str(cache / "zig")}
+    subprocess.run([*command, str(_SOURCE), "-o", str(launcher)], check=True, env=environment)

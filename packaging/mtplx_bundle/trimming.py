@@ -90,9 +90,10 @@ def trim(layout: Layout) -> None:
         _remove(layout.site / "PySide6", pattern)
     for pattern in _SITE:
         _remove(layout.site, pattern)
-    for name in _TRANSFORMERS:
-        _remove(layout.site / "transformers" / "models", f"[!a]*/{name}_*.py")
-        _remove(layout.site / "transformers" / "models", f"a[!u]*/{name}_*.py")  # all but `auto`
+    for folder in (layout.site / "transformers" / "models").glob("*/"):
+        if folder.name != "auto":  # which lists what there is
+            for name in _TRANSFORMERS:
+                _remove(folder, f"{name}_*.py")
     for path in sorted((layout.site / "PySide6").rglob("*")):
         if path.exists() and _UNUSED_QT.match(path.name):
             _remove(path.parent, path.name)

@@ -57,7 +57,7 @@ def _own_wheel(cache: Path) -> Path:
     folder = cache / "own"
     shutil.rmtree(folder, ignore_errors=True)
     command = [_uv(), "build", "--quiet", "--wheel", "--no-build-isolation", "--out-dir", str(folder)]
-    command += ["--python", sys.executable, str(_PROJECT)]
+    command += ["--cache-dir", str(cache / "uv"), "--python", sys.executable, str(_PROJECT)]
     subprocess.run(command, check=True)
     return next(folder.glob("*.whl"))
 
