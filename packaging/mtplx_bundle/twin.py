@@ -71,7 +71,7 @@ def visit(layout: Layout, folder: Path) -> Visit:
         finally:
             program.terminate()
             code = program.wait(_PATIENCE_S)
-    return Visit(_answer(place), picture, (*_outside(place), *([f"it ended with {code}"] if code else [])))
+    return Visit(_answer(place), picture, (*outside(place), *([f"it ended with {code}"] if code else [])))
 
 
 def _wait(fault: str, place: Path, program: subprocess.Popen[bytes], done: Callable[[], bool]) -> None:
@@ -99,7 +99,7 @@ def _answer(place: Path) -> str:
     return str(row[0]) if row else ""
 
 
-def _outside(place: Path) -> list[str]:
-    """Return what was written where it should not be."""
-    names = (str(path.relative_to(place)) for path in place.rglob("*") if not path.is_dir())
-    return [f"{name} was written" for name in names if not name.startswith(_ALLOWED)]
+def outside(place: Path) -> list[str]:
+    """Return what was written in the room where it should not be, each in a line."""
+    written = (path.relative_to(place) for path in place.rglob("*") if not path.is_dir())
+    return [f"{name} was written" for name in written if not any(map(name.is_relative_to, _ALLOWED))]

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import pytest
+
+from mtplx_bundle import precompiling, runtime
+from mtplx_bundle.layout import Layout
+from mtplx_bundle.target import LINUX
+from tests.support.tiny_app import put
+
+
+@pytest.fixture
+def layout(tmp_path):
+    return Layout(tmp_path / "MTPLX.app")
+
+
+@pytest.fixture
+def prefix(tmp_path):
+    """An installed Python."""
+    folder = tmp_path / "python"
+    put(folder / "lib" / LINUX.python_library, b"\0 /build/Python-3.11.7\0 ")
+    for name in (
+        "json/decoder.py",
+        "test/test_json.py",
+        "idlelib/run.py",
+        "turtle.py",
+        "site-packages/old.py",
+    ):
+        put(folder / "lib" / "python3.11" / name, b"")
+    for name in ("_ssl.so", "_testcapi.so", "_tkinter.so"):
+        put(folder / "lib" / "python3.11" / "lib-dynload" / name, b"")
+    return folder
+
+
+def test_an_installed_python_is_taken_without_what_only_developers_need(layout, prefix):
+    runtime.from_installation(layout, LINUX, prefix)
+    names = {str(path.relative_to(layout.stdlib)) for path in layout.stdlib.rglob("*") if path.is_file()}
+    assert names == {"json/decoder.py", "lib-dynload/_ssl.so"}
+    assert runtime.version(layout) == "3.11.7"
+
+
+def test_a_python_without_a_shared_library_is_refused(layout, prefix):
+    (prefix / "lib" / LINUX.python_library).unlink()
+    with pytest.raises(FileNotFoundError):
+        runtime.from_installation(layout, LINUX, prefix)
+
+
+def test_modules_are_compiled_without_a_trace_of_this_machine(layout, tmp_path):
+    often = put(layout.site / "app" / "window.py", b"x = 1\n")
+    seldom = put(layout.site / "transformers" / "models" / "llama" / "configuration_llama.py", b"x = 1\n")
+    precompiling.compile_all(layout)
+    compiled = often.parent / "__pycache__" / "window.cpython-311.pyc"
+    data = compiled.read_bytes()
+    assert int.from_bytes(data[4:8], "little") == 1  # by hash, never checked again
+    assert str(tmp_path).encode() not in data
+    assert b"python3.11/site-packages/app/window.py" in data
+    assert not (seldom.parent / "__pycache__").exists()
+
+
+def test_a_module_that_is_no_python_stops_the_build(layout, capfd):
+    put(layout.site / "odd.py", b"def\n")
+    with pytest.raises(precompiling.BrokenSourceError):
+        precompiling.compile_all(layout)
