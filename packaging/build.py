@@ -7,15 +7,13 @@ import sys
 import time
 from pathlib import Path
 
+from mtplx_bundle import archive, distributions, notary
+from mtplx_bundle.assembly import Order, assemble
+from mtplx_bundle.target import LINUX, MACOS
+from mtplx_engine import paths
+from mtplx_engine.models import starter
+
 _PROJECT = Path(__file__).resolve().parent.parent
-sys.path.append(str(_PROJECT))
-
-from mtplx_bundle import archive, distributions, notary  # noqa: E402 - found through the line above
-from mtplx_bundle.assembly import Order, assemble  # noqa: E402
-from mtplx_bundle.target import LINUX, MACOS  # noqa: E402
-from mtplx_engine import paths  # noqa: E402
-from mtplx_engine.models import starter  # noqa: E402
-
 _BUILD = _PROJECT / "build"
 
 

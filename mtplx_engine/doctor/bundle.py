@@ -56,19 +56,17 @@ def checks(data: Path) -> tuple[Check, ...]:
     Args:
         data: The data folder.
     """
-    found: list[Gpu] = []
-
-    def look() -> Gpu | None:
+    gpu, trouble = None, ""
+    try:
         gpu = this_gpu()
-        found.extend([gpu] if gpu else [])
-        return gpu
-
+    except Exception as error:  # noqa: BLE001 - mlx raises what it likes when its library is of no use
+        trouble = str(error) or repr(error)
     return (
-        metal(sys.platform, look),
+        metal(sys.platform, gpu, trouble),
         library(sys.platform, [Path(entry) for entry in sys.path]),
         keychain(system_keychain),
         files(data),
-        memory(machine.this(), found[0].limit if found else None),
+        memory(machine.this(), gpu.limit if gpu else None),
         open_files(resource.getrlimit(resource.RLIMIT_NOFILE)[0]),
     )
 
@@ -90,20 +88,19 @@ def this_gpu() -> Gpu | None:
     )
 
 
-def metal(system: str, look: Callable[[], Gpu | None]) -> Check:
+def metal(system: str, gpu: Gpu | None, trouble: str) -> Check:
     """Whether mlx finds Metal, and whether Metal computes.
 
     Args:
         system: As `sys.platform` has it.
-        look: Returns the GPU after it has computed something; may raise anything.
+        gpu: The GPU after it has computed something, None where mlx has none.
+        trouble: What mlx said when it could not even look, else "".
     """
     name = "Metal"
     if system != "darwin":
         return Check(name, Verdict.UNKNOWN, "There is no Metal outside macOS; models run on the CPU here.")
-    try:
-        gpu = look()
-    except Exception as error:  # noqa: BLE001 - mlx raises what it likes when its library is of no use
-        return Check(name, Verdict.FAILED, f"It does not work ({str(error)[:200]}). {_AGAIN}")
+    if trouble:
+        return Check(name, Verdict.FAILED, f"It does not work ({trouble[:200]}). {_AGAIN}")
     if gpu is None:
         return Check(
             name, Verdict.FAILED, "mlx finds no Metal device, so nothing would be fast. Restart the Mac."

@@ -36,7 +36,7 @@ class Order:
 
     Attributes:
         target: For which system.
-        folder: Gets `MTPLX.app`, in place of one that is there.
+        folder: Gets `MTPLX.app`; whatever is in it is deleted first.
         cache: Keeps downloads for the next time.
         starter: The starter model, ready to use.
         python: An installed Python whose library is taken, None for python.org's from the locked wheel.
@@ -63,7 +63,7 @@ def assemble(order: Order, say: Callable[[str], None]) -> Layout:
         NoLicenceError, BrokenSourceError, NotMachOError: Something that is to be shipped is not as it must be.
     """
     layout, target = Layout(order.folder / "MTPLX.app"), order.target
-    shutil.rmtree(layout.root, ignore_errors=True)
+    shutil.rmtree(order.folder, ignore_errors=True)
     order.cache.mkdir(parents=True, exist_ok=True)
     steps: dict[str, Callable[[], object]] = {
         "Python": lambda: _lay_python(order, layout),
@@ -94,7 +94,7 @@ def _lay_python(order: Order, layout: Layout) -> None:
 def _write_lists(layout: Layout) -> None:
     info_plist.write(layout, distributions.version(layout))
     icon.write(layout.icon)
-    sbom.write(layout, runtime.version(layout))
+    sbom.write(layout)
 
 
 def _sign(order: Order, layout: Layout) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import plistlib
 from typing import TYPE_CHECKING
 
-from mtplx_bundle.layout import APP_NAME
 from mtplx_bundle.target import MINIMUM_MACOS
+from mtplx_engine.paths import APP_NAME
 
 if TYPE_CHECKING:
     from mtplx_bundle.layout import Layout

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mtplx_engine.paths import APP_NAME
+
 if TYPE_CHECKING:
     from pathlib import Path
-
-APP_NAME = "MTPLX"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mtplx_bundle.target import Target
 
 _VERSION = re.compile(rb"(3\.11\.\d+)\0")
+_OPENSSL = re.compile(rb"OpenSSL (3\.\d+\.\d+) ")
 _LOCK = Path(__file__).resolve().parents[2] / "requirements" / "python-macos.txt"
 _DEPLOY = "deploy_libs/"  # where panda3d's wheel keeps python.org's libraries, made for packing apps anywhere
 
@@ -78,16 +79,21 @@ def from_installation(layout: Layout, target: Target, prefix: Path) -> None:
     _drop_extensions(layout)
 
 
-def version(layout: Layout) -> str:
-    """Return the version that the interpreter's library says it has.
+def version(layout: Layout) -> str | None:
+    """Return the version that the interpreter's library says it has, None when it says none."""
+    return _said(layout.libraries, "libpython3.11.*", _VERSION)
 
-    Raises:
-        ValueError: It says none.
-    """
-    for library in layout.libraries.glob("libpython3.11.*"):
-        if found := _VERSION.search(library.read_bytes()):
+
+def openssl_version(layout: Layout) -> str | None:
+    """Return the version that the OpenSSL beside the interpreter says it has, None when the system's is used."""
+    return _said(layout.extensions, "libcrypto.*", _OPENSSL)
+
+
+def _said(folder: Path, name: str, pattern: re.Pattern[bytes]) -> str | None:
+    for library in folder.glob(name):
+        if found := pattern.search(library.read_bytes()):
             return found[1].decode()
-    raise ValueError(f"no interpreter in {layout.libraries}")
+    return None
 
 
 def _fetch(cache: Path) -> Path:

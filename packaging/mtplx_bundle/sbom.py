@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import uuid
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from mtplx_bundle import runtime
 from mtplx_bundle.distributions import OWN, shipped
-from mtplx_bundle.layout import APP_NAME
+from mtplx_engine.models import recipe
+from mtplx_engine.paths import APP_NAME
 
 if TYPE_CHECKING:
     from mtplx_bundle.distributions import Distribution
@@ -16,21 +19,42 @@ if TYPE_CHECKING:
 SPEC_VERSION = "1.5"
 
 
-def write(layout: Layout, python_version: str) -> None:
-    """Write the document into the app.
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Something that is shipped and that no wheel stands for.
 
-    Args:
-        layout: The app, with everything in it.
-        python_version: Of the interpreter in it.
+    Attributes:
+        name: As its makers write it.
+        version: None when it is not shipped after all.
+        licence: An SPDX expression.
+        kind: The type, as CycloneDX has it.
     """
-    layout.sbom.write_text(json.dumps(document(shipped(layout), python_version), indent=1) + "\n")
+
+    name: str
+    version: str | None
+    licence: str
+    kind: str = "library"
 
 
-def document(distributions: tuple[Distribution, ...], python_version: str) -> dict[str, Any]:
+def write(layout: Layout) -> None:
+    """Write the document into the app, which has everything in it."""
+    body = document(shipped(layout), besides(layout))
+    layout.sbom.write_text(json.dumps(body, indent=1) + "\n")
+
+
+def besides(layout: Layout) -> tuple[Part, ...]:
+    """Return what the app ships besides wheels."""
+    model = recipe.read(layout.starter.parent)
+    return (
+        Part("CPython", runtime.version(layout), "Python-2.0"),
+        Part("OpenSSL", runtime.openssl_version(layout), "Apache-2.0"),
+        Part(model.name, model.requirement.partition("==")[2], model.licence, "machine-learning-model"),
+    )
+
+
+def document(distributions: tuple[Distribution, ...], others: tuple[Part, ...]) -> dict[str, Any]:
     """Return the document: the app, and a component for each part of it."""
-    parts = [_wheel(item) for item in distributions if item.key != OWN]
     own = next(item for item in distributions if item.key == OWN)
-    parts.append(_component("CPython", python_version, "Python-2.0", f"pkg:generic/cpython@{python_version}"))
     body: dict[str, Any] = {
         "bomFormat": "CycloneDX",
         "specVersion": SPEC_VERSION,
@@ -43,7 +67,10 @@ def document(distributions: tuple[Distribution, ...], python_version: str) -> di
                 "licenses": [{"expression": own.licence}],
             }
         },
-        "components": parts,
+        "components": [
+            *(_wheel(item) for item in distributions if item is not own),
+            *(_other(item) for item in others if item.version),
+        ],
     }
     # From the content, so that the same app has the same document.
     body["serialNumber"] = f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, json.dumps(body, sort_keys=True))}"
@@ -52,17 +79,20 @@ def document(distributions: tuple[Distribution, ...], python_version: str) -> di
 
 def _wheel(item: Distribution) -> dict[str, Any]:
     name = item.name.lower().replace("_", "-")
-    return _component(item.name, item.version, item.licence, f"pkg:pypi/{name}@{item.version}")
+    purl = f"pkg:pypi/{name}@{item.version}"
+    return _component("library", item.name, item.version, item.licence) | {"bom-ref": purl, "purl": purl}
 
 
-def _component(name: str, version: str, licence: str, purl: str) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "type": "library",
+def _other(item: Part) -> dict[str, Any]:
+    purl = f"pkg:generic/{item.name.lower().replace(' ', '-')}@{item.version}"
+    return _component(item.kind, item.name, item.version or "", item.licence) | {
         "bom-ref": purl,
-        "name": name,
-        "version": version,
         "purl": purl,
     }
+
+
+def _component(kind: str, name: str, version: str, licence: str) -> dict[str, Any]:
+    found: dict[str, Any] = {"type": kind, "name": name, "version": version}
     if licence:
         found["licenses"] = [{"expression": licence}]
     return found

@@ -11,6 +11,8 @@ from mtplx_bundle import info_plist, macho, sbom
 from mtplx_bundle.code_signature import INFO_SLOT, SEAL_SLOT
 from mtplx_bundle.layout import Layout
 from mtplx_bundle.target import MACOS
+from mtplx_engine import paths
+from mtplx_engine.models import recipe
 from tests.support.tiny_macho import Tiny
 
 if TYPE_CHECKING:
@@ -49,15 +51,16 @@ def write(root: Path) -> Layout:
     for name in ("mtplx", "helper", "python", "fonts"):
         put(layout.licences / name / "LICENSE", b"Take it.")
     put(layout.icon, b"icns")
+    put(layout.starter.parent / recipe.NAME, (paths.resources() / "starter" / recipe.NAME).read_bytes())
     info_plist.write(layout, "1.0")
-    sbom.write(layout, "3.11.9")
+    sbom.write(layout)
     seal(layout)
     return layout
 
 
 def interpreter(modules: frozenset[str]) -> bytes:
     """Return a library that is Python with these modules built in."""
-    return Tiny(text=b"".join(f"_PyInit_{name}\0".encode() for name in modules)).bytes()
+    return Tiny(text=b"".join(f"_PyInit_{name}\0".encode() for name in modules) + b"3.11.9\0").bytes()
 
 
 def seal(layout: Layout) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _OURS = ("app", "mtplx_engine")
 _STARTS = ("app.__main__", "mtplx_engine.host", "mtplx_engine.cli.entry")
-_NOT_DROPPED_NAMES = {name.removesuffix(".py") for name in DROPPED}
+_DROPPED = {*(name.removesuffix(".py") for name in DROPPED), "_tkinter"}
 # Part of the interpreter without an init function of that name.
 _INNERMOST = {"sys", "builtins", "marshal", "_warnings", "_frozen_importlib", "_frozen_importlib_external"}
 # Of other systems than a Mac.
@@ -50,7 +50,7 @@ def missing_from_python(contents: Contents) -> Iterator[str]:
     except OSError:
         yield f"{contents.name(layout.libraries / MACOS.python_library)} is missing"
         return
-    names = sys.stdlib_module_names - _NOT_DROPPED_NAMES - _INNERMOST - _ELSEWHERE - {"_tkinter"}
+    names = sys.stdlib_module_names - _DROPPED - _INNERMOST - _ELSEWHERE
     for name in sorted(names):
         built_in = f"_PyInit_{name}\0".encode() in interpreter
         if not built_in and _find(layout.stdlib, name) is None and _find(layout.extensions, name) is None:
@@ -88,7 +88,7 @@ class _Walk:
 
     def _resolve(self, name: str) -> Path | None:
         root = name.partition(".")[0]
-        if root in sys.stdlib_module_names and root not in _NOT_DROPPED_NAMES:
+        if root in sys.stdlib_module_names and root not in _DROPPED:
             return self._layout.stdlib  # the other gate looks for these
         return _find(self._layout.site, name)
 

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from mtplx_bundle.distributions import OWN, shipped
-from mtplx_bundle.sbom import SPEC_VERSION
+from mtplx_bundle.sbom import SPEC_VERSION, besides
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,11 +25,11 @@ def unlisted(contents: Contents) -> Iterator[str]:
         yield f"the list of parts cannot be read: {error!r}"
         return
     there = {(item.name, item.version) for item in shipped(contents.layout) if item.key != OWN}
+    there |= {(item.name, item.version) for item in besides(contents.layout) if item.version}
     for name, version in sorted(there - listed):
         yield f"{name} {version} is not listed"
     for name, version in sorted(listed - there):
-        if name != "CPython":
-            yield f"{name} {version} is listed but not there"
+        yield f"{name} {version} is listed but not there"
 
 
 def unlicensed(contents: Contents) -> Iterator[str]:

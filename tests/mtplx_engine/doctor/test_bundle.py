@@ -33,27 +33,32 @@ class FakeKeychain:
         del self.kept[service, username]
 
 
-def broken() -> None:
-    raise RuntimeError("Failed to load the default metallib.")
+BROKEN = "Failed to load the default metallib."
 
 
 @pytest.mark.parametrize(
-    ("system", "look", "verdict"),
+    ("system", "gpu", "trouble", "verdict"),
     [
-        ("darwin", lambda: RIGHT, Verdict.PASSED),
-        ("darwin", lambda: None, Verdict.FAILED),
-        ("darwin", lambda: Gpu("Apple M3", GB, (31.0, *RIGHT.product[1:])), Verdict.FAILED),
-        ("darwin", lambda: Gpu("Apple M3", GB, ()), Verdict.FAILED),
-        ("darwin", broken, Verdict.FAILED),
-        ("linux", broken, Verdict.UNKNOWN),
+        ("darwin", RIGHT, "", Verdict.PASSED),
+        ("darwin", None, "", Verdict.FAILED),
+        ("darwin", Gpu("Apple M3", GB, (31.0, *RIGHT.product[1:])), "", Verdict.FAILED),
+        ("darwin", Gpu("Apple M3", GB, ()), "", Verdict.FAILED),
+        ("darwin", None, BROKEN, Verdict.FAILED),
+        ("linux", None, BROKEN, Verdict.UNKNOWN),
     ],
 )
-def test_metal_must_compute(system, look, verdict):
-    assert bundle.metal(system, look).verdict is verdict
+def test_metal_must_compute(system, gpu, trouble, verdict):
+    assert bundle.metal(system, gpu, trouble).verdict is verdict
 
 
-def test_what_mlx_says_is_in_the_row():
-    assert "default metallib" in bundle.metal("darwin", broken).detail
+def test_what_mlx_says_is_in_the_row(tmp_path, monkeypatch):
+    def refuse() -> None:
+        raise RuntimeError(BROKEN)
+
+    monkeypatch.setattr(bundle, "this_gpu", refuse)
+    monkeypatch.setattr(bundle.sys, "platform", "darwin")
+    monkeypatch.setattr(bundle, "system_keychain", FakeKeychain)
+    assert BROKEN in bundle.checks(tmp_path)[0].detail
 
 
 def libraries(root: Path, *names: str) -> list[Path]:
