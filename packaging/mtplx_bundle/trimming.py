@@ -71,8 +71,6 @@ _SITE = (
     "numpy/distutils",
     "numpy/f2py",
 )
-
-
 # Of its models transformers tokenizes; to run them would take torch, which is not there.
 _TRANSFORMERS = (
     "feature_extraction",

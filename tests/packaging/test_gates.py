@@ -84,6 +84,11 @@ def without_filecmp(layout: Layout) -> None:
     library.write_bytes(tiny_app.interpreter(sys.stdlib_module_names - {"filecmp"}))
 
 
+def import_a_module_of_a_broken_package(layout: Layout) -> None:
+    put("helper/__init__.py", b"import gone")(layout)
+    put("app/window.py", b"import helper.words")(layout)
+
+
 def tamper(layout: Layout) -> None:
     path = layout.site / MLX
     data = bytearray(path.read_bytes())
@@ -159,6 +164,16 @@ FAULTS = {
         put("helper/__init__.py", b"import distutils.util"),
         "every import is found",
         "distutils",
+    ),
+    "a package that cannot be imported": (
+        import_a_module_of_a_broken_package,
+        "every import is found",
+        "gone, which helper imports",
+    ),
+    "a module that is started by name": (
+        put("app/child.py", b"import gone"),
+        "every import is found",
+        "gone, which app.child imports",
     ),
     "a module that is no Python": (put("helper/odd.py", b"def"), "every module compiles", "helper/odd.py"),
     "a stray .pth": (put("a.pth", b"import os"), "no path leads elsewhere", "a.pth"),

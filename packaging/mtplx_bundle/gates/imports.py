@@ -1,7 +1,8 @@
 """Gate: whatever is imported is there: all of Python's own modules, and all that ours lead to.
 
-A static walk. Of our own packages every import counts, wherever it stands. Of others' only what is done on import, and
-there what stands in an `if` or a `try` may be missing, since they make it optional so.
+A static walk from all our modules, for some are started by name. Of our own packages every import counts, wherever it
+stands. Of others' only what is done on import, and there what stands in an `if` or a `try` may be missing, since they
+make it optional so.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ class _Walk:
     def __init__(self, contents: Contents) -> None:
         self._layout = contents.layout
         self._seen: set[str] = set()
-        self._waiting = [(name, "the app") for name in _STARTS]
+        self._waiting = [(name, "the app") for name in (*_STARTS, *_modules(contents))]
         self.missing: set[str] = set()
 
     def go(self) -> None:
@@ -80,6 +81,7 @@ class _Walk:
             if name in self._seen:
                 continue
             self._seen.add(name)
+            self._waiting += [(parent, name) for parent in _parents(name)]
             path = self._resolve(name)
             if path is None:
                 self.missing.add(f"{name}, which {importer} imports")
@@ -114,6 +116,21 @@ class _Walk:
             is_module = _find(self._layout.site, f"{base}.{alias.name}") is not None
             if is_module or (found is not None and _is_package(found) and not _binds(found, alias.name)):
                 self._waiting.append((f"{base}.{alias.name}", name))
+
+
+def _modules(contents: Contents) -> Iterator[str]:
+    """Yield the names of our own modules."""
+    site = contents.layout.site
+    for path in contents.files:
+        if path.suffix == ".py" and path.is_relative_to(site) and path.relative_to(site).parts[0] in _OURS:
+            yield ".".join(path.relative_to(site).with_suffix("").parts).removesuffix(".__init__")
+
+
+def _parents(name: str) -> Iterator[str]:
+    """Yield the packages that are imported before a module in them."""
+    parts = name.split(".")
+    for count in range(1, len(parts)):
+        yield ".".join(parts[:count])
 
 
 def _all_imports(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
