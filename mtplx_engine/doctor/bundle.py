@@ -1,0 +1,214 @@
+"""What has to be right where MTPLX runs as an app: Metal, its library, the keychain, files and memory.
+
+Each check is a function of what it looks at, so that a Mac's troubles can be tried anywhere; `checks` looks at this
+machine. A check never raises: what it cannot find out is a row that says so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import secrets
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mtplx_engine import backend, durable
+from mtplx_engine.doctor.check import Check, Verdict
+from mtplx_engine.hub.token import system_keychain
+from mtplx_engine.models import machine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from mtplx_engine.hub.token import Keychain
+    from mtplx_engine.models.machine import Machine
+
+_AGAIN = "Move MTPLX to the trash, download it again and put it into Applications."
+_SERVICE, _ACCOUNT = "MTPLX self-test", "doctor"
+_LEAST_MEMORY = 4 << 30  # what the system, the window and the starter take together
+_LEAST_ROOM = 1 << 30  # on the disk, for chats and logs
+_LEAST_FILES = 256  # open at once: shards, sockets, the database
+_AGREE = 0.1  # how far our reckoning of Metal's memory may be off
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """What mlx says of the device.
+
+    Attributes:
+        name: As in "Apple M3 Pro".
+        limit: Bytes that Metal recommends to use at most.
+        product: What the device computed as the product of two 32 x 32 matrices of ones; each entry must be 32.
+    """
+
+    name: str
+    limit: int
+    product: tuple[float, ...]
+
+
+def checks(data: Path) -> tuple[Check, ...]:
+    """Look at this machine; imports mlx, so not in a process that has a window.
+
+    Args:
+        data: The data folder.
+    """
+    found: list[Gpu] = []
+
+    def look() -> Gpu | None:
+        gpu = this_gpu()
+        found.extend([gpu] if gpu else [])
+        return gpu
+
+    return (
+        metal(sys.platform, look),
+        library(sys.platform, [Path(entry) for entry in sys.path]),
+        keychain(system_keychain),
+        files(data),
+        memory(machine.this(), found[0].limit if found else None),
+        open_files(resource.getrlimit(resource.RLIMIT_NOFILE)[0]),
+    )
+
+
+def this_gpu() -> Gpu | None:
+    """Return the GPU of this machine after it has computed something, None where mlx has none."""
+    backend.prepare()
+    import mlx.core as mx
+
+    if not mx.metal.is_available():
+        return None
+    about = mx.device_info()
+    ones = mx.ones((32, 32))
+    product = (ones @ ones).reshape(-1).tolist()
+    return Gpu(
+        str(about.get("device_name", about["architecture"])),
+        int(about["max_recommended_working_set_size"]),
+        tuple(product),
+    )
+
+
+def metal(system: str, look: Callable[[], Gpu | None]) -> Check:
+    """Whether mlx finds Metal, and whether Metal computes.
+
+    Args:
+        system: As `sys.platform` has it.
+        look: Returns the GPU after it has computed something; may raise anything.
+    """
+    name = "Metal"
+    if system != "darwin":
+        return Check(name, Verdict.UNKNOWN, "There is no Metal outside macOS; models run on the CPU here.")
+    try:
+        gpu = look()
+    except Exception as error:  # noqa: BLE001 - mlx raises what it likes when its library is of no use
+        return Check(name, Verdict.FAILED, f"Metal does not work ({str(error)[:200]}). {_AGAIN}")
+    if gpu is None:
+        return Check(
+            name, Verdict.FAILED, "mlx finds no Metal device, so nothing would be fast. Restart the Mac."
+        )
+    wrong = sum(entry != 32 for entry in gpu.product)
+    if wrong or len(gpu.product) != 32 * 32:
+        sentence = f"{gpu.name} computed {wrong} of {len(gpu.product)} numbers wrongly. Restart the Mac."
+        return Check(name, Verdict.FAILED, sentence)
+    return Check(name, Verdict.PASSED, f"{gpu.name} computes.")
+
+
+def library(system: str, search: Sequence[Path]) -> Check:
+    """Whether there is one mlx library, with its Metal kernels beside it, where mlx looks for them.
+
+    Args:
+        system: As `sys.platform` has it.
+        search: The folders that modules are imported from. A second mlx among them ends the process.
+    """
+    name, suffix = "Library", ".dylib" if system == "darwin" else ".so"
+    folders = {(folder / "mlx" / "lib").resolve() for folder in search}
+    found = sorted(path for folder in folders for path in folder.glob(f"libmlx{suffix}"))
+    if len(found) != 1:
+        where = ", ".join(str(path.parent) for path in found) or "nowhere"
+        sentence = f"There must be one libmlx{suffix}, but there are {len(found)}: {where}. {_AGAIN}"
+        return Check(name, Verdict.FAILED, sentence)
+    kernels = found[0].with_name("mlx.metallib")
+    if system == "darwin" and not kernels.is_file():
+        return Check(name, Verdict.FAILED, f"{kernels} is missing. {_AGAIN}")
+    return Check(name, Verdict.PASSED, f"One libmlx{suffix}, in {found[0].parent}.")
+
+
+def keychain(find: Callable[[], Keychain | None]) -> Check:
+    """Whether the keychain keeps a password, gives it back and forgets it.
+
+    Args:
+        find: Returns the keychain, None where there is none; may raise anything.
+    """
+    name, word = "Keychain", secrets.token_hex(8)
+    kept = "access tokens are known only until MTPLX quits"
+    try:
+        chain = find()
+        if chain is None:
+            return Check(name, Verdict.UNKNOWN, f"There is no keychain here, so {kept}.")
+        chain.set_password(_SERVICE, _ACCOUNT, word)
+        same = chain.get_password(_SERVICE, _ACCOUNT) == word
+        chain.delete_password(_SERVICE, _ACCOUNT)
+    except Exception as error:  # noqa: BLE001 - each backend has errors of its own
+        sentence = f"The keychain refused ({type(error).__name__}), so {kept}. Unlock it in Keychain Access."
+        return Check(name, Verdict.FAILED, sentence)
+    if not same:
+        sentence = f"The keychain gave back something else than it was given, so {kept}. Restart the Mac."
+        return Check(name, Verdict.FAILED, sentence)
+    return Check(name, Verdict.PASSED, "It keeps a password and gives it back.")
+
+
+def files(data: Path) -> Check:
+    """Whether the data folder takes a file to the disk and has room for more."""
+    name, probe = "Files", data / f".doctor-{os.getpid()}"
+    try:
+        data.mkdir(parents=True, exist_ok=True)
+        with contextlib.ExitStack() as stack:
+            stack.callback(probe.unlink, missing_ok=True)
+            durable.replace_file(probe, b"MTPLX")
+            same = probe.read_bytes() == b"MTPLX"
+        free = shutil.disk_usage(data).free
+    except OSError as error:
+        sentence = f"Nothing can be kept in {data} ({error.strerror or error}). Make that folder writable."
+        return Check(name, Verdict.FAILED, sentence)
+    if not same:
+        return Check(name, Verdict.FAILED, f"{data} does not keep what is written there. Check the disk.")
+    if free < _LEAST_ROOM:
+        sentence = f"The disk of {data} has {free / 1e6:.0f} MB left. Make room for at least 1 GB."
+        return Check(name, Verdict.FAILED, sentence)
+    return Check(name, Verdict.PASSED, f"{data} keeps what is written there; {free / 1e9:.1f} GB are free.")
+
+
+def memory(this: Machine, recommended: int | None) -> Check:
+    """Whether there is memory for a model, and whether we reckon it as Metal does.
+
+    Args:
+        this: The machine, as the fit of models is reckoned with.
+        recommended: Bytes that Metal itself recommends to use at most, None without Metal.
+    """
+    name = "Memory"
+    if this.memory < _LEAST_MEMORY:
+        sentence = f"This machine has {this.memory / 2**30:.1f} GB; MTPLX needs 4 GB. Use only small models."
+        return Check(name, Verdict.FAILED, sentence)
+    share = f"Models can take {this.limit / 2**30:.1f} of {this.memory / 2**30:.1f} GB"
+    if recommended is not None and abs(recommended - this.limit) > _AGREE * recommended:
+        said = f"Metal itself says {recommended / 2**30:.1f} GB"
+        sentence = f"{share} by our reckoning, but {said}, so “fits” may be off; please report it."
+        return Check(name, Verdict.UNKNOWN, sentence)
+    return Check(name, Verdict.PASSED, f"{share}.")
+
+
+def open_files(limit: int) -> Check:
+    """Whether enough files may be open at once.
+
+    Args:
+        limit: So many may be; RLIM_INFINITY for any number.
+    """
+    name = "Open files"
+    if limit != resource.RLIM_INFINITY and limit < _LEAST_FILES:
+        sentence = f"Only {limit} files may be open at once, {_LEAST_FILES} are needed; raise `ulimit -n`."
+        return Check(name, Verdict.FAILED, sentence)
+    return Check(
+        name, Verdict.PASSED, "Any number." if limit == resource.RLIM_INFINITY else f"Up to {limit}."
+    )
