@@ -20,6 +20,7 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from mtplx_engine import footprint
 from mtplx_engine.channel import Channel
 from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind, LoadCancelledError
 from mtplx_engine.latest import Latest
@@ -132,7 +133,7 @@ class Host:
         beat_at = time.monotonic()
         while True:
             if time.monotonic() >= beat_at:
-                self._channel.send(Heartbeat())
+                self._channel.send(Heartbeat(footprint.own()))
                 beat_at = time.monotonic() + _HEARTBEAT_S
             message = self._channel.receive(beat_at - time.monotonic())
             if isinstance(message, Shutdown):
