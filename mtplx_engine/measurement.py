@@ -5,6 +5,7 @@ Only runs are kept; every ratio, range and verdict is worked out of them, so tha
 
 from __future__ import annotations
 
+import math
 import statistics
 from dataclasses import dataclass
 from enum import StrEnum
@@ -17,6 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LEAST_PAIRS = 3  # fewer show no range
+CONTEXT_BUCKETS = (1024, 8192, 32768)
+
+
+def context_bucket(prompt_tokens: int) -> int | None:
+    """Return the context length that a prompt is counted with: the least that holds it, None when none does."""
+    return next((bucket for bucket in CONTEXT_BUCKETS if prompt_tokens <= bucket), None)
+FEW_STEPS = 50  # verify steps; a share of fewer is shown, but grey
 
 
 class PromptKind(StrEnum):
@@ -67,6 +75,11 @@ class Ratio:
         if self.low > 1:
             return Verdict.FASTER
         return Verdict.SLOWER if self.high < 1 else Verdict.UNCLEAR
+
+
+def times(ratio: float) -> str:
+    """Return a ratio as in "1.24x", rounded down: a loss never looks like none, nor a gain larger than it is."""
+    return f"{math.floor(ratio * 100 + 1e-9) / 100:.2f}x"
 
 
 @dataclass(frozen=True, slots=True)
