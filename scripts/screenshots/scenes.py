@@ -21,7 +21,7 @@ from app.widgets.message_box import MessageBox
 from app.widgets.shortcut_sheet import ShortcutSheet
 from mtplx_engine.config import SamplerConfig
 from tests.support import models_window
-from tests.support.fake_host import ANSWER, Script
+from tests.support.fake_script import ANSWER, Script
 
 if TYPE_CHECKING:
     from collections.abc import Callable
