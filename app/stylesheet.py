@@ -18,8 +18,8 @@ _TEMPLATE = Template("""
 QWidget#chatPane, QWidget#transcriptPage, QStackedWidget#pages { background: $window; }
 QScrollArea, QScrollArea > QWidget > QWidget { background: transparent; border: none; }
 QWidget#sidebar, QWidget#inspector, QWidget#settingsTabs { background: $sidebar; }
-QWidget#settingsWindow, QWidget#modelsWindow { background: $window; }
-QWidget#modelsTabs { background: $sidebar; border-bottom: 1px solid $border; }
+QWidget#settingsWindow, QWidget#modelsWindow, QWidget#speedWindow { background: $window; }
+QWidget#placeTabs { background: $sidebar; border-bottom: 1px solid $border; }
 QWidget#downloadStrip { background: $sidebar; border-top: 1px solid $border; }
 QFrame#modelCard { border: none; border-bottom: 1px solid $border; }
 QWidget#downloadStrip QFrame#modelCard { border: none; }
@@ -30,6 +30,9 @@ QListView#chats:focus { border-color: $focus_border; }
 QLabel { color: $text; background: transparent; }
 QLabel[tone="secondary"] { color: $secondary; }
 QLabel[tone="tertiary"] { color: $tertiary; }
+QLabel[tone="faster"] { color: $faster; }
+QLabel[tone="slower"] { color: $slower; }
+QLabel[tone="warning"] { color: $warning; }
 
 QFrame#composer { background: $raised; border: 1px solid $border; border-radius: 12px; }
 QFrame#composer[focused="true"] { border-color: $focus_border; }
@@ -100,8 +103,8 @@ QToolButton:pressed { background: $selected; }
 QToolButton:focus { border-color: $accent; }
 QToolButton::menu-indicator { image: none; width: 0; }
 QToolButton#settingsTab { color: $secondary; padding: 4px 0; }
-QToolButton#modelsTab { color: $secondary; padding: 0 12px; }
-QToolButton#settingsTab:checked, QToolButton#modelsTab:checked { color: $text; background: $selected; }
+QToolButton#placeTab { color: $secondary; padding: 0 12px; }
+QToolButton#settingsTab:checked, QToolButton#placeTab:checked { color: $text; background: $selected; }
 QToolButton#quietIcon { padding-right: 11px; border-left: none; }
 QToolButton#quietIcon[side="right"] { padding-right: 0; padding-left: 11px; }
 QToolButton#clip { padding-right: 12px; border-left: none; }
@@ -165,6 +168,9 @@ def stylesheet(palette: Palette, images: Path) -> str:
         text=palette.text,
         secondary=palette.secondary,
         tertiary=palette.tertiary,
+        faster=palette.faster,
+        slower=palette.slower,
+        warning=palette.warning,
         accent=palette.accent,
         on_accent=palette.on_accent,
         accepted=_rgba(palette.accepted),

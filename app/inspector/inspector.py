@@ -12,12 +12,13 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QScro
 from app.chat.chat_settings import ChatSettings
 from app.inspector.form import DIALS, Form, thinking_choices
 from app.inspector.preset_bar import PresetBar
-from app.inspector.rows import DialRow, Section, SeedRow, SettingRow
+from app.inspector.rows import DialRow, SeedRow, SettingRow
 from app.theme import SMALL_PX, SPACE_L, SPACE_M, SPACE_S
 from app.translate import tr
 from app.widgets.choice_button import ChoiceButton
 from app.widgets.icon_button import IconButton
 from app.widgets.number_field import NumberField
+from app.widgets.section import Section
 
 if TYPE_CHECKING:
     from collections.abc import Callable
