@@ -14,27 +14,27 @@ import mlx.core as mx
 from mtplx_engine import backend, template
 from mtplx_engine.answer import Answer, answer_limit, check_tokens
 from mtplx_engine.cache import TokenCache
-from mtplx_engine.config import MAX_DEPTH
 from mtplx_engine.decoding import Decoder
 from mtplx_engine.depth import DepthController
+from mtplx_engine.depth_choice import DepthChooser
 from mtplx_engine.depth_memory import DepthMemory
 from mtplx_engine.drafters import Drafters
 from mtplx_engine.errors import EngineError, ErrorKind, LoadCancelledError
+from mtplx_engine.model_info import describe
 from mtplx_engine.models import (
     checkpoint,
-    fit,
     identity,
     installed,
     loader,
+    loading,
     machine,
     markup,
     probe_memory,
-    tokenizer_pair,
 )
 from mtplx_engine.models.families import supported
 from mtplx_engine.models.habits import Habits
 from mtplx_engine.prompt import PromptEncoder
-from mtplx_engine.protocol import Counted, ModelInfo
+from mtplx_engine.protocol import Counted
 from mtplx_engine.segments import Segmenter
 from mtplx_engine.session import Session
 from mtplx_engine.tally import Tally
@@ -46,9 +46,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mtplx_engine.config import ChatMessage, DrafterKind
-    from mtplx_engine.models.fit import Footprint
-    from mtplx_engine.models.machine import Machine
-    from mtplx_engine.protocol import Count, Finished, Generate, PrefillProgress, Tokens
+    from mtplx_engine.protocol import AnswerEvent, Count, Generate, ModelInfo
 
 AUTO_MAX_DEPTH = 4  # deeper drafts of one chained head are never worth measuring
 
@@ -60,6 +58,7 @@ class Engine:
         self._policy = backend.policy()
         backend.apply(self._policy)
         self._model: loader.LoadedModel | None = None
+        self._info: ModelInfo | None = None
         self._draft_model: loader.LoadedModel | None = None
         self._encoder: PromptEncoder | None = None
         self._counter: PromptEncoder | None = None  # the same for another thread, with a tokenizer of its own
@@ -105,52 +104,30 @@ class Engine:
         folder = installed.resolve(model, data_dir)
         checked = checkpoint.check(folder)
         wanted = draft_model if supported.takes_drafts(checked.config) else ""
-        small = checkpoint.check(installed.resolve(wanted, data_dir)) if wanted else None
+        parts = [checked, *([checkpoint.check(installed.resolve(wanted, data_dir))] if wanted else [])]
         here = machine.this()
-        footprints = [
-            fit.measure(part.config, part.tensors, part.head, here)
-            for part in (checked, small)
-            if part is not None
-        ]
-        if not anyway:
-            _check_fits(checked.name, footprints, here)
-        share, memory = 1.0, probe_memory.ProbeMemory(data_dir)
-        if small is not None:
-            tokenizer_pair.check(checked, small)
-            share = checked.total_bytes / (checked.total_bytes + small.total_bytes)
-        loaded = loader.load(
-            checked, self._policy, lambda fraction, phase: step(share * fraction, phase), memory
-        )
-        if small is not None:
-            drafting = loader.load(
-                small,
-                self._policy,
-                lambda fraction, phase: step(share + (1 - share) * fraction, phase),
-                memory,
-            )
-            self._draft_model = dataclasses.replace(drafting, new_drafter=None)
+        footprints = loading.footprints(parts, here, anyway=anyway)
+        loaded, *small = loading.load(parts, self._policy, step, probe_memory.ProbeMemory(data_dir))
+        if small:
+            self._draft_model = dataclasses.replace(small[0], new_drafter=None)
         self._model = loaded
         self._encoder, self._counter = (
             PromptEncoder(tokenizer, loaded.window, loaded.markup.think_start)
             for tokenizer in (loaded.tokenizer, copy.deepcopy(loaded.tokenizer))
         )
-        files = [identity.of(part) for part in (checked, small) if part is not None]
-        self._depth_memory = DepthMemory(data_dir, (*files, backend.speed_class(self._policy)))
+        speed_key = identity.speed_key(parts, backend.speed_class(self._policy))
+        self._depth_memory = DepthMemory(data_dir, speed_key)
         Habits(data_dir).note_use(folder)
-        stock = self._drafters(loaded).stock
-        return ModelInfo(
-            name=loaded.name,
-            path=str(loaded.path),
-            context_window=loaded.window,
-            drafter=stock or "none",
-            drafter_note="" if stock else loaded.drafter_note,
-            max_depth=MAX_DEPTH if stock else 0,
-            recommended=loaded.recommended,
+        self._info = describe(
+            loaded,
+            checked,
+            drafter=self._drafters(loaded).stock,
             backend=self._policy.description,
             load_s=time.perf_counter() - started,
             token_bytes=here.item * footprints[0].a_token,
-            thinking_switch=markup.has_thinking_switch(loaded.tokenizer),
+            speed_key=speed_key,
         )
+        return self._info
 
     @property
     def model(self) -> loader.LoadedModel:
@@ -163,21 +140,30 @@ class Engine:
             raise _no_model()
         return self._model
 
+    @property
+    def info(self) -> ModelInfo:
+        """What there is to show of the loaded model.
+
+        Raises:
+            EngineError: NO_MODEL.
+        """
+        if self._info is None:
+            raise _no_model()
+        return self._info
+
     def forget(self) -> None:
         """Drop what was kept between answers; the next prompt is read from its first token."""
         self._session = None
 
     def unload(self) -> None:
         """Drop the model and return its memory."""
-        self._model = self._draft_model = self._session = None
+        self._model = self._draft_model = self._session = self._info = None
         self._encoder = self._counter = None
         self._depths, self._depth_memory = {}, None
         gc.collect()
         mx.clear_cache()
 
-    def generate(
-        self, request: Generate, cancelled: threading.Event
-    ) -> Iterator[PrefillProgress | Tokens | Finished]:
+    def generate(self, request: Generate, cancelled: threading.Event) -> Iterator[AnswerEvent]:
         """Answer a chat; the last event is Finished.
 
         Raises:
@@ -219,7 +205,7 @@ class Engine:
         cancelled: threading.Event,
         *,
         in_thinking: bool = False,
-    ) -> Iterator[PrefillProgress | Tokens | Finished]:
+    ) -> Iterator[AnswerEvent]:
         """Like `generate`, from token ids; the messages of the request are not looked at.
 
         Args:
@@ -242,14 +228,14 @@ class Engine:
         decoder = Decoder(model.target, session.cache, session.drafter, config, seed, branch=branch)
         text = TextStream(model.decode, request.stop)
         thinking = in_thinking or markup.opens_thinking(model.tokenizer, model.markup, prompt)
-        tally = Tally(len(prompt), reused, seed, str(config.speculative_depth))
+        tally = Tally(len(prompt), reused, seed, str(config.speculative_depth), drafter=kind or "")
         answer = Answer(
             request=request,
             decoder=decoder,
             text=text,
             segments=Segmenter(model.markup.without_tools(), thinking=thinking),
             tally=tally,
-            depths=self._depths_of(kind),
+            depths=DepthChooser(config, kind, self._depths_of(kind), turned_off=False),
             end_ids=model.end_ids,
             limit=limit,
         )
@@ -290,12 +276,6 @@ class Engine:
             session.drafter = None if kind is None else self._drafters(model).new(kind)
             session.kind = kind
         return session
-
-
-def _check_fits(name: str, footprints: Sequence[Footprint], here: Machine) -> None:
-    """Check that a model fits for the usual context, with the one that drafts for it."""
-    one, *others = (fit.judge(footprint, fit.CONTEXT, here) for footprint in footprints)
-    fit.check(name, fit.together(one, others[0]) if others else one)
 
 
 def _no_model() -> EngineError:

@@ -266,7 +266,8 @@ class DepthChosen:
         generation: Of which answer.
         depth: Draft tokens per verify step; a short look at another depth does not count.
         reason: Why.
-        expected: How many times as fast as plain decoding it is expected to be; None when that is not known.
+        expected: How many times as fast as plain decoding drafting is expected to be: at this depth, or where that is
+            0 at the best other one. None when that is not known.
     """
 
     generation: int
@@ -283,6 +284,7 @@ class Failed:
     generation: int | None = None
 
 
+AnswerEvent = PrefillProgress | DepthChosen | Tokens | Finished
 Command = Load | Generate | Measure | CheckExactness | Count | Cancel | Unload | Shutdown
 Event = (
     Hello

@@ -15,7 +15,7 @@ from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.models import installed, starter
 from mtplx_engine.models.habits import Habits
 from mtplx_engine.progress import ProgressLine
-from mtplx_engine.protocol import Finished, Generate, PrefillProgress, Tokens
+from mtplx_engine.protocol import DepthChosen, Finished, Generate, PrefillProgress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from mtplx_engine.config import ChatMessage, SamplerConfig
     from mtplx_engine.progress import Report
-    from mtplx_engine.protocol import ModelInfo
+    from mtplx_engine.protocol import AnswerEvent, ModelInfo
 
 _LONG_PROMPT = 256  # tokens from which reading them takes long enough to say so
 
@@ -43,9 +43,7 @@ class EngineLike(Protocol):
     ) -> ModelInfo:
         """Load a model, and one that drafts for it unless `draft_model` is empty."""
 
-    def generate(
-        self, request: Generate, cancelled: threading.Event
-    ) -> Iterator[PrefillProgress | Tokens | Finished]:
+    def generate(self, request: Generate, cancelled: threading.Event) -> Iterator[AnswerEvent]:
         """Answer a chat; Finished comes last."""
 
     def unload(self) -> None:
@@ -118,6 +116,8 @@ class Session:
             for event in self._engine.generate(request, cancelled):
                 if isinstance(event, PrefillProgress):
                     _show_reading(event, line)
+                    continue
+                if isinstance(event, DepthChosen):
                     continue
                 line.close()
                 pieces.append(event.text)

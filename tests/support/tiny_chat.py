@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mtplx_engine import backend
 from mtplx_engine.config import SamplerConfig
+from mtplx_engine.depth import DepthController
 from mtplx_engine.engine import Engine
 from mtplx_engine.models import checkpoint, loader
 from mtplx_engine.protocol import Finished, Generate, Tokens
@@ -42,10 +43,11 @@ class Spelling:
         return "".join(chr(0x4E00 + token) for token in ids)
 
 
-class Scripted:
+class Scripted(DepthController):
     """Chooses the depths "auto" uses: these, again and again."""
 
     def __init__(self, depths: Iterable[int]) -> None:
+        super().__init__(0)
         self._depths = itertools.cycle(depths)
 
     def choose(self) -> int:

@@ -1,0 +1,63 @@
+"""A model and, where there is one, the model that drafts for it: from checked folders to memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mtplx_engine.models import fit, loader, tokenizer_pair
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mtplx_engine import backend
+    from mtplx_engine.models.checkpoint import Checkpoint
+    from mtplx_engine.models.fit import Footprint
+    from mtplx_engine.models.loader import LoadedModel
+    from mtplx_engine.models.machine import Machine
+    from mtplx_engine.models.probe_memory import ProbeMemory
+    from mtplx_engine.progress import Report
+
+
+def footprints(parts: Sequence[Checkpoint], here: Machine, *, anyway: bool) -> list[Footprint]:
+    """Return what models take on a machine.
+
+    Args:
+        parts: The model, and the one that drafts for it if there is one.
+        here: The machine.
+        anyway: Whether they may take more than there is.
+
+    Raises:
+        EngineError: REFUSED, see `fit.measure`; TOO_BIG, when they do not fit together for the usual context.
+    """
+    found = [fit.measure(part.config, part.tensors, part.head, here) for part in parts]
+    if not anyway:
+        one, *others = (fit.judge(footprint, fit.CONTEXT, here) for footprint in found)
+        fit.check(parts[0].name, fit.together(one, others[0]) if others else one)
+    return found
+
+
+def load(
+    parts: Sequence[Checkpoint],
+    policy: backend.Policy,
+    report: Report,
+    probes: ProbeMemory,
+) -> list[LoadedModel]:
+    """Load models one after the other, see `loader.load`; each takes its share of the progress by its bytes.
+
+    Raises:
+        EngineError: Also UNSUPPORTED, when their tokenizers differ.
+    """
+    for small in parts[1:]:
+        tokenizer_pair.check(parts[0], small)
+    total, done = sum(part.total_bytes for part in parts), 0.0
+    loaded = []
+    for part in parts:
+        share = part.total_bytes / total
+        loaded.append(loader.load(part, policy, _within(report, done, share), probes))
+        done += share
+    return loaded
+
+
+def _within(report: Report, start: float, share: float) -> Report:
+    """Return what tells of a part's progress as of some of the whole."""
+    return lambda fraction, phase: report(start + share * fraction, phase)
