@@ -110,13 +110,13 @@ def test_it_is_told_once_a_round_at_most() -> None:
     """However wildly the figures jump."""
     controller = DepthController(DEEPEST)
     chooser = _chooser(SamplerConfig(speculative_depth=1), controller=controller)
-    rounds = [controller.rounds]
+    rounds: list[int] = []
     for _, _, news in _run(
         chooser, 400, lambda _: 1.0 + controller.rounds % 7, lambda _: controller.rounds % 2
     ):
         if news:
             rounds.append(controller.rounds)
-    assert len(set(rounds)) == len(rounds)
+    assert len(set(rounds)) == len(rounds) > 10
 
 
 def test_a_chosen_depth_is_expected_to_be_what_was_measured() -> None:
