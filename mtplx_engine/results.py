@@ -10,15 +10,12 @@ import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mtplx_engine.measurement import Ratio, Verdict
+from mtplx_engine.measurement import FEW_STEPS, Ratio, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from mtplx_engine.measurement import MeasuredRun, Measurement, PromptKind
-
-FEW_STEPS = 50
-"""Verify steps below which shares of them say little."""
 
 _SHORTEST_S, _LONGEST_S = 1e-9, 1e9
 
