@@ -11,6 +11,7 @@ from app.chat.answer_line import AnswerLine
 from app.chat.chat_list import ChatList
 from app.chat.chat_settings import ChatSettings
 from app.chat.context_watch import ContextWatch
+from app.chat.figures_keeper import FiguresKeeper
 from app.chat.idle_unload import IdleUnload
 from app.chat.model_status import ModelPresenter, ModelStatus
 from app.chat.presets import find
@@ -68,6 +69,7 @@ class Application(QObject):
         self.line = AnswerLine(self.link, self)
         self.idle_unload = IdleUnload(self.line, self.link, self)
         self.session = ChatSession(self.store, self.line, self)
+        FiguresKeeper(self.line, self.store)
         self.presenter = ModelPresenter(self._recipe.name, self.link, self)
         self.setup = StarterSetup(data_dir, self)
         self.models = ModelsDesk(self.theme, data_dir, self.link, self)

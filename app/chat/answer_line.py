@@ -46,6 +46,7 @@ class AnswerLine(QObject):
         waiting(Turn, str): In words what it waits for, "" for nothing to speak of.
         ended(Turn, Outcome): It is over; nothing but `figures` follows.
         figures(Turn, DecodeStats): What the engine counted in an answer that was stopped.
+        answered(Turn, Finished): How an answer ended for the engine, stopped or not; comes last.
     """
 
     streamed = Signal(object, object)
@@ -54,6 +55,7 @@ class AnswerLine(QObject):
     waiting = Signal(object, str)
     ended = Signal(object, object)
     figures = Signal(object, object)
+    answered = Signal(object, object)
 
     def __init__(self, link: EngineLink, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -244,10 +246,12 @@ class AnswerLine(QObject):
         if self._stopping and event.generation == self._stopping.generation:
             turn, self._stopping = self._stopping, None
             self.figures.emit(turn, event.stats)
+            self.answered.emit(turn, event)
         elif self._running and event.generation == self._running.generation:
             turn = self._running
             self._tell(turn, turn.end(event))
             self._end(turn, Outcome(_STATUS[event.reason], event.stats))
+            self.answered.emit(turn, event)
         self.advance()
 
     def _failed(self, event: Failed) -> None:

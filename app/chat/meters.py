@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 WINDOW_S = 3.0
 ENOUGH_S = 0.5
 ENOUGH_TOKENS = 8
-_ENOUGH_WRITING_S = 0.05  # a whole answer is measured from its first token on, so less will do
+ENOUGH_WRITING_S = 0.05  # a whole answer is measured from its first token on, so less will do
 MEASURING = marked("measuring…")
 
 
@@ -111,7 +111,7 @@ def final_text(stats: DecodeStats) -> str:
 
 def measured_speed(stats: DecodeStats) -> float | None:
     """Return the speed of an answer in tokens per second; None where too little came to speak of one."""
-    is_enough = stats.decode_tokens >= ENOUGH_TOKENS and (stats.decode_s or 0.0) >= _ENOUGH_WRITING_S
+    is_enough = stats.decode_tokens >= ENOUGH_TOKENS and (stats.decode_s or 0.0) >= ENOUGH_WRITING_S
     return stats.decode_tps if is_enough else None
 
 

@@ -49,6 +49,7 @@ class FakeStore(QObject):
         self.calls = []
         self.chats = {}
         self.messages = {}
+        self.figures = []
         self.deleted = set()
         self.held = []
 
@@ -70,6 +71,10 @@ class FakeStore(QObject):
     def finish_answer(self, message):
         self.calls.append(("finish_answer", message.id, message.status, message.text))
         self._keep(message)
+
+    def add_figures(self, make):
+        self.calls.append(("add_figures",))
+        self.figures.append(make())
 
     def load_chat(self, chat_id):
         self.calls.append(("load_chat", chat_id))
