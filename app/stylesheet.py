@@ -63,6 +63,7 @@ QPushButton:default, QPushButton[primary="true"] { color: $on_accent; background
     border-color: $accent; }
 QPushButton:default:hover, QPushButton[primary="true"]:hover { background: $accent_hover; }
 QPushButton:default:focus, QPushButton[primary="true"]:focus { border-color: $text; }
+QPushButton[primary="true"]:disabled { color: $tertiary; background: $idle; border-color: $border; }
 
 QCheckBox { color: $text; border: 1px solid transparent; border-radius: 6px; padding: 2px 4px 2px 2px;
     font-size: 13px; }
@@ -104,6 +105,7 @@ QToolButton:focus { border-color: $accent; }
 QToolButton::menu-indicator { image: none; width: 0; }
 QToolButton#settingsTab { color: $secondary; padding: 4px 0; }
 QToolButton#placeTab { color: $secondary; padding: 0 12px; }
+QToolButton#placeTab:disabled { color: $handle_hover; }
 QToolButton#settingsTab:checked, QToolButton#placeTab:checked { color: $text; background: $selected; }
 QToolButton#quietIcon { padding-right: 11px; border-left: none; }
 QToolButton#quietIcon[side="right"] { padding-right: 0; padding-left: 11px; }
@@ -117,6 +119,14 @@ QToolButton#send:disabled { background: $idle; }
 QToolButton#send:focus { border: 2px solid $text; }
 QToolButton#send[stopping="true"] { background: $text; }
 QToolButton#send[stopping="true"]:hover { background: $secondary; }
+
+QTableView#history { background: transparent; border: none; outline: none;
+    selection-background-color: $selected; selection-color: $text; }
+QTableView#history::item { border: none; border-bottom: 1px solid $border; padding: 0 8px; }
+QTableView#history::item:selected { background: $selected; color: $text; }
+QTableView#history QHeaderView { background: transparent; border: none; }
+QTableView#history QHeaderView::section { background: transparent; color: $secondary; border: none;
+    border-bottom: 1px solid $border; padding: 0 8px; font-size: 12px; }
 
 QSlider { min-height: 22px; }
 QSlider::groove:horizontal { height: 4px; border-radius: 2px; background: $handle; }

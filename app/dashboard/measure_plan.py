@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from app.dashboard import kind_words
 from app.translate import tr
 from mtplx_engine import words
 from mtplx_engine.measurement import CONTEXT_BUCKETS, LEAST_PAIRS, PromptKind
@@ -36,7 +35,7 @@ class MeasurePlan:
 
     Attributes:
         kinds: The kinds of prompts.
-        context: Tokens of each prompt, about.
+        context: Tokens of prompt and answer together: the bucket that it stands for.
     """
 
     kinds: tuple[PromptKind, ...] = tuple(PromptKind)
@@ -53,16 +52,16 @@ class MeasurePlan:
             depths: How many draft depths are tried.
             speeds: Of the model.
         """
-        each = self.context / speeds.prefill_tps + ANSWER_TOKENS / speeds.decode_tps
+        each = (self.context - ANSWER_TOKENS) / speeds.prefill_tps + ANSWER_TOKENS / speeds.decode_tps
         return len(self.kinds) * LEAST_PAIRS * (1 + depths) * each
 
 
 def room(context: int, model: ModelInfo | None) -> str:
     """Return why a context length cannot be measured with a model, "" when it can."""
-    if model is None or context + ANSWER_TOKENS <= model.context_window:
+    if model is None or context <= model.context_window:
         return ""
-    sentence = tr("{context} and an answer are more than the {window} tokens that this model can hold.")
-    return sentence.format(context=kind_words.context(context), window=f"{model.context_window:,}")
+    sentence = tr("{count}k are more than the {window} tokens that this model can hold.")
+    return sentence.format(count=context // 1024, window=f"{model.context_window:,}")
 
 
 def objection(plan: MeasurePlan, model: ModelInfo | None) -> str:

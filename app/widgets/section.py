@@ -37,3 +37,7 @@ class Section(QWidget):
         for widget in widgets:
             row.addWidget(widget)
         self._column.addLayout(row)
+
+    def add_stretch(self) -> None:
+        """Keep what is there at the top."""
+        self._column.addStretch(1)

@@ -1,0 +1,84 @@
+"""What a check of exactness found, in words: the verdict, the figures, and what they can and cannot show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from app.model_manager.face import Tone
+from app.translate import tr
+
+if TYPE_CHECKING:
+    from mtplx_engine.measurement import ExactnessReport
+
+_CHANCE = 0.001  # a p value below it is no chance any more
+_ROUNDING = 0.05  # total variation distance that rounding in half precision reaches on long vocabularies
+
+
+def verdict(report: ExactnessReport) -> tuple[str, Tone | None]:
+    """Return the verdict in plain words, and how it is said."""
+    if differs(report):
+        return tr("Drafting changes what this model says."), Tone.BAD
+    if report.greedy_same == report.greedy_prefixes and report.first_choices == report.rows:
+        return tr("No difference between drafted and plain decoding was found."), Tone.GOOD
+    return tr(
+        "The same but for rounding: where two words are almost equally likely, it may take the other."
+    ), None
+
+
+def differs(report: ExactnessReport) -> bool:
+    """Whether the difference is more than rounding and chance explain."""
+    unlikely = report.p_value is not None and report.p_value < _CHANCE
+    return unlikely or report.distance > _ROUNDING
+
+
+def advice(report: ExactnessReport) -> str:
+    """Return what to do about a difference, "" when there is none."""
+    if not differs(report):
+        return ""
+    return tr("Turn drafting off in the Model menu, and send the report of “mtplx doctor” to us.")
+
+
+def figures(report: ExactnessReport) -> tuple[tuple[str, str], ...]:
+    """Return what was compared, and what came of it."""
+    rows = tr(
+        "{distance} apart at most, where 1 is nothing alike, in {rows} rows after {prefixes} beginnings"
+    )
+    first = tr("the same in {same} of {rows} rows")
+    greedy = tr("{same} of {all} word for word the same")
+    sampled = (
+        tr("too few to tell")
+        if report.p_value is None
+        else tr("{count} each way, as alike as chance makes them (p = {p})")
+        if report.p_value >= _CHANCE
+        else tr("{count} each way, less alike than chance makes them (p = {p})")
+    )
+    return (
+        (
+            tr("Chances of the next word"),
+            rows.format(distance=_small(report.distance), rows=report.rows, prefixes=report.prefixes),
+        ),
+        (tr("Likeliest next word"), first.format(same=report.first_choices, rows=report.rows)),
+        (tr("Answers at temperature 0"), greedy.format(same=report.greedy_same, all=report.greedy_prefixes)),
+        (
+            tr("Words drawn at random"),
+            sampled.format(count=f"{report.samples:,}", p=_p(report.p_value or 0.0)),
+        ),
+    )
+
+
+def limits() -> str:
+    """Return what such a check can and cannot show."""
+    return tr(
+        "It can show that drafting goes wrong with this model on this computer. It cannot show that no other text "
+        "would differ: that the method is exact is proven by mathematics, and tested on models small enough to count "
+        "everything."
+    )
+
+
+def _small(distance: float) -> str:
+    """Return a distance; what is not 0 never looks like it."""
+    return "0" if distance == 0 else f"{distance:.1g}" if distance < 0.01 else f"{distance:.2f}"
+
+
+def _p(value: float) -> str:
+    return f"{value:.2f}" if value >= 0.01 else f"{value:.1g}"
