@@ -24,6 +24,8 @@ CONTEXT_BUCKETS = (1024, 8192, 32768)
 def context_bucket(prompt_tokens: int) -> int | None:
     """Return the context length that a prompt is counted with: the least that holds it, None when none does."""
     return next((bucket for bucket in CONTEXT_BUCKETS if prompt_tokens <= bucket), None)
+
+
 FEW_STEPS = 50  # verify steps; a share of fewer is shown, but grey
 
 
@@ -198,10 +200,12 @@ class ExactnessReport:
         prefixes: Beginnings of text that were tried.
         rows: Verified rows that were compared with plain ones.
         distance: The largest total variation distance between the two laws of a next token, 0..1.
+        allowed: The largest one that rounding of this device's numbers explains.
         logit_distance: The largest absolute difference of a logit.
         first_choices: Rows whose most probable token was the same.
         greedy_prefixes: Prefixes that were continued greedily both ways.
         greedy_same: How many of them gave the same tokens.
+        greedy_ties: How many of the others parted where two tokens were as probable as rounding can tell.
         samples: Next tokens drawn with drafting, for the G-test; as many were drawn plainly.
         p_value: That both samples, or more distant ones, came from one law; None when too few were drawn.
     """
@@ -212,9 +216,11 @@ class ExactnessReport:
     prefixes: int
     rows: int
     distance: float
+    allowed: float
     logit_distance: float
     first_choices: int
     greedy_prefixes: int
     greedy_same: int
+    greedy_ties: int
     samples: int
     p_value: float | None

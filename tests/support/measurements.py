@@ -117,7 +117,9 @@ def measurement(
     )
 
 
-def report(*, distance: float = 3e-7, greedy_same: int = 8, p_value: float | None = 0.4) -> ExactnessReport:
+def report(
+    *, distance: float = 3e-7, greedy_same: int = 8, greedy_ties: int = 0, p_value: float | None = 0.4
+) -> ExactnessReport:
     """Return a check of exactness over 8 prefixes."""
     return ExactnessReport(
         subject=SUBJECT,
@@ -126,10 +128,12 @@ def report(*, distance: float = 3e-7, greedy_same: int = 8, p_value: float | Non
         prefixes=8,
         rows=32,
         distance=distance,
+        allowed=0.002,
         logit_distance=distance * 30,
         first_choices=32,
         greedy_prefixes=8,
         greedy_same=greedy_same,
+        greedy_ties=greedy_ties,
         samples=2000,
         p_value=p_value,
     )
