@@ -31,8 +31,8 @@ def g_test(observed: Floats, law: Floats) -> float:
         return 0.0
     total = observed.sum()
     cells = _pooled(law * total)
-    expected = np.bincount(cells, law * total)
-    seen = np.bincount(cells, observed)
+    expected = np.bincount(cells, law * total).astype(np.float64)
+    seen = np.bincount(cells, observed).astype(np.float64)
     freedom = expected.size - 1
     if freedom == 0:
         return 1.0
@@ -52,7 +52,7 @@ def same_law(pairs: Iterable[tuple[Counts, Counts]]) -> float | None:
         tokens = sorted(one.keys() | other.keys())
         seen = np.array([[sample.get(token, 0) for token in tokens] for sample in (one, other)], np.float64)
         cells = _pooled(seen.sum(axis=0) / 2)
-        table = np.stack([np.bincount(cells, row) for row in seen])
+        table = np.stack([np.bincount(cells, row) for row in seen]).astype(np.float64)
         expected = np.broadcast_to(table.sum(axis=0) / 2, table.shape)
         more = table.shape[1] - 1
         if more > 0:

@@ -109,14 +109,15 @@ def test_drafts_that_are_never_accepted_park() -> None:
 def test_it_is_told_once_a_round_at_most() -> None:
     """However wildly the figures jump."""
     controller = DepthController(DEEPEST)
+    for _ in range(20):
+        controller.record(0, 0, 1.0)
     chooser = _chooser(SamplerConfig(speculative_depth=1), controller=controller)
     rounds: list[int] = []
-    for _, _, news in _run(
-        chooser, 400, lambda _: 1.0 + controller.rounds % 7, lambda _: controller.rounds % 2
-    ):
+    cycles = _run(chooser, 400, lambda _: 1.0 + controller.rounds % 7, lambda _: controller.rounds % 2)
+    for _, _, news in cycles:
         if news:
             rounds.append(controller.rounds)
-    assert len(set(rounds)) == len(rounds) > 10
+    assert len(set(rounds)) == len(rounds) > 5
 
 
 def test_a_chosen_depth_is_expected_to_be_what_was_measured() -> None:
@@ -132,13 +133,22 @@ def test_a_chosen_depth_is_expected_to_be_what_was_measured() -> None:
 
 
 def test_a_pause_that_makes_good_what_was_lost_is_no_parking() -> None:
-    """The figures of a better day say that drafting pays; it loses now, and they take longer to see it."""
+    """The best depth drafts and pauses: what it was expected to win it did not, so the matter is open."""
     controller = DepthController(1, Figures(best=1, costs=(1.0, 1.0), accepted=(100.0,), offered=(100.0,)))
     chooser = _chooser(controller=controller)
     assert chooser.news(1) == DepthChoice(1, DepthReason.FASTEST, pytest.approx(2.0, abs=0.02))
-    paused = [
-        news
-        for _, _, news in _run(chooser, 40, lambda depth: 1 + 0.9 * depth, lambda _: 0)
-        if news and controller.best == 1 and news.depth == 0
-    ]
-    assert {news.reason for news in paused} == {DepthReason.MEASURING}
+    controller.steady = 0
+    controller.rounds += 1
+    assert chooser.news(1) == DepthChoice(0, DepthReason.MEASURING, pytest.approx(2.0, abs=0.02))
+
+
+def test_the_steady_depth_pauses_while_the_account_is_overdrawn() -> None:
+    """Looks that lose all the time end in plain rounds, whatever the best depth is."""
+    controller = DepthController(DEEPEST)
+    seen = set()
+    for number in range(3000):
+        depth = controller.choose()
+        seen.add((controller.steady, controller.best, depth))
+        controller.record(depth, depth if number % 400 < 200 else 0, 1 + 0.3 * depth)
+    assert all(steady in (0, best) for steady, best, _ in seen)
+    assert {depth for steady, best, depth in seen if best and not steady} <= {0}
