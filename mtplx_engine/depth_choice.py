@@ -55,6 +55,11 @@ class DepthChooser:
         self._round = -1
         self._told: DepthChoice | None = None
 
+    @property
+    def drafts(self) -> bool:
+        """Whether any cycle may draft."""
+        return self._rule is None or self._rule[0] != 0
+
     def next(self) -> int:
         """Return the depth of the next cycle."""
         return self._controller.choose() if self._rule is None else self._rule[0]

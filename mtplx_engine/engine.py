@@ -15,9 +15,8 @@ from mtplx_engine import backend, template
 from mtplx_engine.answer import Answer, answer_limit, check_tokens
 from mtplx_engine.cache import TokenCache
 from mtplx_engine.decoding import Decoder
-from mtplx_engine.depth import DepthController
 from mtplx_engine.depth_choice import DepthChooser
-from mtplx_engine.depth_memory import DepthMemory
+from mtplx_engine.depths import Depths
 from mtplx_engine.drafters import Drafters
 from mtplx_engine.errors import EngineError, ErrorKind, LoadCancelledError
 from mtplx_engine.model_info import describe
@@ -46,9 +45,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mtplx_engine.config import ChatMessage, DrafterKind
+    from mtplx_engine.models.fit import Fit, Footprint
     from mtplx_engine.protocol import AnswerEvent, Count, Generate, ModelInfo
-
-AUTO_MAX_DEPTH = 4  # deeper drafts of one chained head are never worth measuring
 
 
 class Engine:
@@ -63,8 +61,8 @@ class Engine:
         self._encoder: PromptEncoder | None = None
         self._counter: PromptEncoder | None = None  # the same for another thread, with a tokenizer of its own
         self._session: Session | None = None
-        self._depths: dict[DrafterKind | None, DepthController] = {}
-        self._depth_memory: DepthMemory | None = None
+        self._depths: Depths | None = None
+        self._footprints: Sequence[Footprint] = ()
 
     def load(
         self,
@@ -106,7 +104,7 @@ class Engine:
         wanted = draft_model if supported.takes_drafts(checked.config) else ""
         parts = [checked, *([checkpoint.check(installed.resolve(wanted, data_dir))] if wanted else [])]
         here = machine.this()
-        footprints = loading.footprints(parts, here, anyway=anyway)
+        self._footprints = loading.footprints(parts, here, anyway=anyway)
         loaded, *small = loading.load(parts, self._policy, step, probe_memory.ProbeMemory(data_dir))
         if small:
             self._draft_model = dataclasses.replace(small[0], new_drafter=None)
@@ -116,15 +114,15 @@ class Engine:
             for tokenizer in (loaded.tokenizer, copy.deepcopy(loaded.tokenizer))
         )
         speed_key = identity.speed_key(parts, backend.speed_class(self._policy))
-        self._depth_memory = DepthMemory(data_dir, speed_key)
+        self._depths = Depths(data_dir, speed_key)
         Habits(data_dir).note_use(folder)
         self._info = describe(
             loaded,
             checked,
-            drafter=self._drafters(loaded).stock,
+            drafter=self.drafters().stock,
             backend=self._policy.description,
             load_s=time.perf_counter() - started,
-            token_bytes=here.item * footprints[0].a_token,
+            token_bytes=here.item * self._footprints[0].a_token,
             speed_key=speed_key,
         )
         return self._info
@@ -151,6 +149,29 @@ class Engine:
             raise _no_model()
         return self._info
 
+    @property
+    def depths(self) -> Depths:
+        """How deep it is drafted where nobody chooses.
+
+        Raises:
+            EngineError: NO_MODEL.
+        """
+        if self._depths is None:
+            raise _no_model()
+        return self._depths
+
+    def drafters(self) -> Drafters:
+        """Return who can draft for the loaded model.
+
+        Raises:
+            EngineError: NO_MODEL.
+        """
+        return Drafters(self.model, self._draft_model, self._policy.prefill_chunk)
+
+    def fit(self, context: int) -> Fit:
+        """Return the sum of what is loaded, for a context of so many tokens."""
+        return loading.judge(self._footprints, context, machine.this())
+
     def forget(self) -> None:
         """Drop what was kept between answers; the next prompt is read from its first token."""
         self._session = None
@@ -159,7 +180,7 @@ class Engine:
         """Drop the model and return its memory."""
         self._model = self._draft_model = self._session = self._info = None
         self._encoder = self._counter = None
-        self._depths, self._depth_memory = {}, None
+        self._depths, self._footprints = None, ()
         gc.collect()
         mx.clear_cache()
 
@@ -221,7 +242,10 @@ class Engine:
         check_tokens(prompt, model.target.vocabulary)
         window = min(model.window, request.context or model.window)
         limit = answer_limit(request.max_tokens, len(prompt), window)
-        kind = self._drafters(model).wanted(config)
+        depths, wanted = self.depths, self.drafters().wanted(config)
+        depths.refresh()
+        chooser = DepthChooser(config, wanted, depths.of(wanted), turned_off=depths.turned_off(wanted))
+        kind = wanted if chooser.drafts else None
         session = self._take_session(model, kind)
         reused, branch = session.begin(prompt)
         seed = secrets.randbits(63) if config.seed is None else config.seed
@@ -235,7 +259,7 @@ class Engine:
             text=text,
             segments=Segmenter(model.markup.without_tools(), thinking=thinking),
             tally=tally,
-            depths=DepthChooser(config, kind, self._depths_of(kind), turned_off=False),
+            depths=chooser,
             end_ids=model.end_ids,
             limit=limit,
         )
@@ -245,8 +269,8 @@ class Engine:
             self._keep(model, session, decoder, tally.emitted)
             raise
         self._keep(model, session, decoder, tally.emitted)
-        if kind is not None and config.speculative_depth == "auto" and self._depth_memory is not None:
-            self._depth_memory.remember(kind, self._depths_of(kind).figures())
+        if kind is not None and config.speculative_depth == "auto":
+            depths.remember(kind)
 
     def _keep(self, model: loader.LoadedModel, session: Session, decoder: Decoder, emitted: int) -> None:
         """Bring the caches to what was emitted and keep them for the next answer, if it is the same model's."""
@@ -254,16 +278,6 @@ class Engine:
         session.tokens = decoder.forwarded
         if self._model is model:
             self._session = session
-
-    def _depths_of(self, kind: DrafterKind | None) -> DepthController:
-        """Return the depth controller of a drafter, which goes on where the last start's ended."""
-        if kind not in self._depths:
-            known = self._depth_memory.recall(kind) if kind and self._depth_memory else None
-            self._depths[kind] = DepthController(AUTO_MAX_DEPTH if kind else 0, known)
-        return self._depths[kind]
-
-    def _drafters(self, model: loader.LoadedModel) -> Drafters:
-        return Drafters(model, self._draft_model, self._policy.prefill_chunk)
 
     def _take_session(self, model: loader.LoadedModel, kind: DrafterKind | None) -> Session:
         """Take the caches of the last answer, or new ones.
@@ -273,7 +287,7 @@ class Engine:
         """
         session, self._session = self._session or Session(TokenCache(model.target.new_layers()), None), None
         if session.kind != kind:
-            session.drafter = None if kind is None else self._drafters(model).new(kind)
+            session.drafter = None if kind is None else self.drafters().new(kind)
             session.kind = kind
         return session
 

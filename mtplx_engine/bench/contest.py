@@ -13,7 +13,7 @@ from mtplx_engine.measurement import LEAST_PAIRS, MeasuredRun, Ratio
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
     from mtplx_engine.bench.run import Method, Run
     from mtplx_engine.bench.turns import Turn

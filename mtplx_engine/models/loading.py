@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from mtplx_engine import backend
     from mtplx_engine.models.checkpoint import Checkpoint
-    from mtplx_engine.models.fit import Footprint
+    from mtplx_engine.models.fit import Fit, Footprint
     from mtplx_engine.models.loader import LoadedModel
     from mtplx_engine.models.machine import Machine
     from mtplx_engine.models.probe_memory import ProbeMemory
@@ -31,9 +31,14 @@ def footprints(parts: Sequence[Checkpoint], here: Machine, *, anyway: bool) -> l
     """
     found = [fit.measure(part.config, part.tensors, part.head, here) for part in parts]
     if not anyway:
-        one, *others = (fit.judge(footprint, fit.CONTEXT, here) for footprint in found)
-        fit.check(parts[0].name, fit.together(one, others[0]) if others else one)
+        fit.check(parts[0].name, judge(found, fit.CONTEXT, here))
     return found
+
+
+def judge(found: Sequence[Footprint], context: int, here: Machine) -> Fit:
+    """Return the sum of what `footprints` found, for a context."""
+    one, *others = (fit.judge(footprint, context, here) for footprint in found)
+    return fit.together(one, others[0]) if others else one
 
 
 def load(

@@ -1,0 +1,83 @@
+"""The host's loop with trials: they and answers wait for each other, and each ends with exactly one word."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mtplx_engine.errors import ErrorKind
+from mtplx_engine.measurement import PromptKind
+from mtplx_engine.protocol import Cancel, Failed, Finished
+from mtplx_engine.trials import Abandoned, Checked, CheckExactness, Measure, Measured, TrialProgress
+from tests.support.fake_script import Script
+from tests.support.host_app import PLAIN, ask, load, names, starting
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.support.host_app import App
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., App]]:
+    with starting() as make:
+        yield make
+
+
+def measure(generation: int) -> Measure:
+    return Measure(generation, (PromptKind.CHAT,), 1024, 64, 3)
+
+
+def check(generation: int) -> CheckExactness:
+    return CheckExactness(generation, prefixes=4, samples=100)
+
+
+TRIALS = pytest.mark.parametrize(("trial", "result"), [(measure, Measured), (check, Checked)])
+
+
+@TRIALS
+def test_a_trial_waits_for_an_answer_and_an_answer_for_a_trial(start, trial, result: type) -> None:
+    app = start(Script(trial_s=0.05))
+    app.send(load(), ask(1), trial(2), ask(3))
+    ended = [app.next(Finished, Measured, Checked, Failed, Abandoned) for _ in range(3)]
+    assert names(ended) == ["Finished 1", f"{result.__name__} 2", "Finished 3"]
+
+
+def test_what_a_trial_finds_comes_whole_after_word_of_how_far_it_is(start) -> None:
+    app = start()
+    app.send(load(), measure(1), check(2))
+    told = [app.next(TrialProgress) for _ in range(10)]
+    assert [event.generation for event in told] == [1] * 10
+    assert app.next(Measured, Checked) == Measured(1, PLAIN.measurement)
+    assert app.next(Measured, Checked) == Checked(2, PLAIN.report)
+
+
+@TRIALS
+def test_a_trial_is_cancelled_while_it_runs_and_while_it_waits(start, trial, result: type) -> None:
+    app = start(Script(trial_s=600))
+    app.send(load(), trial(1), trial(2), ask(3))
+    app.next(TrialProgress)
+    app.send(Cancel(2))
+    assert app.next(Abandoned, Measured, Checked) == Abandoned(2)
+    app.send(Cancel(1))
+    assert app.next(Abandoned, Measured, Checked, Finished) == Abandoned(1)
+    assert names([app.next(Abandoned, Measured, Checked, Finished)]) == ["Finished 3"]
+
+
+@TRIALS
+def test_a_trial_that_fails_leaves_the_engine_usable(start, trial, result: type) -> None:
+    app = start(Script(trial_error="Nothing drafts for this model."))
+    app.send(load(), trial(1), ask(2))
+    failed = app.next(Failed)
+    assert (failed.generation, failed.error.message) == (1, "Nothing drafts for this model.")
+    assert names([app.next(Finished, Failed)]) == ["Finished 2"]
+
+
+@TRIALS
+def test_a_trial_without_a_model_fails_with_the_sentence_of_the_load(start, trial, result: type) -> None:
+    app = start(Script(load_error="The file is damaged; fetch it again."))
+    app.send(trial(1), load(), trial(2))
+    early, loading, late = (app.next(Failed) for _ in range(3))
+    assert (early.generation, early.error.kind) == (1, ErrorKind.NO_MODEL)
+    assert (late.generation, late.error) == (2, loading.error)
