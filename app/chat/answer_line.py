@@ -18,7 +18,7 @@ from mtplx_engine.stats import FinishReason
 if TYPE_CHECKING:
     from mtplx_engine.config import Depth
     from mtplx_engine.errors import ErrorInfo
-    from mtplx_engine.protocol import Failed, Finished, ModelInfo, PrefillProgress, Tokens
+    from mtplx_engine.protocol import DepthChosen, Failed, Finished, ModelInfo, PrefillProgress, Tokens
 
 _READING_MS = 250
 _LONG_PROMPT = 256  # tokens; reading fewer takes no time worth a word
@@ -79,6 +79,7 @@ class AnswerLine(QObject):
         link.loaded.connect(self._loaded)
         link.state_changed.connect(self._state_changed)
         link.prefill.connect(self._prefill)
+        link.depth_chosen.connect(self._depth_chosen)
         link.tokens.connect(self._tokens)
         link.finished.connect(self._finished)
         link.failed.connect(self._failed)
@@ -236,6 +237,10 @@ class AnswerLine(QObject):
             self._running.prefill = event
             self.prefilled.emit(self._running)
             self.tell_waiting()
+
+    def _depth_chosen(self, event: DepthChosen) -> None:
+        if self._running and event.generation == self._running.generation:
+            self._running.depth = event
 
     def _tokens(self, event: Tokens) -> None:
         turn = self._running

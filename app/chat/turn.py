@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from app.chat.chat_settings import ChatSettings
     from mtplx_engine.config import ChatMessage, Depth, SamplerConfig
     from mtplx_engine.errors import ErrorInfo
-    from mtplx_engine.protocol import Finished, ModelInfo, PrefillProgress, Tokens
+    from mtplx_engine.protocol import DepthChosen, Finished, ModelInfo, PrefillProgress, Tokens
     from mtplx_engine.stats import DecodeStats
 
 
@@ -120,6 +120,7 @@ class Turn:
         ask: What the model is asked.
         committed: Whether the question is on the disk.
         prefill: How much of the prompt has been read, once the engine has said so.
+        depth: How deep it is drafted, and why; in the same way.
         meter: Measures the answer while it is written.
         text: The answer so far.
         thinking: What was thought so far.
@@ -135,6 +136,7 @@ class Turn:
         self.ask = ask
         self.committed = False
         self.prefill: PrefillProgress | None = None
+        self.depth: DepthChosen | None = None
         self.meter = LiveMeter()
         self.text = answer.text
         self.thinking = answer.thinking

@@ -26,7 +26,9 @@ class FigureModel(QAbstractTableModel):
 
     def set_table(self, table: FigureTable) -> None:
         """Hold other figures."""
-        if len(table.rows) == len(self.table.rows) and len(table.head) == len(self.table.head):
+        if table == self.table:
+            return
+        if table.rows and len(table.rows) == len(self.table.rows) and len(table.head) == len(self.table.head):
             self.table = table
             last = self.index(self.rowCount() - 1, self.columnCount() - 1)
             self.dataChanged.emit(self.index(0, 0), last)
