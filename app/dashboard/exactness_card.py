@@ -92,7 +92,7 @@ class ExactnessCard(QFrame):
             self._limits.say("")
             return
         words, tone = exactness_words.verdict(report)
-        self.verdict.say(words, str(tone or ""))
+        self.verdict.say(words, tone)
         self._advice.say(exactness_words.advice(report))
         for (name, value), (about, told) in zip(self._facts, exactness_words.figures(report), strict=True):
             name.say(about)

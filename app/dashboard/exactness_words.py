@@ -5,37 +5,35 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from app.model_manager.face import Tone
-from app.translate import tr
+from app.translate import marked, tr
+from mtplx_engine.exactness import CHANCE, Exactness, judge
 
 if TYPE_CHECKING:
     from mtplx_engine.measurement import ExactnessReport
 
-_CHANCE = 0.001  # a p value below it is no chance any more
-_ROUNDING = 0.05  # total variation distance that rounding in half precision reaches on long vocabularies
+_VERDICTS = {
+    Exactness.IDENTICAL: (marked("Drafted and plain decoding were the same in every bit."), Tone.GOOD),
+    Exactness.ROUNDING: (
+        marked(
+            "The same within rounding: only where two words are equally likely may it take the other one."
+        ),
+        Tone.GOOD,
+    ),
+    Exactness.DIFFERENT: (marked("Drafting changes what this model says here, which is a fault."), Tone.BAD),
+}
 
 
-def verdict(report: ExactnessReport) -> tuple[str, Tone | None]:
+def verdict(report: ExactnessReport) -> tuple[str, Tone]:
     """Return the verdict in plain words, and how it is said."""
-    if differs(report):
-        return tr("Drafting changes what this model says."), Tone.BAD
-    if report.greedy_same == report.greedy_prefixes and report.first_choices == report.rows:
-        return tr("No difference between drafted and plain decoding was found."), Tone.GOOD
-    return tr(
-        "The same but for rounding: where two words are almost equally likely, it may take the other."
-    ), None
-
-
-def differs(report: ExactnessReport) -> bool:
-    """Whether the difference is more than rounding and chance explain."""
-    unlikely = report.p_value is not None and report.p_value < _CHANCE
-    return unlikely or report.distance > _ROUNDING
+    words, tone = _VERDICTS[judge(report)]
+    return tr(words), tone
 
 
 def advice(report: ExactnessReport) -> str:
     """Return what to do about a difference, "" when there is none."""
-    if not differs(report):
+    if judge(report) is not Exactness.DIFFERENT:
         return ""
-    return tr("Turn drafting off in the Model menu, and send the report of “mtplx doctor” to us.")
+    return tr("Turn drafting off in the Model menu, and send us what “mtplx doctor” prints.")
 
 
 def figures(report: ExactnessReport) -> tuple[tuple[str, str], ...]:
@@ -45,20 +43,30 @@ def figures(report: ExactnessReport) -> tuple[tuple[str, str], ...]:
     )
     first = tr("the same in {same} of {rows} rows")
     greedy = tr("{same} of {all} word for word the same")
+    if report.greedy_ties:
+        greedy += tr(", {ties} parted where two words were equally likely")
     sampled = (
         tr("too few to tell")
         if report.p_value is None
         else tr("{count} each way, as alike as chance makes them (p = {p})")
-        if report.p_value >= _CHANCE
+        if report.p_value >= CHANCE
         else tr("{count} each way, less alike than chance makes them (p = {p})")
     )
     return (
         (
             tr("Chances of the next word"),
-            rows.format(distance=_small(report.distance), rows=report.rows, prefixes=report.prefixes),
+            rows.format(
+                distance=_small(report.distance),
+                allowed=_small(report.allowed),
+                rows=report.rows,
+                prefixes=report.prefixes,
+            ),
         ),
         (tr("Likeliest next word"), first.format(same=report.first_choices, rows=report.rows)),
-        (tr("Answers at temperature 0"), greedy.format(same=report.greedy_same, all=report.greedy_prefixes)),
+        (
+            tr("Answers at temperature 0"),
+            greedy.format(same=report.greedy_same, all=report.greedy_prefixes, ties=report.greedy_ties),
+        ),
         (
             tr("Words drawn at random"),
             sampled.format(count=f"{report.samples:,}", p=_p(report.p_value or 0.0)),

@@ -113,7 +113,7 @@ class MeasureCard(QFrame):
         first = next((reason for reason in reasons.values() if reason), "")
         self._room.say("" if first == objection else first)
         self._estimate.say(
-            objection or measure_plan.estimate(plan, model, speeds), "warning" if objection else "secondary"
+            objection or measure_plan.estimate(plan, speeds), "warning" if objection else "secondary"
         )
         self.start.setEnabled(not objection)
         self.start.setAccessibleDescription(self._estimate.text())

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from app.translate import tr
 from mtplx_engine import words
+from mtplx_engine.depths import AUTO_MAX_DEPTH
 from mtplx_engine.measurement import CONTEXT_BUCKETS, LEAST_PAIRS, PromptKind
 from mtplx_engine.trials import Measure
 
@@ -45,15 +46,10 @@ class MeasurePlan:
         """Return the command for the engine."""
         return Measure(generation, self.kinds, self.context, ANSWER_TOKENS, LEAST_PAIRS)
 
-    def seconds(self, depths: int, speeds: Speeds) -> float:
-        """Return how long it takes, about: drafted answers count as plain ones, which is enough to go by.
-
-        Args:
-            depths: How many draft depths are tried.
-            speeds: Of the model.
-        """
+    def seconds(self, speeds: Speeds) -> float:
+        """Return how long it takes, about: drafted answers count as plain ones, which is enough to go by."""
         each = (self.context - ANSWER_TOKENS) / speeds.prefill_tps + ANSWER_TOKENS / speeds.decode_tps
-        return len(self.kinds) * LEAST_PAIRS * (1 + depths) * each
+        return len(self.kinds) * LEAST_PAIRS * (1 + AUTO_MAX_DEPTH) * each
 
 
 def room(context: int, model: ModelInfo | None) -> str:
@@ -75,11 +71,10 @@ def objection(plan: MeasurePlan, model: ModelInfo | None) -> str:
     return room(plan.context, model)
 
 
-def estimate(plan: MeasurePlan, model: ModelInfo | None, speeds: Speeds | None) -> str:
+def estimate(plan: MeasurePlan, speeds: Speeds | None) -> str:
     """Return in words how long a plan takes, as far as that is known."""
-    if speeds is None or model is None:
+    if speeds is None:
         return tr("How long it takes shows after its first answers; it can be cancelled at any time.")
-    seconds = plan.seconds(model.max_depth, speeds)
     return tr("About {time}. Answers in chats wait meanwhile; it can be cancelled at any time.").format(
-        time=words.duration(seconds)
+        time=words.duration(plan.seconds(speeds))
     )

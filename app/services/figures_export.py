@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import io
 import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from app.services.csv_lines import csv_lines
 from app.services.store_error import StoreError
 from app.translate import tr
 from mtplx_engine import durable
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
 
 FORMAT: Final = "mtplx-history"
 _VERSION: Final = 1
-# A spreadsheet takes what begins so for a formula, and would run it.
-_FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_figures(path: Path, figures: Iterable[AnswerFigures]) -> int:
@@ -42,7 +39,7 @@ def write_figures(path: Path, figures: Iterable[AnswerFigures]) -> int:
             count += 1
             yield record(each)
 
-    parts = _csv if path.suffix.lower() == ".csv" else _json
+    parts = csv_lines if path.suffix.lower() == ".csv" else _json
     try:
         with durable.replaced(path) as file:
             for part in parts(counted()):
@@ -82,29 +79,6 @@ def _json(records: Iterator[dict[str, Any]]) -> Iterator[str]:
         yield between + json.dumps(each, ensure_ascii=False)
         between = ",\n"
     yield "\n]}\n"
-
-
-def _csv(records: Iterator[dict[str, Any]]) -> Iterator[str]:
-    line = io.StringIO(newline="")
-    writer = csv.writer(line)
-    head: tuple[str, ...] = ()
-    for each in records:
-        if not head:
-            head = tuple(each)
-            writer.writerow(head)
-        writer.writerow(_cell(value) for value in each.values())
-        yield line.getvalue()
-        line.seek(0)
-        line.truncate()
-
-
-def _cell(value: Any) -> Any:
-    """Return a value as a cell has it: nothing where it is not known, and no text that is a formula."""
-    if isinstance(value, tuple | list):
-        return " ".join(map(str, value))
-    if isinstance(value, str) and value.startswith(_FORMULA_STARTS):
-        return f"'{value}"
-    return value
 
 
 def _share(part: int, whole: int) -> float | None:

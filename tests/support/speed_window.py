@@ -219,11 +219,11 @@ def _checked(theme, found):
 
 
 def exact(theme):
-    return _checked(theme, report())
+    return _checked(theme, report(distance=0.0))
 
 
 def rounding(theme):
-    return _checked(theme, report(distance=0.004, greedy_same=7))
+    return _checked(theme, report(greedy_same=7, greedy_ties=1))
 
 
 def differing(theme):
