@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from mtplx_engine.bench.turns import Turn
     from mtplx_engine.measurement import PromptKind
 
-PAUSE_S = 0.2
-"""Between two answers, so that the system does what it has put off."""
-
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -77,7 +74,7 @@ class Contest:
         self,
         cancelled: threading.Event,
         *,
-        pause_s: float = PAUSE_S,
+        pause_s: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> Generator[Progress, None, Outcome | None]:
         """Let everybody answer everything, by turns.

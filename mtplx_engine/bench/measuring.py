@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 LEAST_TOKENS = 16
 """Shorter answers show no speed."""
 
+_PAUSE_S = 0.2  # before each answer, so that the system does what it has put off
 _SHORT, _LONG = 256, 1024  # tokens in the cache for the curves, where the prompts are no longer
 _CURVES = 0.1  # of the time, about
 
@@ -155,7 +156,7 @@ def _contest(
         temperature=request.temperature,
         tokens=request.tokens,
     )
-    steps = contest.hold(cancelled)
+    steps = contest.hold(cancelled, pause_s=_PAUSE_S)
     while True:
         try:
             step = next(steps)
