@@ -122,8 +122,7 @@ QToolButton#send[stopping="true"]:hover { background: $secondary; }
 
 QTableView#history { background: transparent; border: none; outline: none;
     selection-background-color: $selected; selection-color: $text; }
-QTableView#history::item { border: none; border-bottom: 1px solid $border; padding: 0 8px; }
-QTableView#history::item:selected { background: $selected; color: $text; }
+QTableView#history::item { border: none; border-bottom: 1px solid $border; padding: 0 5px; }
 QTableView#history QHeaderView { background: transparent; border: none; }
 QTableView#history QHeaderView::section { background: transparent; color: $secondary; border: none;
     border-bottom: 1px solid $border; padding: 0 8px; font-size: 12px; }

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from mtplx_engine import results
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import date
 
-    from mtplx_engine.measurement import PromptKind
+    from mtplx_engine.measurement import Measurement, PromptKind
 
 
 class Grouping(Enum):
@@ -167,6 +169,20 @@ class TimeSaved:
     seconds: float | None
     covered: int
     answers: int
+
+
+def baselines(measurements: Iterable[Measurement]) -> dict[tuple[str, int], float]:
+    """Return the tokens per second of plain decoding that were measured, by speed key and context length.
+
+    Args:
+        measurements: Each one such as `results.of` takes, the newest first.
+    """
+    found: dict[tuple[str, int], float] = {}
+    for measurement in measurements:
+        plain = results.of(measurement).plain.decode_tps
+        if plain is not None:
+            found.setdefault((measurement.subject.key, measurement.context), plain)
+    return found
 
 
 def time_saved(drafted: Iterable[Drafted], baselines: Mapping[tuple[str, int], float]) -> TimeSaved:

@@ -16,7 +16,8 @@ _FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r")
 def csv_lines(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Return a line for each record; the names of the first one come above it."""
     line = io.StringIO(newline="")
-    writer = csv.writer(line)
+    # All text in quotes: where a semicolon parts cells, what follows one in a name would be a cell of its own.
+    writer = csv.writer(line, quoting=csv.QUOTE_NONNUMERIC)
     head: tuple[str, ...] = ()
     for each in records:
         if not head:

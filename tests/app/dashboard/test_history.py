@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.dashboard.history import Drafted, Summary, TimeSaved, time_saved
+from app.dashboard.history import Drafted, Summary, TimeSaved, baselines, time_saved
+from tests.support.measurements import PLAIN_S, SUBJECT, TOKENS, measurement
 
 PLAIN = {("key", 1024): 20.0, ("key", 8192): 10.0, ("other", 1024): 50.0}
 
@@ -50,3 +51,14 @@ def test_estimates_add_up(drafted: list[Drafted]) -> None:
 def test_shares_of_counts_are_those_of_the_sums() -> None:
     summary = Summary(2, None, None, None, verify_steps=40, drafted=80, accepted=60)
     assert (summary.acceptance_rate, summary.mean_length, summary.mean_depth) == (0.75, 2.5, 2.0)
+
+
+def test_baselines_are_the_plain_runs_of_each_context() -> None:
+    speed = (TOKENS - 1) / PLAIN_S
+    found = baselines([measurement(2.0, 2.0, 2.0), measurement(0.5, 0.5, 0.5, context=8192)])
+    assert found == {(SUBJECT.key, 1024): pytest.approx(speed), (SUBJECT.key, 8192): pytest.approx(speed)}
+    took = [
+        Drafted(SUBJECT.key, 1024, 1, 2 * (TOKENS - 1), PLAIN_S),
+        Drafted("files that changed", 1024, 1, 99, 1.0),
+    ]
+    assert time_saved(took, found) == TimeSaved(pytest.approx(PLAIN_S), 1, 2)

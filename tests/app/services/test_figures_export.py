@@ -103,6 +103,14 @@ def test_no_cell_is_a_formula(tmp_path: Path, name: str) -> None:
     assert not any(cell.startswith(("=", "+", "-", "@")) for cell in row.values())
 
 
+def test_a_name_stays_one_cell_where_semicolons_part_cells(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    write_figures(path, [figures(model="a;=1+1")])
+    with path.open(newline="", encoding="utf-8") as file:
+        cells = [cell for line in csv.reader(file, delimiter=";") for cell in line]
+    assert not any(cell.startswith("=") for cell in cells)
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".json"])
 def test_nothing_is_a_file_too(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"x{suffix}"
