@@ -20,6 +20,7 @@ from app.widgets.choice_button import ChoiceButton
 from app.widgets.error_card import ErrorCard
 from app.widgets.plain_label import PlainLabel
 from app.widgets.restyle import restyle
+from app.widgets.undo_toast import UndoToast
 from mtplx_engine import results
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class MachinePage(QScrollArea):
         again: Chooses what to measure although there is a result.
         trouble: Why the last trial failed.
         plan, progress, result, exactness: Its cards.
+        toast: Short notices.
 
     Signals:
         export_requested(Measurement): What was measured is to be written to a file.
@@ -69,6 +71,7 @@ class MachinePage(QScrollArea):
         self._settled = QTimer(self, singleShot=True, interval=0)  # once the cards have their new heights
         self._settled.timeout.connect(lambda: self.ensureWidgetVisible(self.exactness))
         self._lay_out()
+        self.toast = UndoToast(self)
         self._connect()
         self.refresh()
 

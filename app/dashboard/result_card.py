@@ -41,6 +41,7 @@ class ResultCard(QFrame):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
+        self._shown: tuple[Measurement, str] | None = None
         self.setObjectName("card")
         self.headline = PlainLabel(theme, _HEADLINE_PX, weight=QFont.Weight.DemiBold)
         self._note = PlainLabel(theme, CODE_PX)
@@ -79,8 +80,9 @@ class ResultCard(QFrame):
     def show_result(self, measurement: Measurement | None, stale: str) -> None:
         """Show a measurement, and why it may not be true any more; nothing when there is none."""
         self.setVisible(measurement is not None)
-        if measurement is None:
+        if measurement is None or (measurement, stale) == self._shown:
             return
+        self._shown = measurement, stale
         found = results.of(measurement)
         told = result_words.headline(found)
         self.headline.say(told.words, "secondary" if stale else str(told.tone or ""))

@@ -249,8 +249,8 @@ class SpeedBoard(QObject):
         self.records.refresh()
         self.changed.emit()
 
-    def _measured(self) -> None:
-        self.records.refresh()
+    def _measured(self, measurement: Measurement) -> None:
+        self.records.note(measurement)
 
     def _checked(self, report: ExactnessReport) -> None:
         self._reports[report.subject.key] = report

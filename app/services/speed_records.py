@@ -53,6 +53,13 @@ class SpeedRecords(QObject):
 
         self._do(drop)
 
+    def note(self, measurement: Measurement) -> None:
+        """Take what the engine has just measured, and kept, without a look at the disk."""
+        key, context = measurement.subject.key, measurement.context
+        others = (each for each in self.all or () if (each.subject.key, each.context) != (key, context))
+        self.all = (measurement, *others)
+        self.changed.emit()
+
     def latest(self, key: str) -> Measurement | None:
         """Return the newest one under a key."""
         return next((found for found in self.all or () if found.subject.key == key), None)

@@ -54,6 +54,9 @@ class FakeRecords(QObject):
     def latest(self, key):
         return next((found for found in self.all if found.subject.key == key), None)
 
+    def note(self, measurement):
+        self.put(measurement, *self.all)
+
     def drop(self, key):
         self.dropped.append(key)
         self.put(*(found for found in self.all if found.subject.key != key))
