@@ -58,6 +58,34 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True)
+class Middle:
+    """What the values of many answers are like.
+
+    Attributes:
+        median: Half of them are below it.
+        answers: How many answers have a value.
+    """
+
+    median: float
+    answers: int
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """The answers of a day.
+
+    Attributes:
+        day: On the person's calendar.
+        answers: How many.
+        speed: Their decode speed, as in `Summary`.
+    """
+
+    day: date
+    answers: int
+    speed: Spread | None
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """Many answers as one. None means that none of them has such a figure.
 
@@ -73,7 +101,7 @@ class Summary:
 
     answers: int
     speed: Spread | None
-    first_text: Spread | None
+    first_text: Middle | None
     prefill_tps: float | None
     verify_steps: int
     drafted: int
@@ -148,7 +176,7 @@ class History:
 
     choice: Choice
     total: Summary
-    days: tuple[tuple[date, Summary], ...]
+    days: tuple[Day, ...]
     groups: tuple[Group, ...]
     drafted: tuple[Drafted, ...]
     models: tuple[str, ...]

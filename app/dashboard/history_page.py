@@ -294,8 +294,8 @@ def _chart_heading(history: History) -> str:
 def _by_day(history: History) -> DailyMedians:
     return DailyMedians(
         tuple(
-            DayFigure(day, found.speed.low, found.speed.median, found.speed.high, found.speed.answers)
-            for day, found in history.days
-            if found.speed is not None
+            DayFigure(day.day, day.speed.low, day.speed.median, day.speed.high, day.speed.answers)
+            for day in history.days
+            if day.speed is not None
         )
     )

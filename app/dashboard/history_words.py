@@ -13,7 +13,7 @@ from mtplx_engine.measurement import CONTEXT_BUCKETS
 from mtplx_engine.results import FEW_STEPS
 
 if TYPE_CHECKING:
-    from app.dashboard.history import Group, History, Spread, Summary, TimeSaved
+    from app.dashboard.history import Group, History, Middle, Spread, Summary, TimeSaved
 
 UNKNOWN = "–"
 _LEAST_QUARTILES = 4  # answers; fewer have no middle half to speak of
@@ -60,12 +60,12 @@ def span(spread: Spread) -> str:
     return f"{speed(spread.low)}–{speed(spread.high)}"
 
 
-def seconds(spread: Spread | None) -> str:
+def seconds(middle: Middle | None) -> str:
     """Return the middle time, as in "0.4 s"."""
-    if spread is None:
+    if middle is None:
         return UNKNOWN
-    pattern = "{:.2f}" if spread.median < 0.95 else "{:.1f}"
-    return tr("{seconds} s").format(seconds=pattern.format(spread.median))
+    pattern = "{:.2f}" if middle.median < 0.95 else "{:.1f}"
+    return tr("{seconds} s").format(seconds=pattern.format(middle.median))
 
 
 def kept(summary: Summary) -> str:

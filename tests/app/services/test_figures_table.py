@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from app.chat.bounds import check_stats
 from app.chat.meters import measured_speed
-from app.dashboard.history import Choice, Grouping, Spread
+from app.dashboard.history import Choice, Grouping, Middle, Spread
 from app.services import chat_file
 from app.services.chat_database import ChatDatabase
 from app.services.store_error import StoreError
@@ -182,7 +182,7 @@ def test_a_damaged_record_is_passed_over_and_counted(tmp_path: Path, damage: str
     edit(tmp_path, f"UPDATE figures SET {damage} WHERE seq = 2")
     with ChatDatabase(tmp_path, NOW) as database:
         history = database.figures.read(ALL)
-        assert (history.kept, history.unreadable, history.models) == (2, 1, ("a", "c"))
+        assert (history.kept, history.unreadable, history.total.answers) == (2, 1, 2)
         assert [each.model for each in database.figures.each(ALL)] == ["a", "c"]
     assert edit(tmp_path, "SELECT count(*) FROM figures") == [(3,)]
 
@@ -206,6 +206,13 @@ def test_a_record_that_counts_holds_what_a_chat_may_hold(tmp_path: Path) -> None
         fill(database, *month(DAY))
         for each in database.figures.each(ALL):
             check_stats(each.stats)
+
+
+def test_a_record_that_cannot_be_is_counted_at_once(database: ChatDatabase) -> None:
+    fill(database, figures())
+    assert database.figures.read(ALL).unreadable == 0
+    fill(database, figures({"ttft_s": 0.0}))
+    assert (database.figures.read(ALL).kept, database.figures.read(ALL).unreadable) == (1, 1)
 
 
 # ---------------------------------------------------------------- reducing
@@ -251,7 +258,7 @@ def test_answers_too_short_to_have_a_speed_are_counted_without_one(database: Cha
 def test_days_are_those_of_the_persons_calendar(database: ChatDatabase) -> None:
     fill(database, figures(day=DAY), figures(day=DAY - timedelta(1)), figures(day=DAY))
     days = database.figures.read(ALL).days
-    assert [(day, found.answers) for day, found in days] == [(DAY - timedelta(1), 1), (DAY, 2)]
+    assert [(each.day, each.answers) for each in days] == [(DAY - timedelta(1), 1), (DAY, 2)]
 
 
 CHOICES = (
@@ -274,7 +281,7 @@ def test_what_is_not_chosen_does_not_count(database: ChatDatabase, choice: Choic
     )
     history = database.figures.read(choice)
     assert history.total.answers == answers == len(list(database.figures.each(choice)))
-    assert sum(found.answers for _, found in history.days) == answers
+    assert sum(day.answers for day in history.days) == answers
     assert sum(group.summary.answers for group in history.groups) == answers
     assert sum(each.answers for each in history.drafted) == answers
     assert (history.models, history.kept, history.choice) == (("a", "b"), 6, choice)
@@ -313,17 +320,15 @@ def test_a_summary_agrees_with_the_definitions(tmp_path_factory: pytest.TempPath
     total, stats = history.total, [each.stats for each in given]
     speeds = [speed for each in stats if (speed := measured_speed(each)) is not None]
     firsts = [each.ttft_s for each in stats if each.ttft_s is not None]
-    for spread, values in ((total.speed, speeds), (total.first_text, firsts)):
-        if spread is None:
-            assert not values
-            continue
-        low, median, high = statistics.quantiles(
-            values * 2 if len(values) == 1 else values, n=4, method="inclusive"
-        )
-        assert math.isclose(spread.median, median)
-        assert math.isclose(spread.low, low)
-        assert math.isclose(spread.high, high)
-        assert spread.answers == len(values)
+    assert (total.speed is None) == (not speeds)
+    assert (total.first_text is None) == (not firsts)
+    if total.speed is not None:
+        # Of a single value there are no quartiles for `statistics`.
+        quartiles = statistics.quantiles(speeds * (2 if len(speeds) == 1 else 1), n=4, method="inclusive")
+        assert (total.speed.low, total.speed.median, total.speed.high) == pytest.approx(tuple(quartiles))
+        assert total.speed.answers == len(speeds)
+    if total.first_text is not None:
+        assert total.first_text == Middle(pytest.approx(statistics.median(firsts)), len(firsts))
     read = [each for each in stats if each.prefill_tps is not None]
     fresh, seconds = (
         sum(each.prompt_tokens - each.cached_tokens for each in read),
