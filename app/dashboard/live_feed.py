@@ -36,7 +36,7 @@ class LiveFeed(QObject):
         model: The name of the model that is loaded, "" for none.
 
     Signals:
-        changed: There are other figures, up to hundreds of times a second.
+        changed: There are other figures than those that were read last; sent once until they are read.
     """
 
     changed = Signal()
@@ -52,6 +52,7 @@ class LiveFeed(QObject):
         self._clock = clock
         self._figures = LiveFigures()
         self._key = ""
+        self._told = False  # of figures that nobody has read
         self.model = ""
         link.prefill.connect(self._prefill)
         link.depth_chosen.connect(self._depth_chosen)
@@ -64,40 +65,46 @@ class LiveFeed(QObject):
 
     def reading(self) -> LiveReading:
         """Return what is known now."""
+        self._told = False
         return self._figures.reading(self._clock())
 
     def _prefill(self, event: PrefillProgress) -> None:
         self._figures.read_prompt(event, self._clock())
-        self.changed.emit()
+        self._tell()
 
     def _depth_chosen(self, event: DepthChosen) -> None:
         self._figures.choose_depth(event)
-        self.changed.emit()
+        self._tell()
 
     def _tokens(self, event: Tokens) -> None:
         self._figures.add(event, self._clock())
-        self.changed.emit()
+        self._tell()
 
     def _finished(self, event: Finished) -> None:
         self._figures.finish(event, self._clock())
-        self.changed.emit()
+        self._tell()
 
     def _failed(self, event: Failed) -> None:
         self._figures.fail(event, self._clock())
-        self.changed.emit()
+        self._tell()
 
     def _beat(self, event: Heartbeat) -> None:
         self._figures.set_footprint(event.footprint)
-        self.changed.emit()
+        self._tell()
 
     def _loaded(self, model: ModelInfo) -> None:
         if self._key and model.path != self._key:
             self._figures.change_model()
         self._key, self.model = model.path, model.name
-        self.changed.emit()
+        self._tell()
 
     def _state_changed(self, state: EngineState) -> None:
         if state is not EngineState.READY:
             self.model = ""
             self._figures.set_footprint(None)
-        self.changed.emit()
+        self._tell()
+
+    def _tell(self) -> None:
+        if not self._told:
+            self._told = True
+            self.changed.emit()

@@ -198,8 +198,6 @@ class LiveFigures:
     def reading(self, now: float) -> LiveReading:
         """Return what is known now."""
         answer, last = self._answer, self._last
-        if answer is not None and answer.newest is not None:
-            self._minute.write(answer.newest, answer.speed())
         speeds = self._minute.speeds(now)
         if answer is not None:
             return LiveReading(

@@ -88,10 +88,10 @@ class LivePanel(QWidget):
 
     def _refresh(self) -> None:
         reading = self._feed.reading()
-        self.state.setText(live_words.state_words(reading, self._feed.model))
-        self.drafting.setText(_UNKNOWN if reading.depth is None else depth_words(reading.depth))
-        self.memory.setText(live_words.memory_words(reading.footprint))
-        self.supply.setText(live_words.power_words(self._power.conditions))
+        _say(self.state, live_words.state_words(reading, self._feed.model))
+        _say(self.drafting, _UNKNOWN if reading.depth is None else depth_words(reading.depth))
+        _say(self.memory, live_words.memory_words(reading.footprint))
+        _say(self.supply, live_words.power_words(self._power.conditions))
         stats = reading.stats
         is_stale = reading.state is LiveState.STALE
         words = (
@@ -167,10 +167,9 @@ class _Tile(QWidget):
         if self.value.property("tone") != tone:
             self.value.setProperty("tone", tone)
             restyle(self.value)
-        if (self.value.text(), self.caption.text()) != (words.value, words.caption):
-            self.value.setText(words.value)
-            self.caption.setText(words.caption)
-            self.value.setAccessibleName(words.caption)
+        _say(self.value, words.value)
+        _say(self.caption, words.caption)
+        self.value.setAccessibleName(words.caption)
 
 
 def _line(theme: Theme, pixels: int, parent: QWidget) -> ElidedLabel:
@@ -179,3 +178,9 @@ def _line(theme: Theme, pixels: int, parent: QWidget) -> ElidedLabel:
     line.setFont(theme.figures_font(pixels))
     line.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
     return line
+
+
+def _say(line: ElidedLabel, words: str) -> None:
+    """Change words only when they are other ones: each change is a new layout."""
+    if line.text() != words:
+        line.setText(words)

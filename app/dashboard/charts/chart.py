@@ -96,7 +96,7 @@ class Chart(QTableView):
         else:
             drawing = self._drawn()
             painter.translate(_MARGIN, _MARGIN)
-            DrawingPainter(painter, palette, self.devicePixelRatioF()).paint(drawing)
+            DrawingPainter(painter, palette, painter.device().devicePixelRatioF()).paint(drawing)
             chosen = self._chosen()
             if chosen is not None:
                 call_out(painter, drawing.spots[chosen], palette, self._room())

@@ -153,13 +153,13 @@ class CostCurves:
     def _spot(self, count: int, across: Axis, down: Axis, room: Room) -> Spot:
         half = (across.at(2) - across.at(1)) / 2
         x = across.at(count)
-        costs = [curve.costs[count - 1] for curve in self.curves if len(curve.costs) >= count]
-        told = " · ".join(times(cost) for cost in costs)
-        words = tr("1 token: {cost}") if count == 1 else tr("{count} tokens: {cost}")
-        lines = [words.format(count=count, cost=told)]
+        known = [curve for curve in self.curves if len(curve.costs) >= count]
+        lines = [tr("1 token") if count == 1 else tr("{count} tokens").format(count=count)]
+        lines += [f"{self._name(curve)}: {_cost(curve.costs, count)}" for curve in known]
         if 1 < count <= len(self.may_cost):
-            lines.append(tr("may cost {cost}").format(cost=times(self.may_cost[count - 1])))
-        return Spot(x - half, 0, 2 * half, room.height, (x, down.at(max(costs))), "\n".join(lines))
+            lines.append(tr("may cost {cost}").format(cost=_cost(self.may_cost, count)))
+        top = max(curve.costs[count - 1] for curve in known)
+        return Spot(x - half, 0, 2 * half, room.height, (x, down.at(top)), "\n".join(lines))
 
 
 def break_even(accepted_at: Sequence[int], verify_steps: int, draft_share: float) -> tuple[float, ...]:

@@ -137,7 +137,7 @@ class Spot:
         width: Pixels.
         height: Pixels.
         at: The point that the words point at.
-        words: One line or two; "" where all of it is written in the picture.
+        words: In lines; "" where all of it is written in the picture.
     """
 
     x: float

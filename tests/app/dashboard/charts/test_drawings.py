@@ -248,6 +248,12 @@ def test_curves_are_relative_and_drafting_counts_where_it_costs_most():
     assert (line.stroke, near.stroke, far.stroke) == (Stroke.DOTTED, Stroke.SOLID, Stroke.DASHED)
     assert {"after 1,024 tokens", "after 8,192 tokens", "drafting pays below"} <= set(texts(drawing))
     assert figures.table().rows[2] == ("3", "1.20x", "1.30x", "2.00x")
+    assert drawing.spots[2].words.split("\n") == [
+        "3 tokens",
+        "after 1,024 tokens: 1.20x",
+        "after 8,192 tokens: 1.30x",
+        "may cost 2.00x",
+    ]
     assert figures.table().rows[3][-1] == ""  # nothing is known of a third position
 
 
