@@ -20,7 +20,7 @@ from app.widgets.link_sheet import LinkSheet
 from app.widgets.message_box import MessageBox
 from app.widgets.shortcut_sheet import ShortcutSheet
 from mtplx_engine.config import SamplerConfig
-from tests.support import models_window
+from tests.support import chart_gallery, models_window
 from tests.support.fake_script import ANSWER, Script
 
 if TYPE_CHECKING:
@@ -197,6 +197,10 @@ def _models(state: Callable[[Theme], QWidget]) -> Callable[[Stage], QWidget | No
     return lambda stage: state(stage.program.theme)
 
 
+def _charts(stage: Stage) -> QWidget | None:
+    return chart_gallery.gallery(stage.program.theme)
+
+
 def _shortcuts(stage: Stage) -> QWidget | None:
     stage.menus.shortcuts.trigger()
     return stage.window.findChild(ShortcutSheet)
@@ -280,6 +284,7 @@ SCENES = (
     *(Scene(f"settings-{page}", _settings(page)) for page in ("general", "chats", "models", "privacy")),
     *(Scene(f"models-{name}", _models(state)) for name, state in models_window.STATES.items()),
     Scene("models-token", _models(models_window.token)),
+    Scene("charts", _charts),
     Scene("shortcuts", _shortcuts),
     Scene("about", _about),
     Scene("link", _link),
