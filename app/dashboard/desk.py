@@ -118,13 +118,16 @@ class SpeedDesk(QObject):
         from app.dashboard.speed_files import SpeedFiles
         from app.dashboard.window import SpeedWindow
         from app.translate import tr
+        from app.widgets.column_area import ColumnArea
 
         self._machine = MachinePage(self._theme, self.board)
         self._files = SpeedFiles(self._machine)
         self._machine.export_requested.connect(self._files.export)
         self._files.told.connect(self._machine.toast.tell)
+        live = ColumnArea()
+        live.fill([LivePanel(self._theme, self.feed, PowerWatch(self))])
         places = (
-            (tr("Now"), LivePanel(self._theme, self.feed, PowerWatch(self))),
+            (tr("Now"), live),
             (tr("This Machine"), self._machine),
             (tr("History"), HistoryPage(self._theme, self._store, self._records)),
         )

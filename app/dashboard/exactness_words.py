@@ -38,39 +38,12 @@ def advice(report: ExactnessReport) -> str:
 
 def figures(report: ExactnessReport) -> tuple[tuple[str, str], ...]:
     """Return what was compared, and what came of it."""
-    rows = tr(
-        "{distance} apart at most, where 1 is nothing alike, in {rows} rows after {prefixes} beginnings"
-    )
     first = tr("the same in {same} of {rows} rows")
-    greedy = tr("{same} of {all} word for word the same")
-    if report.greedy_ties:
-        greedy += tr(", {ties} parted where two words were equally likely")
-    sampled = (
-        tr("too few to tell")
-        if report.p_value is None
-        else tr("{count} each way, as alike as chance makes them (p = {p})")
-        if report.p_value >= CHANCE
-        else tr("{count} each way, less alike than chance makes them (p = {p})")
-    )
     return (
-        (
-            tr("Chances of the next word"),
-            rows.format(
-                distance=_small(report.distance),
-                allowed=_small(report.allowed),
-                rows=report.rows,
-                prefixes=report.prefixes,
-            ),
-        ),
+        (tr("Chances of the next word"), _chances(report)),
         (tr("Likeliest next word"), first.format(same=report.first_choices, rows=report.rows)),
-        (
-            tr("Answers at temperature 0"),
-            greedy.format(same=report.greedy_same, all=report.greedy_prefixes, ties=report.greedy_ties),
-        ),
-        (
-            tr("Words drawn at random"),
-            sampled.format(count=f"{report.samples:,}", p=_p(report.p_value or 0.0)),
-        ),
+        (tr("Answers at temperature 0"), _greedy(report)),
+        (tr("Words drawn at random"), _drawn(report)),
     )
 
 
@@ -83,10 +56,35 @@ def limits() -> str:
     )
 
 
-def _small(distance: float) -> str:
-    """Return a distance; what is not 0 never looks like it."""
-    return "0" if distance == 0 else f"{distance:.1g}" if distance < 0.01 else f"{distance:.2f}"
+def _chances(report: ExactnessReport) -> str:
+    told = tr(
+        "{distance} apart at most, where rounding explains {allowed} and 1 is nothing alike; {rows} rows after "
+        "{prefixes} beginnings"
+    )
+    return told.format(
+        distance=_small(report.distance),
+        allowed=_small(report.allowed),
+        rows=report.rows,
+        prefixes=report.prefixes,
+    )
 
 
-def _p(value: float) -> str:
-    return f"{value:.2f}" if value >= 0.01 else f"{value:.1g}"
+def _greedy(report: ExactnessReport) -> str:
+    told = tr("{same} of {all} word for word the same")
+    if report.greedy_ties:
+        told += tr(", {ties} parted where two words were equally likely")
+    return told.format(same=report.greedy_same, all=report.greedy_prefixes, ties=report.greedy_ties)
+
+
+def _drawn(report: ExactnessReport) -> str:
+    if report.p_value is None:
+        return tr("too few to tell")
+    alike = tr("{count} each way, as alike as chance makes them (p = {p})")
+    unlike = tr("{count} each way, less alike than chance makes them (p = {p})")
+    words = alike if report.p_value >= CHANCE else unlike
+    return words.format(count=f"{report.samples:,}", p=_small(report.p_value))
+
+
+def _small(value: float) -> str:
+    """Return a share of 1; what is not 0 never looks like it."""
+    return "0" if value == 0 else f"{value:.1g}" if value < 0.01 else f"{value:.2f}"

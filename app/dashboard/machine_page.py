@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
 from app.dashboard import kind_words, result_words
 from app.dashboard.exactness_card import ExactnessCard
 from app.dashboard.measure_card import MeasureCard
 from app.dashboard.progress_card import ProgressCard
 from app.dashboard.result_card import ResultCard
-from app.theme import COLUMN_WIDTH, SPACE_L, SPACE_M, SPACE_S, SPACE_XL, TEXT_PX
+from app.theme import SPACE_S, TEXT_PX
 from app.translate import tr
 from app.widgets.announce import announce
 from app.widgets.choice_button import ChoiceButton
+from app.widgets.column_area import ColumnArea
 from app.widgets.error_card import ErrorCard
 from app.widgets.plain_label import PlainLabel
 from app.widgets.restyle import restyle
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 _MODEL_WIDTH = 240
 
 
-class MachinePage(QScrollArea):
+class MachinePage(ColumnArea):
     """Follows the board.
 
     Attributes:
@@ -166,28 +167,13 @@ class MachinePage(QScrollArea):
             restyle(self.again)
 
     def _lay_out(self) -> None:
-        self.setWidgetResizable(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        head = QHBoxLayout()
+        top = QWidget()
+        head = QHBoxLayout(top)
+        head.setContentsMargins(0, 0, 0, 0)
         head.setSpacing(SPACE_S)
         head.addWidget(self.model)
         head.addWidget(self._here)
         head.addWidget(self.context)
         head.addStretch(1)
         head.addWidget(self.again)
-        inner = QWidget()
-        inner.setMaximumWidth(COLUMN_WIDTH + 2 * SPACE_L)
-        column = QVBoxLayout(inner)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACE_M)
-        column.addLayout(head)
-        for card in (self.trouble, self._cancelled, self.progress, self.plan, self.result, self.exactness):
-            column.addWidget(card)
-        column.addStretch(1)
-        body = QWidget()
-        row = QHBoxLayout(body)
-        row.setContentsMargins(SPACE_XL, SPACE_L, SPACE_XL, SPACE_XL)
-        row.addWidget(inner, 1)
-        self.setWidget(body)
+        self.fill((top, self.trouble, self._cancelled, self.progress, self.plan, self.result, self.exactness))
