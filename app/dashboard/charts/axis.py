@@ -31,7 +31,7 @@ class Axis:
         return self.start + min(max(share, 0.0), 1.0) * (self.end - self.start)
 
 
-def round_step(span: float, most: int) -> tuple[int, int]:
+def _round_step(span: float, most: int) -> tuple[int, int]:
     """Return the smallest step that goes at most `most` times into `span`, as (1 | 2 | 5 | 10, power of ten)."""
     raw = span / most
     power = math.floor(math.log10(raw))
@@ -49,7 +49,7 @@ def round_ticks(low: float, high: float, most: int) -> tuple[float, ...]:
     """
     if high <= low:
         high = low + (abs(low) or 1.0)
-    digit, power = round_step(high - low, most)
+    digit, power = _round_step(high - low, most)
     step = digit * _scale(power)
     first, last = math.floor(low / step + _SLACK), math.ceil(high / step - _SLACK)
     return tuple(_multiple(index * digit, power) for index in range(first, last + 1))

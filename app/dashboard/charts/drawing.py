@@ -76,14 +76,13 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A level or upright line; `thickness` pixels wide around the points."""
+    """A level or upright line, a pixel wide."""
 
     x1: float
     y1: float
     x2: float
     y2: float
     ink: Ink
-    thickness: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

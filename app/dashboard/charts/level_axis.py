@@ -24,9 +24,7 @@ def upright_scale(axis: Axis, ticks: Sequence[float], unit: Unit, left: float, r
     return shapes
 
 
-def words_below(
-    room: Room, places: Sequence[tuple[float, str]], top: float, ink: Ink = Ink.TERTIARY
-) -> list[Shape]:
+def words_below(room: Room, places: Sequence[tuple[float, str]], top: float) -> list[Shape]:
     """Write words centred below places, moved inwards at the ends; what would touch what is there is left out."""
     shapes: list[Shape] = []
     taken: list[tuple[float, float]] = []
@@ -36,5 +34,5 @@ def words_below(
         if any(middle - half < right + GAP and left - GAP < middle + half for left, right in taken):
             continue
         taken.append((middle - half, middle + half))
-        shapes.append(Words(middle, top + LINE / 2, text, ink, Align.CENTRE))
+        shapes.append(Words(middle, top + LINE / 2, text, Ink.TERTIARY, Align.CENTRE))
     return shapes

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from app.palette import Palette
 
 _CORNER = 2.5
-_CURVE = 2.0
+_RULE, _CURVE = 1.0, 2.0  # how wide they are
 _DOT = 3.5
 _SQUARE = 3.2
 _DASHES = {
@@ -64,12 +64,11 @@ def snapped(
 
 def rule_box(rule: Rule) -> tuple[float, float, float, float]:
     """Return what a level or upright line covers: x, y, width, height."""
-    half = rule.thickness / 2
     left, right = sorted((rule.x1, rule.x2))
     top, bottom = sorted((rule.y1, rule.y2))
     if top == bottom:
-        return left, top - half, right - left, rule.thickness
-    return left - half, top, rule.thickness, bottom - top
+        return left, top - _RULE / 2, right - left, _RULE
+    return left - _RULE / 2, top, _RULE, bottom - top
 
 
 class DrawingPainter:

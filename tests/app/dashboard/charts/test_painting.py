@@ -45,9 +45,9 @@ def test_a_line_is_as_wide_as_it_is_and_never_blurred(scale, at):
     assert colors.count(LIGHT.text) == scale
 
 
-def test_lines_cover_their_thickness_around_their_points():
+def test_lines_cover_a_pixel_around_their_points():
     assert rule_box(Rule(2, 8, 12, 8, Ink.TEXT)) == (2, 7.5, 10, 1)
-    assert rule_box(Rule(5, 12, 5, 2, Ink.TEXT, 2)) == (4, 2, 2, 10)
+    assert rule_box(Rule(5, 12, 5, 2, Ink.TEXT)) == (4.5, 2, 1, 10)
 
 
 @pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
