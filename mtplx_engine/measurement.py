@@ -21,9 +21,9 @@ LEAST_PAIRS = 3  # fewer show no range
 CONTEXT_BUCKETS = (1024, 8192, 32768)
 
 
-def context_bucket(prompt_tokens: int) -> int | None:
-    """Return the context length that a prompt is counted with: the least that holds it, None when none does."""
-    return next((bucket for bucket in CONTEXT_BUCKETS if prompt_tokens <= bucket), None)
+def context_bucket(tokens: int) -> int | None:
+    """Return the context length that an answer is counted with: the least that holds it and its prompt, if any does."""
+    return next((bucket for bucket in CONTEXT_BUCKETS if tokens <= bucket), None)
 
 
 FEW_STEPS = 50  # verify steps; a share of fewer is shown, but grey
@@ -161,7 +161,7 @@ class Measurement:
         subject: What was measured, and where.
         taken_ms: When it ended, in ms since 1970.
         kinds: The kinds of prompts.
-        context: Tokens of each prompt, about; the bucket that it stands for.
+        context: Tokens of prompt and answer together, nearly; the bucket that it stands for.
         tokens: Of each answer.
         temperature: Of the sampler.
         runs: In the order in which they ran.
@@ -206,8 +206,8 @@ class ExactnessReport:
         greedy_prefixes: Prefixes that were continued greedily both ways.
         greedy_same: How many of them gave the same tokens.
         greedy_ties: How many of the others parted where two tokens were as probable as rounding can tell.
-        samples: Next tokens drawn with drafting, for the G-test; as many were drawn plainly.
-        p_value: That both samples, or more distant ones, came from one law; None when too few were drawn.
+        samples: Next tokens drawn with drafting, for the G-test against the plain law.
+        p_value: That such draws, or odder ones, come from that law; None when too few were made.
     """
 
     subject: Subject

@@ -36,6 +36,10 @@ class AnswerFigures:
         revision: Of its repository, "" when it is not known.
         quantization: How its weights are stored, as in "4-bit, group 64".
         speed_key: Stands for the model's files and the machine, as in `ModelInfo.speed_key`.
+        backend: Device, dtype and BLAS in words.
+        chip: Name of the processor, "" when the system does not tell.
+        memory: Bytes that the machine has.
+        system: Name and version of the operating system.
         sampler: How tokens were chosen, as `sampler_words` says it.
         kind: What the answer is like, guessed from its text.
         reason: Why it ended.
@@ -49,6 +53,10 @@ class AnswerFigures:
     revision: str
     quantization: str
     speed_key: str
+    backend: str
+    chip: str
+    memory: int
+    system: str
     sampler: str
     kind: PromptKind
     reason: FinishReason

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import dataclasses
-import importlib.metadata
 from datetime import datetime
-from functools import partial
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 
 from app.chat.answer_kind import kind_of
-from app.chat.desk import now_ms
 from app.chat.figures import AnswerFigures, sampler_words
+from mtplx_engine.bench.subject import subject_of
 from mtplx_engine.config import SamplerConfig
-from mtplx_engine.measurement import PromptKind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from app.chat.answer_line import AnswerLine
     from app.chat.turn import Turn
     from app.services.store import Store
-    from mtplx_engine.config import ChatMessage
-    from mtplx_engine.protocol import Finished
+    from mtplx_engine.measurement import PromptKind, Subject
+    from mtplx_engine.protocol import Finished, ModelInfo
 
 
 class FiguresKeeper(QObject):
@@ -37,30 +32,46 @@ class FiguresKeeper(QObject):
         super().__init__(line)
         self._line = line
         self._store = store
-        self._version = importlib.metadata.version("mtplx")
         line.answered.connect(self._keep)
 
     def _keep(self, turn: Turn, event: Finished) -> None:
         model = self._line.model
         if model is None or not event.stats.emitted:
             return
-        figures = AnswerFigures(
-            ended_ms=now_ms(),
-            day=datetime.now().astimezone().date(),
-            model=model.name,
-            revision=model.revision,
-            quantization=model.quantization,
-            speed_key=model.speed_key,
-            sampler=sampler_words(turn.sampler or SamplerConfig()),
-            kind=PromptKind.CHAT,
-            reason=event.reason,
-            version=self._version,
-            stats=event.stats,
-        )
         # The last turn of one that is written on is its own beginning.
         prompt = turn.ask.prompt[:-1] if turn.ask.continues else turn.ask.prompt
-        self._store.add_figures(partial(_with_kind, figures, prompt, turn.text))
+        how = sampler_words(turn.sampler or SamplerConfig())
+        now = datetime.now().astimezone()
+
+        def made() -> AnswerFigures:
+            """Ask the system and read the texts, for which no window should wait."""
+            return _figures(_subject(model), event, now, how, kind_of(prompt, turn.text))
+
+        self._store.add_figures(made)
 
 
-def _with_kind(figures: AnswerFigures, prompt: Sequence[ChatMessage], answer: str) -> AnswerFigures:
-    return dataclasses.replace(figures, kind=kind_of(prompt, answer))
+def _figures(
+    subject: Subject, event: Finished, now: datetime, sampler: str, kind: PromptKind
+) -> AnswerFigures:
+    return AnswerFigures(
+        ended_ms=round(now.timestamp() * 1000),
+        day=now.date(),
+        model=subject.model,
+        revision=subject.revision,
+        quantization=subject.quantization,
+        speed_key=subject.key,
+        backend=subject.backend,
+        chip=subject.chip,
+        memory=subject.memory,
+        system=subject.system,
+        sampler=sampler,
+        kind=kind,
+        reason=event.reason,
+        version=subject.version,
+        stats=event.stats,
+    )
+
+
+@lru_cache(maxsize=1)
+def _subject(model: ModelInfo) -> Subject:
+    return subject_of(model)

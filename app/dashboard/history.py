@@ -142,7 +142,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Drafted:
-    """The answers with draft tokens of one model's files on one machine, with prompts of about the same length.
+    """The answers with draft tokens of one model's files on one machine, in contexts of about the same length.
 
     Attributes:
         speed_key: Stands for the files and the machine.

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from app.dashboard import history_words, kind_words
 from app.dashboard.charts.chart import Chart
@@ -17,10 +17,11 @@ from app.dashboard.history import Choice, Grouping, baselines, time_saved
 from app.dashboard.history_facts import HistoryFacts
 from app.dashboard.history_files import HistoryFiles
 from app.dashboard.history_table import HistoryTable
-from app.theme import COLUMN_WIDTH, SMALL_PX, SPACE_L, SPACE_S, SPACE_XL, TEXT_PX
+from app.theme import SMALL_PX, SPACE_M, SPACE_S, SPACE_XL, TEXT_PX
 from app.translate import tr
 from app.widgets.announce import announce
 from app.widgets.choice_button import ChoiceButton
+from app.widgets.column_area import ColumnArea
 from app.widgets.error_card import ErrorCard
 from app.widgets.plain_label import PlainLabel
 from app.widgets.section import Section
@@ -41,7 +42,7 @@ _USUAL: Final = 30
 _NOTHING_HEIGHT: Final = 160
 
 
-class HistoryPage(QScrollArea):
+class HistoryPage(ColumnArea):
     """Reads the figures from the store when it is shown and whenever something else is chosen.
 
     Args:
@@ -135,7 +136,7 @@ class HistoryPage(QScrollArea):
         self.grouping.set_choices(
             (
                 (Grouping.KIND, tr("kind, guessed from the text")),
-                (Grouping.CONTEXT, tr("length of the prompt")),
+                (Grouping.CONTEXT, tr("length of the context")),
                 (Grouping.NOTHING, tr("model")),
             ),
             wanted.grouping,
@@ -158,7 +159,7 @@ class HistoryPage(QScrollArea):
         self._bar.setVisible(bool(history.kept or history.unreadable))
         self._content.setVisible(bool(history.total.answers))
         self._nothing.say(_why_nothing(history))
-        self.everything.setVisible(bool(history.kept and not history.total.answers))
+        self._way_back.setVisible(bool(history.kept and not history.total.answers))
         self._note.say(history_words.unreadable(history))
         self._speeds.heading.setText(_chart_heading(history))
         self.chart.show_figures(_by_day(history))
@@ -202,30 +203,16 @@ class HistoryPage(QScrollArea):
         self.files.deleted.connect(self._read)
 
     def _lay_out(self) -> None:
-        self.setWidgetResizable(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        inner = QWidget()
-        inner.setMaximumWidth(COLUMN_WIDTH + 2 * SPACE_L)
-        column = QVBoxLayout(inner)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACE_XL)
         self._bar = self._make_bar()
         self._content = self._make_content()
-        column.addWidget(self._bar)
-        column.addWidget(self.trouble)
-        column.addWidget(self._nothing)
-        column.addWidget(self.everything, 0, Qt.AlignmentFlag.AlignHCenter)
-        column.addWidget(self._content)
-        column.addWidget(self._note)
-        column.addStretch(1)
-        body = QWidget()
-        row = QHBoxLayout(body)
-        row.setContentsMargins(SPACE_XL, SPACE_L, SPACE_XL, SPACE_XL)
-        row.addWidget(inner, 1)
-        self.setWidget(body)
-        for widget in (self._bar, self._content, self.everything):
+        way_back = QHBoxLayout()
+        way_back.addStretch(1)
+        way_back.addWidget(self.everything)
+        way_back.addStretch(1)
+        self._way_back = QWidget()
+        self._way_back.setLayout(way_back)
+        self.fill((self._bar, self.trouble, self._nothing, self._way_back, self._content, self._note))
+        for widget in (self._bar, self._content, self._way_back):
             widget.hide()
 
     def _make_bar(self) -> QWidget:
@@ -246,7 +233,7 @@ class HistoryPage(QScrollArea):
     def _make_content(self) -> QWidget:
         content = QWidget()
         column = QVBoxLayout(content)
-        column.setContentsMargins(0, 0, 0, 0)
+        column.setContentsMargins(0, SPACE_M, 0, 0)
         column.setSpacing(SPACE_XL)
         self._speeds.add(self.chart)
         self.grouping.setFixedWidth(220)

@@ -57,7 +57,10 @@ def columns(choice: Choice) -> tuple[Column, ...]:
     models = () if choice.model is not None and grouping is not Grouping.NOTHING else (model,)
     part = {
         Grouping.KIND: (tr("Kind"), tr(history_words.KIND_TIP)),
-        Grouping.CONTEXT: (tr("Prompt, tokens"), tr("How long the prompt was, with all that came before.")),
+        Grouping.CONTEXT: (
+            tr("Context, tokens"),
+            tr("How long prompt and answer were, with all that came before."),
+        ),
     }.get(grouping)
     parts = (Column(*part, lambda group: history_words.part(grouping, group), is_name=True),) if part else ()
     return (*models, *parts, *_figures())

@@ -19,7 +19,7 @@ UNKNOWN = "–"
 _LEAST_QUARTILES = 4  # answers; fewer have no middle half to speak of
 SAVED_TIP = marked(
     "The time that plain decoding would have taken at the speed measured on this computer, less the time that the "
-    "answers took. Only answers count whose model was measured with prompts of about the same length."
+    "answers took. Only answers count whose model was measured in a context of about the same length."
 )
 KIND_TIP = marked("Guessed from the text when the answer ended; the text itself is not kept here.")
 

@@ -62,7 +62,7 @@ def record(figures: AnswerFigures) -> dict[str, Any]:
     ended = datetime.fromtimestamp(body.pop("ended_ms") / 1000, UTC)
     body |= {"day": figures.day.isoformat(), "kind": figures.kind.value, "reason": figures.reason.value}
     derived = {
-        "context_bucket": context_bucket(figures.stats.prompt_tokens),
+        "context_bucket": context_bucket(figures.stats.prompt_tokens + figures.stats.emitted),
         "mean_drafted_depth": _share(figures.stats.drafted, figures.stats.verify_steps),
         "acceptance_rate": figures.stats.acceptance_rate,
         "mean_acceptance_length": figures.stats.mean_acceptance_length,

@@ -17,7 +17,19 @@ from mtplx_engine.stats import DecodeStats, FinishReason
 if TYPE_CHECKING:
     import apsw
 
-_TEXTS: Final = ("model", "revision", "quantization", "speed_key", "sampler", "version", "drafter", "depth")
+_TEXTS: Final = (
+    "model",
+    "revision",
+    "quantization",
+    "speed_key",
+    "backend",
+    "chip",
+    "system",
+    "sampler",
+    "version",
+    "drafter",
+    "depth",
+)
 _COUNTS: Final = (
     "prompt_tokens",
     "cached_tokens",
@@ -31,7 +43,7 @@ _COUNTS: Final = (
 _TIMES: Final = ("ttft_s", "prefill_s", "decode_s")
 # As bytes: text that is not UTF-8 would end the query.
 _COLUMNS: Final = {
-    **dict.fromkeys(("ended_ms", "day", "kind", "reason", *_COUNTS, *_TIMES)),
+    **dict.fromkeys(("ended_ms", "day", "memory", "kind", "reason", *_COUNTS, *_TIMES)),
     **{name: f"CAST({name} AS BLOB)" for name in (*_TEXTS, "accepted_at")},
 }
 
@@ -48,7 +60,7 @@ SOUND: Final = " AND ".join(
         f"day BETWEEN {date.min.toordinal()} AND {date.max.toordinal()}",
         f"kind IN {_one_of(PromptKind)}",
         f"reason IN {_one_of(FinishReason)}",
-        f"min({', '.join(_COUNTS)}) >= 0",
+        f"min(memory, {', '.join(_COUNTS)}) >= 0",
         f"max({', '.join(_COUNTS)}) <= {MOST_TOKENS}",
         "cached_tokens <= prompt_tokens AND decode_tokens <= emitted AND accepted <= drafted",
         *(f"ifnull({name}, 1) BETWEEN {bounds.SHORTEST_S} AND {bounds.LONGEST_S}" for name in _TIMES),
@@ -63,6 +75,7 @@ def figures_row(figures: AnswerFigures) -> dict[str, apsw.SQLiteValue]:
     return {
         "ended_ms": figures.ended_ms,
         "day": figures.day.toordinal(),
+        "memory": figures.memory,
         "kind": figures.kind.value,
         "reason": figures.reason.value,
         **{name: clean_text(getattr(figures, name)) for name in _TEXTS if hasattr(figures, name)},
@@ -85,6 +98,7 @@ def figures_from(row: tuple[Any, ...]) -> AnswerFigures:
     return AnswerFigures(
         ended_ms=found["ended_ms"],
         day=date.fromordinal(found["day"]),
+        memory=found["memory"],
         kind=PromptKind(found["kind"]),
         reason=FinishReason(found["reason"]),
         stats=stats,

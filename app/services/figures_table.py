@@ -29,7 +29,9 @@ _CHOSEN: Final = """
     AND (:kind IS NULL OR kind = :kind) AND (:since IS NULL OR day >= :since)
 """
 _UNREADABLE: Final = f"SELECT seq FROM figures WHERE ({figures_records.SOUND}) IS NOT TRUE"  # noqa: S608
-_BUCKETS: Final = " ".join(f"WHEN prompt_tokens <= {bucket} THEN {bucket}" for bucket in CONTEXT_BUCKETS)
+_BUCKETS: Final = " ".join(
+    f"WHEN prompt_tokens + emitted <= {bucket} THEN {bucket}" for bucket in CONTEXT_BUCKETS
+)
 # With the definitions of `DecodeStats` and `meters.measured_speed`.
 _RATED: Final = f"""
     SELECT day, model, kind, ttft_s, verify_steps, drafted, accepted,

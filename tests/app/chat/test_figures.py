@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.metadata
 from datetime import datetime
 
 import pytest
@@ -12,6 +13,7 @@ from app.chat.figures import sampler_words
 from app.chat.figures_keeper import FiguresKeeper
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.measurement import PromptKind
+from mtplx_engine.models import machine
 from mtplx_engine.stats import DecodeStats, FinishReason
 from tests.support.fake_services import MODEL
 
@@ -35,6 +37,8 @@ def test_an_answer_leaves_its_figures_after_it_is_written(bench, kept):
     (made,) = kept
     assert (made.model, made.revision, made.quantization, made.speed_key) == ("Toy", "abc", "4-bit", "key")
     assert (made.reason, made.stats, made.kind) == (FinishReason.END, STATS, PromptKind.CODE)
+    assert (made.backend, made.version) == (MODEL.backend, importlib.metadata.version("mtplx"))
+    assert (made.memory, made.chip) == (machine.this().memory, machine.chip())
     assert made.sampler == "temperature=0.7, repetition_penalty=1.1"
     assert made.day == datetime.fromtimestamp(made.ended_ms / 1000).astimezone().date()
     assert [name for name, *_ in bench.store.calls[-2:]] == ["finish_answer", "add_figures"]

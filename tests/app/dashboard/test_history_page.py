@@ -6,7 +6,7 @@ import json
 from datetime import date, timedelta
 
 import pytest
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QAccessible
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton
@@ -18,22 +18,13 @@ from app.services.store import Store
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 from mtplx_engine.measurement import PromptKind
 from tests.support.chats import edit
+from tests.support.fake_script import Script
 from tests.support.figures import figures
+from tests.support.measurements import measurement
+from tests.support.speed_window import FakeRecords
 
 TODAY = date.today()  # noqa: DTZ011 - as the page has it
 PLAIN = {("key", 1024): 40.0}
-
-
-class FakeRecords(QObject):
-    changed = Signal()
-
-    def __init__(self):
-        super().__init__()
-        self.all = None
-        self.looks = 0
-
-    def refresh(self):
-        self.looks += 1
 
 
 class Shown:
@@ -331,6 +322,29 @@ def test_a_deleted_history_is_gone(shown):
     shown.qtbot.waitUntil(
         lambda: any(words.startswith("No answers yet") for words in shown.words), timeout=10_000
     )
+
+
+# ---------------------------------------------------------------- in the program
+
+
+def test_answers_in_the_program_are_in_the_history_and_measurements_are_not(start):
+    drive = start(
+        Script(answer="One two three four five six seven eight nine ten.", measurement=measurement(2.0))
+    )
+    window = drive.program.speed.window()
+    page = window.findChild(HistoryPage)
+    for _ in range(2):
+        drive.ask("Count")
+        drive.until_idle()
+    drive.program.speed.measure_first(drive.program.line.model.path)
+    trials = drive.program.speed.trials
+    assert trials.going is not None
+    drive.until(lambda: trials.going is None)
+    assert trials.problem is None
+    drive.program.session.delete_chats([drive.program.session.chat_id])
+    window.open_place(page)
+    drive.until(page.facts.answers.isVisible)
+    assert page.facts.answers.findChildren(QLabel)[1].text() == "2"
 
 
 # ---------------------------------------------------------------- without eyes, without a mouse

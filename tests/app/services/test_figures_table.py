@@ -160,6 +160,7 @@ DAMAGE = (
     "ended_ms = -1",
     "ended_ms = 9223372036854775807",
     "day = 0",
+    "memory = -1",
     "day = 99999999",
     "kind = 'poetry'",
     "kind = CAST(x'ff' AS TEXT)",
@@ -291,8 +292,8 @@ def test_what_is_not_chosen_does_not_count(database: ChatDatabase, choice: Choic
 def test_groups_are_of_a_model_and_what_was_chosen(database: ChatDatabase, grouping: Grouping) -> None:
     fill(
         database,
-        figures({"prompt_tokens": 1024}, model="a"),
-        figures({"prompt_tokens": 1025}, model="a", kind=PromptKind.CODE),
+        figures({"prompt_tokens": 1024 - 101}, model="a"),
+        figures({"prompt_tokens": 1025 - 101}, model="a", kind=PromptKind.CODE),
         figures({"prompt_tokens": 99_999}, model="b", kind=PromptKind.COPY),
     )
     groups = database.figures.read(Choice(grouping=grouping)).groups
@@ -343,6 +344,6 @@ def test_a_summary_agrees_with_the_definitions(tmp_path_factory: pytest.TempPath
     )
     drafted = [each for each in given if each.stats.verify_steps and each.stats.decode_s is not None]
     assert {(each.speed_key, each.bucket) for each in history.drafted} == {
-        (each.speed_key, context_bucket(each.stats.prompt_tokens)) for each in drafted
+        (each.speed_key, context_bucket(each.stats.prompt_tokens + each.stats.emitted)) for each in drafted
     }
     assert sum(each.tokens for each in history.drafted) == sum(each.stats.decode_tokens for each in drafted)
