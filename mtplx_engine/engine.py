@@ -21,16 +21,13 @@ from mtplx_engine.drafters import Drafters
 from mtplx_engine.errors import EngineError, ErrorKind, LoadCancelledError
 from mtplx_engine.model_info import describe
 from mtplx_engine.models import (
-    checkpoint,
     identity,
-    installed,
     loader,
     loading,
     machine,
     markup,
     probe_memory,
 )
-from mtplx_engine.models.families import supported
 from mtplx_engine.models.habits import Habits
 from mtplx_engine.prompt import PromptEncoder
 from mtplx_engine.protocol import Counted
@@ -99,10 +96,7 @@ class Engine:
 
         template.shared().start()  # is ready by the time that the weights are
         step(0.0, "Checking files")
-        folder = installed.resolve(model, data_dir)
-        checked = checkpoint.check(folder)
-        wanted = draft_model if supported.takes_drafts(checked.config) else ""
-        parts = [checked, *([checkpoint.check(installed.resolve(wanted, data_dir))] if wanted else [])]
+        parts = loading.checked(model, draft_model, data_dir)
         here = machine.this()
         self._footprints = loading.footprints(parts, here, anyway=anyway)
         loaded, *small = loading.load(parts, self._policy, step, probe_memory.ProbeMemory(data_dir))
@@ -115,10 +109,10 @@ class Engine:
         )
         speed_key = identity.speed_key(parts, backend.speed_class(self._policy))
         self._depths = Depths(data_dir, speed_key)
-        Habits(data_dir).note_use(folder)
+        Habits(data_dir).note_use(parts[0].folder)
         self._info = describe(
             loaded,
-            checked,
+            parts[0],
             drafter=self.drafters().stock,
             backend=self._policy.description,
             load_s=time.perf_counter() - started,

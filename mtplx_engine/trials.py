@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mtplx_engine.measurement import ExactnessReport, Measurement, PromptKind
+from mtplx_engine.config import MAX_DEPTH, SamplerConfig
+from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.measurement import LEAST_PAIRS, ExactnessReport, Measurement, PromptKind
+
+LEAST_TOKENS = 16
+"""Shorter answers show no speed."""
 
 # ---------------------------------------------------------------- commands: app -> engine
 
@@ -16,9 +21,9 @@ class Measure:
     Attributes:
         generation: Id chosen by the app, out of the same numbers as those of answers.
         kinds: The kinds of prompts, at least one.
-        context: Tokens of each prompt, about: the bucket that the figures stand for.
-        tokens: Of each answer.
-        pairs: Runs of plain decoding and of each depth, at least 3.
+        context: Tokens of prompt and answer together, nearly: the bucket that the figures stand for.
+        tokens: Of each answer, at least 16.
+        pairs: Runs of plain decoding and of each depth for each kind of prompts, at least 3.
         depths: The depths to try; () for those that "auto" chooses among.
         temperature: Of the sampler; 0 shows as well whether the tokens are the same.
     """
@@ -31,6 +36,27 @@ class Measure:
     depths: tuple[int, ...] = ()
     temperature: float = 0.0
 
+    def check(self) -> None:
+        """Check what can be checked without a model.
+
+        Raises:
+            EngineError: BAD_REQUEST, with a sentence for the person.
+        """
+        problem = ""
+        if not self.kinds:
+            problem = "No kind of prompts is chosen; choose at least one."
+        elif self.pairs < LEAST_PAIRS:
+            problem = f"{self.pairs} pairs of answers show no range; take {LEAST_PAIRS} or more."
+        elif self.tokens < LEAST_TOKENS:
+            problem = f"{self.tokens} tokens are too few to measure a speed; take {LEAST_TOKENS} or more."
+        elif self.context <= self.tokens:
+            problem = f"Answers of {self.tokens} tokens leave no room for a prompt; take more context."
+        elif not all(1 <= depth <= MAX_DEPTH for depth in self.depths):
+            problem = f"Depths to measure are whole numbers from 1 to {MAX_DEPTH}."
+        SamplerConfig(temperature=self.temperature)
+        if problem:
+            raise EngineError(ErrorKind.BAD_REQUEST, problem)
+
 
 @dataclass(frozen=True, slots=True)
 class CheckExactness:
@@ -39,7 +65,7 @@ class CheckExactness:
     Attributes:
         generation: Id chosen by the app, out of the same numbers as those of answers.
         prefixes: Beginnings of text to try.
-        samples: Next tokens to draw each way.
+        samples: Next tokens to draw with drafting, all in all.
     """
 
     generation: int

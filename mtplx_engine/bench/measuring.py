@@ -12,10 +12,10 @@ from mtplx_engine.bench.curves import WIDEST, CostMeter
 from mtplx_engine.bench.methods import MlxLm, Ours
 from mtplx_engine.bench.subject import subject_of
 from mtplx_engine.cache import TokenCache
-from mtplx_engine.config import MAX_DEPTH, ChatMessage
+from mtplx_engine.config import ChatMessage
 from mtplx_engine.depths import AUTO_MAX_DEPTH
 from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind
-from mtplx_engine.measurement import LEAST_PAIRS, Measurement
+from mtplx_engine.measurement import Measurement
 from mtplx_engine.models import fit
 from mtplx_engine.trials import Measured, TrialProgress
 
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from mtplx_engine.engine import Engine
     from mtplx_engine.measurement import VerifyCurve
     from mtplx_engine.trials import Measure
-
-LEAST_TOKENS = 16
-"""Shorter answers show no speed."""
 
 _PAUSE_S = 0.2  # before each answer, so that the system does what it has put off
 _SHORT, _LONG = 256, 1024  # tokens in the cache for the curves, where the prompts are no longer
@@ -79,25 +76,10 @@ def measure(
 
 def _check(engine: Engine, request: Measure) -> DrafterKind:
     """Check that a request can be measured, and return who drafts."""
+    request.check()
     info, drafter = engine.info, engine.drafters().stock
     if drafter is None:
         raise EngineError(ErrorKind.UNSUPPORTED, info.drafter_note)
-    if not request.kinds:
-        raise EngineError(ErrorKind.BAD_REQUEST, "No kind of prompts is chosen; choose at least one.")
-    if request.pairs < LEAST_PAIRS:
-        raise EngineError(
-            ErrorKind.BAD_REQUEST,
-            f"{request.pairs} pairs of answers show no range; take {LEAST_PAIRS} or more.",
-        )
-    if request.tokens < LEAST_TOKENS:
-        raise EngineError(
-            ErrorKind.BAD_REQUEST,
-            f"{request.tokens} tokens are too few to measure a speed; take {LEAST_TOKENS} or more.",
-        )
-    if any(not 1 <= depth <= MAX_DEPTH for depth in request.depths):
-        raise EngineError(
-            ErrorKind.BAD_REQUEST, f"Depths to measure are whole numbers from 1 to {MAX_DEPTH}."
-        )
     if request.context > info.context_window:
         sentence = (
             f"{request.context:,} tokens of context were asked for, and the model reads at most "

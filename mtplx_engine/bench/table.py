@@ -40,6 +40,19 @@ def render(report: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def spread(ratio: Ratio) -> str:
+    """Return a ratio with its range, as in "1.62x (1.55..1.70)"."""
+    return f"{times(ratio.median)} ({times(ratio.low)[:-1]}..{times(ratio.high)[:-1]})"
+
+
+def per_verify(length: float | None, ceiling: int, steps: int) -> str:
+    """Return a mean acceptance length of the most possible, in brackets where few steps bear it out."""
+    if length is None:
+        return ""
+    text = f"{length:.3f} of {ceiling}"
+    return f"({text})" if steps < FEW_STEPS else text
+
+
 def _against_wheel(own: list[dict[str, Any]], wheel: list[dict[str, Any]]) -> list[str]:
     """Compare two processes in a line, which is left out when few prompts or a wide range bear nothing out."""
     ours = max((s for s in own if s["method"] != BASELINE), key=lambda s: s["decode_tps"])
@@ -62,18 +75,11 @@ def _whole(backend: str, temperature: str, table: dict[str, Any]) -> list[str]:
 
 def _row(s: dict[str, Any]) -> str:
     wall, same = Ratio(**s["wall"]), s["identical"]
-    spread = f"{times(wall.median)} ({times(wall.low)[:-1]}..{times(wall.high)[:-1]})"
     verdict = "" if s["method"] == BASELINE else f"  {wall.verdict}"
     at = " ".join(f"{share:.3f}" for share in s["accepted_at"])
+    length = per_verify(s["tokens_per_verify"], 1 + len(s["accepted_at"]), s["verify_steps"])
     return (
-        f"{s['method']:27}{s['decode_tps']:7.1f}  {spread:>22}  {times(s['decode']['median']):>6}  "
-        f"{_per_verify(s):>11}  {s['verify_steps'] or '':>5}  {at:24}"
+        f"{s['method']:27}{s['decode_tps']:7.1f}  {spread(wall):>22}  {times(s['decode']['median']):>6}  "
+        f"{length:>11}  {s['verify_steps'] or '':>5}  {at:24}"
         f"{f'{same[0]}/{same[1]}' if same else '':>6}{verdict}"
     )
-
-
-def _per_verify(s: dict[str, Any]) -> str:
-    if not s["verify_steps"]:
-        return ""
-    text = f"{s['tokens_per_verify']:.3f} of {1 + len(s['accepted_at'])}"
-    return f"({text})" if s["verify_steps"] < FEW_STEPS else text

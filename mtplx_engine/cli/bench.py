@@ -12,11 +12,11 @@ from mtplx_engine.bench.prompts import PROMPTS
 from mtplx_engine.cli.console import Console
 from mtplx_engine.cli.options import add_anyway, add_draft_model, positive
 from mtplx_engine.config import MAX_DEPTH, DrafterKind
+from mtplx_engine.trials import LEAST_TOKENS
 
 if TYPE_CHECKING:
     from mtplx_engine.bench.run import Run
 
-_LEAST_TOKENS = 16
 _USUAL_PROMPTS = 12
 
 
@@ -90,10 +90,10 @@ def _prompts(text: str) -> int:
 
 
 def _tokens(text: str) -> int:
-    if (number := positive(text)) >= _LEAST_TOKENS:
+    if (number := positive(text)) >= LEAST_TOKENS:
         return number
     raise argparse.ArgumentTypeError(
-        f"{number} tokens are too few to measure a speed; take {_LEAST_TOKENS} or more"
+        f"{number} tokens are too few to measure a speed; take {LEAST_TOKENS} or more"
     )
 
 
@@ -102,4 +102,8 @@ def _silent(_run: Run) -> None:
 
 
 def _show(run: Run) -> None:
-    print(f"  prompt {run.prompt + 1:2}  {run.method:27} {run.decode_tps:6.1f} tok/s", file=sys.stderr, flush=True)
+    print(
+        f"  prompt {run.prompt + 1:2}  {run.method:27} {run.decode_tps:6.1f} tok/s",
+        file=sys.stderr,
+        flush=True,
+    )

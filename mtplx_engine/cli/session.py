@@ -24,12 +24,13 @@ if TYPE_CHECKING:
     from mtplx_engine.config import ChatMessage, SamplerConfig
     from mtplx_engine.progress import Report
     from mtplx_engine.protocol import AnswerEvent, ModelInfo
+    from mtplx_engine.trials import Measure, Measured, TrialProgress
 
 _LONG_PROMPT = 256  # tokens from which reading them takes long enough to say so
 
 
 class EngineLike(Protocol):
-    """What the commands need of `mtplx_engine.engine.Engine`; every call comes from the main thread."""
+    """What the commands need of `mtplx_engine.bench.trials_engine.TrialsEngine`; every call comes from one thread."""
 
     def load(
         self,
@@ -45,6 +46,9 @@ class EngineLike(Protocol):
 
     def generate(self, request: Generate, cancelled: threading.Event) -> Iterator[AnswerEvent]:
         """Answer a chat; Finished comes last."""
+
+    def measure(self, request: Measure, cancelled: threading.Event) -> Iterator[TrialProgress | Measured]:
+        """Measure and keep; Measured comes last, unless it is cancelled."""
 
     def unload(self) -> None:
         """Drop the model."""
@@ -181,9 +185,9 @@ def find_model(model: str | None, data: Path, report: Report) -> Path:
 def new_engine() -> EngineLike:
     """Return the real engine; imports mlx, so the BLAS of this process is chosen first."""
     backend.prepare()
-    from mtplx_engine.engine import Engine
+    from mtplx_engine.bench.trials_engine import TrialsEngine
 
-    return Engine()
+    return TrialsEngine()
 
 
 def _unseen(_fraction: float, _phase: str) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mtplx_engine.models import fit, loader, tokenizer_pair
+from mtplx_engine.models import checkpoint, fit, installed, loader, tokenizer_pair
+from mtplx_engine.models.families import supported
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from mtplx_engine import backend
     from mtplx_engine.models.checkpoint import Checkpoint
@@ -16,6 +18,23 @@ if TYPE_CHECKING:
     from mtplx_engine.models.machine import Machine
     from mtplx_engine.models.probe_memory import ProbeMemory
     from mtplx_engine.progress import Report
+
+
+def checked(model: str, draft_model: str, data: Path) -> list[Checkpoint]:
+    """Return the checked folder of a model, and that of the one that drafts for it where it takes drafts.
+
+    Args:
+        model: Folder or name.
+        draft_model: The same of the other, "" for none.
+        data: The data folder.
+
+    Raises:
+        EngineError: NOT_FOUND, REFUSED or UNSUPPORTED.
+    """
+    found = checkpoint.check(installed.resolve(model, data))
+    if not draft_model or not supported.takes_drafts(found.config):
+        return [found]
+    return [found, checkpoint.check(installed.resolve(draft_model, data))]
 
 
 def footprints(parts: Sequence[Checkpoint], here: Machine, *, anyway: bool) -> list[Footprint]:

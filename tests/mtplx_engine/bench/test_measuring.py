@@ -131,11 +131,7 @@ def test_the_model_answers_after_a_measurement_as_before(engine: TrialsEngine) -
 @pytest.mark.parametrize(
     ("changes", "kind", "words"),
     [
-        ({"kinds": ()}, ErrorKind.BAD_REQUEST, "choose at least one"),
         ({"pairs": 2}, ErrorKind.BAD_REQUEST, "take 3 or more"),
-        ({"tokens": 15}, ErrorKind.BAD_REQUEST, "take 16 or more"),
-        ({"depths": (0, 1)}, ErrorKind.BAD_REQUEST, "from 1 to 8"),
-        ({"depths": (9,)}, ErrorKind.BAD_REQUEST, "from 1 to 8"),
         ({"context": 513}, ErrorKind.CONTEXT_OVERFLOW, "reads at most 512"),
     ],
 )
