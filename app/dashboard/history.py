@@ -117,11 +117,6 @@ class Summary:
         """1 + A / V, tokens per verify step."""
         return 1 + self.accepted / self.verify_steps if self.verify_steps else None
 
-    @property
-    def mean_depth(self) -> float | None:
-        """D / V, draft tokens per verify step."""
-        return self.drafted / self.verify_steps if self.verify_steps else None
-
 
 @dataclass(frozen=True, slots=True)
 class Group:
@@ -182,6 +177,14 @@ class History:
     models: tuple[str, ...]
     kept: int
     unreadable: int
+
+    @property
+    def asked(self) -> dict[str, int]:
+        """How many answers each model gave, the one with the most of them first."""
+        answers: dict[str, int] = {}
+        for group in self.groups:
+            answers[group.model] = answers.get(group.model, 0) + group.summary.answers
+        return dict(sorted(answers.items(), key=lambda each: (-each[1], each[0])))
 
 
 @dataclass(frozen=True, slots=True)

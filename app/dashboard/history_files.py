@@ -46,9 +46,9 @@ class HistoryFiles(QObject):
     def delete(self, count: int) -> MessageBox:
         """Have all figures deleted, and return the box that asks whether that is meant."""
         more = tr(
-            "Chats stay as they are. The figures cannot be brought back; the daily copies of your chats hold them "
-            "until they are {days} days old."
-        ).format(days=KEPT)
+            "Chats stay as they are. The figures cannot be brought back. Copies of your chats that were made before, "
+            "the last {count} of them, still hold them."
+        ).format(count=KEPT)
         question = tr("Delete the figures of {answers}?").format(answers=history_words.answers(count))
         box = MessageBox(question, more, self._page)
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

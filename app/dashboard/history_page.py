@@ -266,10 +266,8 @@ def _why_nothing(history: History) -> str:
 
 def _most_asked(history: History) -> str | None:
     """Return the model that is shown first, since figures of several models together say little."""
-    asked: dict[str, int] = {}
-    for group in history.groups:
-        asked[group.model] = asked.get(group.model, 0) + group.summary.answers
-    return max(asked, key=asked.__getitem__, default=None) if len(asked) > 1 else None
+    models = list(history.asked)
+    return models[0] if len(models) > 1 else None
 
 
 def _chart_heading(history: History) -> str:

@@ -126,13 +126,9 @@ class GroupModel(QAbstractTableModel):
     def show(self, history: History) -> None:
         """Show the groups of another history."""
         self.beginResetModel()
-        asked: dict[str, int] = {}
-        for group in history.groups:
-            asked[group.model] = asked.get(group.model, 0) + group.summary.answers
+        places = {model: place for place, model in enumerate(history.asked)}
         self._groups = tuple(
-            sorted(
-                history.groups, key=lambda group: (-asked[group.model], group.model, -group.summary.answers)
-            )
+            sorted(history.groups, key=lambda group: (places[group.model], -group.summary.answers))
         )
         self._columns = columns(history.choice)
         self.endResetModel()

@@ -9,8 +9,7 @@ from app.dashboard import kind_words
 from app.dashboard.history import Grouping
 from app.translate import marked, tr
 from mtplx_engine import words
-from mtplx_engine.measurement import CONTEXT_BUCKETS
-from mtplx_engine.results import FEW_STEPS
+from mtplx_engine.measurement import CONTEXT_BUCKETS, FEW_STEPS
 
 if TYPE_CHECKING:
     from app.dashboard.history import Group, History, Middle, Spread, Summary, TimeSaved
@@ -33,9 +32,9 @@ def days(history: History) -> str:
     """Return on how many days the answers were given, and how many others there are."""
     count = len(history.days)
     said = tr("on 1 day") if count == 1 else tr("on {count} days").format(count=f"{count:,}")
-    if history.total.answers < history.kept:
-        said += " " + tr("(of {kept} in all)").format(kept=f"{history.kept:,}")
-    return said
+    if history.total.answers == history.kept:
+        return said
+    return tr("of {kept}, {days}").format(kept=f"{history.kept:,}", days=said)
 
 
 def writing(spread: Spread | None) -> str:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from app.chat import bounds
 from app.chat.chat_settings import MOST_TOKENS
-from app.chat.conversation import clean_text
 from app.chat.figures import AnswerFigures
 from app.services.lenient import built, parsed
 from mtplx_engine.measurement import PromptKind
@@ -27,9 +26,8 @@ _TEXTS: Final = (
     "system",
     "sampler",
     "version",
-    "drafter",
-    "depth",
 )
+_OF_STATS: Final = ("drafter", "depth")  # texts too
 _COUNTS: Final = (
     "prompt_tokens",
     "cached_tokens",
@@ -44,7 +42,7 @@ _TIMES: Final = ("ttft_s", "prefill_s", "decode_s")
 # As bytes: text that is not UTF-8 would end the query.
 _COLUMNS: Final = {
     **dict.fromkeys(("ended_ms", "day", "memory", "kind", "reason", *_COUNTS, *_TIMES)),
-    **{name: f"CAST({name} AS BLOB)" for name in (*_TEXTS, "accepted_at")},
+    **{name: f"CAST({name} AS BLOB)" for name in (*_TEXTS, *_OF_STATS, "accepted_at")},
 }
 
 SELECT: Final = f"SELECT {', '.join(how or name for name, how in _COLUMNS.items())} FROM figures"  # noqa: S608
@@ -66,7 +64,7 @@ SOUND: Final = " AND ".join(
         *(f"ifnull({name}, 1) BETWEEN {bounds.SHORTEST_S} AND {bounds.LONGEST_S}" for name in _TIMES),
     ]
 )
-"""What holds of a row that was not damaged, as an SQL condition; never NULL."""
+"""What holds of a row that was not damaged, as an SQL condition."""
 
 
 def figures_row(figures: AnswerFigures) -> dict[str, apsw.SQLiteValue]:
@@ -78,8 +76,8 @@ def figures_row(figures: AnswerFigures) -> dict[str, apsw.SQLiteValue]:
         "memory": figures.memory,
         "kind": figures.kind.value,
         "reason": figures.reason.value,
-        **{name: clean_text(getattr(figures, name)) for name in _TEXTS if hasattr(figures, name)},
-        **{name: getattr(stats, name) for name in (*_COUNTS, *_TIMES, "drafter", "depth")},
+        **{name: bounds.clean_name(getattr(figures, name)) for name in _TEXTS},
+        **{name: getattr(stats, name) for name in (*_COUNTS, *_TIMES, *_OF_STATS)},
         "accepted_at": json.dumps(stats.accepted_at),
     }
 
@@ -87,14 +85,9 @@ def figures_row(figures: AnswerFigures) -> dict[str, apsw.SQLiteValue]:
 def figures_from(row: tuple[Any, ...]) -> AnswerFigures:
     """Return the figures of a row of `SELECT` for which `SOUND` holds."""
     found = dict(zip(_COLUMNS, row, strict=True))
-    texts = {name: bounds.clean_name(found[name].decode(errors="replace")) for name in _TEXTS}
-    drafter, depth = texts.pop("drafter"), texts.pop("depth")
-    stats = DecodeStats(
-        accepted_at=_accepted_at(found["accepted_at"]),
-        drafter=drafter,
-        depth=depth,
-        **{name: found[name] for name in (*_COUNTS, *_TIMES)},
-    )
+    counted = {name: found[name] for name in (*_COUNTS, *_TIMES)}
+    counted |= {name: _text(found[name]) for name in _OF_STATS}
+    stats = DecodeStats(accepted_at=_accepted_at(found["accepted_at"]), **counted)
     return AnswerFigures(
         ended_ms=found["ended_ms"],
         day=date.fromordinal(found["day"]),
@@ -102,8 +95,12 @@ def figures_from(row: tuple[Any, ...]) -> AnswerFigures:
         kind=PromptKind(found["kind"]),
         reason=FinishReason(found["reason"]),
         stats=stats,
-        **texts,
+        **{name: _text(found[name]) for name in _TEXTS},
     )
+
+
+def _text(stored: bytes) -> str:
+    return bounds.clean_name(stored.decode(errors="replace"))
 
 
 def _accepted_at(stored: bytes) -> tuple[int, ...]:

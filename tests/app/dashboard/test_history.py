@@ -50,7 +50,7 @@ def test_estimates_add_up(drafted: list[Drafted]) -> None:
 
 def test_shares_of_counts_are_those_of_the_sums() -> None:
     summary = Summary(2, None, None, None, verify_steps=40, drafted=80, accepted=60)
-    assert (summary.acceptance_rate, summary.mean_length, summary.mean_depth) == (0.75, 2.5, 2.0)
+    assert (summary.acceptance_rate, summary.mean_length) == (0.75, 2.5)
 
 
 def test_baselines_are_the_plain_runs_of_each_context() -> None:

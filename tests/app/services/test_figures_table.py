@@ -247,7 +247,7 @@ def test_what_was_not_measured_is_none_and_never_zero(database: ChatDatabase) ->
     fill(database, figures({**nothing, "accepted_at": ()}))
     for total in (database.figures.read(ALL).total, database.figures.read(Choice(model="none")).total):
         assert (total.speed, total.first_text, total.prefill_tps) == (None, None, None)
-        assert (total.acceptance_rate, total.mean_length, total.mean_depth) == (None, None, None)
+        assert (total.acceptance_rate, total.mean_length) == (None, None)
 
 
 def test_answers_too_short_to_have_a_speed_are_counted_without_one(database: ChatDatabase) -> None:
