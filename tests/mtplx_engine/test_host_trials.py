@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 import pytest
 
+from mtplx_engine.client import EngineClient
 from mtplx_engine.errors import ErrorKind
 from mtplx_engine.measurement import PromptKind
-from mtplx_engine.protocol import Cancel, Failed, Finished
+from mtplx_engine.measurements import Measurements
+from mtplx_engine.protocol import Cancel, Failed, Finished, Load, Loaded
 from mtplx_engine.trials import Abandoned, Checked, CheckExactness, Measure, Measured, TrialProgress
+from tests.support import tiny_folder
 from tests.support.fake_script import Script
 from tests.support.host_app import PLAIN, ask, load, names, starting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
+    from mtplx_engine.protocol import Event
     from tests.support.host_app import App
 
 
@@ -81,3 +87,34 @@ def test_a_trial_without_a_model_fails_with_the_sentence_of_the_load(start, tria
     early, loading, late = (app.next(Failed) for _ in range(3))
     assert (early.generation, early.error.kind) == (1, ErrorKind.NO_MODEL)
     assert (late.generation, late.error) == (2, loading.error)
+
+
+def test_the_real_process_measures_keeps_and_lets_go_when_it_is_cancelled(tmp_path: Path) -> None:
+    model, data = tmp_path / "model", tmp_path / "data"
+    model.mkdir()
+    tiny_folder.write(model)
+    tiny_folder.remember_head(model, data)
+    request = Measure(1, (PromptKind.CODE,), context=128, tokens=16, pairs=3, depths=(2,))
+    with EngineClient(tmp_path / "logs") as client:
+        client.send(Load(str(model), str(data)))
+        key = until(client, Loaded, Failed).info.speed_key
+        client.send(request)
+        client.send(dataclasses.replace(request, generation=2))
+        found = until(client, Measured, Failed).measurement
+        assert found.depths == (2,)
+        assert Measurements(data).latest(key) == found
+        until(client, TrialProgress)
+        client.send(Cancel(2))
+        assert until(client, Abandoned, Measured, Failed) == Abandoned(2)
+        client.send(ask(3))
+        assert until(client, Finished, Failed).generation == 3
+    assert Measurements(data).latest(key) == found
+
+
+def until(client: EngineClient, *kinds: type) -> Event:
+    """Return the next event of one of `kinds`; skips the others."""
+    while True:
+        event = client.read(30)
+        assert event is not None
+        if isinstance(event, kinds):
+            return event

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from mtplx_engine.config import DrafterKind
     from mtplx_engine.models.loader import LoadedModel
     from mtplx_engine.protocol import PrefillProgress
     from mtplx_engine.stats import FinishReason
@@ -57,6 +58,25 @@ class Scripted(DepthController):
         pass
 
 
+class ScriptedDepths:
+    """The same controller for every drafter, in place of what was measured: `depths.Depths`."""
+
+    def __init__(self, depths: Iterable[int]) -> None:
+        self._controller = Scripted(depths)
+
+    def refresh(self) -> None:
+        pass
+
+    def of(self, drafter: DrafterKind | None) -> DepthController:
+        return self._controller
+
+    def turned_off(self, drafter: DrafterKind | None) -> bool:
+        return False
+
+    def remember(self, drafter: DrafterKind) -> None:
+        pass
+
+
 class SetAtLook(threading.Event):
     """Is set from the n-th look at it on."""
 
@@ -78,7 +98,7 @@ class Chat:
         self.engine = Engine()
         self.loaded = dataclasses.replace(loaded, new_drafter=self._oracle(loaded, list(right)))
         self.engine._model = self.loaded
-        self.engine._depths = dict.fromkeys(("mtp", None), Scripted(depths))
+        self.engine._depths = ScriptedDepths(depths)
         self.tokens: list[int] = []
         self.cycles: list[Tokens] = []
         self.finished: Finished | None = None
