@@ -46,8 +46,8 @@ class HistoryFiles(QObject):
     def delete(self, count: int) -> MessageBox:
         """Have all figures deleted, and return the box that asks whether that is meant."""
         more = tr(
-            "Chats stay as they are. The figures cannot be brought back. Copies of your chats that were made before, "
-            "the last {count} of them, still hold them."
+            "Your chats stay as they are. The figures cannot be brought back; only the last {count} daily copies of "
+            "your chats still hold them."
         ).format(count=KEPT)
         question = tr("Delete the figures of {answers}?").format(answers=history_words.answers(count))
         box = MessageBox(question, more, self._page)

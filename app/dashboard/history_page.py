@@ -106,7 +106,7 @@ class HistoryPage(ColumnArea):
 
     # ------------------------------------------------------------ what is chosen
 
-    def _choose(self, days: int | None = _USUAL, **fields: object) -> None:
+    def _choose(self, days: int | None, **fields: object) -> None:
         self._days = days
         self._wanted = dataclasses.replace(self._wanted, **fields)  # type: ignore[arg-type]
         self._offer_choices()
@@ -117,11 +117,8 @@ class HistoryPage(ColumnArea):
         self.period.setFocus()
 
     def _read(self) -> None:
-        since = (
-            None
-            if self._days is None
-            else datetime.now().astimezone().date() - timedelta(days=self._days - 1)
-        )
+        today = datetime.now().astimezone().date()
+        since = None if self._days is None else today - timedelta(days=self._days - 1)
         self._wanted = dataclasses.replace(self._wanted, since=since)
         self._waits = True
         self._store.read_history(self._wanted)
@@ -257,11 +254,9 @@ def _period(days: int | None) -> str:
 def _why_nothing(history: History) -> str:
     if not history.kept:
         return tr("No answers yet.\nThe speed and the counts of each one are kept here, without its text.")
-    return (
-        ""
-        if history.total.answers
-        else tr("None of {answers} fits this choice.").format(answers=history_words.answers(history.kept))
-    )
+    if history.total.answers:
+        return ""
+    return tr("None of {answers} fits this choice.").format(answers=history_words.answers(history.kept))
 
 
 def _most_asked(history: History) -> str | None:
