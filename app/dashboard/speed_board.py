@@ -10,7 +10,6 @@ from PySide6.QtCore import QObject, Signal
 
 from app.dashboard import measure_plan
 from app.dashboard.measure_plan import MeasurePlan, Speeds
-from app.services.engine_link import EngineLink, EngineState
 from app.translate import tr
 from mtplx_engine import results
 from mtplx_engine.trials import CheckExactness
@@ -18,6 +17,7 @@ from mtplx_engine.trials import CheckExactness
 if TYPE_CHECKING:
     from app.chat.answer_line import AnswerLine
     from app.dashboard.trials import Trials
+    from app.services.engine_link import EngineLink
     from app.services.model_shelf import ModelShelf
     from app.services.speed_records import SpeedRecords
     from mtplx_engine.measurement import ExactnessReport, Measurement, PromptKind
@@ -33,7 +33,7 @@ class Selected:
     Attributes:
         folder: Where it is; "" while there is none.
         title: Name for people.
-        info: What the engine says of it; None while it is not loaded.
+        info: What the engine said of it, if it is the one that was loaded last; None otherwise.
     """
 
     folder: str = ""
@@ -73,7 +73,6 @@ class SpeedBoard(QObject):
         self.planning = False
         self._shelf = shelf
         self._line = line
-        self._link = link
         self._chosen = ""
         self._context: int | None = None
         self._seen: dict[str, Speeds] = {}  # by speed key, from answers of this run
@@ -84,7 +83,6 @@ class SpeedBoard(QObject):
         records.changed.connect(self.changed)
         shelf.listed.connect(self.changed)
         link.loaded.connect(self._loaded)
-        link.state_changed.connect(self.changed)
         link.finished.connect(self._finished)
 
     # ------------------------------------------------------------ what is shown
@@ -92,22 +90,22 @@ class SpeedBoard(QObject):
     @property
     def models(self) -> tuple[tuple[str, str], ...]:
         """The folder and the title of each model that can be chosen."""
+        last = self._line.model
         listed = {
             str(model.path): model.title
             for model in self._shelf.shelf.models
             if model.complete and model.there
         }
-        loaded = self._loaded_model
-        if loaded is not None and loaded.path not in listed:
-            listed = {loaded.path: loaded.name, **listed}
+        if last is not None and last.path not in listed:
+            listed = {last.path: last.name, **listed}
         return tuple(listed.items())
 
     @property
     def selected(self) -> Selected:
-        """The model that was chosen, else the one that is or was loaded."""
-        loaded = self._loaded_model
-        folder = self._chosen or (self._line.model.path if self._line.model else "")
-        info = loaded if loaded is not None and loaded.path == folder else None
+        """The model that was chosen, else the one that was loaded last."""
+        last = self._line.model
+        folder = self._chosen or (last.path if last else "")
+        info = last if last is not None and last.path == folder else None
         title = dict(self.models).get(folder, info.name if info else "")
         return Selected(folder, title, info)
 
@@ -236,16 +234,14 @@ class SpeedBoard(QObject):
     # ------------------------------------------------------------ what is told
 
     @property
-    def _loaded_model(self) -> ModelInfo | None:
-        return self._line.model if self._link.state is EngineState.READY else None
-
-    @property
     def _of_that_name(self) -> Measurement | None:
         selected = self.selected
         names = {selected.title, selected.info.name if selected.info else selected.title}
         return next((each for each in self.records.all or () if each.subject.model in names), None)
 
-    def _loaded(self) -> None:
+    def _loaded(self, info: ModelInfo) -> None:
+        if self.trials.going is None and info.path != self._chosen:
+            self._chosen = ""  # the person went on to another one elsewhere
         self.records.refresh()
         self.changed.emit()
 

@@ -1,6 +1,6 @@
 """Pictures of every screen and state, light and dark, without a screen.
 
-`make screenshots` writes them to build/screenshots; the README's four are copied from there to docs/ by `--docs`.
+`make screenshots` writes them to build/screenshots; the README's are copied from there to docs/ by `--docs`.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ _README = {
     "window-dark": "window-dark",
     "tint-light": "tint-light",
     "inspector-real-dark": "inspector-dark",
+    "dashboard-light": "dashboard-light",
 }
 
 

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.dashboard import machine_page
 from app.dashboard.speed_files import SpeedFiles
+from app.services.engine_link import EngineState
 from mtplx_engine.measurement import PromptKind
 from mtplx_engine.trials import CheckExactness, Measure
 from tests.support import speed_window
@@ -194,6 +195,22 @@ def test_another_model_is_loaded_first(show):
     bench = show("loading")
     assert bench.trials.going.folder == str(speed_window.OTHER.path)
     assert bench.page.model.text() == "SmolLM2 135M"
+
+
+def test_what_was_measured_stays_while_the_model_rests(show):
+    bench = show("faster")
+    bench.link.become(EngineState.NO_MODEL)
+    assert bench.board.stale == ""
+    assert bench.page.result.isVisible()
+
+
+def test_the_page_goes_along_when_another_model_is_loaded(show):
+    bench = show("no-data")
+    bench.board.choose_model(str(speed_window.OTHER.path))
+    assert bench.page.model.text() == "SmolLM2 135M"
+    third = dataclasses.replace(speed_window.LOADED, path="/models/third", name="Third")
+    bench.link.become_ready(third)
+    assert bench.page.model.text() == "Third"
 
 
 # ---------------------------------------------------------------- exactness
