@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -29,6 +29,8 @@ from app.widgets.undo_toast import UndoToast
 from mtplx_engine.measurement import PromptKind
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from PySide6.QtGui import QShowEvent
 
     from app.dashboard.history import History
@@ -42,6 +44,10 @@ _USUAL: Final = 30
 _NOTHING_HEIGHT: Final = 160
 
 
+def _today() -> date:
+    return datetime.now().astimezone().date()
+
+
 class HistoryPage(ColumnArea):
     """Reads the figures from the store when it is shown and whenever something else is chosen.
 
@@ -49,6 +55,8 @@ class HistoryPage(ColumnArea):
         theme: The look.
         store: Has the figures.
         records: The measurements that time saved is estimated from.
+        parent: The widget that holds it.
+        today: Returns the date on the person's calendar.
 
     Attributes:
         model, kind, period: Which answers are looked at.
@@ -59,9 +67,16 @@ class HistoryPage(ColumnArea):
     """
 
     def __init__(
-        self, theme: Theme, store: Store, records: SpeedRecords, parent: QWidget | None = None
+        self,
+        theme: Theme,
+        store: Store,
+        records: SpeedRecords,
+        parent: QWidget | None = None,
+        *,
+        today: Callable[[], date] = _today,
     ) -> None:
         super().__init__(parent)
+        self._today = today
         self._store = store
         self._records = records
         self._wanted = Choice()
@@ -117,8 +132,7 @@ class HistoryPage(ColumnArea):
         self.period.setFocus()
 
     def _read(self) -> None:
-        today = datetime.now().astimezone().date()
-        since = None if self._days is None else today - timedelta(days=self._days - 1)
+        since = None if self._days is None else self._today() - timedelta(days=self._days - 1)
         self._wanted = dataclasses.replace(self._wanted, since=since)
         self._waits = True
         self._store.read_history(self._wanted)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import date, timedelta
+from datetime import timedelta
 
 import pytest
 from PySide6.QtCore import Qt
@@ -19,11 +19,11 @@ from mtplx_engine.errors import ErrorInfo, ErrorKind
 from mtplx_engine.measurement import PromptKind
 from tests.support.chats import edit
 from tests.support.fake_script import Script
+from tests.support.figures import DAY as TODAY
 from tests.support.figures import figures
 from tests.support.measurements import measurement
 from tests.support.speed_window import FakeRecords
 
-TODAY = date.today()  # noqa: DTZ011 - as the page has it
 PLAIN = {("key", 1024): 40.0}
 
 
@@ -36,7 +36,7 @@ class Shown:
         self.store = Store(folder)
         with qtbot.waitSignal(self.store.opened):
             self.store.open()
-        self.page = HistoryPage(theme, self.store, self.records)
+        self.page = HistoryPage(theme, self.store, self.records, today=lambda: TODAY)
         qtbot.addWidget(self.page)
         self.page.resize(860, 760)
         self.page.show()
