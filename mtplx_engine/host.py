@@ -197,13 +197,14 @@ class Host:
         elif isinstance(command, Numbered):
             if self._load_error:
                 raise EngineError.of(self._load_error)
-            self._answer(self._engine, command, job.cancelled)
+            self._follow(self._engine, command, job.cancelled)
         else:
             self._engine.unload()
             self._load_error = None
             self._channel.send(Unloaded())
 
-    def _answer(self, engine: Engine, command: Numbered, cancelled: threading.Event) -> None:
+    def _follow(self, engine: Engine, command: Numbered, cancelled: threading.Event) -> None:
+        """Tell all there is of an answer, a measurement or a check."""
         events: Iterator[AnswerEvent | TrialProgress | Measured | Checked]
         if isinstance(command, Generate):
             events = engine.generate(command, cancelled)

@@ -154,6 +154,10 @@ class _Timer:
     Args:
         order: All turns.
         clock: Seconds that only grow.
+
+    Attributes:
+        fraction: 0..1 of the time that is over; never less than it was.
+        left_s: Seconds that the turns left will take; None until one was taken that is no warm-up.
     """
 
     def __init__(self, order: Sequence[Turn], clock: Callable[[], float]) -> None:

@@ -91,11 +91,11 @@ def _check(engine: Engine, request: Measure) -> DrafterKind:
             )
         )
     # Up to the usual context it has been judged when it was loaded, be it to load it anyway.
-    sum_ = engine.fit(request.context)
-    if request.context > fit.CONTEXT and sum_.verdict is fit.Verdict.TOO_BIG:
+    need = engine.fit(request.context)
+    if request.context > fit.CONTEXT and need.verdict is fit.Verdict.TOO_BIG:
         raise EngineError(
             ErrorKind.TOO_BIG,
-            f"{request.context:,} tokens of context do not fit into memory: {sum_.in_words}. Measure with fewer.",
+            f"{request.context:,} tokens of context do not fit into memory: {need.in_words}. Measure with fewer.",
         )
     return drafter
 

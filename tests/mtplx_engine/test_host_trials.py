@@ -9,15 +9,18 @@ import pytest
 
 from mtplx_engine.client import EngineClient
 from mtplx_engine.errors import ErrorKind
+from mtplx_engine.host import EXIT_FAULT
 from mtplx_engine.measurement import PromptKind
 from mtplx_engine.measurements import Measurements
 from mtplx_engine.protocol import Cancel, Failed, Finished, Load, Loaded
 from mtplx_engine.trials import Abandoned, Checked, CheckExactness, Measure, Measured, TrialProgress
 from tests.support import tiny_folder
+from tests.support.fake_host import Panic, ScriptedEngine
 from tests.support.fake_script import Script
 from tests.support.host_app import PLAIN, ask, load, names, starting
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
@@ -87,6 +90,20 @@ def test_a_trial_without_a_model_fails_with_the_sentence_of_the_load(start, tria
     early, loading, late = (app.next(Failed) for _ in range(3))
     assert (early.generation, early.error.kind) == (1, ErrorKind.NO_MODEL)
     assert (late.generation, late.error) == (2, loading.error)
+
+
+class Panicking(ScriptedEngine):
+    def measure(self, request: Measure, cancelled: threading.Event) -> Iterator[TrialProgress | Measured]:
+        yield TrialProgress(request.generation, 0.5, "depth 1, chat", None)
+        raise Panic
+
+
+def test_a_panic_fails_the_measurement_and_discards_the_process(start) -> None:
+    app = start(Panicking(PLAIN))
+    app.send(load(), measure(7))
+    failed = app.next(Failed, Measured)
+    assert (failed.generation, failed.error.kind) == (7, ErrorKind.INTERNAL)
+    assert app.end() == EXIT_FAULT
 
 
 def test_the_real_process_measures_keeps_and_lets_go_when_it_is_cancelled(tmp_path: Path) -> None:
