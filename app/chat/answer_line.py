@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from mtplx_engine.protocol import DepthChosen, Failed, Finished, ModelInfo, PrefillProgress, Tokens
 
 _READING_MS = 250
-_LONG_PROMPT = 256  # tokens; reading fewer takes no time worth a word
 _DOWN = (EngineState.NO_MODEL, EngineState.GAVE_UP)
 _STATUS = {
     FinishReason.END: MessageStatus.DONE,
@@ -38,6 +37,7 @@ class AnswerLine(QObject):
         drafting: The draft depth for the next answers.
         model: The model that is loaded, None before the first.
         generations: Ids of what the engine is asked for, each of them once.
+        held: Why nothing is asked until `release`; "" when questions are asked.
 
     Signals:
         streamed(Turn, Piece): Text or thinking came; the turn has taken it in.
@@ -63,6 +63,7 @@ class AnswerLine(QObject):
         self.drafting: Depth = "auto"
         self.model: ModelInfo | None = None
         self.generations = count(1)
+        self.held = ""
         self._turns: list[Turn] = []  # the first one may be running
         self._running: Turn | None = None
         self._stopping: Turn | None = None  # over for the person, not yet for the engine
@@ -72,7 +73,6 @@ class AnswerLine(QObject):
         self._switching: Turn | None = None  # wants another model, which is being loaded
         self._known_as = ""  # what the loaded model was called when it was asked for
         self._progress = tr("Starting the engine…")
-        self._held = ""  # why nothing is asked
         self._down = model_faults.unloaded()
         self._clock = QTimer(self, interval=_READING_MS)
         self._clock.timeout.connect(self._measure)
@@ -94,11 +94,6 @@ class AnswerLine(QObject):
     def down(self) -> bool:
         """Whether the engine stays without a model until somebody restarts it."""
         return self._link.state in _DOWN and not self._restarting
-
-    @property
-    def held(self) -> bool:
-        """Whether nothing is asked until `release`."""
-        return bool(self._held)
 
     def turn_in(self, chat_id: str) -> Turn | None:
         """Return the turn of a chat that has not ended."""
@@ -139,12 +134,13 @@ class AnswerLine(QObject):
 
     def hold(self, words: str) -> None:
         """Ask nothing until `release`, because the engine has something else to do; `words` say what it waits for."""
-        self._held = words
-        self.tell_waiting()
+        if words != self.held:
+            self.held = words
+            self.tell_waiting()
 
     def release(self) -> None:
         """Ask again."""
-        self._held = ""
+        self.held = ""
         self.advance()
 
     def load_anyway(self, model: str = "") -> None:
@@ -171,7 +167,7 @@ class AnswerLine(QObject):
         if self.down:
             for turn in self.turns:
                 self.fail(turn, self._down)
-        ready = self._link.state is EngineState.READY and not self._held
+        ready = self._link.state is EngineState.READY and not self.held
         free = not self._running and not self._stopping
         following = next((turn for turn in self._turns if turn.committed), None)
         if ready and free and following is not None and self.model is not None:
@@ -292,18 +288,9 @@ class AnswerLine(QObject):
 
     def _words(self, turn: Turn) -> str:
         if turn is self._running:
-            prefill = turn.prefill
-            if (
-                prefill is None
-                or prefill.total - prefill.cached < _LONG_PROMPT
-                or prefill.done >= prefill.total
-            ):
-                return ""
-            return tr("Reading… {done} of {total} tokens").format(
-                done=f"{prefill.done:,}", total=f"{prefill.total:,}"
-            )
-        if self._held:
-            return self._held
+            return turn.reading
+        if self.held:
+            return self.held
         if self._running:
             return tr("Waiting for the answer in another chat…")
         return "" if self._link.state is EngineState.READY else self._progress

@@ -21,6 +21,7 @@ from app.widgets.column_area import ColumnArea
 from app.widgets.error_card import ErrorCard
 from app.widgets.plain_label import PlainLabel
 from app.widgets.restyle import restyle
+from app.widgets.throttle import Throttle
 from app.widgets.undo_toast import UndoToast
 from mtplx_engine import results
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from mtplx_engine.measurement import Measurement
 
 _MODEL_WIDTH = 240
+_PROGRESS_MS = 250
 
 
 class MachinePage(ColumnArea):
@@ -69,6 +71,7 @@ class MachinePage(ColumnArea):
         self.progress = ProgressCard(theme)
         self.result = ResultCard(theme)
         self.exactness = ExactnessCard(theme)
+        self._progress = Throttle(_PROGRESS_MS, self)
         self._settled = QTimer(self, singleShot=True, interval=0)  # once the cards have their new heights
         self._settled.timeout.connect(lambda: self.ensureWidgetVisible(self.exactness))
         self._lay_out()
@@ -120,6 +123,8 @@ class MachinePage(ColumnArea):
     def _connect(self) -> None:
         board = self._board
         board.changed.connect(self.refresh)
+        board.trials.progressed.connect(self._progress.request)
+        self._progress.due.connect(lambda: self.progress.show_trial(board.trials.going))
         self.model.chosen.connect(board.choose_model)
         self.context.chosen.connect(board.choose_context)
         self.again.clicked.connect(self._plan_again)

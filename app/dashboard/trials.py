@@ -63,6 +63,7 @@ class Trials(QObject):
 
     Signals:
         changed: There is something else to show.
+        progressed: The trial that runs got further, which may be said a hundred times a second.
         measured(Measurement): A measurement ended.
         checked(ExactnessReport): A check ended.
         load_requested(str, str, bool): The model in a folder, its title, and whether it is to be loaded also when it
@@ -70,6 +71,7 @@ class Trials(QObject):
     """
 
     changed = Signal()
+    progressed = Signal()
     measured = Signal(object)
     checked = Signal(object)
     load_requested = Signal(str, str, bool)
@@ -135,9 +137,10 @@ class Trials(QObject):
 
     def _put(self, **fields: object) -> None:
         if self.going is not None:
+            stage = self.going.stage
             self.going = dataclasses.replace(self.going, **fields)  # type: ignore[arg-type]
             self._line.hold(hold_words(self.going))
-            self.changed.emit()
+            (self.progressed if self.going.stage is stage else self.changed).emit()
 
     def _end(self, problem: ErrorInfo | None = None, *, cancelled: bool = False) -> None:
         self.going = None
