@@ -18,15 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LEAST_PAIRS = 3  # fewer show no range
+FEW_STEPS = 50  # verify steps; a share of fewer is shown, but grey
+_CROSS_GAP = 0.05  # of our plain decoding from mlx-lm's
 CONTEXT_BUCKETS = (1024, 8192, 32768)
 
 
 def context_bucket(tokens: int) -> int | None:
     """Return the context length that an answer is counted with: the least that holds it and its prompt, if any does."""
     return next((bucket for bucket in CONTEXT_BUCKETS if tokens <= bucket), None)
-
-
-FEW_STEPS = 50  # verify steps; a share of fewer is shown, but grey
 
 
 class PromptKind(StrEnum):
@@ -182,6 +181,12 @@ class Measurement:
     cross_check: Ratio | None
     before: Conditions
     after: Conditions
+
+    @property
+    def odd_cross_check(self) -> Ratio | None:
+        """The cross-check where it differs by more than 5 %, so that it has to be shown."""
+        ratio = self.cross_check
+        return ratio if ratio is not None and abs(ratio.median - 1) > _CROSS_GAP + 1e-9 else None
 
     @property
     def depths(self) -> tuple[int, ...]:

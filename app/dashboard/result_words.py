@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from mtplx_engine.results import DepthResult, PlainResult, Results
 
 _GAP = 0.1  # by which figures differ so much that it needs an explanation
-_CROSS_GAP = 0.05  # of our plain decoding from mlx-lm's that is shown
 _CALM = frozenset({"", "nominal"})
 _BUSY_LOAD = 1.0  # programs that want a core before anything of ours runs
 
@@ -168,9 +167,10 @@ def identical(best: DepthResult, measurement: Measurement) -> str:
     return told + tr("; the first that differs: {prompt}").format(prompt=first.prompt)
 
 
-def cross_check(ratio: Ratio | None) -> str:
+def cross_check(measurement: Measurement) -> str:
     """Return how our plain decoding compares with mlx-lm's, when they differ by more than 5 %."""
-    if ratio is None or abs(ratio.median - 1) <= _CROSS_GAP + 1e-9:
+    ratio = measurement.odd_cross_check
+    if ratio is None:
         return ""
     if ratio.median > 1:
         return tr("MTPLX decodes plainly {times} as fast as mlx-lm does.").format(times=times(ratio.median))

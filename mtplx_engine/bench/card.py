@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from mtplx_engine.measurement import Measurement, Ratio, VerifyCurve
     from mtplx_engine.results import DepthResult, PlainResult, Results
 
-_CROSS_GAP = 0.05  # of our plain decoding from mlx-lm's that is shown
 _HEADER = (
     f"{'':8}{'whole request':>22}  {'decoding':>8}  {'per verify':>11}  {'steps':>5}  "
     f"{'accepted at 1, 2, ...':24}{'same':>6}  verdict"
@@ -38,7 +37,7 @@ def render(measurement: Measurement) -> str:
         _kinds(found.headline),
         _explanation(found),
         _curves(measurement.curves),
-        _cross_check(measurement.cross_check),
+        _cross_check(measurement.odd_cross_check),
         ["", *_NOTES],
     ]
     return "\n".join(line for part in parts for line in part)
@@ -159,7 +158,7 @@ def _curve_rows(curves: tuple[VerifyCurve, ...]) -> Iterator[str]:
 
 
 def _cross_check(ratio: Ratio | None) -> list[str]:
-    if ratio is None or abs(ratio.median - 1) <= _CROSS_GAP:
+    if ratio is None:
         return []
     return ["", f"our plain decoding against plain mlx-lm's: {spread(ratio)} over {ratio.pairs} pairs"]
 

@@ -12,7 +12,7 @@ from app.dashboard import drafting_words, result_words
 from app.model_manager.face import Tone
 from mtplx_engine import results
 from mtplx_engine.conditions import Conditions, Power
-from mtplx_engine.measurement import PromptKind, Ratio
+from mtplx_engine.measurement import PromptKind
 from tests.support.measurements import CALM, measurement
 
 
@@ -131,10 +131,10 @@ def test_identical_answers_or_the_first_that_differs():
     ],
 )
 def test_the_cross_check_is_told_when_it_differs_by_more_than_five_percent(ratio, words):
-    told_ = result_words.cross_check(Ratio(ratio, ratio, ratio, 3))
+    told_ = result_words.cross_check(measurement(1.5, 1.5, 1.5, cross_check=ratio))
     assert told_.startswith(words)
     assert bool(told_) == bool(words)
-    assert result_words.cross_check(None) == ""
+    assert result_words.cross_check(measurement(1.5, 1.5, 1.5)) == ""
 
 
 @pytest.mark.parametrize(
