@@ -1,11 +1,12 @@
-"""The beginning of a text, from which decoding starts again and again, drafted and plainly."""
+"""The beginning of a text, from which decoding starts again and again."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import mlx.core as mx
+import numpy as np
 
 from mtplx_engine.bench.prompts import PROMPTS
 from mtplx_engine.cache import TokenCache
@@ -16,6 +17,8 @@ from mtplx_engine.sampling import Shaper, finite
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from numpy.typing import NDArray
+
     from mtplx_engine.draft.drafter import Drafter
     from mtplx_engine.models.target import Target
 
@@ -25,7 +28,9 @@ SHORTEST = 2
 LAW = SamplerConfig(temperature=1.0)
 """The model's own law of the next token, which no filter cuts."""
 
-_GOLDEN = (math.sqrt(5) - 1) / 2  # multiples of it fill the range between 0 and 1 evenly, however many they are
+_GOLDEN = (
+    math.sqrt(5) - 1
+) / 2  # multiples of it fill the range between 0 and 1 evenly, however many they are
 
 
 def cuts(count: int, encode: Callable[[str], list[int]], longest: int) -> Iterator[list[int]]:
@@ -42,16 +47,18 @@ def cuts(count: int, encode: Callable[[str], list[int]], longest: int) -> Iterat
         yield ids[: max(SHORTEST, min(longest, round(share * len(ids))))]
 
 
-class Difference(NamedTuple):
-    """How far verified rows are from plain ones.
+class Comparison(NamedTuple):
+    """Verified rows against plain ones.
 
     Attributes:
+        law: [V] float64, the plain law of the next token.
         rows: How many were compared.
         distance: The largest total variation distance of two laws.
         logit_distance: The largest absolute difference of a logit.
         first_choices: Rows whose most probable token was the same.
     """
 
+    law: NDArray[np.float64]
     rows: int
     distance: float
     logit_distance: float
@@ -85,7 +92,7 @@ class Beginning:
         mx.eval(self._newest)
         self._go_back()
 
-    def compare(self, depth: int, seed: int) -> Difference:
+    def compare(self, depth: int, seed: int) -> Comparison:
         """Verify a draft in one forward and token by token, and compare the rows.
 
         Args:
@@ -95,7 +102,7 @@ class Beginning:
         Raises:
             EngineError: NON_FINITE.
         """
-        tokens = mx.array(self._ids[-1:], mx.int32)
+        tokens = mx.array([self._ids[-1]], mx.int32)
         draft = None
         if depth := min(depth, self._drafter.max_depth):
             shaper = Shaper(LAW, self._target.vocabulary)
@@ -110,10 +117,10 @@ class Beginning:
         plain = mx.concatenate(rows)
         mx.eval(plain)
         self._go_back()
-        return self._difference(verified.astype(mx.float32), plain.astype(mx.float32))
+        return self._comparison(verified.astype(mx.float32), plain.astype(mx.float32))
 
     def draw(self, depth: int, seed: int) -> int:
-        """Draw the next token by the decoding loop, drafting so many tokens, none for plain decoding.
+        """Draw the next token by the decoding loop, drafting so many tokens.
 
         Raises:
             EngineError: NON_FINITE.
@@ -136,7 +143,7 @@ class Beginning:
             _, logits = self._target.verify(token[None], self._cache, strict=False)
             mx.eval(logits)
         row = logits[0].astype(mx.float32)
-        return float((row[one] - row[other]).item())
+        return cast("float", (row[one] - row[other]).item())
 
     def _decoder(self, seed: int) -> Decoder:
         return Decoder(self._target, self._cache, self._drafter, LAW, seed)
@@ -147,14 +154,24 @@ class Beginning:
         self._drafter.trim_to(length - 1)
         self._drafter.extend(self._newest, self._ids[-1:])  # a proposal starts from a new pair
 
-    def _difference(self, verified: mx.array, plain: mx.array) -> Difference:
+    def _comparison(self, verified: mx.array, plain: mx.array) -> Comparison:
         if not (finite(verified) & finite(plain)).item():
             raise non_finite(len(self._ids))
-        laws = (mx.softmax(rows, axis=-1, precise=True) for rows in (verified, plain))
-        one, other = laws
-        return Difference(
+        shaper = Shaper(LAW, self._target.vocabulary)
+        one, other = (shaper.distribution(rows) for rows in (verified, plain))
+        law = np.array(other[0], np.float64)
+        return Comparison(
+            law=law / law.sum(),
             rows=verified.shape[0],
-            distance=float(mx.max(mx.abs(one - other).sum(axis=-1)).item()) / 2,
-            logit_distance=float(mx.max(mx.abs(verified - plain)).item()),
-            first_choices=int((mx.argmax(verified, axis=-1) == mx.argmax(plain, axis=-1)).sum().item()),
+            distance=_highest(mx.abs(one - other).sum(axis=-1)) / 2,
+            logit_distance=_highest(mx.abs(verified - plain)),
+            first_choices=cast("int", (_best(verified) == _best(plain)).sum().item()),
         )
+
+
+def _highest(values: mx.array) -> float:
+    return cast("float", mx.max(values).item())
+
+
+def _best(rows: mx.array) -> mx.array:
+    return mx.argmax(rows, axis=-1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mtplx_engine.bench import measuring
+from mtplx_engine.bench import exactness, measuring
 from mtplx_engine.engine import Engine
 from mtplx_engine.trials import Measured
 
@@ -35,6 +35,4 @@ class TrialsEngine(Engine):
         Raises:
             EngineError: As there.
         """
-        from mtplx_engine.bench import exactness
-
         yield from exactness.check(self, request, cancelled)

@@ -17,6 +17,7 @@ from mtplx_engine import paths
 from mtplx_engine.cli import (
     bench,
     chat,
+    check,
     generate,
     inspect,
     models,
@@ -80,7 +81,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=importlib.metadata.version("mtplx"))
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for module in (chat, generate, tune, models, inspect, search, pull, verify, remove):
+    for module in (chat, generate, tune, check, models, inspect, search, pull, verify, remove):
         command = commands.add_parser(
             module.__name__.rpartition(".")[2],
             help=module.SUMMARY,
@@ -98,7 +99,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 def _run(parsed: argparse.Namespace, new_engine: NewEngine) -> int:
     code: int
-    for module in (chat, generate, tune, models):
+    for module in (chat, generate, tune, check, models):
         if parsed.command == module.__name__.rpartition(".")[2]:
             code = module.run(parsed, new_engine)
             return code

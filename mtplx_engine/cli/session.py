@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mtplx_engine.config import ChatMessage, SamplerConfig
     from mtplx_engine.progress import Report
     from mtplx_engine.protocol import AnswerEvent, ModelInfo
-    from mtplx_engine.trials import Measure, Measured, TrialProgress
+    from mtplx_engine.trials import Checked, CheckExactness, Measure, Measured, TrialProgress
 
 _LONG_PROMPT = 256  # tokens from which reading them takes long enough to say so
 
@@ -49,6 +49,9 @@ class EngineLike(Protocol):
 
     def measure(self, request: Measure, cancelled: threading.Event) -> Iterator[TrialProgress | Measured]:
         """Measure and keep; Measured comes last, unless it is cancelled."""
+
+    def check(self, request: CheckExactness, cancelled: threading.Event) -> Iterator[TrialProgress | Checked]:
+        """Check that drafting is exact; Checked comes last, unless it is cancelled."""
 
     def unload(self) -> None:
         """Drop the model."""

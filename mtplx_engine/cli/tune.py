@@ -6,20 +6,18 @@ import contextlib
 import dataclasses
 import json
 import sys
-import threading
 from typing import TYPE_CHECKING, Any
 
-from mtplx_engine import backend, paths, results, words
+from mtplx_engine import backend, paths, results
 from mtplx_engine.bench import card
-from mtplx_engine.cli import ctrl_c, options
+from mtplx_engine.cli import options, trial
 from mtplx_engine.cli.console import Console
 from mtplx_engine.cli.session import find_model
 from mtplx_engine.config import MAX_DEPTH
-from mtplx_engine.errors import LoadCancelledError
 from mtplx_engine.measurement import CONTEXT_BUCKETS, LEAST_PAIRS, PromptKind
 from mtplx_engine.measurements import Measurements
 from mtplx_engine.progress import ProgressLine
-from mtplx_engine.trials import Measure, Measured
+from mtplx_engine.trials import Measure
 
 if TYPE_CHECKING:
     import argparse
@@ -112,7 +110,9 @@ def run(arguments: argparse.Namespace, new_engine: NewEngine) -> int:
         if arguments.forget:
             console.line(_forget(folder, arguments.draft_model, data))
             return 0
-        found = _measure(request, folder, arguments, new_engine, line)
+        found = trial.run(
+            folder, arguments, new_engine, line, lambda engine, cancelled: engine.measure(request, cancelled)
+        ).measurement
     if Measurements(data).latest(found.subject.key) != found:
         Console(sys.stderr).line(
             "The data folder cannot be written, so this is kept nowhere and decides nothing."
@@ -147,31 +147,6 @@ def _depth(result: DepthResult) -> dict[str, Any]:
         "histogram": result.histogram,
         "predicted": result.predicted,
     }
-
-
-def _measure(
-    request: Measure, folder: Path, arguments: argparse.Namespace, new_engine: NewEngine, line: ProgressLine
-) -> Measurement:
-    """Load and measure on a thread, which mlx then belongs to, so that Ctrl-C is heard at once."""
-    cancelled = threading.Event()
-    data = paths.data_dir(arguments.data_dir)
-
-    def work() -> Measurement | None:
-        engine = new_engine()
-        engine.load(str(folder), data, line, cancelled, arguments.draft_model, anyway=arguments.anyway)
-        for event in engine.measure(request, cancelled):
-            if isinstance(event, Measured):
-                return event.measurement
-            left = "" if event.left_s is None else f", {words.duration(event.left_s)} left"
-            line(event.fraction, f"{event.what}{left}")
-        return None
-
-    outcome = ctrl_c.on_thread(work, cancelled.set)
-    if outcome is None or isinstance(outcome, LoadCancelledError):
-        raise KeyboardInterrupt
-    if isinstance(outcome, BaseException):
-        raise outcome
-    return outcome
 
 
 def _forget(folder: Path, draft_model: str, data: Path) -> str:

@@ -25,7 +25,7 @@ def test_identical_means_bit_for_bit() -> None:
         {},
         {"distance": 0.002, "first_choices": 30},
         {"greedy_same": 6, "greedy_ties": 2},
-        {"p_value": 1.1e-5},
+        {"p_value": 1.1e-6},
     ],
 )
 def test_rounding_is_no_fault(changes: dict[str, float]) -> None:
@@ -38,7 +38,7 @@ def test_rounding_is_no_fault(changes: dict[str, float]) -> None:
         {"distance": 0.0021},
         {"greedy_same": 7},
         {"greedy_same": 6, "greedy_ties": 1},
-        {"p_value": 0.9e-5},
+        {"p_value": 0.9e-6},
         {"p_value": 0.0},
     ],
 )
