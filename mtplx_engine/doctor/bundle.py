@@ -14,7 +14,7 @@ import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from mtplx_engine import backend, durable
 from mtplx_engine.doctor.check import Check, Verdict
@@ -82,7 +82,7 @@ def this_gpu() -> Gpu | None:
         return None
     about = mx.device_info()
     ones = mx.ones((32, 32))
-    product = (ones @ ones).reshape(-1).tolist()
+    product = cast("list[float]", (ones @ ones).reshape(-1).tolist())
     return Gpu(
         str(about.get("device_name", about["architecture"])),
         int(about["max_recommended_working_set_size"]),
@@ -103,7 +103,7 @@ def metal(system: str, look: Callable[[], Gpu | None]) -> Check:
     try:
         gpu = look()
     except Exception as error:  # noqa: BLE001 - mlx raises what it likes when its library is of no use
-        return Check(name, Verdict.FAILED, f"Metal does not work ({str(error)[:200]}). {_AGAIN}")
+        return Check(name, Verdict.FAILED, f"It does not work ({str(error)[:200]}). {_AGAIN}")
     if gpu is None:
         return Check(
             name, Verdict.FAILED, "mlx finds no Metal device, so nothing would be fast. Restart the Mac."
