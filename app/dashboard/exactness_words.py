@@ -38,10 +38,10 @@ def advice(report: ExactnessReport) -> str:
 
 def figures(report: ExactnessReport) -> tuple[tuple[str, str], ...]:
     """Return what was compared, and what came of it."""
-    first = tr("the same in {same} of {rows} rows")
+    first = tr("the same at {same} of {places} places")
     return (
         (tr("Chances of the next word"), _chances(report)),
-        (tr("Likeliest next word"), first.format(same=report.first_choices, rows=report.rows)),
+        (tr("Likeliest next word"), first.format(same=report.first_choices, places=report.rows)),
         (tr("Answers at temperature 0"), _greedy(report)),
         (tr("Words drawn at random"), _drawn(report)),
     )
@@ -58,13 +58,13 @@ def limits() -> str:
 
 def _chances(report: ExactnessReport) -> str:
     told = tr(
-        "{distance} apart at most, where rounding explains {allowed} and 1 is nothing alike; {rows} rows after "
-        "{prefixes} beginnings"
+        "{distance} apart at most, where rounding explains {allowed} and 1 is nothing alike; {places} places "
+        "after {prefixes} beginnings"
     )
     return told.format(
         distance=_small(report.distance),
         allowed=_small(report.allowed),
-        rows=report.rows,
+        places=report.rows,
         prefixes=report.prefixes,
     )
 
