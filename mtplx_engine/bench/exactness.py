@@ -38,9 +38,6 @@ if TYPE_CHECKING:
 _DEPTH = 3  # where the person's depth is 0, or not known yet
 _ANSWER = 24  # tokens of a greedy answer
 _LONGEST = 256  # tokens of a beginning
-# How far rounding takes the law of a next token, at most: rows of wider products sum in another order. Half precision
-# has 11 and 8 bits, and a logit of 20 is then off by 0.02 and 0.1.
-_ALLOWED = {"float32": 1e-3, "float16": 0.05, "bfloat16": 0.25}
 _TIE = 4  # logit distances; two tokens nearer than that may change places, since either way each may be off by one
 
 
@@ -131,7 +128,7 @@ class _Trial:
             prefixes=len(comparisons),
             rows=sum(each.rows for each in comparisons),
             distance=max(each.distance for each in comparisons),
-            allowed=_ALLOWED[backend.policy().dtype],
+            allowed=backend.rounding(backend.policy()),
             logit_distance=logit_distance,
             first_choices=sum(each.first_choices for each in comparisons),
             greedy_prefixes=found.answers,

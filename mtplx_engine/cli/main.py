@@ -18,6 +18,7 @@ from mtplx_engine.cli import (
     bench,
     chat,
     check,
+    doctor,
     generate,
     inspect,
     models,
@@ -81,7 +82,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=importlib.metadata.version("mtplx"))
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for module in (chat, generate, tune, check, models, inspect, search, pull, verify, remove):
+    for module in (chat, generate, tune, check, models, inspect, search, pull, verify, remove, doctor):
         command = commands.add_parser(
             module.__name__.rpartition(".")[2],
             help=module.SUMMARY,
@@ -103,7 +104,7 @@ def _run(parsed: argparse.Namespace, new_engine: NewEngine) -> int:
         if parsed.command == module.__name__.rpartition(".")[2]:
             code = module.run(parsed, new_engine)
             return code
-    for module in (inspect, search, pull, verify, remove):
+    for module in (inspect, search, pull, verify, remove, doctor):
         if parsed.command == module.__name__.rpartition(".")[2]:
             code = module.run(parsed)
             return code
