@@ -72,6 +72,7 @@ class DecodeStats:
             accepted_at=tuple(first + second for first, second in places),
             decode_s=sum(times) if times else None,
             decode_tokens=self.decode_tokens + part.decode_tokens,
+            drafter=self.drafter or part.drafter,
         )
 
     @property

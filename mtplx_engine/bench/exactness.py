@@ -25,7 +25,7 @@ from mtplx_engine.trials import Checked, TrialProgress
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
@@ -90,15 +90,12 @@ class _Trial:
     Args:
         engine: Has loaded the model.
         request: How much to check.
-        clock: Seconds that only grow.
 
     Raises:
         EngineError: As `check`.
     """
 
-    def __init__(
-        self, engine: Engine, request: CheckExactness, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, engine: Engine, request: CheckExactness) -> None:
         self._engine = engine
         self._request = request
         self._drafter = _drafter(engine, request)
@@ -106,8 +103,7 @@ class _Trial:
         self._ways = Ours(engine), Ours(engine, self._drafter, self._depth)
         self._seed = secrets.randbits(62)
         self._findings = _Findings()
-        self._clock = clock
-        self._started = clock()
+        self._started = time.monotonic()
 
     def run(self, cancelled: threading.Event) -> Iterator[TrialProgress]:
         """Check, and tell how far it is between any two forwards that may take long."""
@@ -177,7 +173,7 @@ class _Trial:
     def _progress(self, number: int, share: float) -> TrialProgress:
         total = self._request.prefixes
         fraction = (number + share) / total
-        passed = self._clock() - self._started
+        passed = time.monotonic() - self._started
         left_s = passed * (1 - fraction) / fraction if number else None
         return TrialProgress(self._request.generation, fraction, f"beginning {number + 1} of {total}", left_s)
 
