@@ -8,6 +8,7 @@ from mtplx_engine.config import MAX_DEPTH, SamplerConfig
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.measurement import LEAST_PAIRS, ExactnessReport, Measurement, PromptKind
 
+USUAL_PREFIXES, USUAL_SAMPLES = 12, 480  # 40 draws a beginning, which tell a few tokens of it apart
 LEAST_TOKENS = 16
 """Shorter answers show no speed."""
 
@@ -69,8 +70,8 @@ class CheckExactness:
     """
 
     generation: int
-    prefixes: int
-    samples: int
+    prefixes: int = USUAL_PREFIXES
+    samples: int = USUAL_SAMPLES
 
 
 # ---------------------------------------------------------------- events: engine -> app

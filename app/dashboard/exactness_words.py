@@ -79,8 +79,8 @@ def _greedy(report: ExactnessReport) -> str:
 def _drawn(report: ExactnessReport) -> str:
     if report.p_value is None:
         return tr("too few to tell")
-    alike = tr("{count} each way, as alike as chance makes them (p = {p})")
-    unlike = tr("{count} each way, less alike than chance makes them (p = {p})")
+    alike = tr("{count}, as alike as chance makes them (p = {p})")
+    unlike = tr("{count}, less alike than chance makes them (p = {p})")
     words = alike if report.p_value >= CHANCE else unlike
     return words.format(count=f"{report.samples:,}", p=_small(report.p_value))
 

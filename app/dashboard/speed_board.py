@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from mtplx_engine.measurement import ExactnessReport, Measurement, PromptKind
     from mtplx_engine.protocol import Finished, ModelInfo
 
-_PREFIXES, _SAMPLES = 8, 2000
-
 
 @dataclass(frozen=True, slots=True)
 class Selected:
@@ -222,7 +220,7 @@ class SpeedBoard(QObject):
         """Check whether drafting is exact."""
         selected = self.selected
         if self.trials.going is None and not self.check_objection:
-            request = CheckExactness(next(self._line.generations), _PREFIXES, _SAMPLES)
+            request = CheckExactness(next(self._line.generations))
             self.trials.start(request, selected.folder, selected.title)
 
     def draft_again(self) -> None:

@@ -14,7 +14,7 @@ from mtplx_engine.cli.console import Console
 from mtplx_engine.cli.session import find_model
 from mtplx_engine.exactness import Exactness, judge
 from mtplx_engine.progress import ProgressLine
-from mtplx_engine.trials import CheckExactness
+from mtplx_engine.trials import USUAL_PREFIXES, USUAL_SAMPLES, CheckExactness
 
 if TYPE_CHECKING:
     import argparse
@@ -30,7 +30,6 @@ examples:
 exit code: 0 when nothing but rounding differs, 1 otherwise
 """
 
-_BEGINNINGS, _DRAWS = 12, 480  # 40 draws a beginning, which tell a few tokens of it apart
 _SAID = {
     Exactness.IDENTICAL: "Identical: drafting and plain decoding gave the same numbers to the last bit.",
     Exactness.ROUNDING: "The same within rounding: verifying several tokens at once sums in another order, which moves "
@@ -52,15 +51,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--beginnings",
         metavar="N",
         type=options.positive,
-        default=_BEGINNINGS,
-        help=f"beginnings of text to try (default: {_BEGINNINGS})",
+        default=USUAL_PREFIXES,
+        help=f"beginnings of text to try (default: {USUAL_PREFIXES})",
     )
     parser.add_argument(
         "--draws",
         metavar="N",
         type=options.positive,
-        default=_DRAWS,
-        help=f"next tokens to draw, all in all (default: {_DRAWS})",
+        default=USUAL_SAMPLES,
+        help=f"next tokens to draw, all in all (default: {USUAL_SAMPLES})",
     )
     options.add_anyway(parser, "check it even when it will not fit into memory")
     options.add_json(parser)

@@ -24,10 +24,10 @@ def test_answers_that_part_where_they_may():
 
 def test_drawn_words():
     assert told(report(p_value=0.4))["Words drawn at random"] == (
-        "2,000 each way, as alike as chance makes them (p = 0.40)"
+        "2,000, as alike as chance makes them (p = 0.40)"
     )
     assert told(report(p_value=1e-9))["Words drawn at random"] == (
-        "2,000 each way, less alike than chance makes them (p = 1e-09)"
+        "2,000, less alike than chance makes them (p = 1e-09)"
     )
     assert told(report(p_value=None))["Words drawn at random"] == "too few to tell"
 
