@@ -11,10 +11,13 @@ from app.chat.answer_line import AnswerLine
 from app.chat.chat_list import ChatList
 from app.chat.chat_settings import ChatSettings
 from app.chat.context_watch import ContextWatch
+from app.chat.figures_keeper import FiguresKeeper
 from app.chat.idle_unload import IdleUnload
 from app.chat.model_status import ModelPresenter, ModelStatus
 from app.chat.presets import find
 from app.chat.session import ChatSession
+from app.dashboard.desk import SpeedDesk
+from app.dashboard.speed_offer import SpeedOffer
 from app.first_start import FirstStart
 from app.library.chat_files import ChatFiles
 from app.library.library import Library
@@ -69,9 +72,20 @@ class Application(QObject):
         self.line = AnswerLine(self.link, self)
         self.idle_unload = IdleUnload(self.line, self.link, self)
         self.session = ChatSession(self.store, self.line, self)
+        FiguresKeeper(self.line, self.store)
         self.presenter = ModelPresenter(self._recipe.name, self.link, self)
         self.setup = StarterSetup(data_dir, self)
         self.models = ModelsDesk(self.theme, data_dir, self.link, self)
+        self.speed = SpeedDesk(
+            self.theme,
+            self.settings,
+            data_dir,
+            line=self.line,
+            link=self.link,
+            shelf=self.models.shelf,
+            store=self.store,
+            parent=self,
+        )
         self.chats = ChatList(self)
         self.window = MainWindow(
             self.theme, self.session, self.chats, self.settings, log_dir=log_dir, list_models=self._models
@@ -80,6 +94,7 @@ class Application(QObject):
         self.files = ChatFiles(self.window, self.store, self.session, self._models)
         self.first_start = FirstStart(self.window, self.settings, self.link, data_dir)
         self.quitting = Quitting(self.window, self.session, self.files)
+        self.speed_offer = SpeedOffer(self.window)
         self._settings_window: SettingsWindow | None = None
         self.window.pane.watch_context(ContextWatch(self.session, self.line, self.link, self.window.pane))
         self._soon = QTimer(self, singleShot=True, interval=0)
@@ -99,6 +114,7 @@ class Application(QObject):
         self.setup.close()
         self.first_start.close()
         self.models.close()
+        self.speed.close()
         self.session.close()
         self.window.pane.drafts.keep()
         self.window.pane.stop_reading()
@@ -161,6 +177,9 @@ class Application(QObject):
         menus.privacy.triggered.connect(self._open_privacy)
         menus.models.triggered.connect(lambda: self.models.window().open_place())
         window.pane.empty.models_pressed.connect(menus.models.trigger)
+        window.sidebar.models_requested.connect(menus.models.trigger)
+        window.sidebar.speed_requested.connect(menus.speed.trigger)
+        self._connect_speed()
         self.models.load_requested.connect(self._load)
         self.models.network_wanted.connect(
             lambda: self.open_settings().open_page(self.open_settings().network)
@@ -171,6 +190,17 @@ class Application(QObject):
         menus.usual_size.triggered.connect(lambda: self._set_text_px(TEXT_PX))
         self._apply_settings()
         self._begin(self.session.shown)
+
+    def _connect_speed(self) -> None:
+        menus, inspector = self.window.menus, self.window.inspector
+        menus.speed.triggered.connect(lambda: self.speed.window().open_place())
+        self.speed.trials.load_requested.connect(self._load)
+        self.speed.drafting_judged.connect(menus.judge_drafting)
+        self.speed.drafting_judged.connect(inspector.judge_drafting)
+        menus.draft_again.triggered.connect(self.speed.draft_again)
+        inspector.drafting.draft_again.clicked.connect(self.speed.draft_again)
+        self.models.first_loaded.connect(self.speed_offer.offer)
+        self.speed_offer.accepted.connect(self.speed.measure_first)
 
     def _chats_opened(self, chats: tuple[ChatSummary, ...], notice: str) -> None:
         self.chats.put(*chats)

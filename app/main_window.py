@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QRect, QUrl, Signal
-from PySide6.QtGui import QCloseEvent, QDesktopServices, QGuiApplication, QResizeEvent
+from PySide6.QtCore import QUrl, Signal
+from PySide6.QtGui import QCloseEvent, QDesktopServices, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QMenuBar, QWidget
 
 from app.chat.chat_pane import ChatPane
@@ -16,11 +16,10 @@ from app.commands import Commands
 from app.inspector.inspector import WIDTH as INSPECTOR_WIDTH
 from app.inspector.inspector import Inspector
 from app.menus import Menus
-from app.services.settings import Place
 from app.translate import tr
 from app.widgets.link_sheet import LinkSheet
 from app.widgets.undo_toast import UndoToast
-from app.window_place import MINIMUM_SIZE, fitted
+from app.window_place import place_of, restore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,7 +71,6 @@ class MainWindow(QMainWindow):
         self._log_dir = log_dir
         self.list_models = list_models
         self.setWindowTitle("MTPLX")
-        self.setMinimumSize(MINIMUM_SIZE)
         self.sidebar = Sidebar(theme, chats)
         self.pane = ChatPane(theme, session)
         self.inspector = Inspector(theme, settings, list_models)
@@ -93,7 +91,7 @@ class MainWindow(QMainWindow):
         self._connect()
         self.commands = Commands(self, session, chats)
         self._show_sides()
-        self._place()
+        restore(self, settings.value.place)
 
     def show_model(self, status: ModelStatus) -> None:
         """Show what there is to say about the model."""
@@ -130,10 +128,7 @@ class MainWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         """Take what was being typed, and remember where the window is."""
         self.inspector.settle()
-        place = self.normalGeometry()
-        self._settings.change(
-            place=Place(place.x(), place.y(), place.width(), place.height(), self.isMaximized())
-        )
+        self._settings.change(place=place_of(self))
         super().closeEvent(event)
 
     def _connect(self) -> None:
@@ -193,14 +188,6 @@ class MainWindow(QMainWindow):
             self.menus.inspector.setChecked(False)
         else:
             self.menus.sidebar.toggle()
-
-    def _place(self) -> None:
-        screens = [screen.availableGeometry() for screen in QGuiApplication.screens()]
-        place = self._settings.value.place
-        wanted = QRect(place.x, place.y, place.width, place.height) if place else None
-        self.setGeometry(fitted(wanted, screens))
-        if place and place.maximized:
-            self.setWindowState(self.windowState().WindowMaximized)
 
     def _open_logs(self) -> None:
         self._log_dir.mkdir(parents=True, exist_ok=True)

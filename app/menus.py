@@ -57,6 +57,12 @@ class Menus(QObject):
         for depth, action in self._depths.items():
             action.setEnabled(model.drafter != "none" or depth == 0)
 
+    def judge_drafting(self, words: str) -> None:
+        """Say why drafting is off by itself for the loaded model, "" when it is not, and offer the way back."""
+        automatic = tr("Automatic")
+        self._depths["auto"].setText(f"{automatic} – {words}" if words else automatic)
+        self.draft_again.setVisible(bool(words))
+
     def commands(self) -> tuple[tuple[str, tuple[QAction, ...]], ...]:
         """Return the menus by name, each with its commands and those of its submenus."""
         menus = {menu.title(): menu for menu in self._bar.findChildren(QMenu) if menu.parent() is self._bar}
@@ -130,10 +136,13 @@ class Menus(QObject):
             actions[depth].setData(depth)
             group.addAction(actions[depth])
         group.triggered.connect(lambda action: self.drafting_chosen.emit(action.data()))
+        self.draft_again = add_command(menu, tr("Let It Draft Again"))
+        self.draft_again.setVisible(False)
         return actions
 
     def _fill_model(self, menu: QMenu) -> None:
         self.models = add_command(menu, tr("Models…"), "Ctrl+Shift+M")
+        self.speed = add_command(menu, tr("Speed…"), "Ctrl+Shift+S")
         self.choose_model = add_command(menu, tr("Model of This Chat…"))
         menu.addSeparator()
         self.load_model = add_command(menu, tr("Load Model"))

@@ -18,8 +18,8 @@ _TEMPLATE = Template("""
 QWidget#chatPane, QWidget#transcriptPage, QStackedWidget#pages { background: $window; }
 QScrollArea, QScrollArea > QWidget > QWidget { background: transparent; border: none; }
 QWidget#sidebar, QWidget#inspector, QWidget#settingsTabs { background: $sidebar; }
-QWidget#settingsWindow, QWidget#modelsWindow { background: $window; }
-QWidget#modelsTabs { background: $sidebar; border-bottom: 1px solid $border; }
+QWidget#settingsWindow, QWidget#modelsWindow, QWidget#speedWindow { background: $window; }
+QWidget#placeTabs { background: $sidebar; border-bottom: 1px solid $border; }
 QWidget#downloadStrip { background: $sidebar; border-top: 1px solid $border; }
 QFrame#modelCard { border: none; border-bottom: 1px solid $border; }
 QWidget#downloadStrip QFrame#modelCard { border: none; }
@@ -30,6 +30,9 @@ QListView#chats:focus { border-color: $focus_border; }
 QLabel { color: $text; background: transparent; }
 QLabel[tone="secondary"] { color: $secondary; }
 QLabel[tone="tertiary"] { color: $tertiary; }
+QLabel[tone="faster"] { color: $faster; }
+QLabel[tone="slower"] { color: $slower; }
+QLabel[tone="warning"] { color: $warning; }
 
 QFrame#composer { background: $raised; border: 1px solid $border; border-radius: 12px; }
 QFrame#composer[focused="true"] { border-color: $focus_border; }
@@ -60,6 +63,7 @@ QPushButton:default, QPushButton[primary="true"] { color: $on_accent; background
     border-color: $accent; }
 QPushButton:default:hover, QPushButton[primary="true"]:hover { background: $accent_hover; }
 QPushButton:default:focus, QPushButton[primary="true"]:focus { border-color: $text; }
+QPushButton[primary="true"]:disabled { color: $tertiary; background: $idle; border-color: $border; }
 
 QCheckBox { color: $text; border: 1px solid transparent; border-radius: 6px; padding: 2px 4px 2px 2px;
     font-size: 13px; }
@@ -100,8 +104,9 @@ QToolButton:pressed { background: $selected; }
 QToolButton:focus { border-color: $accent; }
 QToolButton::menu-indicator { image: none; width: 0; }
 QToolButton#settingsTab { color: $secondary; padding: 4px 0; }
-QToolButton#modelsTab { color: $secondary; padding: 0 12px; }
-QToolButton#settingsTab:checked, QToolButton#modelsTab:checked { color: $text; background: $selected; }
+QToolButton#placeTab { color: $secondary; padding: 0 12px; }
+QToolButton#placeTab:disabled { color: $handle_hover; }
+QToolButton#settingsTab:checked, QToolButton#placeTab:checked { color: $text; background: $selected; }
 QToolButton#quietIcon { padding-right: 11px; border-left: none; }
 QToolButton#quietIcon[side="right"] { padding-right: 0; padding-left: 11px; }
 QToolButton#clip { padding-right: 12px; border-left: none; }
@@ -114,6 +119,13 @@ QToolButton#send:disabled { background: $idle; }
 QToolButton#send:focus { border: 2px solid $text; }
 QToolButton#send[stopping="true"] { background: $text; }
 QToolButton#send[stopping="true"]:hover { background: $secondary; }
+
+QTableView#history { background: transparent; border: none; outline: none;
+    selection-background-color: $selected; selection-color: $text; }
+QTableView#history::item { border: none; border-bottom: 1px solid $border; padding: 0 5px; }
+QTableView#history QHeaderView { background: transparent; border: none; }
+QTableView#history QHeaderView::section { background: transparent; color: $secondary; border: none;
+    border-bottom: 1px solid $border; padding: 0 8px; font-size: 12px; }
 
 QSlider { min-height: 22px; }
 QSlider::groove:horizontal { height: 4px; border-radius: 2px; background: $handle; }
@@ -165,6 +177,9 @@ def stylesheet(palette: Palette, images: Path) -> str:
         text=palette.text,
         secondary=palette.secondary,
         tertiary=palette.tertiary,
+        faster=palette.faster,
+        slower=palette.slower,
+        warning=palette.warning,
         accent=palette.accent,
         on_accent=palette.on_accent,
         accepted=_rgba(palette.accepted),

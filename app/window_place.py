@@ -1,13 +1,18 @@
-"""Where the window opens: where it was, if that is on a screen that is there."""
+"""Where a window opens: where it was, if that is on a screen that is there."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPoint, QRect, QSize
+from PySide6.QtCore import QPoint, QRect, QSize, Qt
+from PySide6.QtGui import QGuiApplication
+
+from app.services.settings import Place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from PySide6.QtWidgets import QWidget
 
 DEFAULT_SIZE = QSize(1080, 720)
 MINIMUM_SIZE = QSize(640, 480)
@@ -16,12 +21,29 @@ _TITLE_HEIGHT = 28
 _REACHABLE_WIDTH = 120
 
 
-def fitted(wanted: QRect | None, screens: Sequence[QRect]) -> QRect:
+def restore(window: QWidget, place: Place | None, usual: QSize = DEFAULT_SIZE) -> None:
+    """Put a window where it was, or in the middle of the main screen in its usual size."""
+    screens = [screen.availableGeometry() for screen in QGuiApplication.screens()]
+    wanted = QRect(place.x, place.y, place.width, place.height) if place else None
+    window.setMinimumSize(MINIMUM_SIZE)
+    window.setGeometry(fitted(wanted, screens, usual))
+    if place and place.maximized:
+        window.setWindowState(Qt.WindowState.WindowMaximized)
+
+
+def place_of(window: QWidget) -> Place:
+    """Return where a window is, for `restore`."""
+    place = window.normalGeometry()
+    return Place(place.x(), place.y(), place.width(), place.height(), window.isMaximized())
+
+
+def fitted(wanted: QRect | None, screens: Sequence[QRect], usual: QSize = DEFAULT_SIZE) -> QRect:
     """Return the rectangle to open at.
 
     Args:
         wanted: Where the window was, None for the first time.
         screens: The free area of each screen that is there, the main one first; at least one.
+        usual: The size for the first time.
     """
     if wanted is not None:
         for screen in screens:
@@ -29,7 +51,7 @@ def fitted(wanted: QRect | None, screens: Sequence[QRect]) -> QRect:
             seen = screen.intersected(QRect(place.topLeft(), QSize(place.width(), _TITLE_HEIGHT)))
             if seen.width() >= _REACHABLE_WIDTH and seen.height() == _TITLE_HEIGHT:
                 return place
-    size = _limited(wanted.size() if wanted is not None else DEFAULT_SIZE, screens[0])
+    size = _limited(wanted.size() if wanted is not None else usual, screens[0])
     corner = screens[0].center() - QPoint(size.width() // 2, size.height() // 2)
     return QRect(corner, size)
 

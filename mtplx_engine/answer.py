@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import mlx.core as mx
 
-from mtplx_engine.depth import REPEATABLE_DEPTH
 from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind
-from mtplx_engine.protocol import Finished, PrefillProgress, Tokens
+from mtplx_engine.protocol import DepthChosen, Finished, PrefillProgress, Tokens
 from mtplx_engine.segments import Kind
 from mtplx_engine.stats import FinishReason
 
@@ -18,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mtplx_engine.decoding import Decoder, Step
-    from mtplx_engine.depth import DepthController
-    from mtplx_engine.protocol import Generate
+    from mtplx_engine.depth_choice import DepthChooser
+    from mtplx_engine.protocol import AnswerEvent, Generate
     from mtplx_engine.segments import Segment, Segmenter
     from mtplx_engine.tally import Tally
     from mtplx_engine.text import TextStream
@@ -69,7 +68,7 @@ class Answer:
         text: Turns tokens into text and watches for stop strings.
         segments: Tells thinking from answer.
         tally: Counts.
-        depths: Chooses the depth when the request says "auto"; told of every cycle.
+        depths: Chooses the depth of each cycle; told of every one.
         end_ids: Tokens that end an answer.
         limit: At most this many tokens.
     """
@@ -82,7 +81,7 @@ class Answer:
         text: TextStream,
         segments: Segmenter,
         tally: Tally,
-        depths: DepthController,
+        depths: DepthChooser,
         end_ids: frozenset[int],
         limit: int,
     ) -> None:
@@ -97,7 +96,7 @@ class Answer:
 
     def run(
         self, prompt: list[int], reused: int, chunk: int, cancelled: threading.Event
-    ) -> Iterator[PrefillProgress | Tokens | Finished]:
+    ) -> Iterator[AnswerEvent]:
         """Yield the events of the answer; Finished is the last."""
         self._tally.start_prefill()
         prefill = self._decoder.prefill(prompt, reused, chunk)
@@ -111,12 +110,13 @@ class Answer:
         else:
             yield from self._decode(cancelled)
 
-    def _decode(self, cancelled: threading.Event) -> Iterator[Tokens | Finished]:
+    def _decode(self, cancelled: threading.Event) -> Iterator[AnswerEvent]:
         decoder, tally = self._decoder, self._tally
         reason: FinishReason | None = None
         previous: float | None = None
         cycles = 0
         decoder.dispatch(self._next_depth(in_flight=0))
+        yield from self._depth_news()
         while reason is None:
             queued = decoder.can_queue_ahead and self._room(in_flight=1) > 0
             if queued and (queued := self._next_depth(in_flight=1) == 0):
@@ -138,6 +138,7 @@ class Answer:
                 yield Tokens(
                     self._request.generation, tokens, said, step.drafted, accepted, now, thought, marks
                 )
+            yield from self._depth_news()
             if cycles % _CLEAR_EVERY == 0:
                 mx.clear_cache()
         yield self._finished(reason)
@@ -163,14 +164,12 @@ class Answer:
 
     def _next_depth(self, in_flight: int) -> int:
         """Return the depth of the next cycle; a block never reaches past the answer's limit."""
-        sampler = self._request.sampler
-        if sampler.speculative_depth != "auto":
-            wanted = sampler.speculative_depth
-        elif sampler.seed is not None and not sampler.greedy:
-            wanted = REPEATABLE_DEPTH
-        else:
-            wanted = self._depths.choose()
-        return max(0, min(wanted, self._decoder.max_depth, self._room(in_flight) - 1))
+        return max(0, min(self._depths.next(), self._decoder.max_depth, self._room(in_flight) - 1))
+
+    def _depth_news(self) -> Iterator[DepthChosen]:
+        """Yield what is chosen, where that has changed."""
+        if (choice := self._depths.news(self._decoder.max_depth)) is not None:
+            yield DepthChosen(self._request.generation, choice.depth, choice.reason, choice.expected)
 
     def _progress(self, held: int, prompt: list[int], reused: int) -> PrefillProgress:
         return PrefillProgress(self._request.generation, held, len(prompt), reused)

@@ -89,7 +89,9 @@ class EngineClient:
         self._channel.send(command)
 
     def read(self, timeout: float) -> Event | None:
-        """Return the next event, or None when none came within `timeout` seconds. Heartbeats are not shown.
+        """Return the next event, or None when none came within `timeout` seconds.
+
+        A heartbeat is one where it says how much memory the process takes; the others are not shown.
 
         Raises:
             EngineError: ENGINE_LOST, when the process ended or has been silent for too long; INTERNAL, when
@@ -106,7 +108,7 @@ class EngineClient:
                 return None
             self._heard_at = time.monotonic()
             self._patience_s = self._silence_s
-            if not isinstance(message, Heartbeat):
+            if message != Heartbeat():
                 return typing.cast("Event", message)
 
     def close(self) -> None:

@@ -179,11 +179,7 @@ class Decoder:
         flight = self._unread.popleft()
         is_finite, accepted, token, *drafts = cast("list[int]", flight.packed.tolist())
         if not is_finite:
-            raise EngineError(
-                ErrorKind.NON_FINITE,
-                f"The model produced numbers that are not finite at token {flight.start + 1}; the answer stops here. "
-                "Ask again; if it happens again, the model's files may be damaged: get the model again.",
-            )
+            raise non_finite(flight.start + 1)
         tokens = (*drafts[:accepted], token)
         self.forwarded.extend((self._last_known, *drafts[:accepted]))
         self._last_known = token
@@ -252,3 +248,12 @@ class Decoder:
             return None, None, self._key
         draft_key, accept_key, rest = mx.random.split(self._key, 3)
         return draft_key, accept_key, rest
+
+
+def non_finite(token: int) -> EngineError:
+    """Return the error for a row after so many tokens that holds NaN or no finite logit."""
+    return EngineError(
+        ErrorKind.NON_FINITE,
+        f"The model produced numbers that are not finite at token {token}; the answer stops here. "
+        "Ask again; if it happens again, the model's files may be damaged: get the model again.",
+    )

@@ -43,11 +43,13 @@ class DepthController:
     Attributes:
         max_depth: As above.
         best: The depth that decodes fastest by what is known so far.
+        steady: The depth of the cycles between two looks: the best, or 0 while drafting makes good what it has lost.
+        rounds: How many have ended.
     """
 
     def __init__(self, max_depth: int, known: Figures | None = None) -> None:
         self.max_depth = max_depth
-        self.best = 0
+        self.best = self.steady = self.rounds = 0
         self._costs = [Cost() for _ in range(max_depth + 1)]
         self._accepted = [Acceptance() for _ in range(max_depth)]
         self._depth = 0
@@ -94,6 +96,17 @@ class DepthController:
         cost = self._costs[depth]
         return self.expected_tokens(depth) / cost.mean if cost.measured and cost.mean else 0.0
 
+    def speedup(self, depth: int) -> float | None:
+        """Return how many times as fast as plain decoding a depth is expected to be, None while that is not measured.
+
+        Args:
+            depth: Of drafts; 0 for the best depth that drafts.
+        """
+        depths = range(1, self.max_depth + 1) if depth == 0 else (depth,)
+        rates = [self.rate(each) for each in depths if each <= self.max_depth]
+        plain, drafting = self.rate(0), max(rates, default=0.0)
+        return drafting / plain if plain and drafting else None
+
     def expected_tokens(self, depth: int) -> float:
         """Return E(k), the expected tokens of a cycle."""
         return expected_tokens([acceptance.mean for acceptance in self._accepted[:depth]])
@@ -115,19 +128,21 @@ class DepthController:
         for acceptance, accepted, offered in zip(self._accepted, known.accepted, known.offered, strict=False):
             acceptance.accepted, acceptance.offered = accepted, offered
         if known.best <= self.max_depth and self.rate(known.best):
-            self.best = self._depth = known.best
+            self.best = self.steady = self._depth = known.best
             self._left_of_round, self._for_looks = _ROUND, 0.0
 
     def _begin_round(self) -> None:
         """Move to a depth that is clearly better, and choose what the next cycles run at."""
         self._left_of_round = _ROUND
+        self.rounds += 1
         if not self.rate(0):
-            self._depth = 0
+            self._depth = self.steady = 0
             return
         winner = max(range(self.max_depth + 1), key=self._worth)
         if self._worth(winner) > _MARGIN * self._worth(self.best):
             self.best = winner
         overdrawn = self._for_all < 0
+        self.steady = 0 if overdrawn else self.best
         self._depth = 0 if overdrawn else self._worth_a_look()
         self._looking = not overdrawn and self._depth != self.best
 

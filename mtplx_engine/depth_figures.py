@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 SAMPLES = 3  # times before a depth counts as measured
 _WINDOW = 127  # cycles whose times are averaged: their mean is then known to 1 or 2 %
 _KEEP = 0.993  # weight left to an acceptance after another draft at its position: some 140 of them count
+MOST_OFFERED = 1 / (1 - _KEEP)  # what an acceptance counts at most as offered
 _FADE = 0.998  # weight left to what was measured after a cycle that said nothing about it
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -22,12 +21,12 @@ class DepthMemory:
 
     Args:
         data: The data folder; it may not exist yet.
-        conditions: What stands for the files and the machine; where any of it changes, measuring starts anew.
+        speed_key: Stands for its files and the machine, see `identity.speed_key`.
     """
 
-    def __init__(self, data: Path, conditions: tuple[str, ...]) -> None:
+    def __init__(self, data: Path, speed_key: str) -> None:
         self._results = KeptResults(data / NAME, FORMAT)
-        self._conditions = conditions
+        self._speed_key = speed_key
 
     def recall(self, drafter: str) -> Figures | None:
         """Return what was measured with a drafter, None where nothing usable is kept."""
@@ -42,7 +41,7 @@ class DepthMemory:
         self._results.put(self._key(drafter), dataclasses.asdict(figures))
 
     def _key(self, drafter: str) -> str:
-        return hashlib.sha256("\n".join((*self._conditions, drafter)).encode()).hexdigest()
+        return f"{self._speed_key} {drafter}"
 
 
 def _parse(entry: dict[str, Any]) -> Figures:

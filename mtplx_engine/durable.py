@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import os
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+    from typing import BinaryIO
 
 # On macOS fsync leaves the data in the drive's own cache; this asks the drive to write it down.
 _FULL_SYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)
@@ -15,9 +18,17 @@ _FULL_SYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)
 
 def replace_file(path: Path, data: bytes) -> None:
     """Write `data` to `path`, which then holds either its former content or all of `data`."""
+    with replaced(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def replaced(path: Path) -> Iterator[BinaryIO]:
+    """Write what is too much to be held at once: `path` gets all of it when the block ends, or keeps what it had."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        temporary.write_bytes(data)
+        with temporary.open("wb") as file:
+            yield file
         sync(temporary)
         temporary.replace(path)
     finally:

@@ -14,27 +14,23 @@ import mlx.core as mx
 from mtplx_engine import backend, template
 from mtplx_engine.answer import Answer, answer_limit, check_tokens
 from mtplx_engine.cache import TokenCache
-from mtplx_engine.config import MAX_DEPTH
 from mtplx_engine.decoding import Decoder
-from mtplx_engine.depth import DepthController
-from mtplx_engine.depth_memory import DepthMemory
+from mtplx_engine.depth_choice import DepthChooser
+from mtplx_engine.depths import Depths
 from mtplx_engine.drafters import Drafters
 from mtplx_engine.errors import EngineError, ErrorKind, LoadCancelledError
+from mtplx_engine.model_info import describe
 from mtplx_engine.models import (
-    checkpoint,
-    fit,
     identity,
-    installed,
     loader,
+    loading,
     machine,
     markup,
     probe_memory,
-    tokenizer_pair,
 )
-from mtplx_engine.models.families import supported
 from mtplx_engine.models.habits import Habits
 from mtplx_engine.prompt import PromptEncoder
-from mtplx_engine.protocol import Counted, ModelInfo
+from mtplx_engine.protocol import Counted
 from mtplx_engine.segments import Segmenter
 from mtplx_engine.session import Session
 from mtplx_engine.tally import Tally
@@ -46,11 +42,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mtplx_engine.config import ChatMessage, DrafterKind
-    from mtplx_engine.models.fit import Footprint
-    from mtplx_engine.models.machine import Machine
-    from mtplx_engine.protocol import Count, Finished, Generate, PrefillProgress, Tokens
-
-AUTO_MAX_DEPTH = 4  # deeper drafts of one chained head are never worth measuring
+    from mtplx_engine.models.fit import Fit, Footprint
+    from mtplx_engine.protocol import AnswerEvent, Count, Generate, ModelInfo
 
 
 class Engine:
@@ -60,12 +53,13 @@ class Engine:
         self._policy = backend.policy()
         backend.apply(self._policy)
         self._model: loader.LoadedModel | None = None
+        self._info: ModelInfo | None = None
         self._draft_model: loader.LoadedModel | None = None
         self._encoder: PromptEncoder | None = None
         self._counter: PromptEncoder | None = None  # the same for another thread, with a tokenizer of its own
         self._session: Session | None = None
-        self._depths: dict[DrafterKind | None, DepthController] = {}
-        self._depth_memory: DepthMemory | None = None
+        self._depths: Depths | None = None
+        self._footprints: Sequence[Footprint] = ()
 
     def load(
         self,
@@ -102,55 +96,30 @@ class Engine:
 
         template.shared().start()  # is ready by the time that the weights are
         step(0.0, "Checking files")
-        folder = installed.resolve(model, data_dir)
-        checked = checkpoint.check(folder)
-        wanted = draft_model if supported.takes_drafts(checked.config) else ""
-        small = checkpoint.check(installed.resolve(wanted, data_dir)) if wanted else None
+        parts = loading.checked(model, draft_model, data_dir)
         here = machine.this()
-        footprints = [
-            fit.measure(part.config, part.tensors, part.head, here)
-            for part in (checked, small)
-            if part is not None
-        ]
-        if not anyway:
-            _check_fits(checked.name, footprints, here)
-        share, memory = 1.0, probe_memory.ProbeMemory(data_dir)
-        if small is not None:
-            tokenizer_pair.check(checked, small)
-            share = checked.total_bytes / (checked.total_bytes + small.total_bytes)
-        loaded = loader.load(
-            checked, self._policy, lambda fraction, phase: step(share * fraction, phase), memory
-        )
-        if small is not None:
-            drafting = loader.load(
-                small,
-                self._policy,
-                lambda fraction, phase: step(share + (1 - share) * fraction, phase),
-                memory,
-            )
-            self._draft_model = dataclasses.replace(drafting, new_drafter=None)
+        self._footprints = loading.footprints(parts, here, anyway=anyway)
+        loaded, *small = loading.load(parts, self._policy, step, probe_memory.ProbeMemory(data_dir))
+        if small:
+            self._draft_model = dataclasses.replace(small[0], new_drafter=None)
         self._model = loaded
         self._encoder, self._counter = (
             PromptEncoder(tokenizer, loaded.window, loaded.markup.think_start)
             for tokenizer in (loaded.tokenizer, copy.deepcopy(loaded.tokenizer))
         )
-        files = [identity.of(part) for part in (checked, small) if part is not None]
-        self._depth_memory = DepthMemory(data_dir, (*files, backend.speed_class(self._policy)))
-        Habits(data_dir).note_use(folder)
-        stock = self._drafters(loaded).stock
-        return ModelInfo(
-            name=loaded.name,
-            path=str(loaded.path),
-            context_window=loaded.window,
-            drafter=stock or "none",
-            drafter_note="" if stock else loaded.drafter_note,
-            max_depth=MAX_DEPTH if stock else 0,
-            recommended=loaded.recommended,
+        speed_key = identity.speed_key(parts, backend.speed_class(self._policy))
+        self._depths = Depths(data_dir, speed_key)
+        Habits(data_dir).note_use(parts[0].folder)
+        self._info = describe(
+            loaded,
+            parts[0],
+            drafter=self.drafters().stock,
             backend=self._policy.description,
             load_s=time.perf_counter() - started,
-            token_bytes=here.item * footprints[0].a_token,
-            thinking_switch=markup.has_thinking_switch(loaded.tokenizer),
+            token_bytes=here.item * self._footprints[0].a_token,
+            speed_key=speed_key,
         )
+        return self._info
 
     @property
     def model(self) -> loader.LoadedModel:
@@ -163,21 +132,53 @@ class Engine:
             raise _no_model()
         return self._model
 
+    @property
+    def info(self) -> ModelInfo:
+        """What there is to show of the loaded model.
+
+        Raises:
+            EngineError: NO_MODEL.
+        """
+        if self._info is None:
+            raise _no_model()
+        return self._info
+
+    @property
+    def depths(self) -> Depths:
+        """How deep it is drafted where nobody chooses.
+
+        Raises:
+            EngineError: NO_MODEL.
+        """
+        if self._depths is None:
+            raise _no_model()
+        return self._depths
+
+    def drafters(self) -> Drafters:
+        """Return who can draft for the loaded model.
+
+        Raises:
+            EngineError: NO_MODEL.
+        """
+        return Drafters(self.model, self._draft_model, self._policy.prefill_chunk)
+
+    def fit(self, context: int) -> Fit:
+        """Return the sum of what is loaded, for a context of so many tokens."""
+        return loading.judge(self._footprints, context, machine.this())
+
     def forget(self) -> None:
         """Drop what was kept between answers; the next prompt is read from its first token."""
         self._session = None
 
     def unload(self) -> None:
         """Drop the model and return its memory."""
-        self._model = self._draft_model = self._session = None
+        self._model = self._draft_model = self._session = self._info = None
         self._encoder = self._counter = None
-        self._depths, self._depth_memory = {}, None
+        self._depths, self._footprints = None, ()
         gc.collect()
         mx.clear_cache()
 
-    def generate(
-        self, request: Generate, cancelled: threading.Event
-    ) -> Iterator[PrefillProgress | Tokens | Finished]:
+    def generate(self, request: Generate, cancelled: threading.Event) -> Iterator[AnswerEvent]:
         """Answer a chat; the last event is Finished.
 
         Raises:
@@ -219,7 +220,7 @@ class Engine:
         cancelled: threading.Event,
         *,
         in_thinking: bool = False,
-    ) -> Iterator[PrefillProgress | Tokens | Finished]:
+    ) -> Iterator[AnswerEvent]:
         """Like `generate`, from token ids; the messages of the request are not looked at.
 
         Args:
@@ -235,21 +236,24 @@ class Engine:
         check_tokens(prompt, model.target.vocabulary)
         window = min(model.window, request.context or model.window)
         limit = answer_limit(request.max_tokens, len(prompt), window)
-        kind = self._drafters(model).wanted(config)
+        depths, wanted = self.depths, self.drafters().wanted(config)
+        depths.refresh()
+        chooser = DepthChooser(config, wanted, depths.of(wanted), turned_off=depths.turned_off(wanted))
+        kind = wanted if chooser.drafts else None
         session = self._take_session(model, kind)
         reused, branch = session.begin(prompt)
         seed = secrets.randbits(63) if config.seed is None else config.seed
         decoder = Decoder(model.target, session.cache, session.drafter, config, seed, branch=branch)
         text = TextStream(model.decode, request.stop)
         thinking = in_thinking or markup.opens_thinking(model.tokenizer, model.markup, prompt)
-        tally = Tally(len(prompt), reused, seed, str(config.speculative_depth))
+        tally = Tally(len(prompt), reused, seed, str(config.speculative_depth), drafter=kind or "")
         answer = Answer(
             request=request,
             decoder=decoder,
             text=text,
             segments=Segmenter(model.markup.without_tools(), thinking=thinking),
             tally=tally,
-            depths=self._depths_of(kind),
+            depths=chooser,
             end_ids=model.end_ids,
             limit=limit,
         )
@@ -259,8 +263,8 @@ class Engine:
             self._keep(model, session, decoder, tally.emitted)
             raise
         self._keep(model, session, decoder, tally.emitted)
-        if kind is not None and config.speculative_depth == "auto" and self._depth_memory is not None:
-            self._depth_memory.remember(kind, self._depths_of(kind).figures())
+        if kind is not None and config.speculative_depth == "auto":
+            depths.remember(kind)
 
     def _keep(self, model: loader.LoadedModel, session: Session, decoder: Decoder, emitted: int) -> None:
         """Bring the caches to what was emitted and keep them for the next answer, if it is the same model's."""
@@ -268,16 +272,6 @@ class Engine:
         session.tokens = decoder.forwarded
         if self._model is model:
             self._session = session
-
-    def _depths_of(self, kind: DrafterKind | None) -> DepthController:
-        """Return the depth controller of a drafter, which goes on where the last start's ended."""
-        if kind not in self._depths:
-            known = self._depth_memory.recall(kind) if kind and self._depth_memory else None
-            self._depths[kind] = DepthController(AUTO_MAX_DEPTH if kind else 0, known)
-        return self._depths[kind]
-
-    def _drafters(self, model: loader.LoadedModel) -> Drafters:
-        return Drafters(model, self._draft_model, self._policy.prefill_chunk)
 
     def _take_session(self, model: loader.LoadedModel, kind: DrafterKind | None) -> Session:
         """Take the caches of the last answer, or new ones.
@@ -287,15 +281,9 @@ class Engine:
         """
         session, self._session = self._session or Session(TokenCache(model.target.new_layers()), None), None
         if session.kind != kind:
-            session.drafter = None if kind is None else self._drafters(model).new(kind)
+            session.drafter = None if kind is None else self.drafters().new(kind)
             session.kind = kind
         return session
-
-
-def _check_fits(name: str, footprints: Sequence[Footprint], here: Machine) -> None:
-    """Check that a model fits for the usual context, with the one that drafts for it."""
-    one, *others = (fit.judge(footprint, fit.CONTEXT, here) for footprint in footprints)
-    fit.check(name, fit.together(one, others[0]) if others else one)
 
 
 def _no_model() -> EngineError:

@@ -7,24 +7,23 @@ even in the middle of a forward.
 
 from __future__ import annotations
 
-import faulthandler
 import importlib.metadata
 import logging
-import logging.handlers
 import os
 import socket
 import sys
 import threading
 import time
-import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from mtplx_engine import footprint, host_log
 from mtplx_engine.channel import Channel
 from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind, LoadCancelledError
 from mtplx_engine.latest import Latest
-from mtplx_engine.line import Job, Line
+from mtplx_engine.line import Job, Line, Numbered
 from mtplx_engine.protocol import (
+    AnswerEvent,
     Cancel,
     Count,
     Counted,
@@ -38,13 +37,12 @@ from mtplx_engine.protocol import (
     LoadProgress,
     Message,
     ModelInfo,
-    PrefillProgress,
     Shutdown,
-    Tokens,
     Unload,
     Unloaded,
 )
 from mtplx_engine.stats import DecodeStats, FinishReason
+from mtplx_engine.trials import Abandoned, Checked, CheckExactness, Measure, Measured, TrialProgress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -55,7 +53,7 @@ _HEARTBEAT_S = 1.0
 _GRACE_S = 0.7  # for a forward that is under way when the process is to end
 _FLUSH_S = 1.0
 
-log = logging.getLogger("mtplx.host")
+log = logging.getLogger(host_log.NAME)
 
 
 class Engine(Protocol):
@@ -73,10 +71,14 @@ class Engine(Protocol):
     ) -> ModelInfo:
         """Load a model. Raises EngineError, or LoadCancelledError soon after `cancelled` is set."""
 
-    def generate(
-        self, request: Generate, cancelled: threading.Event
-    ) -> Iterator[PrefillProgress | Tokens | Finished]:
+    def generate(self, request: Generate, cancelled: threading.Event) -> Iterator[AnswerEvent]:
         """Yield the events of one answer, Finished as the last. Raises EngineError."""
+
+    def measure(self, request: Measure, cancelled: threading.Event) -> Iterator[TrialProgress | Measured]:
+        """Measure, with Measured as the last event, which does not come when it is cancelled. Raises EngineError."""
+
+    def check(self, request: CheckExactness, cancelled: threading.Event) -> Iterator[TrialProgress | Checked]:
+        """Check, with Checked as the last event, which does not come when it is cancelled. Raises EngineError."""
 
     def count(self, request: Count) -> Counted:
         """Count a prompt; called from a thread of its own, whatever else goes on."""
@@ -132,7 +134,7 @@ class Host:
         beat_at = time.monotonic()
         while True:
             if time.monotonic() >= beat_at:
-                self._channel.send(Heartbeat())
+                self._channel.send(Heartbeat(footprint.own()))
                 beat_at = time.monotonic() + _HEARTBEAT_S
             message = self._channel.receive(beat_at - time.monotonic())
             if isinstance(message, Shutdown):
@@ -152,7 +154,7 @@ class Host:
         elif isinstance(message, Cancel):
             job = self._line.cancel(message.generation)
             ended = [job] if job else []
-        elif isinstance(message, Generate):
+        elif isinstance(message, Numbered):
             self._line.add(message)
             ended = []
         else:
@@ -165,6 +167,8 @@ class Host:
         if isinstance(job.command, Generate):
             stats = DecodeStats(depth=str(job.command.sampler.speculative_depth))
             self._channel.send(Finished(job.command.generation, FinishReason.CANCELLED, stats))
+        elif isinstance(job.command, Numbered):
+            self._channel.send(Abandoned(job.command.generation))
         else:
             self._channel.send(Unloaded())
 
@@ -179,7 +183,7 @@ class Host:
                 self._fail(job, error.info)
             except BaseException as error:  # noqa: BLE001 - a panic of the tokenizer is no Exception
                 self._fault = True
-                self._fail(job, _unexpected(error))
+                self._fail(job, host_log.unexpected(error))
             log.info("%s took %.3f s", type(job.command).__name__, time.monotonic() - started)
         if self._fault:
             self._channel.stop_receiving()
@@ -190,15 +194,30 @@ class Host:
         command = job.command
         if isinstance(command, Load):
             self._load(self._engine, command, job.cancelled)
-        elif isinstance(command, Generate):
+        elif isinstance(command, Numbered):
             if self._load_error:
                 raise EngineError.of(self._load_error)
-            for event in self._engine.generate(command, job.cancelled):
-                self._channel.send(event)
+            self._follow(self._engine, command, job.cancelled)
         else:
             self._engine.unload()
             self._load_error = None
             self._channel.send(Unloaded())
+
+    def _follow(self, engine: Engine, command: Numbered, cancelled: threading.Event) -> None:
+        """Tell all there is of an answer, a measurement or a check."""
+        events: Iterator[AnswerEvent | TrialProgress | Measured | Checked]
+        if isinstance(command, Generate):
+            events = engine.generate(command, cancelled)
+        elif isinstance(command, Measure):
+            events = engine.measure(command, cancelled)
+        else:
+            events = engine.check(command, cancelled)
+        ended = False
+        for event in events:
+            self._channel.send(event)
+            ended = isinstance(event, Finished | Measured | Checked)
+        if not ended:
+            self._channel.send(Abandoned(command.generation))
 
     def _load(self, engine: Engine, command: Load, cancelled: threading.Event) -> None:
         self._load_error = None
@@ -222,7 +241,7 @@ class Host:
 
     def _fail(self, job: Job, error: ErrorInfo) -> None:
         log.warning("%s failed: %s\n%s", type(job.command).__name__, error.kind, error.details)
-        if isinstance(job.command, Generate):
+        if isinstance(job.command, Numbered):
             self._channel.send(Failed(error, job.command.generation))
         else:
             self._load_error = error
@@ -237,39 +256,14 @@ class Host:
                 try:
                     counted = engine.count(request)
                 except BaseException as error:  # noqa: BLE001 - a panic of the tokenizer is no Exception
-                    log.warning("counting failed\n%s", _unexpected(error).details)
+                    log.warning("counting failed\n%s", host_log.unexpected(error).details)
             self._channel.send(counted)
-
-
-def _unexpected(error: BaseException) -> ErrorInfo:
-    """Describe a failure that nobody foresaw; without a message that could quote a prompt."""
-    place = "".join(traceback.format_tb(error.__traceback__))
-    # These come from mlx and the system, and speak of memory, devices and files.
-    words = f": {error}" if isinstance(error, RuntimeError | OSError | MemoryError | ImportError) else ""
-    return ErrorInfo(
-        ErrorKind.INTERNAL,
-        "The engine had a fault and starts afresh. Try again; if it happens each time, choose another model.",
-        f"{place}{type(error).__name__}{words}",
-    )
-
-
-def _start_log(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handler: logging.Handler = logging.handlers.RotatingFileHandler(
-            folder / "engine.log", maxBytes=1_000_000, backupCount=3, encoding="utf-8"
-        )
-    except OSError:
-        handler = logging.NullHandler()  # an engine without a log is better than none
-    logging.basicConfig(handlers=[handler], format="%(asctime)s %(process)d %(levelname)s %(message)s")
-    log.setLevel(logging.INFO)
-    faulthandler.enable()
 
 
 def serve(argv: Sequence[str], make_engine: Callable[[], Engine]) -> None:
     """Be an engine process; `argv` is FD and LOG_DIR. Never returns."""
     descriptor, folder = argv
-    _start_log(Path(folder))
+    host_log.start(Path(folder))
     status = Host(Channel(socket.socket(fileno=int(descriptor))), make_engine).run()
     logging.shutdown()
     # The engine thread may be in a forward that nothing can interrupt.
@@ -280,9 +274,9 @@ def _make_mlx_engine() -> Engine:
     from mtplx_engine import backend
 
     backend.prepare()
-    from mtplx_engine.engine import Engine as MlxEngine
+    from mtplx_engine.bench.trials_engine import TrialsEngine
 
-    return MlxEngine()
+    return TrialsEngine()
 
 
 if __name__ == "__main__":

@@ -23,19 +23,34 @@ class KeptResults:
     Args:
         path: The file; its folder may not exist yet.
         format: The format of the entries, as a number.
+        most_bytes: How long the file may be; the oldest entries go when it gets longer.
     """
 
-    def __init__(self, path: Path, format: int) -> None:  # noqa: A002 - the name in the file
+    def __init__(
+        self,
+        path: Path,
+        format: int,  # noqa: A002 - the name in the file
+        most_bytes: int = _MAX_BYTES,
+    ) -> None:
         self._path = path
         self._format = format
+        self._most_bytes = most_bytes
 
     def get(self, key: str) -> Any | None:
         """Return an entry, as the file has it: whoever reads it checks it."""
         return self._read().get(key)
 
-    def all_keys(self) -> tuple[str, ...]:
-        """Return the keys of all entries, the oldest first."""
-        return tuple(self._read())
+    def all(self) -> dict[str, Any]:
+        """Return all entries by their keys, the oldest first."""
+        return self._read()
+
+    def stamp(self) -> tuple[int, ...]:
+        """Return what changes whenever the file does; () while there is none."""
+        try:
+            state = self._path.stat()
+        except OSError:
+            return ()
+        return state.st_ino, state.st_size, state.st_mtime_ns
 
     def drop(self, key: str) -> None:
         """Forget an entry."""
@@ -52,13 +67,16 @@ class KeptResults:
             self._write(dict([*kept.items(), (key, entry)][-_MOST_KEPT:]))
 
     def _write(self, results: dict[str, Any]) -> None:
-        body = {"format": self._format, "results": results}
-        durable.replace_file(self._path, json.dumps(body).encode())
+        while (
+            len(data := json.dumps({"format": self._format, "results": results}).encode()) > self._most_bytes
+        ):
+            results = dict([*results.items()][1:])
+        durable.replace_file(self._path, data)
 
     def _read(self) -> dict[str, Any]:
         try:
             with self._path.open("rb") as file:
-                body = json.loads(file.read(_MAX_BYTES))
+                body = json.loads(file.read(self._most_bytes))
             results = body["results"] if body["format"] == self._format else {}
         except (OSError, ValueError, TypeError, KeyError, RecursionError):
             return {}

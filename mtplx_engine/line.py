@@ -7,13 +7,17 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from mtplx_engine.protocol import Generate, Load, Unload
+from mtplx_engine.trials import CheckExactness, Measure
+
+Numbered = Generate | Measure | CheckExactness
+"""What has a generation, by which it can be cancelled."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Job:
     """A command for the engine thread, and the event that tells it to stop working on it."""
 
-    command: Load | Generate | Unload
+    command: Load | Unload | Numbered
     cancelled: threading.Event = field(default_factory=threading.Event)
 
 
@@ -35,8 +39,8 @@ class Line:
                 self._current = self._waiting.popleft()
             return self._current
 
-    def add(self, command: Generate) -> None:
-        """Put an answer at the end of the line."""
+    def add(self, command: Numbered) -> None:
+        """Put an answer, a measurement or a check at the end of the line."""
         with self._changed:
             self._waiting.append(Job(command))
             self._changed.notify()
@@ -44,7 +48,7 @@ class Line:
     def add_load(self, command: Load) -> list[Job]:
         """Put a load in line, in the place of one that has not finished; return the jobs that it ends.
 
-        The answers that wait for the replaced model are then given by the new one.
+        What waits for the replaced model is then done with the new one.
         """
         with self._changed:
             loading = self._current is not None and isinstance(self._current.command, Load)
@@ -64,10 +68,10 @@ class Line:
             return ended
 
     def cancel(self, generation: int) -> Job | None:
-        """Cancel an answer; return its job when it was still waiting, which ends it."""
+        """Cancel what has this number; return its job when it was still waiting, which ends it."""
         with self._changed:
             for job in [*self._waiting, self._current]:
-                if job and isinstance(job.command, Generate) and job.command.generation == generation:
+                if job and isinstance(job.command, Numbered) and job.command.generation == generation:
                     job.cancelled.set()
                     if job is not self._current:
                         self._waiting.remove(job)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from mtplx_engine.config import ChatMessage, SamplerConfig
 from mtplx_engine.errors import ErrorInfo
 from mtplx_engine.stats import DecodeStats, FinishReason
+from mtplx_engine.trials import Abandoned, Checked, CheckExactness, Measure, Measured, TrialProgress
 
 # ---------------------------------------------------------------- commands: app -> engine
 
@@ -56,7 +58,10 @@ class Generate:
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """Stop a generation that runs or waits; it finishes with reason "cancelled"."""
+    """Stop a generation, a measurement or a check that runs or waits.
+
+    An answer finishes with reason "cancelled"; the others end with `Abandoned`.
+    """
 
     generation: int
 
@@ -107,6 +112,9 @@ class ModelInfo:
         load_s: Seconds that loading took.
         token_bytes: Bytes that its caches keep of one token, by its configuration; 0 when that is not known.
         thinking_switch: Whether its chat template can be told to think, or not to.
+        revision: Of its repository, "" when it is not known.
+        quantization: How its weights are stored, as in "4-bit, group 64" or "bfloat16".
+        speed_key: Stands for its files and this machine; what was measured under it is true of it.
     """
 
     name: str
@@ -120,6 +128,9 @@ class ModelInfo:
     load_s: float
     token_bytes: int = 0
     thinking_switch: bool = False
+    revision: str = ""
+    quantization: str = ""
+    speed_key: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +143,13 @@ class Hello:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """Sent every second by the engine's main thread, whatever the model does."""
+    """Sent every second by the engine's main thread, whatever the model does.
+
+    Attributes:
+        footprint: Bytes of memory that the system counts for the process; None when it does not tell.
+    """
+
+    footprint: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,15 +246,46 @@ class Counted:
     texts: tuple[int, ...] = ()
 
 
+class DepthReason(StrEnum):
+    """Why an answer is drafted as deep as it is."""
+
+    MEASURING = "measuring"  # not enough is known yet
+    FASTEST = "fastest"  # what is expected to be fastest
+    PARKED = "parked"  # drafting is not expected to pay here
+    TURNED_OFF = "turned off"  # a measurement on this machine found it slower
+    CHOSEN = "chosen"  # the person's choice
+    REPEATABLE = "repeatable"  # one depth, since a text with a seed shall repeat
+    NO_DRAFTER = "no drafter"
+
+
+@dataclass(frozen=True, slots=True)
+class DepthChosen:
+    """How deep the next cycles are drafted, and why; sent when an answer begins and when this changes.
+
+    Attributes:
+        generation: Of which answer.
+        depth: Draft tokens per verify step; a short look at another depth does not count.
+        reason: Why.
+        expected: How many times as fast as plain decoding drafting is expected to be: at this depth, or where that is
+            0 at the best other one. None when that is not known.
+    """
+
+    generation: int
+    depth: int
+    reason: DepthReason
+    expected: float | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Something failed: an answer when `generation` is set, else loading or the process itself."""
+    """Something failed: an answer or a trial when `generation` is set, else loading or the process itself."""
 
     error: ErrorInfo
     generation: int | None = None
 
 
-Command = Load | Generate | Count | Cancel | Unload | Shutdown
+AnswerEvent = PrefillProgress | DepthChosen | Tokens | Finished
+Command = Load | Generate | Measure | CheckExactness | Count | Cancel | Unload | Shutdown
 Event = (
     Hello
     | Heartbeat
@@ -245,8 +293,13 @@ Event = (
     | Loaded
     | Unloaded
     | PrefillProgress
+    | DepthChosen
     | Tokens
     | Finished
+    | TrialProgress
+    | Measured
+    | Checked
+    | Abandoned
     | Counted
     | Failed
 )

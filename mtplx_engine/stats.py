@@ -36,6 +36,7 @@ class DecodeStats:
         decode_tokens: Tokens emitted after the first event.
         seed: The seed in use, so that the answer can be repeated.
         depth: The depth that was asked for, "auto" or a number as text.
+        drafter: Who drafted, "" for plain decoding.
     """
 
     prompt_tokens: int = 0
@@ -52,6 +53,7 @@ class DecodeStats:
     decode_tokens: int = 0
     seed: int = 0
     depth: str = "0"
+    drafter: str = ""
 
     def followed_by(self, part: DecodeStats) -> DecodeStats:
         """Return the figures of an answer that was written in two parts.
@@ -70,6 +72,7 @@ class DecodeStats:
             accepted_at=tuple(first + second for first, second in places),
             decode_s=sum(times) if times else None,
             decode_tokens=self.decode_tokens + part.decode_tokens,
+            drafter=self.drafter or part.drafter,
         )
 
     @property

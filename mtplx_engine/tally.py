@@ -22,6 +22,7 @@ class Tally:
         seed: The seed in use.
         depth: The depth asked for, as text.
         clock: Seconds, monotonic.
+        drafter: Who may draft, "" for nobody.
 
     Attributes:
         emitted: Tokens told of so far.
@@ -34,10 +35,13 @@ class Tally:
         seed: int,
         depth: str,
         clock: Callable[[], float] = time.perf_counter,
+        *,
+        drafter: str = "",
     ) -> None:
         self.emitted = 0
         self._fixed = (prompt_tokens, cached_tokens, seed, depth)
         self._clock = clock
+        self._drafter = drafter
         self._start = clock()
         self._prefill_start = self._start
         self._first_cycle: float | None = None
@@ -106,4 +110,5 @@ class Tally:
             decode_tokens=max(0, self.emitted - cut - self._first_emitted),
             seed=seed,
             depth=depth,
+            drafter=self._drafter if self._drafted else "",
         )

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from app.chat import model_faults
 from app.chat.conversation import MessageStatus
 from app.chat.turn import Outcome, Piece, Turn
 from app.services.engine_link import EngineLink, EngineState
 from app.translate import tr
-from mtplx_engine.errors import ErrorInfo, ErrorKind
 from mtplx_engine.stats import FinishReason
 
 if TYPE_CHECKING:
     from mtplx_engine.config import Depth
-    from mtplx_engine.protocol import Failed, Finished, ModelInfo, PrefillProgress, Tokens
+    from mtplx_engine.errors import ErrorInfo
+    from mtplx_engine.protocol import DepthChosen, Failed, Finished, ModelInfo, PrefillProgress, Tokens
 
 _READING_MS = 250
-_LONG_PROMPT = 256  # tokens; reading fewer takes no time worth a word
 _DOWN = (EngineState.NO_MODEL, EngineState.GAVE_UP)
 _STATUS = {
     FinishReason.END: MessageStatus.DONE,
@@ -35,6 +36,8 @@ class AnswerLine(QObject):
     Attributes:
         drafting: The draft depth for the next answers.
         model: The model that is loaded, None before the first.
+        generations: Ids of what the engine is asked for, each of them once.
+        held: Why nothing is asked until `release`; "" when questions are asked.
 
     Signals:
         streamed(Turn, Piece): Text or thinking came; the turn has taken it in.
@@ -43,6 +46,7 @@ class AnswerLine(QObject):
         waiting(Turn, str): In words what it waits for, "" for nothing to speak of.
         ended(Turn, Outcome): It is over; nothing but `figures` follows.
         figures(Turn, DecodeStats): What the engine counted in an answer that was stopped.
+        answered(Turn, Finished): How an answer ended for the engine, stopped or not; comes last.
     """
 
     streamed = Signal(object, object)
@@ -51,12 +55,15 @@ class AnswerLine(QObject):
     waiting = Signal(object, str)
     ended = Signal(object, object)
     figures = Signal(object, object)
+    answered = Signal(object, object)
 
     def __init__(self, link: EngineLink, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._link = link
         self.drafting: Depth = "auto"
         self.model: ModelInfo | None = None
+        self.generations = count(1)
+        self.held = ""
         self._turns: list[Turn] = []  # the first one may be running
         self._running: Turn | None = None
         self._stopping: Turn | None = None  # over for the person, not yet for the engine
@@ -66,12 +73,13 @@ class AnswerLine(QObject):
         self._switching: Turn | None = None  # wants another model, which is being loaded
         self._known_as = ""  # what the loaded model was called when it was asked for
         self._progress = tr("Starting the engine…")
-        self._down = _unloaded()
+        self._down = model_faults.unloaded()
         self._clock = QTimer(self, interval=_READING_MS)
         self._clock.timeout.connect(self._measure)
         link.loaded.connect(self._loaded)
         link.state_changed.connect(self._state_changed)
         link.prefill.connect(self._prefill)
+        link.depth_chosen.connect(self._depth_chosen)
         link.tokens.connect(self._tokens)
         link.finished.connect(self._finished)
         link.failed.connect(self._failed)
@@ -124,6 +132,17 @@ class AnswerLine(QObject):
         self._resting = True
         self._link.unload()
 
+    def hold(self, words: str) -> None:
+        """Ask nothing until `release`, because the engine has something else to do; `words` say what it waits for."""
+        if words != self.held:
+            self.held = words
+            self.tell_waiting()
+
+    def release(self) -> None:
+        """Ask again."""
+        self.held = ""
+        self.advance()
+
     def load_anyway(self, model: str = "") -> None:
         """From now on load a model even when it will not fit into memory, by default the one that was refused."""
         model = model or self._link.model
@@ -148,9 +167,10 @@ class AnswerLine(QObject):
         if self.down:
             for turn in self.turns:
                 self.fail(turn, self._down)
-        ready = self._link.state is EngineState.READY and not self._running and not self._stopping
+        ready = self._link.state is EngineState.READY and not self.held
+        free = not self._running and not self._stopping
         following = next((turn for turn in self._turns if turn.committed), None)
-        if ready and following is not None and self.model is not None:
+        if ready and free and following is not None and self.model is not None:
             self._turns.remove(following)
             self._turns.insert(0, following)
             if self._is_loaded(following.ask.settings.model):
@@ -190,7 +210,7 @@ class AnswerLine(QObject):
         elif state is EngineState.NO_MODEL and self.model is not None:
             self._restarting = True  # before the answer fails: the engine is not what is missing
             if turn in self._turns:
-                self.fail(turn, _without(turn.ask.settings.model, self._down))
+                self.fail(turn, model_faults.without(turn.ask.settings.model, self._down))
             self._link.load(self.model.path, anyway=True)  # it was in before
 
     # ------------------------------------------------------------ what the engine tells
@@ -198,7 +218,7 @@ class AnswerLine(QObject):
     def _loaded(self, model: ModelInfo) -> None:
         self.model = model
         self._known_as = ""
-        self._down = _unloaded()
+        self._down = model_faults.unloaded()
 
     def _state_changed(self, state: EngineState) -> None:
         self._restarting = False
@@ -214,6 +234,10 @@ class AnswerLine(QObject):
             self.prefilled.emit(self._running)
             self.tell_waiting()
 
+    def _depth_chosen(self, event: DepthChosen) -> None:
+        if self._running and event.generation == self._running.generation:
+            self._running.depth = event
+
     def _tokens(self, event: Tokens) -> None:
         turn = self._running
         if turn and event.generation == turn.generation:
@@ -223,10 +247,12 @@ class AnswerLine(QObject):
         if self._stopping and event.generation == self._stopping.generation:
             turn, self._stopping = self._stopping, None
             self.figures.emit(turn, event.stats)
+            self.answered.emit(turn, event)
         elif self._running and event.generation == self._running.generation:
             turn = self._running
             self._tell(turn, turn.end(event))
             self._end(turn, Outcome(_STATUS[event.reason], event.stats))
+            self.answered.emit(turn, event)
         self.advance()
 
     def _failed(self, event: Failed) -> None:
@@ -262,31 +288,9 @@ class AnswerLine(QObject):
 
     def _words(self, turn: Turn) -> str:
         if turn is self._running:
-            prefill = turn.prefill
-            if (
-                prefill is None
-                or prefill.total - prefill.cached < _LONG_PROMPT
-                or prefill.done >= prefill.total
-            ):
-                return ""
-            return tr("Reading… {done} of {total} tokens").format(
-                done=f"{prefill.done:,}", total=f"{prefill.total:,}"
-            )
+            return turn.reading
+        if self.held:
+            return self.held
         if self._running:
             return tr("Waiting for the answer in another chat…")
         return "" if self._link.state is EngineState.READY else self._progress
-
-
-def _unloaded() -> ErrorInfo:
-    return ErrorInfo(ErrorKind.NO_MODEL, tr("No model is loaded. Press Restart to load it."))
-
-
-def _without(model: str, error: ErrorInfo) -> ErrorInfo:
-    """Return why a chat's own model cannot answer, in words of the window."""
-    if error.kind is not ErrorKind.NOT_FOUND:
-        return error
-    words = tr(
-        "This chat asks the model “{model}”, which is not on this computer. Use the one that is loaded, or choose "
-        "another one in the inspector."
-    ).format(model=model)
-    return ErrorInfo(error.kind, words, error.details or error.message)

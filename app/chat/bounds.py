@@ -21,8 +21,8 @@ LATEST_MS: Final = int(datetime(9999, 12, 30, tzinfo=UTC).timestamp()) * 1000
 _LONGEST_TITLE: Final = 500  # characters
 _LONGEST_NAME: Final = 255  # as long as the name of a file
 _LARGEST: Final = 2**63 - 1  # that a database can hold
-_LONGEST_S: Final = 366 * 24 * 3600.0
-_SHORTEST_S: Final = 1e-6  # shorter than this no clock of ours measures
+LONGEST_S: Final = 366 * 24 * 3600.0
+SHORTEST_S: Final = 1e-6  # shorter than this no clock of ours measures
 
 _DEPTHS: Final = ("auto", *(str(depth) for depth in range(MAX_DEPTH + 1)))
 
@@ -96,7 +96,7 @@ def check_thought(thought_ms: int) -> None:
     Raises:
         OutOfBoundsError: It is one.
     """
-    if not _within(int(_LONGEST_S * 1000), thought_ms):
+    if not _within(int(LONGEST_S * 1000), thought_ms):
         raise OutOfBoundsError(tr("the time that an answer was thought about is not one that can be"))
 
 
@@ -114,7 +114,7 @@ def check_stats(stats: DecodeStats) -> None:
         _within(MOST_TOKENS, *counts, *stats.accepted_at)
         and _within(_LARGEST, stats.seed)
         and len(stats.accepted_at) <= MAX_DEPTH
-        and all(_SHORTEST_S <= each <= _LONGEST_S for each in times)
+        and all(SHORTEST_S <= each <= LONGEST_S for each in times)
         and stats.depth in _DEPTHS
     ):
         raise OutOfBoundsError(tr("the figures of an answer are not ones that can have been measured"))

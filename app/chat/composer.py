@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from app.chat.context_use import ContextUse
     from app.chat.conversation import Attachment
     from app.theme import Theme
+    from mtplx_engine.protocol import DepthChosen
 
 _SEND_SIDE = 32
 
@@ -120,11 +121,11 @@ class Composer(QFrame):
             self.chip.clear()
         self._refresh()
 
-    def set_reading(self, reading: Reading | None) -> None:
-        """Show the live figures; None while there is too little to measure."""
+    def set_reading(self, reading: Reading | None, depth: DepthChosen | None = None) -> None:
+        """Show the live figures, None while there is too little to measure; and in the tooltip the draft depth."""
         if self._busy:
             self.chip.setText(live_text(reading))
-            self.chip.setToolTip(live_tooltip(reading))
+            self.chip.setToolTip(live_tooltip(reading, depth))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Outline the whole card while its field has the focus."""

@@ -1,4 +1,4 @@
-"""Gives the model's memory back when nobody has asked anything for a while; the next question loads it again."""
+"""Gives the model's memory back when it had nothing to do for a while; the next question loads it again."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class IdleUnload(QObject):
             self._clock.stop()
 
     def _unload(self) -> None:
-        if self._line.turns:
+        if self._line.turns or self._line.held:
             self._begin()
         else:
             self._line.rest()

@@ -6,15 +6,17 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from app.chat.depth_words import depth_words
 from app.translate import marked, tr
 
 if TYPE_CHECKING:
+    from mtplx_engine.protocol import DepthChosen
     from mtplx_engine.stats import DecodeStats
 
 WINDOW_S = 3.0
 ENOUGH_S = 0.5
 ENOUGH_TOKENS = 8
-_ENOUGH_WRITING_S = 0.05  # a whole answer is measured from its first token on, so less will do
+ENOUGH_WRITING_S = 0.05  # a whole answer is measured from its first token on, so less will do
 MEASURING = marked("measuring…")
 
 
@@ -111,17 +113,20 @@ def final_text(stats: DecodeStats) -> str:
 
 def measured_speed(stats: DecodeStats) -> float | None:
     """Return the speed of an answer in tokens per second; None where too little came to speak of one."""
-    is_enough = stats.decode_tokens >= ENOUGH_TOKENS and (stats.decode_s or 0.0) >= _ENOUGH_WRITING_S
+    is_enough = stats.decode_tokens >= ENOUGH_TOKENS and (stats.decode_s or 0.0) >= ENOUGH_WRITING_S
     return stats.decode_tps if is_enough else None
 
 
-def live_tooltip(reading: Reading | None) -> str:
-    """Return what each figure of the chip means."""
+def live_tooltip(reading: Reading | None, depth: DepthChosen | None = None) -> str:
+    """Return what each figure of the chip means, and how deep is drafted and why."""
     if reading is None:
-        return tr("The speed shows after half a second and eight tokens.")
-    words = tr("tok/s: tokens per second over the last {seconds} seconds of writing.")
-    lines = [words.format(seconds=f"{WINDOW_S:.0f}")]
-    return "\n".join(lines + _draft_lines(reading.per_step))
+        lines = [tr("The speed shows after half a second and eight tokens.")]
+    else:
+        words = tr("tok/s: tokens per second over the last {seconds} seconds of writing.")
+        lines = [words.format(seconds=f"{WINDOW_S:.0f}"), *_draft_lines(reading.per_step)]
+    if depth is not None:
+        lines.append(tr("Drafting – {why}.").format(why=depth_words(depth)))
+    return "\n".join(lines)
 
 
 def final_tooltip(stats: DecodeStats) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from itertools import count
 from typing import TYPE_CHECKING
 
 from app.chat import branches
@@ -37,7 +36,6 @@ class Questions:
         self._desk = desk
         self._store = store
         self._line = line
-        self._generations = count(1)
 
     def say(
         self,
@@ -103,7 +101,7 @@ class Questions:
         shown = self._desk.shown
         upto = dataclasses.replace(shown, leaf_id=answer.id if continues else question.id)
         ask = Ask(prompt_of(upto, continues=continues), settings or shown.settings, continues)
-        turn = Turn(next(self._generations), question.id, answer, ask)
+        turn = Turn(next(self._line.generations), question.id, answer, ask)
         turn.committed = question.id not in self.unsaved
         if any(message.id == answer.id for message in shown.messages):
             self._desk.put_message(answer)

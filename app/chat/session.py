@@ -45,7 +45,7 @@ class ChatSession(QObject):
         streamed(str, Piece): Id of an answer, and what came of it.
         changed(Message): An answer ended, begins again, or has figures now.
         waiting(str, str): Id of an answer, and in words what it waits for; "" for nothing to speak of.
-        reading(Reading | None): The live figures of the shown chat's answer.
+        reading(Reading | None, DepthChosen | None): The live figures of the shown chat's answer, and its draft depth.
         activity(frozenset[str]): The chats with an answer to come.
         notice(str): A sentence for the person that belongs to no message.
         settings_changed(ChatSettings): The settings of the shown chat are others now.
@@ -58,7 +58,7 @@ class ChatSession(QObject):
     streamed = Signal(str, object)
     changed = Signal(object)
     waiting = Signal(str, str)
-    reading = Signal(object)
+    reading = Signal(object, object)
     activity = Signal(object)
     notice = Signal(str)
     settings_changed = Signal(object)
@@ -285,7 +285,7 @@ class ChatSession(QObject):
 
     def _measured(self, turn: Turn) -> None:
         if turn.chat_id == self._desk.shown.chat.id:
-            self.reading.emit(turn.meter.reading())
+            self.reading.emit(turn.meter.reading(), turn.depth)
 
     def _waiting(self, turn: Turn, words: str) -> None:
         self.waiting.emit(turn.answer.id, words)

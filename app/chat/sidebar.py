@@ -1,11 +1,11 @@
-"""The left edge: search, the chats or what was found, and the button for a new one."""
+"""The left edge: search, the chats or what was found, and the ways to a new one and to the other windows."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QLabel, QPushButton, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from app.library.chat_list_view import ChatListView
 from app.library.found_list import FoundList
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from app.theme import Theme
 
 WIDTH = 232
+_ICON = 16
 
 
 class Sidebar(QWidget):
@@ -41,6 +42,8 @@ class Sidebar(QWidget):
         pin_requested(str): A chat is to be pinned, or not any more.
         export_requested(str): A chat is to be exported.
         new_chat_requested: An empty chat is to be shown.
+        models_requested: The Models window is to be shown.
+        speed_requested: The Speed window is to be shown.
     """
 
     chosen = Signal(str)
@@ -50,6 +53,8 @@ class Sidebar(QWidget):
     pin_requested = Signal(str)
     export_requested = Signal(str)
     new_chat_requested = Signal()
+    models_requested = Signal()
+    speed_requested = Signal()
 
     def __init__(self, theme: Theme, chats: ChatList, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -66,16 +71,23 @@ class Sidebar(QWidget):
         self._pages = QStackedWidget(self)
         for page in (self.list, self.found, self._nothing):
             self._pages.addWidget(page)
-        self.new_button = QPushButton(tr("New chat"), self)
-        self.new_button.setObjectName("quiet")
-        self.new_button.setIconSize(QSize(16, 16))
-        self.new_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.new_button = self._quiet_button(tr("New chat"))
+        self.models_button = self._quiet_button(tr("Models"))
+        self.speed_button = self._quiet_button(tr("Speed"))
         layout = QVBoxLayout(self)
         layout.setContentsMargins(SPACE_S, SPACE_M, SPACE_S, SPACE_S)
         layout.setSpacing(SPACE_S)
         layout.addWidget(self.search)
         layout.addWidget(self._pages, 1)
-        layout.addWidget(self.new_button)
+        foot = QHBoxLayout()
+        foot.setSpacing(0)
+        foot.addWidget(self.models_button, 1)
+        foot.addWidget(self.speed_button, 1)
+        below = QVBoxLayout()
+        below.setSpacing(0)
+        below.addWidget(self.new_button)
+        below.addLayout(foot)
+        layout.addLayout(below)
         self._connect()
         self._tint()
 
@@ -115,6 +127,8 @@ class Sidebar(QWidget):
         self.found.chosen.connect(self.passage_chosen)
         self.found.left_up.connect(search.setFocus)
         self.new_button.clicked.connect(self.new_chat_requested)
+        self.models_button.clicked.connect(self.models_requested)
+        self.speed_button.clicked.connect(self.speed_requested)
         self._theme.changed.connect(self._tint)
 
     def _search(self, query: str) -> None:
@@ -148,6 +162,15 @@ class Sidebar(QWidget):
         layout.addStretch(2)
         return page
 
+    def _quiet_button(self, words: str) -> QPushButton:
+        button = QPushButton(words, self)
+        button.setObjectName("quiet")
+        button.setIconSize(QSize(_ICON, _ICON))
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        return button
+
     def _tint(self) -> None:
         palette = self._theme.palette
-        self.new_button.setIcon(self._theme.icons.icon("new-chat", palette.secondary, palette.tertiary, 16))
+        buttons = {"new-chat": self.new_button, "model": self.models_button, "speed": self.speed_button}
+        for icon, button in buttons.items():
+            button.setIcon(self._theme.icons.icon(icon, palette.secondary, palette.tertiary, _ICON))

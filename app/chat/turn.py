@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from app.chat.conversation import Conversation, Message, MessageStatus, Role, new_id
 from app.chat.meters import LiveMeter
+from app.translate import tr
 from mtplx_engine.protocol import Generate
 
 if TYPE_CHECKING:
@@ -16,8 +17,10 @@ if TYPE_CHECKING:
     from app.chat.chat_settings import ChatSettings
     from mtplx_engine.config import ChatMessage, Depth, SamplerConfig
     from mtplx_engine.errors import ErrorInfo
-    from mtplx_engine.protocol import Finished, ModelInfo, PrefillProgress, Tokens
+    from mtplx_engine.protocol import DepthChosen, Finished, ModelInfo, PrefillProgress, Tokens
     from mtplx_engine.stats import DecodeStats
+
+_LONG_PROMPT = 256  # tokens; reading fewer takes no time worth a word
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +123,7 @@ class Turn:
         ask: What the model is asked.
         committed: Whether the question is on the disk.
         prefill: How much of the prompt has been read, once the engine has said so.
+        depth: How deep it is drafted, and why; in the same way.
         meter: Measures the answer while it is written.
         text: The answer so far.
         thinking: What was thought so far.
@@ -135,6 +139,7 @@ class Turn:
         self.ask = ask
         self.committed = False
         self.prefill: PrefillProgress | None = None
+        self.depth: DepthChosen | None = None
         self.meter = LiveMeter()
         self.text = answer.text
         self.thinking = answer.thinking
@@ -152,6 +157,14 @@ class Turn:
     def begun(self) -> bool:
         """Whether anything came that a person can see."""
         return (self.text, self.thinking) != (self.answer.text, self.answer.thinking)
+
+    @property
+    def reading(self) -> str:
+        """How far its prompt has been read, in words; "" when that is not worth a word."""
+        read = self.prefill
+        if read is None or read.total - read.cached < _LONG_PROMPT or read.done >= read.total:
+            return ""
+        return tr("Reading… {done} of {total} tokens").format(done=f"{read.done:,}", total=f"{read.total:,}")
 
     @property
     def thought_ms(self) -> int:

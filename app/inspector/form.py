@@ -122,11 +122,13 @@ class Form:
         settings: What is set for the chat.
         model: The model that is loaded; None while there is none, and then its makers recommend nothing.
         drafting: What the program drafts where the chat says nothing.
+        turned_off: Why drafting is off by itself for the model, "" when it is not.
     """
 
     settings: ChatSettings
     model: ModelInfo | None = None
     drafting: Depth = "auto"
+    turned_off: str = ""
 
     @property
     def recommended(self) -> SamplerConfig:
@@ -203,6 +205,11 @@ class Form:
         return tr("Up to {size} of memory when it is full, {each} for each token.").format(
             size=size, each=each
         )
+
+    @property
+    def drafts(self) -> Depth:
+        """How deep is drafted in this chat."""
+        return self.drafting if self.settings.drafting is None else self.settings.drafting
 
     def depths(self) -> tuple[tuple[Depth | None, str], ...]:
         """Return the draft depths to choose from, each with what it is called."""

@@ -7,17 +7,27 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QFont, QPainter
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPlainTextEdit,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.chat.chat_settings import ChatSettings
+from app.inspector.drafting_section import DraftingSection
 from app.inspector.form import DIALS, Form, thinking_choices
 from app.inspector.preset_bar import PresetBar
-from app.inspector.rows import DialRow, Section, SeedRow, SettingRow
+from app.inspector.rows import DialRow, SeedRow, SettingRow
 from app.theme import SMALL_PX, SPACE_L, SPACE_M, SPACE_S
 from app.translate import tr
 from app.widgets.choice_button import ChoiceButton
 from app.widgets.icon_button import IconButton
 from app.widgets.number_field import NumberField
+from app.widgets.section import Section
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,6 +56,7 @@ class Inspector(QWidget):
 
     Attributes:
         form: What is shown.
+        drafting: How deep answers are drafted.
         presets: The named choices.
 
     Signals:
@@ -79,7 +90,7 @@ class Inspector(QWidget):
         self._typing.timeout.connect(self._take_prompt)
         self.dials = {dial.name: DialRow(theme, dial, self) for dial in DIALS}
         self.seed = SeedRow(theme, self)
-        self.drafting = ChoiceButton(theme, tr("Drafting"), self)
+        self.drafting = DraftingSection(theme, self)
         self.context = ChoiceButton(theme, tr("Context length"), self)
         self._cost = self._note()
         self.longest = NumberField(tr("Longest answer"), off=0, off_word=tr("no limit"))
@@ -120,6 +131,10 @@ class Inspector(QWidget):
         """Say what the program drafts where the chat says nothing."""
         self._show(dataclasses.replace(self.form, drafting=depth))
 
+    def judge_drafting(self, words: str) -> None:
+        """Say why drafting is off by itself for the loaded model, "" when it is not."""
+        self._show(dataclasses.replace(self.form, turned_off=words))
+
     def settle(self) -> None:
         """Take the system prompt as it has been typed."""
         if self._typing.isActive():
@@ -159,7 +174,7 @@ class Inspector(QWidget):
         for name, row in self.dials.items():
             row.set_value(getattr(form.sampler, name), changed=name in form.changed)
         self.seed.set_value(form.sampler.seed, changed="seed" in form.changed)
-        self.drafting.set_choices(form.depths(), settings.drafting)
+        self.drafting.show_form(form)
         self.context.set_choices(form.contexts(), settings.context)
         self._cost.setText(form.context_cost())
         self._cost.setVisible(bool(self._cost.text()))
@@ -199,7 +214,7 @@ class Inspector(QWidget):
             row.chosen.connect(lambda name, value: self._change(self.form.with_value(name, value)))
             row.reset_requested.connect(lambda name: self._change(self.form.without(name)))
         self.seed.chosen.connect(lambda name, value: self._change(self.form.with_value(name, value)))
-        self.drafting.chosen.connect(lambda depth: self._set(drafting=depth))
+        self.drafting.choice.chosen.connect(lambda depth: self._set(drafting=depth))
         self.context.chosen.connect(lambda size: self._set(context=size))
         self.longest.valueChanged.connect(lambda value: self._set(max_tokens=int(value) or None))
         self._longest_row.reset.clicked.connect(lambda: self._set(max_tokens=None))
@@ -223,7 +238,7 @@ class Inspector(QWidget):
             self._section(tr("System prompt"), self.prompt),
             self._section(tr("How words are chosen"), *sampling),
             self._thinking_section,
-            self._section(tr("Drafting"), self.drafting),
+            self.drafting,
             self._section(tr("Context length"), self.context, self._cost, self._longest_row),
         ):
             column.addWidget(section)

@@ -1,14 +1,13 @@
-"""The rows of the inspector: a heading with its field below, or a label with a number and its reset."""
+"""The rows of the inspector: a label with a number and its reset."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Signal
-from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QWidget
 
-from app.theme import CODE_PX, SMALL_PX, SPACE_S, SPACE_XS
+from app.theme import CODE_PX, SPACE_S
 from app.translate import tr
 from app.widgets.icon_button import IconButton
 from app.widgets.number_field import NumberField
@@ -21,28 +20,6 @@ if TYPE_CHECKING:
 _NUMBER_WIDTH, _FIELD_HEIGHT = 76, 28
 _LARGEST_SEED = 2**63 - 1
 _LONGEST_QUOTE = 40  # characters
-
-
-class Section(QWidget):
-    """A heading, and below it what belongs together."""
-
-    def __init__(self, theme: Theme, heading: str, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.heading = QLabel(heading, self)
-        self.heading.setFont(theme.font(SMALL_PX, QFont.Weight.DemiBold))
-        self.heading.setProperty("tone", "secondary")
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(SPACE_XS)
-        self._column.addWidget(self.heading)
-
-    def add(self, *widgets: QWidget) -> None:
-        """Put widgets side by side under what is there."""
-        row = QHBoxLayout()
-        row.setSpacing(SPACE_XS)
-        for widget in widgets:
-            row.addWidget(widget)
-        self._column.addLayout(row)
 
 
 class SettingRow(QWidget):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QObject, QStandardPaths, Qt
+from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QFileDialog
 
 from app.library.chat_json import to_json
@@ -14,6 +14,7 @@ from app.library.file_name import file_name
 from app.services.export_file import write_export
 from app.services.store_error import StoreError
 from app.translate import tr
+from app.widgets.save_sheet import SaveSheet, documents
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -87,10 +88,10 @@ class ChatFiles(QObject):
 
     def import_chats(self) -> None:
         """Have chats read from a file that was exported as JSON."""
-        dialog = QFileDialog(self._window, tr("Import Chats"), _documents())
+        dialog = QFileDialog(self._window, tr("Import Chats"), documents())
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.setNameFilter(_filters()[".json"])
+        dialog.setNameFilter(f"{_kinds()['.json']} (*.json)")
         dialog.fileSelected.connect(self._import)
         dialog.open()
 
@@ -136,32 +137,18 @@ class ChatFiles(QObject):
             words = tr("This chat is not saved yet.") if is_told else error.message
             self._window.toast.offer(words, tr("Export…"), self.export_shown)
 
-    def _save_dialog(self, title: str, name: str, suffix: str) -> QFileDialog:
-        dialog = QFileDialog(self._window, title, _documents())
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        filters = _filters()
-        dialog.setNameFilters(list(filters.values()))
-        suffixes = {words: each for each, words in filters.items()}
-        dialog.filterSelected.connect(lambda words: dialog.setDefaultSuffix(suffixes[words]))
-        dialog.selectNameFilter(filters[suffix])
-        dialog.setDefaultSuffix(suffix)
-        dialog.selectFile(name)
-        return dialog
+    def _save_dialog(self, title: str, name: str, suffix: str) -> SaveSheet:
+        return SaveSheet(title, name, _kinds(), suffix, self._window)
 
 
 def _writer(path: str) -> Callable[[Iterable[Conversation]], str]:
     return _WRITERS.get(Path(path).suffix.lower(), to_text)
 
 
-def _filters() -> dict[str, str]:
+def _kinds() -> dict[str, str]:
     """Return what the file sheets call the kinds of files, by suffix."""
     return {
-        ".md": tr("Markdown, to be read") + " (*.md)",
-        ".json": tr("JSON, to be imported again") + " (*.json)",
-        ".txt": tr("Plain text") + " (*.txt)",
+        ".md": tr("Markdown, to be read"),
+        ".json": tr("JSON, to be imported again"),
+        ".txt": tr("Plain text"),
     }
-
-
-def _documents() -> str:
-    return QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)

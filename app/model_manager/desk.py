@@ -28,15 +28,18 @@ class ModelsDesk(QObject):
 
     Attributes:
         access: The way to the hub.
+        shelf: The models on this computer.
 
     Signals:
         load_requested(str, str, bool): The model in a folder, its title, and whether it is to be loaded also when it
             will not fit.
         network_wanted: The person is to look at how the hub is reached.
+        first_loaded(ModelInfo): The model that was fetched to begin with is in.
     """
 
     load_requested = Signal(str, str, bool)
     network_wanted = Signal()
+    first_loaded = Signal(object)
 
     def __init__(self, theme: Theme, data_dir: Path, link: EngineLink, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -45,10 +48,11 @@ class ModelsDesk(QObject):
         self._link = link
         self.access = HubAccess(data_dir)
         self._hub = HubClient(self.access, self)
-        self._shelf = ModelShelf(data_dir, link, self)
+        self.shelf = ModelShelf(data_dir, link, self)
         self._inspector = ModelInspector(data_dir, self)
         self.downloads = Downloads(data_dir, self.access.connection, self)
         self._loaded: Path | None = None
+        self._first = ""  # the folder of the model to begin with, while it is on its way into memory
         self._window: ModelsWindow | None = None
         link.loaded.connect(self._note_loaded)
         link.state_changed.connect(self._note_state)
@@ -69,7 +73,7 @@ class ModelsDesk(QObject):
         if self._window is not None:
             self._window.close()
         self._hub.close()
-        self._shelf.close()
+        self.shelf.close()
         self._inspector.close()
         self.downloads.close()
 
@@ -81,11 +85,12 @@ class ModelsDesk(QObject):
         from mtplx_engine.models import machine
 
         services = Services(
-            self._hub, self.downloads, self._shelf, self._inspector, machine.this(), self._endpoint
+            self._hub, self.downloads, self.shelf, self._inspector, machine.this(), self._endpoint
         )
         manager = ModelManager(services, self)
         manager.keeper.load_requested.connect(self._load)
         manager.network_wanted.connect(self.network_wanted)
+        manager.first_arrived.connect(self._note_first)
         manager.keeper.unload_requested.connect(self._link.unload)
         window = ModelsWindow(self._theme, manager, self._free_bytes, self._token_lasts)
         manager.keeper.show_loaded(self._loaded)
@@ -95,11 +100,17 @@ class ModelsDesk(QObject):
         return self._window.manager.keeper if self._window is not None else None
 
     def _load(self, folder: str, anyway: bool) -> None:  # noqa: FBT001 - as the signal has it
-        titles = {str(model.path): model.title for model in self._shelf.shelf.models}
+        titles = {str(model.path): model.title for model in self.shelf.shelf.models}
         self.load_requested.emit(folder, titles.get(folder, Path(folder).name), anyway)
+
+    def _note_first(self, folder: str) -> None:
+        self._first = folder
 
     def _note_loaded(self, info: ModelInfo) -> None:
         self._show_loaded(Path(info.path))
+        if info.path == self._first:
+            self._first = ""
+            self.first_loaded.emit(info)
 
     def _note_state(self, state: EngineState) -> None:
         if state is not EngineState.READY:

@@ -43,6 +43,7 @@ class ModelManager(QObject):
         token_wanted: The person is to enter a token.
         network_wanted: The person is to look at how the hub is reached.
         arrived(str): A model is installed; its title.
+        first_arrived(str): The offered model is installed and about to be loaded; its folder.
         choice_wanted: The person is to choose another model.
         details_wanted(str): All about a repository is to be shown.
     """
@@ -51,6 +52,7 @@ class ModelManager(QObject):
     token_wanted = Signal()
     network_wanted = Signal()
     arrived = Signal(str)
+    first_arrived = Signal(str)
     choice_wanted = Signal()
     details_wanted = Signal(str)
 
@@ -261,6 +263,7 @@ class ModelManager(QObject):
         found = next((m for m in self.keeper.models or () if self._arrived and m.name == self._arrived), None)
         if found is not None:
             self._arrived = ""
+            self.first_arrived.emit(str(found.path))
             self.keeper.load(str(found.path))
         self.changed.emit()
 

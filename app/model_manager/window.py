@@ -6,16 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import (
-    QButtonGroup,
-    QHBoxLayout,
-    QLabel,
-    QMessageBox,
-    QStackedWidget,
-    QToolButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QLabel, QMessageBox, QStackedWidget, QVBoxLayout, QWidget
 
 from app.model_manager import fit_words
 from app.model_manager.details_page import DetailsPage
@@ -24,10 +15,11 @@ from app.model_manager.installed_place import InstalledPlace
 from app.model_manager.recommended_place import RecommendedPlace
 from app.model_manager.search_place import SearchPlace
 from app.model_manager.token_sheet import TokenSheet
-from app.theme import CODE_PX, SMALL_PX, SPACE_S, SPACE_XL, SPACE_XS
+from app.theme import SMALL_PX
 from app.translate import tr
 from app.widgets.announce import announce
 from app.widgets.message_box import MessageBox
+from app.widgets.place_tabs import PlaceTabs
 from app.widgets.throttle import Throttle
 
 if TYPE_CHECKING:
@@ -38,7 +30,6 @@ if TYPE_CHECKING:
     from mtplx_engine.models.installed_model import InstalledModel
 
 _SIZE, _LEAST = (860, 600), (720, 440)
-_TAB_HEIGHT = 28
 _REFRESH_MS = 100
 
 
@@ -53,7 +44,7 @@ class ModelsWindow(QWidget):
 
     Attributes:
         manager: What it shows and does.
-        recommended, search, installed: Its places.
+        recommended, search, installed: Its places, which `tabs` are about.
         details: The page about one repository.
         strip: The downloads.
     """
@@ -82,14 +73,18 @@ class ModelsWindow(QWidget):
         self.details = DetailsPage(theme, manager)
         self.strip = DownloadStrip(theme, manager)
         self._places = QStackedWidget()
-        self._tabs = QButtonGroup(self)
+        for place in (*self._all(), self.details):
+            self._places.addWidget(place)
+        self.tabs = PlaceTabs(theme, (tr("Recommended"), tr("Search"), tr("Installed")), self)
+        self.tabs.turned.connect(self._turn)
         self._room = QLabel()
         self._room.setProperty("tone", "secondary")
         self._room.setFont(theme.figures_font(SMALL_PX))
+        self.tabs.add_at_end(self._room)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addWidget(self._bar())
+        column.addWidget(self.tabs)
         column.addWidget(self._places, 1)
         column.addWidget(self.strip)
         self._refreshes = Throttle(_REFRESH_MS, self)
@@ -104,13 +99,12 @@ class ModelsWindow(QWidget):
         self.details.left.connect(self._leave_details)
         QShortcut(QKeySequence("Ctrl+W"), self).activated.connect(self.close)
         QShortcut(QKeySequence("Esc"), self).activated.connect(self._go_back)
-        self._tabs.button(0).setChecked(True)
         self._refresh()
 
     def open_place(self, place: QWidget | None = None) -> None:
         """Come to the front, at a place or where it was."""
         if place is not None:
-            self._tabs.button(self._all().index(place)).click()
+            self.tabs.choose(self._all().index(place))
         self.manager.open()
         self.show()
         self.raise_()
@@ -119,42 +113,9 @@ class ModelsWindow(QWidget):
     def _all(self) -> tuple[RecommendedPlace, SearchPlace, InstalledPlace]:
         return (self.recommended, self.search, self.installed)
 
-    def _bar(self) -> QWidget:
-        bar = QWidget()
-        bar.setObjectName("modelsTabs")
-        bar.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        row = QHBoxLayout(bar)
-        row.setContentsMargins(SPACE_XL - SPACE_S, SPACE_S, SPACE_XL, SPACE_S)
-        row.setSpacing(SPACE_XS)
-        names = (tr("Recommended"), tr("Search"), tr("Installed"))
-        for index, (name, place) in enumerate(zip(names, self._all(), strict=True)):
-            self._places.addWidget(place)
-            self._tabs.addButton(self._tab(name, bar), index)
-            row.addWidget(self._tabs.button(index))
-        self._places.addWidget(self.details)
-        row.addStretch(1)
-        row.addWidget(self._room)
-        self._tabs.idClicked.connect(self._turn)
-        return bar
-
-    def _tab(self, name: str, bar: QWidget) -> QToolButton:
-        tab = QToolButton(bar)
-        tab.setObjectName("modelsTab")
-        tab.setText(name)
-        tab.setAccessibleName(name)
-        tab.setCheckable(True)
-        tab.setFont(self._theme.font(CODE_PX))
-        tab.setFixedHeight(_TAB_HEIGHT)
-        tab.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        return tab
-
     def _turn(self, index: int) -> None:
         self._places.setCurrentIndex(index)
-        for tab in self._tabs.buttons():
-            # Qt does this only for the one that gets the focus; the others are reached with the arrows.
-            wanted = Qt.FocusPolicy.StrongFocus if tab.isChecked() else Qt.FocusPolicy.ClickFocus
-            tab.setFocusPolicy(wanted)
-        to = self.search.field if self._all()[index] is self.search else self._tabs.button(index)
+        to = self.search.field if self._all()[index] is self.search else self.tabs.buttons[index]
         to.setFocus()
 
     def _show_details(self, repo_id: str) -> None:
@@ -163,7 +124,7 @@ class ModelsWindow(QWidget):
         self.details.back.setFocus()
 
     def _leave_details(self) -> None:
-        self._places.setCurrentIndex(self._tabs.checkedId())
+        self._places.setCurrentIndex(self.tabs.chosen)
 
     def _go_back(self) -> None:
         if self._places.currentWidget() is self.details:
@@ -177,9 +138,7 @@ class ModelsWindow(QWidget):
         self.strip.refresh()
         models = self.manager.keeper.models
         name = tr("Installed") if models is None else tr("Installed ({count})").format(count=len(models))
-        tab = self._tabs.button(self._all().index(self.installed))
-        tab.setText(name)
-        tab.setAccessibleName(name)
+        self.tabs.rename(self._all().index(self.installed), name)
         self._room.setText(tr("Disk {size} free").format(size=fit_words.size(self._free_bytes())))
 
     def _ask_token(self) -> None:

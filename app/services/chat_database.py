@@ -13,6 +13,7 @@ from app.services import chat_reader, chat_records
 from app.services.careful_read import read_row
 from app.services.chat_file import open_chats, transaction
 from app.services.daily_backup import DailyBackup
+from app.services.figures_table import FiguresTable
 from app.services.search_index import SearchIndex
 from app.services.store_error import StoreError, storage_errors
 from app.translate import tr
@@ -50,6 +51,7 @@ class ChatDatabase:
 
     Attributes:
         notice: What the person should be told about how the file was opened; "" when all is well.
+        figures: Those of all answers, whether their chats are still there or not.
     """
 
     def __init__(self, folder: Path, now_ms: int) -> None:
@@ -65,6 +67,7 @@ class ChatDatabase:
         self._folder = folder
         with storage_errors(folder):
             self._connection, self.notice = open_chats(folder, now_ms)
+        self.figures = FiguresTable(self._connection, folder)
         try:
             self._tidy(now_ms)
         except StoreError as error:

@@ -82,6 +82,41 @@ MIGRATIONS: tuple[str, ...] = (
         text TEXT NOT NULL
     ) STRICT;
     """,
+    # Figures outlive the chats: nothing in them leads to one. `day` counts days from 1 January of year 1 on.
+    """
+    CREATE TABLE figures (
+        seq INTEGER PRIMARY KEY,
+        ended_ms INTEGER NOT NULL,
+        day INTEGER NOT NULL,
+        model TEXT NOT NULL,
+        revision TEXT NOT NULL,
+        quantization TEXT NOT NULL,
+        speed_key TEXT NOT NULL,
+        backend TEXT NOT NULL,
+        chip TEXT NOT NULL,
+        memory INTEGER NOT NULL,
+        system TEXT NOT NULL,
+        sampler TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        reason TEXT NOT NULL,
+        version TEXT NOT NULL,
+        drafter TEXT NOT NULL,
+        depth TEXT NOT NULL,
+        prompt_tokens INTEGER NOT NULL,
+        cached_tokens INTEGER NOT NULL,
+        emitted INTEGER NOT NULL,
+        decode_tokens INTEGER NOT NULL,
+        verify_steps INTEGER NOT NULL,
+        plain_steps INTEGER NOT NULL,
+        drafted INTEGER NOT NULL,
+        accepted INTEGER NOT NULL,
+        accepted_at TEXT NOT NULL,
+        ttft_s REAL,
+        prefill_s REAL,
+        decode_s REAL
+    ) STRICT;
+    CREATE INDEX figures_by_day ON figures (day);
+    """,
 )
 
 

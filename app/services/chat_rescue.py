@@ -45,7 +45,8 @@ def copy_readable(damaged: apsw.Connection, copy: apsw.Connection | None, fresh:
     # A record that both have is the newer one already: both know it by the same number.
     format_number = fresh.pragma("user_version")
     if copy is not None and version(copy, format_number) == format_number:
-        _copy_tables(copy, fresh, leave_out="drafts")  # what was sent since must not come back
+        # What was sent since, and a history that was deleted, must not come back.
+        _copy_tables(copy, fresh, leave_out=("drafts", "figures"))
     fresh.execute("""
         INSERT INTO chats (id, title, created_ms, updated_ms, touched)
         SELECT chat_id, 'Rescued chat', min(created_ms), max(created_ms), max(seq) FROM messages
@@ -60,11 +61,11 @@ def _count(fresh: apsw.Connection, table: str) -> int:
     return int(number)
 
 
-def _copy_tables(source: apsw.Connection, fresh: apsw.Connection, leave_out: str = "") -> None:
+def _copy_tables(source: apsw.Connection, fresh: apsw.Connection, leave_out: tuple[str, ...] = ()) -> None:
     # In the order in which they were made.
     tables = fresh.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY rowid").fetchall()
     for (table,) in tables:
-        if table != leave_out:
+        if table not in leave_out:
             _copy(source, fresh, str(table))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication, QObject, QThread, Signal, Slot
+from PySide6.QtCore import QCoreApplication, QObject, QThread, Signal, SignalInstance, Slot
 
 from app.services.engine_worker import EngineState, EngineWorker
 from mtplx_engine.client import RestartBudget
@@ -13,9 +13,11 @@ from mtplx_engine.errors import ErrorInfo
 from mtplx_engine.protocol import (
     Cancel,
     Counted,
+    DepthChosen,
     Failed,
     Finished,
     Generate,
+    Heartbeat,
     Load,
     Loaded,
     LoadProgress,
@@ -23,6 +25,7 @@ from mtplx_engine.protocol import (
     Tokens,
     Unload,
 )
+from mtplx_engine.trials import Abandoned, Checked, Measured, TrialProgress
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 
     from mtplx_engine.client import EngineClient
     from mtplx_engine.protocol import Count
+    from mtplx_engine.trials import CheckExactness, Measure
 
 __all__ = ["EngineLink", "EngineState"]
 
@@ -38,7 +42,8 @@ class EngineLink(QObject):
     """Starts the engine, asks it, and keeps it alive; see `EngineWorker` for what happens when it dies.
 
     A question may be asked at any time after `start`: it waits in the engine's line until the model is in. Every
-    answer ends with exactly one `finished` or `failed`, and nothing of it comes after that.
+    answer ends with exactly one `finished` or `failed`, and nothing of it comes after that. Every trial (a measurement
+    or a check of exactness) likewise ends with exactly one `measured`, `checked`, `abandoned` or `failed`.
 
     Args:
         make_client: Starts an engine process, as in `partial(EngineClient, log_dir)`.
@@ -54,10 +59,16 @@ class EngineLink(QObject):
         load_progress(float, str): How much of the model is loaded, 0..1, and what is being done.
         loaded(ModelInfo): The model is in.
         prefill(PrefillProgress): How much of the prompt has been read.
+        depth_chosen(DepthChosen): How deep an answer is drafted from now on, and why.
         tokens(Tokens): What one decode cycle committed.
         finished(Finished): An answer ended, by itself or because it was cancelled.
         counted(Counted): How long a prompt is.
-        failed(Failed): An answer failed, or loading when its generation is None.
+        trial_progress(TrialProgress): How far a trial is.
+        measured(Measured): A measurement ended.
+        checked(Checked): A check of exactness ended.
+        abandoned(int): The trial of this generation was cancelled.
+        beat(Heartbeat): The process is alive, and how much memory it has.
+        failed(Failed): An answer or a trial failed, or loading when its generation is None.
         lost(ErrorInfo): The process ended or hangs. It is started again, unless the state becomes GAVE_UP.
     """
 
@@ -65,9 +76,15 @@ class EngineLink(QObject):
     load_progress = Signal(float, str)
     loaded = Signal(object)
     prefill = Signal(object)
+    depth_chosen = Signal(object)
     tokens = Signal(object)
     finished = Signal(object)
     counted = Signal(object)
+    trial_progress = Signal(object)
+    measured = Signal(object)
+    checked = Signal(object)
+    abandoned = Signal(int)
+    beat = Signal(object)
     failed = Signal(object)
     lost = Signal(object)
 
@@ -87,6 +104,7 @@ class EngineLink(QObject):
         self.state = EngineState.CLOSED
         self.model = ""
         self._data_dir = ""
+        self._signals = self._signal_of_each()
         self._thread = QThread()
         self._thread.setObjectName("engine")
         self._worker = EngineWorker(make_client, RestartBudget(clock), stop_s)
@@ -120,12 +138,20 @@ class EngineLink(QObject):
         """Ask for an answer; `request.generation` must be new."""
         self._submitted.emit(request)
 
+    def measure(self, request: Measure) -> None:
+        """Ask for a measurement; `request.generation` must be new."""
+        self._submitted.emit(request)
+
+    def check(self, request: CheckExactness) -> None:
+        """Ask for a check of exactness; `request.generation` must be new."""
+        self._submitted.emit(request)
+
     def count(self, request: Count) -> None:
         """Ask for the length of a prompt; `counted` follows, unless a newer one is asked for or no process runs."""
         self._submitted.emit(request)
 
     def cancel(self, generation: int) -> None:
-        """Stop an answer at whatever stage it is; nothing happens when it is over."""
+        """Stop an answer or a trial at whatever stage it is; nothing happens when it is over."""
         self._submitted.emit(Cancel(generation))
 
     def restart(self) -> None:
@@ -146,19 +172,27 @@ class EngineLink(QObject):
             case EngineState():
                 self.state = event
                 self.state_changed.emit(event)
-            case ErrorInfo():
-                self.lost.emit(event)
             case LoadProgress():
                 self.load_progress.emit(event.fraction, event.phase)
             case Loaded():
                 self.loaded.emit(event.info)
-            case PrefillProgress():
-                self.prefill.emit(event)
-            case Tokens():
-                self.tokens.emit(event)
-            case Finished():
-                self.finished.emit(event)
-            case Counted():
-                self.counted.emit(event)
-            case Failed():
-                self.failed.emit(event)
+            case Abandoned():
+                self.abandoned.emit(event.generation)
+            case _:
+                self._signals[type(event)].emit(event)
+
+    def _signal_of_each(self) -> dict[type, SignalInstance]:
+        """Return the signal of each event that is told as it is."""
+        return {
+            ErrorInfo: self.lost,
+            PrefillProgress: self.prefill,
+            DepthChosen: self.depth_chosen,
+            Tokens: self.tokens,
+            Finished: self.finished,
+            Counted: self.counted,
+            Failed: self.failed,
+            Heartbeat: self.beat,
+            TrialProgress: self.trial_progress,
+            Measured: self.measured,
+            Checked: self.checked,
+        }

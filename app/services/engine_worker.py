@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
+from app.services.engine_loss import EngineLoss
 from app.services.readable import Readable
 from app.translate import tr
 from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind
@@ -15,10 +16,12 @@ from mtplx_engine.protocol import (
     Cancel,
     Count,
     Counted,
+    DepthChosen,
     Event,
     Failed,
     Finished,
     Generate,
+    Heartbeat,
     Hello,
     Load,
     Loaded,
@@ -27,6 +30,7 @@ from mtplx_engine.protocol import (
     Tokens,
     Unload,
 )
+from mtplx_engine.trials import Abandoned, Checked, CheckExactness, Measure, Measured, TrialProgress
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +38,9 @@ if TYPE_CHECKING:
     from mtplx_engine.client import EngineClient, RestartBudget
 
 _SILENCE_CHECK_MS = 1000
+# What ends exactly once, by one of `_Ending`.
+_Task = Generate | Measure | CheckExactness
+_Ending = Finished | Measured | Checked | Abandoned | Failed
 
 
 class EngineState(Enum):
@@ -50,8 +57,8 @@ class EngineState(Enum):
 class EngineWorker(QObject):
     """Owns the client. Everything but the constructor runs on the worker's thread.
 
-    It decides which events are still of interest: an answer that is over (finished, failed, or lost with its
-    process) is never heard of again.
+    It decides which events are still of interest: an answer or a trial that is over (finished, failed, or lost with
+    its process) is never heard of again.
 
     Args:
         make_client: Starts an engine process.
@@ -75,7 +82,7 @@ class EngineWorker(QObject):
         self._wanted = False  # whether it is to be loaded when a process starts
         self._asked = False  # whether this process was
         self._loading = False
-        self._open: dict[int, Generate] = {}
+        self._open: dict[int, _Task] = {}
         self._stop_by: dict[int, float] = {}
         self._silence_timer = QTimer(self, interval=_SILENCE_CHECK_MS)
         self._silence_timer.timeout.connect(self._read)
@@ -85,12 +92,12 @@ class EngineWorker(QObject):
     # ------------------------------------------------------------ requests
 
     @Slot(object)
-    def submit(self, command: Load | Generate | Count | Cancel | Unload) -> None:
+    def submit(self, command: Load | _Task | Count | Cancel | Unload) -> None:
         """Pass a command on to the process; Load and Unload replace one that has a model."""
         if isinstance(command, Load):
             self._load(command)
-        elif isinstance(command, Generate):
-            self._generate(command)
+        elif isinstance(command, _Task):
+            self._begin(command)
         elif isinstance(command, Unload):
             self._unload()
         elif isinstance(command, Count):
@@ -106,7 +113,7 @@ class EngineWorker(QObject):
     def restart(self) -> None:
         """Replace the process, whatever it does, and load the same model again."""
         self._wanted = True
-        self._replace(tr("The engine was restarted; the answer so far is kept."))
+        self._replace(EngineLoss.RESTARTED)
 
     @Slot()
     def close(self) -> None:
@@ -127,34 +134,36 @@ class EngineWorker(QObject):
             return
         waiting: list[Generate] = []
         if self._loading:  # none of them has begun, and another model will do
-            waiting = [request for request in self._open.values() if request.generation not in self._stop_by]
+            waiting = [
+                request
+                for request in self._open.values()
+                if isinstance(request, Generate) and request.generation not in self._stop_by
+            ]
         for request in waiting:
             del self._open[request.generation]
-        self._replace(tr("Another model was loaded; the answer so far is kept."))
+        self._replace(EngineLoss.OTHER_MODEL)
         for request in waiting:
-            self._generate(request)
+            self._begin(request)
 
     def _unload(self) -> None:
         self._wanted = False
         if self._asked:
-            self._replace(tr("The model was unloaded; the answer so far is kept."))
+            self._replace(EngineLoss.UNLOADED)
 
     def _send_load(self, client: EngineClient, command: Load) -> None:
         client.send(command)
         self._asked = self._loading = True
 
-    def _replace(self, sentence: str) -> None:
+    def _replace(self, loss: EngineLoss) -> None:
         """Start a fresh process because the person wants it, and fail what the one before still owed."""
         self._end_client()
-        self._fail_open(sentence)
+        self._fail_open(loss)
         self._budget.refill()
         self._start()
 
-    def _generate(self, command: Generate) -> None:
+    def _begin(self, command: _Task) -> None:
         if self._client is None:
-            error = ErrorInfo(
-                ErrorKind.ENGINE_LOST, tr("The engine is not running. Press Restart to start it.")
-            )
+            error = ErrorInfo(ErrorKind.ENGINE_LOST, EngineLoss.NOT_RUNNING.words(command))
             self.happened.emit(Failed(error, command.generation))
         else:
             self._open[command.generation] = command
@@ -189,17 +198,17 @@ class EngineWorker(QObject):
             self._client.kill()
             self._client = None
 
-    def _fail_open(self, sentence: str, details: str = "") -> None:
-        """Fail the answers that a lost process still owed."""
-        lost = ErrorInfo(ErrorKind.ENGINE_LOST, sentence, details)
-        for generation in sorted(self._open):
-            self.happened.emit(Failed(lost, generation))
+    def _fail_open(self, loss: EngineLoss, details: str = "") -> None:
+        """Fail the answers and trials that a lost process still owed."""
+        for generation, command in sorted(self._open.items()):
+            error = ErrorInfo(ErrorKind.ENGINE_LOST, loss.words(command), details)
+            self.happened.emit(Failed(error, generation))
         self._open.clear()
 
     def _lose(self, reason: ErrorInfo) -> None:
         """Take note that the process is of no more use, and start another while the budget lasts."""
         self._end_client()
-        self._fail_open(tr("The engine stopped; the answer so far is kept."), reason.message)
+        self._fail_open(EngineLoss.STOPPED, reason.message)
         if self._budget.spend():
             self.happened.emit(reason)
             self._start()
@@ -222,9 +231,7 @@ class EngineWorker(QObject):
         now = time.monotonic()
         if any(by <= now for by in self._stop_by.values()):
             self._end_client()
-            self._fail_open(
-                tr("The engine did not stop in time and was restarted; the answer so far is kept.")
-            )
+            self._fail_open(EngineLoss.OVERDUE)
             self._start()
         elif self._stop_by:
             self._stop_timer.start(int((min(self._stop_by.values()) - now) * 1000) + 1)
@@ -243,17 +250,19 @@ class EngineWorker(QObject):
         match event:
             case Hello():
                 self.happened.emit(EngineState.LOADING if self._asked else EngineState.NO_MODEL)
-            case LoadProgress() | Counted():
+            case LoadProgress() | Counted() | Heartbeat():
                 self.happened.emit(event)
             case Loaded() | Failed(generation=None):
                 self._end_load(event)
-            case PrefillProgress() | Tokens() | Finished() | Failed():
+            case PrefillProgress() | DepthChosen() | Tokens() | TrialProgress():
+                self._pass_on(event)
+            case Finished() | Measured() | Checked() | Abandoned() | Failed():
                 self._pass_on(event)
 
-    def _pass_on(self, event: PrefillProgress | Tokens | Finished | Failed) -> None:
+    def _pass_on(self, event: PrefillProgress | DepthChosen | Tokens | TrialProgress | _Ending) -> None:
         if event.generation not in self._open:
             return
-        if isinstance(event, Finished | Failed):
+        if isinstance(event, _Ending):
             del self._open[event.generation]
             self._stop_by.pop(event.generation, None)
         self.happened.emit(event)

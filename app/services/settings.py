@@ -71,6 +71,7 @@ class Settings:
         reduced_motion: Whether nothing moves by itself.
         send_key: What sends a message.
         checked_version: The version of the app that has looked at whether this machine is as it needs it; "" for none.
+        speed_place: Where the Speed window was; None before it was ever closed.
         idle_minutes: After so many minutes without a question the model is unloaded; 0 for never.
     """
 
@@ -87,6 +88,7 @@ class Settings:
     reduced_motion: bool = False
     send_key: SendKey = SendKey.RETURN
     checked_version: str = ""
+    speed_place: Place | None = None
     idle_minutes: int = 30
 
     def __post_init__(self) -> None:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from app.chat.chat_settings import ChatSettings
     from app.chat.conversation import ChatSummary, Conversation, Message
+    from app.chat.figures import AnswerFigures
+    from app.dashboard.history import Choice
     from app.services.chat_database import ChatDatabase
 
 # A disk that hangs must not hold up the end: the program is to be gone 3 s after it was asked to.
@@ -43,6 +45,8 @@ class Store(QObject):
         exported: Path of a file, and how many chats were written to it.
         imported: All chats there are now, as in `opened`, and how many of them were imported.
         found: A query, and the chats that it finds (a tuple of FoundChat).
+        history_read: A History that `read_history` asked for.
+        history_exported: Path of a file, and the figures of how many answers were written to it.
         settled: How many of the `changes`, from the first one on, wait for the disk no longer.
         committed: Id of a message that is on the disk: one that was added, or an answer that was finished.
         failed: An ErrorInfo, and the id of the message that is not saved; "" when it is about something else.
@@ -55,6 +59,8 @@ class Store(QObject):
     found = Signal(str, object)
     exported = Signal(str, int)
     imported = Signal(object, int)
+    history_read = Signal(object)
+    history_exported = Signal(str, int)
     committed = Signal(str)
     settled = Signal(int)
     failed = Signal(object, str)
@@ -74,6 +80,8 @@ class Store(QObject):
         self._worker.found.connect(self.found)
         self._worker.exported.connect(self.exported)
         self._worker.imported.connect(self.imported)
+        self._worker.history_read.connect(self.history_read)
+        self._worker.history_exported.connect(self.history_exported)
         self._worker.committed.connect(self.committed)
         self._worker.settled.connect(self.settled)
         self._worker.failed.connect(self.failed)
@@ -106,6 +114,14 @@ class Store(QObject):
     def finish_answer(self, message: Message) -> None:
         """Keep the final state of an answer: `committed` follows, or `failed`."""
         self._write(lambda database: database.finish_answer(message), message.id)
+
+    def add_figures(self, make: Callable[[], AnswerFigures]) -> None:
+        """Keep the figures of an answer, made on the thread of the store; nothing waits for them or hears of them."""
+        self._write(lambda database: database.figures.add(make()))
+
+    def delete_figures(self) -> None:
+        """Delete the figures of all answers for good."""
+        self._write(lambda database: database.figures.clear())
 
     def delete_message(self, message_id: str) -> None:
         """Take a message and all that follow it out of its chat; they can be restored for 30 days."""
@@ -178,6 +194,14 @@ class Store(QObject):
         Of the models that are set in it, only the names in `models` are taken.
         """
         self._worker.submit(Read(lambda database: self._worker.import_chats(database, path, models)))
+
+    def read_history(self, choice: Choice) -> None:
+        """Reduce the figures of the answers that are chosen: `history_read` follows, or `failed`."""
+        self._worker.submit(Read(lambda database: self._worker.read_history(database, choice)))
+
+    def export_history(self, path: Path, choice: Choice) -> None:
+        """Write the figures of the answers that are chosen to a file: `history_exported` follows, or `failed`."""
+        self._worker.submit(Read(lambda database: self._worker.export_history(database, path, choice)))
 
     def finish(self) -> None:
         """Have everything written that there is; no call may follow but `close`."""

@@ -14,6 +14,7 @@ from PySide6.QtCore import QThread, Signal
 
 from app.services.chat_database import UNBEGUN, ChatDatabase
 from app.services.export_file import read_export, write_export
+from app.services.figures_export import write_figures
 from app.services.store_error import StoreError, counted
 from app.services.write_queue import Write, WriteQueue
 from app.translate import tr
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from app.chat.conversation import Conversation
+    from app.dashboard.history import Choice
     from app.services.daily_backup import DailyBackup
     from app.services.search_index import SearchIndex
 
@@ -72,6 +74,8 @@ class StoreWorker(QThread):
     found = Signal(str, object)
     exported = Signal(str, int)
     imported = Signal(object, int)
+    history_read = Signal(object)
+    history_exported = Signal(str, int)
     committed = Signal(str)
     settled = Signal(int)
     failed = Signal(object, str)
@@ -142,6 +146,14 @@ class StoreWorker(QThread):
         # Exported with the one used last first, which is to be so here too.
         database.import_chats(conversations[::-1])
         self.imported.emit(database.list_chats()[0], len(conversations))
+
+    def read_history(self, database: ChatDatabase, choice: Choice) -> None:
+        """Reduce the figures of answers and tell them; called on this thread."""
+        self.history_read.emit(database.figures.read(choice))
+
+    def export_history(self, database: ChatDatabase, path: Path, choice: Choice) -> None:
+        """Write the figures of answers to a file and tell it; called on this thread."""
+        self.history_exported.emit(str(path), write_figures(path, database.figures.each(choice)))
 
     def _serve(self, database: ChatDatabase) -> None:
         self._writes = writes = WriteQueue(database, self.committed.emit, self.failed.emit)

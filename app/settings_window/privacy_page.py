@@ -35,4 +35,13 @@ class PrivacyPage(Page):
             tr("Logs"),
             self._words(tr("Hold no text of your chats. Show Logs in the Help menu opens their folder.")),
         )
+        self.add_widget(
+            tr("Figures"),
+            self._words(
+                tr(
+                    "Of each answer its speed and counts are kept, without any text, also when its chat is deleted. "
+                    "Delete them in the Speed window under History."
+                )
+            ),
+        )
         self.end()

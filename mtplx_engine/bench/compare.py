@@ -3,49 +3,18 @@
 from __future__ import annotations
 
 import statistics
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mtplx_engine.bench.run import BASELINE, PLAIN
+from mtplx_engine.bench.turns import turns
+from mtplx_engine.measurement import Ratio
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from mtplx_engine.bench.run import Method, Run
-
-
-_LEAST_PROMPTS = 3  # fewer pairs show no range
-
-
-@dataclass(frozen=True, slots=True)
-class Ratio:
-    """A speed ratio over prompts: above 1 is faster than the baseline.
-
-    Attributes:
-        median: Of one value a prompt.
-        low: The smallest of them.
-        high: The largest.
-        prompts: How many they are.
-    """
-
-    median: float
-    low: float
-    high: float
-    prompts: int
-
-    @classmethod
-    def of(cls, values: Sequence[float]) -> Ratio:
-        """Reduce one value a prompt."""
-        return cls(statistics.median(values), min(values), max(values), len(values))
-
-    @property
-    def verdict(self) -> str:
-        """The ratio in words; a range that holds 1 says nothing either way."""
-        if self.prompts < _LEAST_PROMPTS:
-            return "too few prompts"
-        if self.low > 1:
-            return "faster"
-        return "slower" if self.high < 1 else "no clear difference"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +49,12 @@ def alternate(
     tokens: int,
     report: Callable[[Run], None],
 ) -> list[Run]:
-    """Run every method on every prompt, the order turning by one each time; a first round is dropped as warm-up."""
-    for method in methods:
-        method.run(0, prompts[0], temperature, min(tokens, 16))
+    """Run every method on every prompt, by turns; the warm-up is dropped."""
     runs = []
-    for index, ids in enumerate(prompts):
-        shift = index % len(methods)
-        for method in (*methods[shift:], *methods[:shift]):
-            run = method.run(index, ids, temperature, tokens)
+    never = threading.Event()
+    for turn in turns(methods, len(prompts), tokens):
+        run = turn.method.run(turn.prompt, prompts[turn.prompt], temperature, turn.tokens, never)
+        if run is not None and not turn.warm_up:
             report(run)
             runs.append(run)
     return runs
@@ -116,15 +83,11 @@ def _summary(name: str, mine: dict[int, Run], base: dict[int, Run], *, greedy: b
     at = tuple(sum(s.accepted_at[i] for s in stats if i < len(s.accepted_at)) / steps for i in range(depth))
     return Summary(
         method=name,
-        decode_tps=statistics.median(_tps(run) for run in mine.values()),
+        decode_tps=statistics.median(run.decode_tps for run in mine.values()),
         wall=Ratio.of([b.wall_s / r.wall_s for b, r in pairs]),
-        decode=Ratio.of([_tps(r) / _tps(b) for b, r in pairs]),
+        decode=Ratio.of([r.decode_tps / b.decode_tps for b, r in pairs]),
         verify_steps=steps,
         tokens_per_verify=1 + sum(s.accepted for s in stats) / steps if steps else None,
         accepted_at=at,
         identical=(sum(b.tokens == r.tokens for b, r in pairs), len(pairs)) if greedy else None,
     )
-
-
-def _tps(run: Run) -> float:
-    return run.decode_tokens / run.decode_s

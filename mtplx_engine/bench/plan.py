@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 from mtplx_engine import backend
 from mtplx_engine.bench.compare import alternate, summarise
 from mtplx_engine.bench.methods import MlxLm, Ours
-from mtplx_engine.bench.prompts import KINDS, PROMPTS
+from mtplx_engine.bench.prompts import PROMPTS
 from mtplx_engine.config import ChatMessage
 from mtplx_engine.engine import Engine
 from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.measurement import PromptKind
 from mtplx_engine.models import installed
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class Plan:
         temperatures: One table each.
         depths: Of every drafter; () for those that suit each.
         drafters: Who drafts; "stock" is the model's default.
+        anyway: Load the model even when it will not fit into memory.
     """
 
     model: str
@@ -62,6 +64,7 @@ class Plan:
     temperatures: tuple[float, ...]
     depths: tuple[int, ...]
     drafters: tuple[DraftCore, ...]
+    anyway: bool
 
 
 def measure(plan: Plan, report: Callable[[Run], None]) -> dict[str, Any]:
@@ -85,7 +88,12 @@ def measure(plan: Plan, report: Callable[[Run], None]) -> dict[str, Any]:
     load = os.getloadavg()[0]
     engine = Engine()
     info = engine.load(
-        plan.model, plan.data_dir, lambda _fraction, _phase: None, threading.Event(), plan.draft_model
+        plan.model,
+        plan.data_dir,
+        lambda _fraction, _phase: None,
+        threading.Event(),
+        plan.draft_model,
+        anyway=plan.anyway,
     )
     chosen = PROMPTS[: plan.prompts]
     prompts = [engine.encode((ChatMessage("user", prompt.text),)) for prompt in chosen]
@@ -96,8 +104,8 @@ def measure(plan: Plan, report: Callable[[Run], None]) -> dict[str, Any]:
         tables[f"{temperature:g}"] = {
             "summary": [dataclasses.asdict(s) for s in summarise(runs, greedy=temperature == 0)],
             "kinds": {
-                kind: [dataclasses.asdict(s) for s in summarise(group, greedy=temperature == 0)]
-                for kind in KINDS
+                kind.value: [dataclasses.asdict(s) for s in summarise(group, greedy=temperature == 0)]
+                for kind in PromptKind
                 if (group := [run for run in runs if chosen[run.prompt].kind == kind])
             },
             "runs": [dataclasses.asdict(r) for r in runs],
@@ -144,6 +152,7 @@ def measure_stock(plan: Plan) -> dict[str, Any]:
     """
     command = [sys.executable, "-m", "mtplx_engine.cli.main", "bench", "--json", "--stock-only"]
     command += ["--model", plan.model, "--data-dir", str(plan.data_dir), "--tokens", str(plan.tokens)]
+    command += ["--anyway"] if plan.anyway else []
     command += ["--prompts", str(min(plan.prompts, _STOCK_PROMPTS)), "--temps", "0", "--depths", _STOCK_DEPTH]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -1,53 +1,92 @@
-"""The prompts of the bench, of three kinds.
+"""The prompts that are measured, of five kinds.
 
 Heads guess code better than prose, and what copies from the context gains only where an answer repeats it.
 """
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, NamedTuple
 
-Kind = Literal["chat", "code", "copy"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+from mtplx_engine.bench.passages import LETTER, LIST, PASSAGES, PROGRAM
+from mtplx_engine.measurement import PromptKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
 
 
 class Prompt(NamedTuple):
-    """A prompt and what its answer is like: conversation, a program, or mostly a copy of the prompt."""
+    """A prompt.
 
-    kind: Kind
+    Attributes:
+        id: As in "code-2".
+        kind: What it and its answer are like.
+        text: What the person says.
+    """
+
+    id: str
+    kind: PromptKind
     text: str
 
 
-_LETTER = (
-    "Dear neighbours, on Saturday the water in our street is turned off from nine until noon. Please fill a few "
-    "bottles the evening before. The school on the corner stays open and has water for everybody who needs some. "
-    "If anything is unclear, ring the bell at number twelve."
-)
-_PROGRAM = """def average(numbers):
-    total = 0
-    for number in numbers:
-        total += number
-    return total / len(numbers)
+def _numbered(texts: Iterable[tuple[PromptKind, str]]) -> Iterator[Prompt]:
+    counts = dict.fromkeys(PromptKind, 0)
+    for kind, text in texts:
+        counts[kind] += 1
+        yield Prompt(f"{kind.name.lower()}-{counts[kind]}", kind, text)
 
-def largest(numbers):
-    result = numbers[0]
-    for number in numbers[1:]:
-        if number > result:
-            result = number
-    return result"""
-_LIST = "apples 3, pears 7, plums 12, cherries 40, lemons 2, melons 1, figs 9, dates 15, grapes 60, limes 4"
 
-PROMPTS: tuple[Prompt, ...] = (
-    Prompt("chat", "Explain why the sky is blue in simple words."),
-    Prompt("code", "Write a Python function that counts the vowels in a string."),
-    Prompt("copy", f"Repeat this text word for word, but write Sunday for Saturday:\n\n{_LETTER}"),
-    Prompt("chat", "Write a short letter to a friend about a week at the sea."),
-    Prompt("code", "Write a JavaScript function that reverses a list."),
-    Prompt("copy", f"Repeat this program, but call the first function mean:\n\n{_PROGRAM}"),
-    Prompt("chat", "What are the main differences between a frog and a toad?"),
-    Prompt("code", "Write a C function that returns the largest of three whole numbers."),
-    Prompt("copy", f"Repeat this list twice, the second time without the plums:\n\n{_LIST}"),
-    Prompt("chat", "Describe how bread is baked, step by step."),
-    Prompt("code", "Write a Python class for a bank account with deposit and withdraw."),
-    Prompt("copy", f"Repeat this text exactly, then add one friendly sentence:\n\n{_LETTER}"),
+_CHAT, _CODE, _MATHS, _LANGUAGE, _COPY = PromptKind
+
+# The first twelve are what `mtplx bench` runs: three kinds in turn.
+PROMPTS: tuple[Prompt, ...] = tuple(
+    _numbered(
+        (
+            (_CHAT, "Explain why the sky is blue in simple words."),
+            (_CODE, "Write a Python function that counts the vowels in a string."),
+            (_COPY, f"Repeat this text word for word, but write Sunday for Saturday:\n\n{LETTER}"),
+            (_CHAT, "Write a short letter to a friend about a week at the sea."),
+            (_CODE, "Write a JavaScript function that reverses a list."),
+            (_COPY, f"Repeat this program, but call the first function mean:\n\n{PROGRAM}"),
+            (_CHAT, "What are the main differences between a frog and a toad?"),
+            (_CODE, "Write a C function that returns the largest of three whole numbers."),
+            (_COPY, f"Repeat this list twice, the second time without the plums:\n\n{LIST}"),
+            (_CHAT, "Describe how bread is baked, step by step."),
+            (_CODE, "Write a Python class for a bank account with deposit and withdraw."),
+            (_COPY, f"Repeat this text exactly, then add one friendly sentence:\n\n{LETTER}"),
+            (_MATHS, "A shop sells pens at 3 for 2.40. What do 7 pens cost? Show each step."),
+            (_LANGUAGE, "Erkläre in einfachen Worten, warum es im Winter kälter ist als im Sommer."),
+            (_MATHS, "Solve x^2 - 5x + 6 = 0 and check both solutions by putting them in."),
+            (_LANGUAGE, "Écris une courte lettre à une amie au sujet d'une semaine à la montagne."),
+            (_MATHS, "Show step by step that the sum of the first n odd numbers is n squared."),
+            (_LANGUAGE, "Describe paso a paso cómo se prepara una sopa de verduras."),
+        )
+    )
 )
+
+
+def of_kind(kind: PromptKind) -> tuple[Prompt, ...]:
+    """Return the prompts of a kind, at least three."""
+    return tuple(prompt for prompt in PROMPTS if prompt.kind == kind)
+
+
+def filled(prompt: Prompt, length: int, encode: Callable[[str], list[int]]) -> list[int]:
+    """Return the tokens of a prompt, with other text of its kind before it up to nearly `length` tokens.
+
+    Args:
+        prompt: What is asked.
+        length: Tokens; a prompt that has as many already stays as it is.
+        encode: Turns what a person says into the tokens of a chat.
+    """
+    ids = encode(prompt.text)
+    missing = length - len(ids)
+    if missing <= 0:
+        return ids
+    passage = PASSAGES[prompt.kind]
+    a_passage = len(encode(f"{passage}\n\n{prompt.text}")) - len(ids)
+    # Each passage has a number of its own, or what copies from the context would find a pure repetition.
+    count = missing // max(1, a_passage) + 1
+    text = "\n\n".join(f"{number}. {passage}" for number in range(1, count + 1))
+    shown = len(passage) * missing // max(1, a_passage)
+    while len(filled_ids := encode(f"{text[:shown]}\n\n{prompt.text}")) > length:
+        shown -= max(1, shown * (len(filled_ids) - length) // length)
+    return filled_ids

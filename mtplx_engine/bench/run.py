@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    import threading
+
     from mtplx_engine.stats import DecodeStats
 
 BASELINE = "mlx-lm"  # the method that all others are compared with
@@ -24,6 +26,7 @@ class Run:
         decode_s: From the first event with tokens to the last.
         decode_tokens: Tokens after the first event.
         stats: The engine's counts; None for mlx-lm.
+        peak_bytes: The most memory that mlx held meanwhile, the model included.
     """
 
     method: str
@@ -33,6 +36,12 @@ class Run:
     decode_s: float
     decode_tokens: int
     stats: DecodeStats | None
+    peak_bytes: int
+
+    @property
+    def decode_tps(self) -> float:
+        """Tokens per second after the first event."""
+        return self.decode_tokens / self.decode_s
 
 
 class Method(Protocol):
@@ -40,6 +49,8 @@ class Method(Protocol):
 
     name: str
 
-    def run(self, prompt: int, ids: list[int], temperature: float, tokens: int) -> Run:
-        """Answer prompt number `prompt` (`ids`) with exactly `tokens` tokens."""
+    def run(
+        self, prompt: int, ids: list[int], temperature: float, tokens: int, cancelled: threading.Event
+    ) -> Run | None:
+        """Answer prompt number `prompt` (`ids`) with exactly `tokens` tokens; None soon after it is cancelled."""
         ...

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from typing import Any
 
-from mtplx_engine.bench.compare import Ratio
 from mtplx_engine.bench.run import BASELINE
+from mtplx_engine.measurement import FEW_STEPS, Ratio, Verdict, times
 
 _HEADER = (
     f"{'':27}{'tok/s':>7}  {'wall vs mlx-lm':>22}  {'decode':>6}  {'per verify':>11}  {'steps':>5}  "
@@ -18,7 +17,6 @@ _NOTES = (
     "per verify: tokens per verify step, of the most possible; steps: the verify steps behind it, (few) when under 50",
     "same: prompts with mlx-lm's very tokens; above temperature 0 texts differ by chance, and tests hold their law",
 )
-_FEW_STEPS = 50
 
 
 def render(report: dict[str, Any]) -> str:
@@ -42,17 +40,28 @@ def render(report: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def times(ratio: float) -> str:
-    """Return a ratio as in "1.24x", rounded down: a loss never looks like none, nor a gain larger than it is."""
-    return f"{math.floor(ratio * 100 + 1e-9) / 100:.2f}x"
+def spread(ratio: Ratio) -> str:
+    """Return a ratio with its range, as in "1.62x (1.55..1.70)"."""
+    return f"{times(ratio.median)} ({times(ratio.low)[:-1]}..{times(ratio.high)[:-1]})"
+
+
+def per_verify(length: float | None, ceiling: int, steps: int) -> str:
+    """Return a mean acceptance length of the most possible, in brackets where few steps bear it out."""
+    if length is None:
+        return ""
+    text = f"{length:.3f} of {ceiling}"
+    return f"({text})" if steps < FEW_STEPS else text
 
 
 def _against_wheel(own: list[dict[str, Any]], wheel: list[dict[str, Any]]) -> list[str]:
     """Compare two processes in a line, which is left out when few prompts or a wide range bear nothing out."""
     ours = max((s for s in own if s["method"] != BASELINE), key=lambda s: s["decode_tps"])
     plain = next(s for s in wheel if s["method"] == BASELINE)
-    least = min(ours["wall"]["prompts"], plain["wall"]["prompts"])
-    if dataclasses.replace(Ratio(**ours["wall"]), prompts=least).verdict not in ("faster", "slower"):
+    least = min(ours["wall"]["pairs"], plain["wall"]["pairs"])
+    if dataclasses.replace(Ratio(**ours["wall"]), pairs=least).verdict not in (
+        Verdict.FASTER,
+        Verdict.SLOWER,
+    ):
         return []
     ratio = times(ours["decode_tps"] / plain["decode_tps"])
     return ["", f"our fastest against mlx-lm as the wheel comes: {ratio} (two processes)"]
@@ -66,18 +75,11 @@ def _whole(backend: str, temperature: str, table: dict[str, Any]) -> list[str]:
 
 def _row(s: dict[str, Any]) -> str:
     wall, same = Ratio(**s["wall"]), s["identical"]
-    spread = f"{times(wall.median)} ({times(wall.low)[:-1]}..{times(wall.high)[:-1]})"
     verdict = "" if s["method"] == BASELINE else f"  {wall.verdict}"
     at = " ".join(f"{share:.3f}" for share in s["accepted_at"])
+    length = per_verify(s["tokens_per_verify"], 1 + len(s["accepted_at"]), s["verify_steps"])
     return (
-        f"{s['method']:27}{s['decode_tps']:7.1f}  {spread:>22}  {times(s['decode']['median']):>6}  "
-        f"{_per_verify(s):>11}  {s['verify_steps'] or '':>5}  {at:24}"
+        f"{s['method']:27}{s['decode_tps']:7.1f}  {spread(wall):>22}  {times(s['decode']['median']):>6}  "
+        f"{length:>11}  {s['verify_steps'] or '':>5}  {at:24}"
         f"{f'{same[0]}/{same[1]}' if same else '':>6}{verdict}"
     )
-
-
-def _per_verify(s: dict[str, Any]) -> str:
-    if not s["verify_steps"]:
-        return ""
-    text = f"{s['tokens_per_verify']:.3f} of {1 + len(s['accepted_at'])}"
-    return f"({text})" if s["verify_steps"] < _FEW_STEPS else text

@@ -10,24 +10,26 @@ from typing import TYPE_CHECKING, get_args
 from mtplx_engine import backend, paths
 from mtplx_engine.bench.prompts import PROMPTS
 from mtplx_engine.cli.console import Console
-from mtplx_engine.cli.options import add_draft_model, positive
+from mtplx_engine.cli.options import add_anyway, add_draft_model, positive
 from mtplx_engine.config import MAX_DEPTH, DrafterKind
+from mtplx_engine.trials import LEAST_TOKENS
 
 if TYPE_CHECKING:
     from mtplx_engine.bench.run import Run
 
-_LEAST_TOKENS = 16
+_USUAL_PROMPTS = 12
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options that no other command has."""
     add_draft_model(parser)
+    add_anyway(parser, "measure it even when it will not fit into memory")
     parser.add_argument(
         "--prompts",
         metavar="N",
         type=_prompts,
-        default=len(PROMPTS),
-        help=f"how many prompts, at most {len(PROMPTS)} (default)",
+        default=_USUAL_PROMPTS,
+        help=f"how many prompts, at most {len(PROMPTS)} (default: {_USUAL_PROMPTS})",
     )
     parser.add_argument(
         "--tokens", metavar="N", type=_tokens, default=48, help="tokens of each answer (default: 48)"
@@ -70,6 +72,7 @@ def run(args: argparse.Namespace, model: str) -> int:
         temperatures=tuple(args.temps),
         depths=tuple(args.depths),
         drafters=tuple(args.drafters),
+        anyway=args.anyway,
     )
     report = measure(plan, _silent if args.json else _show)
     if report["blas"] == "openblas":
@@ -87,10 +90,10 @@ def _prompts(text: str) -> int:
 
 
 def _tokens(text: str) -> int:
-    if (number := positive(text)) >= _LEAST_TOKENS:
+    if (number := positive(text)) >= LEAST_TOKENS:
         return number
     raise argparse.ArgumentTypeError(
-        f"{number} tokens are too few to measure a speed; take {_LEAST_TOKENS} or more"
+        f"{number} tokens are too few to measure a speed; take {LEAST_TOKENS} or more"
     )
 
 
@@ -99,5 +102,8 @@ def _silent(_run: Run) -> None:
 
 
 def _show(run: Run) -> None:
-    speed = run.decode_tokens / run.decode_s
-    print(f"  prompt {run.prompt + 1:2}  {run.method:27} {speed:6.1f} tok/s", file=sys.stderr, flush=True)
+    print(
+        f"  prompt {run.prompt + 1:2}  {run.method:27} {run.decode_tps:6.1f} tok/s",
+        file=sys.stderr,
+        flush=True,
+    )

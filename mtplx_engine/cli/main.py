@@ -14,7 +14,21 @@ import traceback
 from pathlib import Path
 
 from mtplx_engine import paths
-from mtplx_engine.cli import bench, chat, generate, inspect, models, options, pull, remove, search, verify
+from mtplx_engine.cli import (
+    bench,
+    chat,
+    check,
+    doctor,
+    generate,
+    inspect,
+    models,
+    options,
+    pull,
+    remove,
+    search,
+    tune,
+    verify,
+)
 from mtplx_engine.cli.console import Console
 from mtplx_engine.cli.session import NewEngine, find_model, new_engine
 from mtplx_engine.errors import EngineError, ErrorKind
@@ -68,7 +82,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=importlib.metadata.version("mtplx"))
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for module in (chat, generate, models, inspect, search, pull, verify, remove):
+    for module in (chat, generate, tune, check, models, inspect, search, pull, verify, remove, doctor):
         command = commands.add_parser(
             module.__name__.rpartition(".")[2],
             help=module.SUMMARY,
@@ -85,15 +99,14 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def _run(parsed: argparse.Namespace, new_engine: NewEngine) -> int:
-    if parsed.command == "chat":
-        return chat.run(parsed, new_engine)
-    if parsed.command == "generate":
-        return generate.run(parsed, new_engine)
-    if parsed.command == "models":
-        return models.run(parsed, new_engine)
-    for module in (inspect, search, pull, verify, remove):
+    code: int
+    for module in (chat, generate, tune, check, models):
         if parsed.command == module.__name__.rpartition(".")[2]:
-            code: int = module.run(parsed)
+            code = module.run(parsed, new_engine)
+            return code
+    for module in (inspect, search, pull, verify, remove, doctor):
+        if parsed.command == module.__name__.rpartition(".")[2]:
+            code = module.run(parsed)
             return code
     with contextlib.closing(ProgressLine(sys.stderr)) as line:
         folder = find_model(parsed.model, paths.data_dir(parsed.data_dir), line)

@@ -15,7 +15,7 @@ from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.models import installed, starter
 from mtplx_engine.models.habits import Habits
 from mtplx_engine.progress import ProgressLine
-from mtplx_engine.protocol import Finished, Generate, PrefillProgress, Tokens
+from mtplx_engine.protocol import DepthChosen, Finished, Generate, PrefillProgress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,13 +23,14 @@ if TYPE_CHECKING:
 
     from mtplx_engine.config import ChatMessage, SamplerConfig
     from mtplx_engine.progress import Report
-    from mtplx_engine.protocol import ModelInfo
+    from mtplx_engine.protocol import AnswerEvent, ModelInfo
+    from mtplx_engine.trials import Checked, CheckExactness, Measure, Measured, TrialProgress
 
 _LONG_PROMPT = 256  # tokens from which reading them takes long enough to say so
 
 
 class EngineLike(Protocol):
-    """What the commands need of `mtplx_engine.engine.Engine`; every call comes from the main thread."""
+    """What the commands need of `mtplx_engine.bench.trials_engine.TrialsEngine`; every call comes from one thread."""
 
     def load(
         self,
@@ -43,10 +44,14 @@ class EngineLike(Protocol):
     ) -> ModelInfo:
         """Load a model, and one that drafts for it unless `draft_model` is empty."""
 
-    def generate(
-        self, request: Generate, cancelled: threading.Event
-    ) -> Iterator[PrefillProgress | Tokens | Finished]:
+    def generate(self, request: Generate, cancelled: threading.Event) -> Iterator[AnswerEvent]:
         """Answer a chat; Finished comes last."""
+
+    def measure(self, request: Measure, cancelled: threading.Event) -> Iterator[TrialProgress | Measured]:
+        """Measure and keep; Measured comes last, unless it is cancelled."""
+
+    def check(self, request: CheckExactness, cancelled: threading.Event) -> Iterator[TrialProgress | Checked]:
+        """Check that drafting is exact; Checked comes last, unless it is cancelled."""
 
     def unload(self) -> None:
         """Drop the model."""
@@ -119,6 +124,8 @@ class Session:
                 if isinstance(event, PrefillProgress):
                     _show_reading(event, line)
                     continue
+                if isinstance(event, DepthChosen):
+                    continue
                 line.close()
                 pieces.append(event.text)
                 write(event.text)
@@ -181,9 +188,9 @@ def find_model(model: str | None, data: Path, report: Report) -> Path:
 def new_engine() -> EngineLike:
     """Return the real engine; imports mlx, so the BLAS of this process is chosen first."""
     backend.prepare()
-    from mtplx_engine.engine import Engine
+    from mtplx_engine.bench.trials_engine import TrialsEngine
 
-    return Engine()
+    return TrialsEngine()
 
 
 def _unseen(_fraction: float, _phase: str) -> None:

@@ -42,6 +42,11 @@ def title(folder: Path) -> str:
     return repository.removeprefix(_PREFIX).replace("--", "/")
 
 
+def commit(folder: Path) -> str:
+    """Return the commit that a snapshot is of, "" for other folders."""
+    return "" if title(folder) == folder.name else folder.absolute().name
+
+
 def blobs(folder: Path) -> Path:
     """Return where the files of a snapshot are, to which it only holds links."""
     return folder.resolve().parent.parent / "blobs"

@@ -43,6 +43,17 @@ def of(checkpoint: Checkpoint) -> str:
     return hashlib.sha256(" ".join(parts).encode()).hexdigest()
 
 
+def speed_key(checkpoints: Iterable[Checkpoint], speed_class: str) -> str:
+    """Return a hash over all that decides how fast a model decodes.
+
+    Args:
+        checkpoints: The model, and the one that drafts for it if there is one.
+        speed_class: What stands for the machine, see `backend.speed_class`.
+    """
+    parts = [*(of(checkpoint) for checkpoint in checkpoints), speed_class]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
 def whole(locations: Iterable[Location]) -> str:
     """Return a hash over name, type, shape and every byte of tensors, in whichever files they are."""
     digest = hashlib.sha256()

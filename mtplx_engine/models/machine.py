@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mtplx_engine import limits
@@ -49,15 +50,37 @@ def this() -> Machine:
     )
 
 
+def chip(processors: Path = Path("/proc/cpuinfo")) -> str:
+    """Return the name of the processor, "" when the system does not tell.
+
+    Args:
+        processors: Where Linux lists them.
+    """
+    if sys.platform == "darwin":
+        return _sysctl("machdep.cpu.brand_string")
+    try:
+        listed = processors.read_text()
+    except OSError:
+        return ""
+    names = (line.partition(":")[2] for line in listed.splitlines() if line.startswith("model name"))
+    return next(names, "").strip()
+
+
 def sysctl(name: str) -> int | None:
     """Return a number that macOS keeps under this name, None without one."""
+    found = _sysctl(name)
+    return int(found) if found.isdecimal() else None
+
+
+def _sysctl(name: str) -> str:
+    """Return what macOS keeps under this name, "" where it keeps nothing."""
     try:
         found = subprocess.run(
             ["/usr/sbin/sysctl", "-n", name], capture_output=True, text=True, timeout=5, check=True
         )
-        return int(found.stdout)
     except (OSError, ValueError, subprocess.SubprocessError):
-        return None
+        return ""
+    return found.stdout.strip()
 
 
 def mac(memory: int, ask: Callable[[str], int | None] = sysctl) -> Machine:

@@ -36,7 +36,7 @@ class Places:
 
     def added(self) -> tuple[Path, ...]:
         """Return the folders that the person added."""
-        return tuple(Path(key) for key in self._kept.all_keys())
+        return tuple(Path(key) for key in self._kept.all())
 
     def add(self, folder: Path) -> tuple[InstalledModel, ...]:
         """Add a folder, and return the models in it.

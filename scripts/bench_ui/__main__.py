@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from scripts.bench_ui.figure import Figure
 
-PARTS: Final = ("starting", "streaming", "opening", "pasting", "searching", "memory")
-# How much is done in each part: starts, tokens, messages, characters, messages, answers.
-_FULL: Final = dict(zip(PARTS, (7, 10_000, 2_000, 1_000_000, 100_000, 500), strict=True))
-_QUICK: Final = dict(zip(PARTS, (3, 2_000, 500, 100_000, 5_000, 50), strict=True))
+PARTS: Final = ("starting", "streaming", "opening", "pasting", "searching", "memory", "live", "history")
+# How much is done in each part: starts, tokens, messages, characters, messages, answers, seconds, answers.
+_FULL: Final = dict(zip(PARTS, (7, 10_000, 2_000, 1_000_000, 100_000, 500, 20, 100_000), strict=True))
+_QUICK: Final = dict(zip(PARTS, (3, 2_000, 500, 100_000, 5_000, 50, 4, 10_000), strict=True))
 _SECONDS: Final = 1800
 
 

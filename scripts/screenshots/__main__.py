@@ -1,6 +1,6 @@
 """Pictures of every screen and state, light and dark, without a screen.
 
-`make screenshots` writes them to build/screenshots; the README's four are copied from there to docs/ by `--docs`.
+`make screenshots` writes them to build/screenshots; the README's are copied from there to docs/ by `--docs`.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ _ROOT = Path(__file__).parents[2]
 _OUT = _ROOT / "build" / "screenshots"
 # A screen as large as that of a laptop; the platform's own would squeeze menus and dialogs.
 _SCREEN = {"name": "laptop", "width": 3456, "height": 2234, "logicalDpi": 96, "logicalBaseDpi": 96, "dpr": 1}
-_SCALE = 2
+_SCALES = (2, 1)
 # What the README shows, and what it is called there.
 _README = {
     "window-light": "window-light",
     "window-dark": "window-dark",
     "tint-light": "tint-light",
     "inspector-real-dark": "inspector-dark",
+    "dashboard-light": "dashboard-light",
 }
 
 
@@ -35,11 +36,12 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=_OUT, help="where the pictures go")
     parser.add_argument("--only", default="", metavar="NAME", help="one scene, or “readme”")
     parser.add_argument("--docs", action="store_true", help="copy the README's pictures to docs/")
+    parser.add_argument("--scale", type=int, choices=_SCALES, default=_SCALES[0], help="of the screen")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     screen = options.out / "screen.json"
     screen.write_text(json.dumps({"screens": [_SCREEN]}))
-    os.environ.update(QT_QPA_PLATFORM=f"offscreen:configfile={screen}", QT_SCALE_FACTOR=str(_SCALE))
+    os.environ.update(QT_QPA_PLATFORM=f"offscreen:configfile={screen}", QT_SCALE_FACTOR=str(options.scale))
 
     from PySide6.QtWidgets import QApplication
 

@@ -9,7 +9,9 @@ import dataclasses
 import tempfile
 from pathlib import Path
 
+from app.dashboard.measure_plan import MeasurePlan
 from mtplx_engine import paths
+from mtplx_engine.measurement import PromptKind
 from scripts.screenshots.stage import Stage
 
 _SIZE = (1080, 720)
@@ -19,6 +21,9 @@ _QUESTIONS = (
     "Write a Python function that reverses a string, and explain it.",
 )
 _DEPTH = 3
+_SPEED_SIZE = (880, 720)
+_KINDS = (PromptKind.CHAT, PromptKind.CODE, PromptKind.COPY)
+_MEASURING_S = 1800.0
 _SHOWN_CHARACTERS = 420  # of the last answer, when the picture is taken
 
 
@@ -51,6 +56,21 @@ def _play(stage: Stage, out: Path) -> None:
     stage.menus.tint.trigger()
     stage.menus.inspector.trigger()
     stage.take(None, out, "inspector-real")
+    _measure(stage, out)
+
+
+def _measure(stage: Stage, out: Path) -> None:
+    """Have the model measured on this machine, and take what comes of it."""
+    stage.until_idle()
+    board = stage.program.speed.board
+    window = stage.program.speed.window()
+    window.resize(*_SPEED_SIZE)
+    window.open_place(window.places[1])
+    board.plan = MeasurePlan(_KINDS)
+    board.measure()
+    stage.until(lambda: board.trials.going is None, _MEASURING_S)
+    stage.until(lambda: board.shown is not None)
+    stage.take(window, out, "dashboard")
 
 
 def _make_repeatable(stage: Stage) -> None:

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QInputDialog
 from app.chat.chat_settings import ChatSettings
 from app.chat.conversation import Attachment
 from app.chat.presets import Preset
+from app.dashboard import drafting_words
 from app.services.chat_database import ChatDatabase
 from app.services.store_error import StoreError
 from app.widgets.about_box import AboutBox
@@ -20,8 +21,9 @@ from app.widgets.link_sheet import LinkSheet
 from app.widgets.message_box import MessageBox
 from app.widgets.shortcut_sheet import ShortcutSheet
 from mtplx_engine.config import SamplerConfig
-from tests.support import models_window
-from tests.support.fake_host import ANSWER, Script
+from tests.support import chart_gallery, models_window, speed_window
+from tests.support.fake_script import ANSWER, Script
+from tests.support.measurements import measurement
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -193,8 +195,35 @@ def _settings(page: str) -> Callable[[Stage], QWidget | None]:
     return open_page
 
 
+def _speed(state: Callable[[Theme], speed_window.Bench]) -> Callable[[Stage], QWidget | None]:
+    def open_window(stage: Stage) -> QWidget | None:
+        bench = state(stage.program.theme)
+        bench.window.resize(880, max(bench.page.widget().sizeHint().height() + 80, 480))
+        return bench.window
+
+    return open_window
+
+
+def _speed_now(stage: Stage) -> QWidget | None:
+    _writing(stage)
+    stage.menus.speed.trigger()
+    stage.wait(1500)
+    return stage.program.speed.window()
+
+
+def _drafting_off(stage: Stage) -> QWidget | None:
+    _nothing(stage)
+    stage.program.speed.drafting_judged.emit(drafting_words.turned_off(measurement(0.6, 0.6, 0.6)))
+    stage.menus.inspector.trigger()
+    return None
+
+
 def _models(state: Callable[[Theme], QWidget]) -> Callable[[Stage], QWidget | None]:
     return lambda stage: state(stage.program.theme)
+
+
+def _charts(stage: Stage) -> QWidget | None:
+    return chart_gallery.gallery(stage.program.theme)
 
 
 def _shortcuts(stage: Stage) -> QWidget | None:
@@ -280,6 +309,10 @@ SCENES = (
     *(Scene(f"settings-{page}", _settings(page)) for page in ("general", "chats", "models", "privacy")),
     *(Scene(f"models-{name}", _models(state)) for name, state in models_window.STATES.items()),
     Scene("models-token", _models(models_window.token)),
+    *(Scene(f"speed-{name}", _speed(state)) for name, state in speed_window.STATES.items()),
+    Scene("speed-now", _speed_now, SLOW),
+    Scene("drafting-off", _drafting_off, size=(1180, 820)),
+    Scene("charts", _charts),
     Scene("shortcuts", _shortcuts),
     Scene("about", _about),
     Scene("link", _link),

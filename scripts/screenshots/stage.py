@@ -69,13 +69,13 @@ class Stage:
         """Wait until nothing is being answered in the shown chat."""
         self.until(lambda: not self.program.session.busy)
 
-    def until(self, condition: Callable[[], bool]) -> None:
-        """Let the program run until something is so.
+    def until(self, condition: Callable[[], bool], patience_s: float = _WAIT_S) -> None:
+        """Let the program run until something is so, for so many seconds at most.
 
         Raises:
             TimeoutError: It did not come.
         """
-        deadline = time.monotonic() + _WAIT_S
+        deadline = time.monotonic() + patience_s
         while not condition():
             if time.monotonic() > deadline:
                 raise TimeoutError("what was waited for did not come")

@@ -44,6 +44,7 @@ def test_menu_bar_has_every_command_and_its_key(start):
     assert keys["Show Inspector"] == ["Ctrl+Alt+I"]
     assert keys["Previous Chat"] == ["Ctrl+["]
     assert keys["Next Chat"] == ["Ctrl+]"]
+    assert keys["Speed…"] == ["Ctrl+Shift+S"]
     assert keys["Make Text Bigger"] == ["Ctrl++", "Ctrl+="]
     assert keys["Usual Text Size"] == ["Ctrl+0"]
     assert {"Automatic", "Off", "Depth 1", "Depth 8", "Restart Engine", "Show Logs"} <= keys.keys()

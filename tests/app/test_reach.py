@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QInputDialog, QWidg
 from app.widgets.about_box import AboutBox
 from app.widgets.link_sheet import LinkSheet
 from app.widgets.shortcut_sheet import ShortcutSheet
-from tests.support import models_window
+from tests.support import models_window, speed_window
 from tests.support.fake_host import Script
 
 Role = QAccessible.Role
@@ -51,6 +51,16 @@ def settings(page):
 
 def models(state):
     return lambda driver: state(driver.program.theme)
+
+
+def speed(state):
+    return lambda driver: speed_window.STATES[state](driver.program.theme).window
+
+
+def speed_in_the_program(driver):
+    answered(driver)
+    driver.window.menus.speed.trigger()
+    return driver.program.speed.window()
 
 
 def shortcuts(driver):
@@ -102,6 +112,11 @@ SCENES = {
     **{f"settings, {page}": settings(page) for page in ("general", "chats", "models", "privacy")},
     **{f"models, {name}": models(models_window.STATES[name]) for name in MODELS},
     "models, token": models(models_window.token),
+    **{
+        f"speed, {name}": speed(name)
+        for name in ("no-data", "two-lengths", "slower", "running", "failed", "exact")
+    },
+    "speed, now": speed_in_the_program,
     "shortcuts": shortcuts,
     "about": about,
     "preset name": preset_name,

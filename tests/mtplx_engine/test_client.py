@@ -21,6 +21,7 @@ from mtplx_engine.protocol import (
     Failed,
     Finished,
     Generate,
+    Heartbeat,
     Hello,
     Load,
     Loaded,
@@ -81,10 +82,26 @@ def test_a_question_is_answered(start: Start) -> None:
     assert text == f"You asked: {SECRET}"
 
 
-def test_nothing_to_read_is_none_and_heartbeats_are_not_shown(start: Start) -> None:
+def test_heartbeats_tell_what_memory_the_process_takes(start: Start) -> None:
     client = start(Script())
-    until(client, Hello)
-    assert client.read(1.2) is None
+    footprint = until(client, Heartbeat).footprint
+    assert footprint is not None
+    assert 1 << 20 < footprint < 1 << 30
+
+
+BEATS = """
+import socket, sys
+with socket.socket(fileno=int(sys.argv[1])) as app:
+    app.sendall(b'{"type": "Heartbeat"}\\n{"type": "Heartbeat", "footprint": 7}\\n{"type": "Heartbeat"}\\n')
+    app.recv(1)
+"""
+
+
+def test_nothing_to_read_is_none_and_a_heartbeat_that_says_nothing_is_nothing(tmp_path: Path) -> None:
+    beats = [sys.executable, "-c", BEATS]
+    with EngineClient(tmp_path, beats) as client:
+        assert client.read(20) == Heartbeat(7)
+        assert client.read(0.2) is None
 
 
 @pytest.mark.parametrize(
@@ -189,7 +206,8 @@ client.send(Generate(1, (ChatMessage("user", "hello"),), SamplerConfig()))
 while not isinstance(client.read(20), PrefillProgress):
     pass
 print(client.pid, flush=True)
-client.read(60)
+while True:
+    client.read(60)
 """
 
 

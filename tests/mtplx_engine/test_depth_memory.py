@@ -15,7 +15,7 @@ from tests.support import engine_runs, tiny_folder
 if TYPE_CHECKING:
     from pathlib import Path
 
-HERE = ("files", "machine")
+HERE = "files and machine"
 
 
 def _measured(data: Path) -> None:
@@ -35,14 +35,11 @@ def test_a_new_start_begins_with_the_depth_that_was_best(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("conditions", "drafter"),
-    [(("files", "other"), "mtp"), (("other", "machine"), "mtp"), (HERE, "prompt_lookup")],
+    ("key", "drafter"), [("others", "mtp"), (HERE, "prompt_lookup"), (f"{HERE} mtp", "")]
 )
-def test_another_model_machine_or_drafter_is_measured_anew(
-    tmp_path: Path, conditions: tuple[str, ...], drafter: str
-) -> None:
+def test_another_model_machine_or_drafter_is_measured_anew(tmp_path: Path, key: str, drafter: str) -> None:
     _measured(tmp_path)
-    assert DepthMemory(tmp_path, conditions).recall(drafter) is None
+    assert DepthMemory(tmp_path, key).recall(drafter) is None
 
 
 @pytest.mark.parametrize(

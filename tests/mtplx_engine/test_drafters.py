@@ -23,7 +23,7 @@ from tests.support import tiny_folder
 from tests.support.engine_runs import check_error, run, tokens_of
 from tests.support.fresh import check_caches
 from tests.support.tiny import tiny_target
-from tests.support.tiny_chat import Chat, Scripted, SetAtLook
+from tests.support.tiny_chat import Chat, ScriptedDepths, SetAtLook
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -54,7 +54,7 @@ class Drafting(Chat):
         super().__init__(model)
         self.loaded = self.engine._model = model
         self.engine._draft_model = draft_model
-        self.engine._depths = dict.fromkeys((*KINDS, None), Scripted(depths))
+        self.engine._depths = ScriptedDepths(depths)
         self.drafters = Drafters(model, draft_model, chunk=16)
 
     def check(self) -> None:

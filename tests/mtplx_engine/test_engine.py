@@ -13,7 +13,16 @@ from mtplx_engine.config import ChatMessage, SamplerConfig
 from mtplx_engine.engine import Engine
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.models.target import Target
-from mtplx_engine.protocol import Count, Counted, Finished, Generate, PrefillProgress, Tokens
+from mtplx_engine.protocol import (
+    Count,
+    Counted,
+    DepthChosen,
+    DepthReason,
+    Finished,
+    Generate,
+    PrefillProgress,
+    Tokens,
+)
 from mtplx_engine.stats import FinishReason
 from tests.support import tiny_folder
 from tests.support.engine_runs import HELLO, NEVER_ENDS, check_error, load, run, text_of, tokens_of
@@ -38,7 +47,9 @@ def test_the_events_of_an_answer(engine: Engine) -> None:
     progress = [event for event in events if isinstance(event, PrefillProgress)]
     assert [event.done for event in progress] == [0, 16, prompt - 1]
     assert {(event.total, event.cached) for event in progress} == {(prompt, 0)}
-    assert all(isinstance(event, Tokens) for event in events[len(progress) : -1])
+    assert isinstance(events[len(progress)], DepthChosen)
+    later = [event for event in events[len(progress) + 1 : -1] if not isinstance(event, DepthChosen)]
+    assert all(isinstance(event, Tokens) for event in later)
     finished = events[-1]
     assert isinstance(finished, Finished)
     assert {event.generation for event in events} == {3}
@@ -50,7 +61,7 @@ def test_the_events_of_an_answer(engine: Engine) -> None:
     drafted = [(event.drafted, event.accepted) for event in events if isinstance(event, Tokens)]
     assert sum(d for d, _ in drafted) == finished.stats.drafted
     assert sum(a for _, a in drafted) == finished.stats.accepted
-    assert (finished.stats.seed, finished.stats.depth) == (5, "2")
+    assert (finished.stats.seed, finished.stats.depth, finished.stats.drafter) == (5, "2", "mtp")
 
 
 def test_the_second_turn_reads_only_what_is_new(engine: Engine) -> None:
@@ -199,7 +210,22 @@ def test_asking_for_a_head_that_is_not_there(tmp_path: Path) -> None:
 
 def test_drafting_can_be_off_by_name(engine: Engine) -> None:
     stats = run(engine, draft_core="off", speculative_depth=4)[-1].stats
-    assert (stats.verify_steps, stats.plain_steps) == (0, 12)
+    assert (stats.verify_steps, stats.plain_steps, stats.drafter) == (0, 12, "")
+
+
+@pytest.mark.parametrize(
+    ("settings", "depth", "reason"),
+    [
+        ({"speculative_depth": "auto", "temperature": 0.7}, 1, DepthReason.REPEATABLE),
+        ({"speculative_depth": 0}, 0, DepthReason.CHOSEN),
+        ({"draft_core": "off"}, 0, DepthReason.CHOSEN),
+    ],
+)
+def test_an_answer_begins_by_telling_its_depth_and_why(
+    engine: Engine, settings: dict[str, Any], depth: int, reason: DepthReason
+) -> None:
+    chosen = [event for event in run(engine, **settings) if isinstance(event, DepthChosen)]
+    assert (chosen[0].generation, chosen[0].depth, chosen[0].reason) == (3, depth, reason)
 
 
 def test_caches_that_cannot_be_rolled_back_are_refused(engine: Engine) -> None:

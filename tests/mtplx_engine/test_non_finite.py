@@ -14,7 +14,7 @@ from mtplx_engine.engine import Engine
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.protocol import Generate, Tokens
 from tests.support.engine_runs import check_error, tokens_of
-from tests.support.tiny_chat import PROMPT, Chat
+from tests.support.tiny_chat import PROMPT, Chat, ScriptedDepths
 
 if TYPE_CHECKING:
     from mtplx_engine.models.loader import LoadedModel
@@ -58,6 +58,7 @@ def test_a_head_that_gives_nan_changes_no_answer(tiny_model: LoadedModel) -> Non
 
     engine = Engine()
     engine._model = dataclasses.replace(tiny_model, new_drafter=new_drafter)
+    engine._depths = ScriptedDepths((3,))
     for temperature in (0, 0.7):
         sampler = SamplerConfig(temperature=temperature, speculative_depth=3, seed=1)
         events = list(engine.generate_ids(Generate(0, (), sampler, max_tokens=20), PROMPT, threading.Event()))

@@ -15,9 +15,9 @@ import pytest
 
 from mtplx_engine.acceptance import accept, race
 from mtplx_engine.config import SamplerConfig
+from mtplx_engine.goodness import g_test
 from mtplx_engine.sampling import draw_exponentials
 from tests.support import toy_answers
-from tests.support.goodness import g_test
 from tests.support.loop_case import Case, run
 
 STAGES, LEAST = (400, 1000, 2000, 4000), 1000

@@ -42,3 +42,13 @@ def test_what_was_not_measured_is_not_a_number(stats: DecodeStats, name: str) ->
 
 def test_the_reasons_are_the_words_of_the_command_line() -> None:
     assert [str(reason) for reason in FinishReason] == ["end", "stop", "length", "cancelled"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "whole"),
+    [("", "mtp", "mtp"), ("mtp", "", "mtp"), ("", "", ""), ("mtp", "mtp", "mtp")],
+)
+def test_an_answer_in_two_parts_was_drafted_by_whoever_drafted_any_of_it(
+    first: str, second: str, whole: str
+) -> None:
+    assert DecodeStats(drafter=first).followed_by(DecodeStats(drafter=second)).drafter == whole

@@ -14,7 +14,7 @@ from mtplx_engine.client import EngineClient
 from mtplx_engine.config import ChatMessage, SamplerConfig
 from mtplx_engine.models import starter
 from mtplx_engine.protocol import Finished, Generate, Load, Tokens
-from scripts.bench_ui import program, streaming, texts
+from scripts.bench_ui import live, program, streaming, texts
 from scripts.bench_ui.__main__ import PARTS
 from scripts.bench_ui.figure import Figure, table
 from scripts.bench_ui.loop_watch import LoopWatch
@@ -108,6 +108,15 @@ def test_an_answer_is_measured_to_its_end(qapp, tmp_path, monkeypatch):
     assert measured["streaming: longest event-loop gap"] >= measured["streaming: event-loop gap, p99"] > 0
     assert measured["streaming: CPU time of the first 1,000 tokens"] > 0
     assert measured["streaming: lag behind the engine"] > 0
+
+
+def test_the_live_figures_are_measured_while_they_are_shown(qapp, tmp_path, monkeypatch):
+    refreshed = []
+    monkeypatch.setattr(live, "_WARM_UP_S", 0.05)
+    monkeypatch.setattr(live.LivePanel, "_refresh", lambda panel: refreshed.append(panel.isVisible()))
+    figures = live.measure(tmp_path, 0.4)
+    assert [figure.limit for figure in figures] == [20, None]
+    assert refreshed.count(True) >= 2
 
 
 @pytest.mark.parametrize("part", PARTS)

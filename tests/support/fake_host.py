@@ -6,7 +6,8 @@ Tests of the window and of the client start it in place of the real one::
     client = EngineClient(tmp_path, fake_host_command(Script(load_s=5)))       # loads slowly
     client = EngineClient(tmp_path, fake_host_command(Script(crash_after=3)))  # dies in its third cycle
 
-It speaks the whole protocol, honours Cancel, `max_tokens` and depth 0, and starts in a tenth of a second.
+It speaks the whole protocol, honours Cancel, `max_tokens` and depth 0, and starts in a tenth of a second. It measures
+and checks nothing, but says what the script says.
 """
 
 from __future__ import annotations
@@ -19,16 +20,18 @@ import re
 import signal
 import sys
 import time
-from dataclasses import dataclass
 from itertools import chain, cycle
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mtplx_engine import codec
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind, LoadCancelledError
 from mtplx_engine.host import serve
 from mtplx_engine.protocol import Count, Counted, Finished, Generate, ModelInfo, PrefillProgress, Tokens
 from mtplx_engine.stats import DecodeStats, FinishReason
+from mtplx_engine.trials import Checked, CheckExactness, Measure, Measured, TrialProgress
+from tests.support.fake_script import Script
 
 if TYPE_CHECKING:
     import threading
@@ -36,71 +39,20 @@ if TYPE_CHECKING:
 
     from mtplx_engine.config import ChatMessage
 
-ANSWER = """\
-# Tides
-
-The sea rises and falls **twice a day**, because the Moon pulls harder on the near side of the Earth.
-
-1. *Spring tides* come at full and new moon.
-2. *Neap tides* come in between.
-
-```python
-def height(hours: float) -> float:
-    return 2.0 * math.cos(2 * math.pi * hours / 12.42)
-```
-
-> A day at sea teaches more than a book.
-
-Ask a harbour for `local` times.
+_START = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parents[2])!r})
+from tests.support import fake_host
+fake_host.main()
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Script:
-    """What the fake engine does.
-
-    Attributes:
-        answer: Its answer to everything; `{question}` becomes the last message, `{turns}` their number.
-        thinking: What it thinks first, unless it is told not to.
-        count_s: Time to count a prompt.
-        cycle_s: Time of one decode cycle; by the clock, so that an engine which was held up catches up.
-        accepted: Accepted draft tokens of the cycles after the first, over and over; drafts are 3 long.
-        load_s: Time to load, in ten steps.
-        load_error: The sentence with which loading fails, unless it is to load anyway.
-        load_error_kind: The kind of that failure.
-        prefill_s: Time to prefill, in four steps.
-        answer_error: The sentence with which each answer fails, after its first cycle.
-        panic_after: Raise something that is no Exception after so many cycles, as a Rust panic does.
-        crash_after: End itself with SIGKILL after so many cycles.
-        hang_after: Stop everything, heartbeat included, after so many cycles.
-        deaf_after: Work for a minute without looking at Cancel, after so many cycles.
-        stray: Each answer begins with an event of the generation before, which is over.
-        window: The context window in tokens.
-        note: Why the model does not draft for itself; empty when it does.
-    """
-
-    answer: str = ANSWER
-    thinking: str = ""
-    count_s: float = 0.0
-    cycle_s: float = 0.004
-    accepted: tuple[int, ...] = (2, 1, 3, 0, 2)
-    load_s: float = 0.0
-    load_error: str = ""
-    load_error_kind: str = ErrorKind.REFUSED
-    prefill_s: float = 0.0
-    answer_error: str = ""
-    panic_after: int | None = None
-    crash_after: int | None = None
-    hang_after: int | None = None
-    deaf_after: int | None = None
-    stray: bool = False
-    window: int = 8192
-    note: str = ""
+_PLAIN = Script()
 
 
-def fake_host_command(script: Script = Script()) -> list[str]:
+def fake_host_command(script: Script = _PLAIN) -> list[str]:
     """Return the `command` for `EngineClient` that follows `script`."""
-    return [sys.executable, "-I", __file__, json.dumps(dataclasses.asdict(script))]
+    return [sys.executable, "-I", "-c", _START, json.dumps(dataclasses.asdict(script))]
 
 
 class Panic(BaseException):
@@ -153,6 +105,7 @@ class ScriptedEngine:
             load_s=time.monotonic() - started,
             token_bytes=1000,
             thinking_switch=bool(self._script.thinking),
+            speed_key=self._script.speed_key,
         )
 
     def generate(
@@ -230,6 +183,29 @@ class ScriptedEngine:
         thoughts = _words(thinking)
         return [*thoughts, *_words(answer)], len(thoughts)
 
+    def measure(self, request: Measure, cancelled: threading.Event) -> Iterator[TrialProgress | Measured]:
+        yield from self._try(request, "depth 3, chat", cancelled)
+        if not cancelled.is_set():
+            yield Measured(request.generation, self._script.measurement)
+
+    def check(self, request: CheckExactness, cancelled: threading.Event) -> Iterator[TrialProgress | Checked]:
+        yield from self._try(request, "greedy, prefix 3", cancelled)
+        if not cancelled.is_set():
+            yield Checked(request.generation, self._script.report)
+
+    def _try(
+        self, request: Measure | CheckExactness, what: str, cancelled: threading.Event
+    ) -> Iterator[TrialProgress]:
+        if not self._loaded:
+            raise EngineError(ErrorKind.NO_MODEL, "No model is loaded; choose one first.")
+        for step in range(10):
+            if self._script.trial_error and step == 5:
+                raise EngineError(ErrorKind.INTERNAL, self._script.trial_error)
+            left_s = self._script.trial_s * (10 - step) / 10
+            yield TrialProgress(request.generation, step / 10, what, left_s if step else None)
+            if _set_within(cancelled, self._script.trial_s / 10):
+                return
+
     def count(self, request: Count) -> Counted:
         time.sleep(self._script.count_s)
         if not self._loaded:
@@ -288,11 +264,7 @@ def _count(stats: DecodeStats, drafted: int, accepted: int, emitted: int, decode
     )
 
 
-def _main() -> None:
-    fields = json.loads(sys.argv[1])
-    script = Script(**{**fields, "accepted": tuple(fields["accepted"])})
+def main() -> None:
+    """Be the process: its arguments are the script, and what every host gets."""
+    script = codec.build(Script, json.loads(sys.argv[1]))
     serve(sys.argv[2:], lambda: ScriptedEngine(script))
-
-
-if __name__ == "__main__":
-    _main()

@@ -8,8 +8,18 @@ from app.chat.conversation import conversation_from
 from app.services.engine_link import EngineState
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.errors import ErrorInfo, ErrorKind
-from mtplx_engine.protocol import Counted, Failed, Finished, ModelInfo, PrefillProgress, Tokens
+from mtplx_engine.protocol import (
+    Counted,
+    DepthChosen,
+    Failed,
+    Finished,
+    Heartbeat,
+    ModelInfo,
+    PrefillProgress,
+    Tokens,
+)
 from mtplx_engine.stats import DecodeStats, FinishReason
+from mtplx_engine.trials import Checked, Measured, TrialProgress
 
 MODEL = ModelInfo(
     name="Toy",
@@ -39,6 +49,7 @@ class FakeStore(QObject):
         self.calls = []
         self.chats = {}
         self.messages = {}
+        self.figures = []
         self.deleted = set()
         self.held = []
 
@@ -60,6 +71,10 @@ class FakeStore(QObject):
     def finish_answer(self, message):
         self.calls.append(("finish_answer", message.id, message.status, message.text))
         self._keep(message)
+
+    def add_figures(self, make):
+        self.calls.append(("add_figures",))
+        self.figures.append(make())
 
     def load_chat(self, chat_id):
         self.calls.append(("load_chat", chat_id))
@@ -119,11 +134,17 @@ class FakeLink(QObject):
     load_progress = Signal(float, str)
     loaded = Signal(object)
     prefill = Signal(object)
+    depth_chosen = Signal(object)
     tokens = Signal(object)
     finished = Signal(object)
     failed = Signal(object)
     lost = Signal(object)
     counted = Signal(object)
+    trial_progress = Signal(object)
+    measured = Signal(object)
+    checked = Signal(object)
+    abandoned = Signal(int)
+    beat = Signal(object)
 
     def __init__(self):
         super().__init__()
@@ -136,6 +157,7 @@ class FakeLink(QObject):
         self.anyway = False
         self.unloads = 0
         self.counts = []
+        self.trials = []
 
     def load(self, model, *, anyway=False):
         self.model, self.anyway = model, anyway
@@ -155,6 +177,12 @@ class FakeLink(QObject):
 
     def generate(self, request):
         self.asked.append(request)
+
+    def measure(self, request):
+        self.trials.append(request)
+
+    def check(self, request):
+        self.trials.append(request)
 
     def cancel(self, generation):
         self.cancelled.append(generation)
@@ -184,6 +212,29 @@ class FakeLink(QObject):
     def finish(self, reason=FinishReason.END, *, generation=None, text="", stats=None):
         generation = self.asked[-1].generation if generation is None else generation
         self.finished.emit(Finished(generation, reason, stats or DecodeStats(emitted=9), text))
+
+    def choose_depth(self, depth, reason, expected=None):
+        """Say how deep the answer that was asked for last is drafted."""
+        self.depth_chosen.emit(DepthChosen(self.asked[-1].generation, depth, reason, expected))
+
+    def show_trial(self, fraction, what="plain decoding, chat", left_s=None):
+        """Say how far the trial is that was asked for last."""
+        self.trial_progress.emit(TrialProgress(self.trials[-1].generation, fraction, what, left_s))
+
+    def end_measurement(self, measurement):
+        self.measured.emit(Measured(self.trials[-1].generation, measurement))
+
+    def end_check(self, report):
+        self.checked.emit(Checked(self.trials[-1].generation, report))
+
+    def abandon(self):
+        self.abandoned.emit(self.trials[-1].generation)
+
+    def fail_trial(self, sentence="It broke.", kind=ErrorKind.NON_FINITE):
+        self.failed.emit(Failed(ErrorInfo(kind, sentence), self.trials[-1].generation))
+
+    def show_footprint(self, footprint):
+        self.beat.emit(Heartbeat(footprint))
 
     def fail(self, sentence="It broke.", kind=ErrorKind.NON_FINITE):
         self.failed.emit(Failed(ErrorInfo(kind, sentence), self.asked[-1].generation))

@@ -8,12 +8,13 @@ the rate of false alarms. A sampler that is neither after the last stage is not 
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from mtplx_engine.goodness import g_test
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 CLEAR = 0.2  # four of five right samplers are through at the first chance
-_LEAST_EXPECTED = 5.0  # samples a cell should have on average before a chi-square is trusted
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,48 +81,3 @@ def _look(counts: Counter[tuple[int, ...]], law: Floats, alpha: float) -> Outcom
     where, smallest = min(p_values.items(), key=lambda item: item[1])
     adjusted = min(1.0, smallest * len(p_values))
     return Outcome(wrong=adjusted < alpha, samples=counts.total(), p_value=adjusted, where=where)
-
-
-def g_test(observed: Floats, law: Floats) -> float:
-    """Return the p-value of counts [cells] under a law [cells]; 0 when something impossible was seen.
-
-    Rare cells are pooled until each expects enough, the rarest first, and Williams' correction is applied.
-    """
-    if observed[law == 0].any():
-        return 0.0
-    total = observed.sum()
-    cells = _pooled(law * total)
-    expected = np.bincount(cells, law * total)
-    seen = np.bincount(cells, observed)
-    freedom = expected.size - 1
-    if freedom == 0:
-        return 1.0
-    found = seen > 0
-    statistic = 2 * float((seen[found] * np.log(seen[found] / expected[found])).sum())
-    williams = 1 + ((total / expected).sum() - 1) / (6 * total * freedom)
-    return chi_square_tail(max(0.0, statistic / williams), freedom)
-
-
-def _pooled(expected: Floats) -> NDArray[np.int64]:
-    """Number the cells so that each number stands for an expectation of at least `_LEAST_EXPECTED`, if there is."""
-    numbers = np.zeros(expected.size, np.int64)
-    number, mass = 0, 0.0
-    left = float(expected.sum())
-    for cell in np.argsort(expected, kind="stable"):
-        numbers[cell] = number
-        mass, left = mass + expected[cell], left - expected[cell]
-        if mass >= _LEAST_EXPECTED and left >= _LEAST_EXPECTED:
-            number, mass = number + 1, 0.0
-    return numbers
-
-
-def chi_square_tail(statistic: float, freedom: int) -> float:
-    """Return P(X > statistic) for X chi-square with a whole number of degrees of freedom, in closed form."""
-    half = statistic / 2
-    if half == 0:
-        return 1.0
-    if freedom % 2:
-        tail, exponents = math.erfc(math.sqrt(half)), (i + 0.5 for i in range(freedom // 2))
-    else:
-        tail, exponents = 0.0, (float(i) for i in range(freedom // 2))
-    return min(1.0, tail + sum(math.exp(e * math.log(half) - half - math.lgamma(e + 1)) for e in exponents))

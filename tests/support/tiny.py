@@ -25,11 +25,12 @@ from mtplx_engine.cache import TokenCache
 from mtplx_engine.config import MAX_DEPTH
 from mtplx_engine.decoding import Decoder
 from mtplx_engine.depth import DepthController
+from mtplx_engine.depth_choice import DepthChooser
 from mtplx_engine.draft.drafter import Draft
 from mtplx_engine.draft.mtp_head import MTPDrafter
 from mtplx_engine.models.families import llama
 from mtplx_engine.models.target import Target
-from mtplx_engine.protocol import Finished, Generate, PrefillProgress, Tokens
+from mtplx_engine.protocol import DepthChosen, Finished, Generate, PrefillProgress, Tokens
 from mtplx_engine.sampling import draw_exponentials
 from mtplx_engine.segments import Markup, Segmenter
 from mtplx_engine.session import Session
@@ -238,7 +239,7 @@ def decode(
         text=TextStream(letters, stop),
         segments=Segmenter(markup),
         tally=tally,
-        depths=depths or DepthController(MAX_DEPTH),
+        depths=DepthChooser(config, "mtp", depths or DepthController(MAX_DEPTH), turned_off=False),
         end_ids=end_ids,
         limit=max_tokens,
     )
@@ -247,7 +248,7 @@ def decode(
     cycles = tuple(event for event in events if isinstance(event, Tokens))
     finished = events[-1]
     assert isinstance(finished, Finished)
-    assert all(isinstance(event, PrefillProgress | Tokens) for event in events[:-1])
+    assert all(isinstance(event, PrefillProgress | DepthChosen | Tokens) for event in events[:-1])
     tokens = tuple(token for event in cycles for token in event.token_ids)
     return Decoded(tokens, cycles, finished, decoder, cache)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mtplx_engine import backend
 from mtplx_engine.config import SamplerConfig
+from mtplx_engine.depth import DepthController
 from mtplx_engine.engine import Engine
 from mtplx_engine.models import checkpoint, loader
 from mtplx_engine.protocol import Finished, Generate, Tokens
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from mtplx_engine.config import DrafterKind
     from mtplx_engine.models.loader import LoadedModel
     from mtplx_engine.protocol import PrefillProgress
     from mtplx_engine.stats import FinishReason
@@ -42,16 +44,36 @@ class Spelling:
         return "".join(chr(0x4E00 + token) for token in ids)
 
 
-class Scripted:
+class Scripted(DepthController):
     """Chooses the depths "auto" uses: these, again and again."""
 
     def __init__(self, depths: Iterable[int]) -> None:
+        super().__init__(0)
         self._depths = itertools.cycle(depths)
 
     def choose(self) -> int:
         return next(self._depths)
 
     def record(self, depth: int, accepted: int, seconds: float) -> None:
+        pass
+
+
+class ScriptedDepths:
+    """The same controller for every drafter, in place of what was measured: `depths.Depths`."""
+
+    def __init__(self, depths: Iterable[int]) -> None:
+        self._controller = Scripted(depths)
+
+    def refresh(self) -> None:
+        pass
+
+    def of(self, drafter: DrafterKind | None) -> DepthController:
+        return self._controller
+
+    def turned_off(self, drafter: DrafterKind | None) -> bool:
+        return False
+
+    def remember(self, drafter: DrafterKind) -> None:
         pass
 
 
@@ -76,7 +98,7 @@ class Chat:
         self.engine = Engine()
         self.loaded = dataclasses.replace(loaded, new_drafter=self._oracle(loaded, list(right)))
         self.engine._model = self.loaded
-        self.engine._depths = dict.fromkeys(("mtp", None), Scripted(depths))
+        self.engine._depths = ScriptedDepths(depths)
         self.tokens: list[int] = []
         self.cycles: list[Tokens] = []
         self.finished: Finished | None = None

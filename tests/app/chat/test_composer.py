@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.chat.composer import Composer
 from app.chat.meters import Reading
+from mtplx_engine.protocol import DepthChosen, DepthReason
 
 
 @pytest.fixture
@@ -128,11 +129,12 @@ def test_send_turns_into_stop_in_the_same_place(composer):
     composer.set_text("next question")
     place = composer.button.geometry()
     composer.set_busy(busy=True)
-    composer.set_reading(Reading(42.0, 2.6, 0.71))
+    composer.set_reading(Reading(42.0, 2.6, 0.71), DepthChosen(1, 2, DepthReason.FASTEST, 1.4))
     QApplication.processEvents()
     assert composer.button.accessibleName() == "Stop"
     assert composer.button.geometry() == place
     assert composer.chip.text() == "42 tok/s · 2.6 per step · 71 %"
+    assert composer.chip.toolTip().endswith("\nDrafting – depth 2: expected 1.40x.")
     composer.button.click()
     assert (composer.sent, composer.stops) == ([], [True])
     press(composer, Qt.Key.Key_Return)

@@ -11,6 +11,7 @@ from app.chat.conversation import MessageStatus, Role
 from app.services.engine_link import EngineState
 from mtplx_engine.config import ChatMessage
 from mtplx_engine.errors import ErrorInfo, ErrorKind
+from mtplx_engine.protocol import DepthChosen, DepthReason
 from mtplx_engine.stats import DecodeStats, FinishReason
 from tests.support.fake_services import MODEL
 
@@ -123,6 +124,21 @@ def test_long_prompts_say_how_far_reading_is(ready):
     assert ready.waits[ready.answer.id] == "Reading… 512 of 2,048 tokens"
     ready.link.read(2048, 2048)
     assert ready.waits[ready.answer.id] == ""
+
+
+def test_the_chip_says_how_deep_is_drafted_and_why(ready):
+    shown = []
+    ready.session.reading.connect(lambda _, depth: shown.append(depth))
+    ready.session.send("Why tides?")
+    ready.link.choose_depth(2, DepthReason.FASTEST, 1.4)
+    ready.link.say("The ")
+    ready.line._clock.timeout.emit()
+    ready.link.choose_depth(0, DepthReason.PARKED, 0.9)
+    ready.line._clock.timeout.emit()
+    assert [depth.depth for depth in shown] == [2, 0]
+    ready.link.depth_chosen.emit(DepthChosen(99, 5, DepthReason.CHOSEN))  # of another answer
+    ready.line._clock.timeout.emit()
+    assert shown[-1].depth == 0
 
 
 def test_a_chats_own_model_that_will_not_fit_is_loaded_anyway_when_the_person_says_so(ready):

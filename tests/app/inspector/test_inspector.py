@@ -154,7 +154,7 @@ def _wheel(field):
 def test_choices_become_settings(panel):
     panel.show_model(THINKER)
     choose(panel.model, "Qwen3.5")
-    choose(panel.drafting, "Off")
+    choose(panel.drafting.choice, "Off")
     choose(panel.context, "2,048 tokens")
     choose(panel.thinking, "Answers at once")
     type_number(panel.longest, "300")

@@ -15,7 +15,7 @@ from tests.support.fake_hub import FakeHub, FakeRepo, running
 REPO = "makers/model"
 
 
-def test_the_offered_model_is_fetched_and_loaded_by_itself(start, tmp_path, monkeypatch):
+def test_the_offered_model_is_fetched_and_loaded_by_itself_and_may_be_measured(start, tmp_path, monkeypatch):
     source = model_folder.write(tmp_path / "source")
     files = {path.name: path.read_bytes() for path in source.iterdir()}
     monkeypatch.setattr(catalogue, "entries", lambda: (Entry("Model", REPO, "", "tests"),))
@@ -35,3 +35,7 @@ def test_the_offered_model_is_fetched_and_loaded_by_itself(start, tmp_path, monk
         window.manager.act_on_download("makers--model", Action.CLEAR)
         driver.until(lambda: not window.strip.isVisible())
         assert folder.is_dir()
+        window.close()
+        driver.activate()
+        driver.until(driver.window.toast.isVisible)
+        assert driver.window.toast.button.accessibleName().startswith("Measure: makers--model is ready.")

@@ -295,5 +295,5 @@ def test_a_screen_reader_hears_when_a_model_is_there(show, monkeypatch):
 
 def test_the_tab_counts_and_the_disk_is_told(show):
     window = show(models_window.installed_place)
-    assert "Installed (4)" in [button.text() for button in window._tabs.buttons()]
+    assert "Installed (4)" in [button.text() for button in window.tabs.buttons]
     assert window._room.text() == "Disk 214 GB free"

@@ -9,10 +9,12 @@ import pytest
 
 from app.chat.chat_settings import ChatSettings
 from app.chat.conversation import Attachment
+from app.dashboard.history import Choice
 from app.services import chat_file, chat_rescue
 from app.services.chat_database import ChatDatabase
 from app.services.daily_backup import DailyBackup, copies
 from tests.support.chats import NOW, chat, edit, listed, message, texts
+from tests.support.figures import DAY, figures, month
 
 
 @pytest.fixture(autouse=True)
@@ -133,6 +135,38 @@ def test_without_a_word_that_can_be_read_everything_comes_from_the_copy(folder: 
         assert "90 messages in 3 chats could be read and are here, 90 of them from" in database.notice
         for name, written in content.items():
             assert texts(database, name) == written
+
+
+def test_damage_in_the_history_costs_what_was_on_the_page_and_no_message(folder: Path) -> None:
+    content = filled(folder)
+    with ChatDatabase(folder, NOW) as database:
+        answers = list(month(DAY))
+        for each in answers:
+            database.figures.add(each)
+    ((page,),) = edit(
+        folder, "SELECT pageno FROM dbstat WHERE name = 'figures' AND pagetype = 'leaf' LIMIT 1 OFFSET 2"
+    )
+    damage(folder / chat_file.NAME, page - 1)
+    with ChatDatabase(folder, NOW) as database:
+        assert "90 messages in 3 chats could be read" in database.notice
+        for name, written in content.items():
+            assert texts(database, name) == written
+        kept = list(database.figures.each(Choice()))
+    assert len(answers) - 30 < len(kept) < len(answers)
+    assert all(each in answers for each in kept)
+
+
+def test_a_deleted_history_does_not_come_back_from_the_daily_copy(folder: Path) -> None:
+    filled(folder)
+    with ChatDatabase(folder, NOW) as database:
+        database.figures.add(figures())
+    with_daily_copy(folder)
+    with ChatDatabase(folder, NOW) as database:
+        database.figures.clear()
+    (folder / chat_file.NAME).write_bytes(b"noise" * 5000)
+    with ChatDatabase(folder, NOW) as database:
+        assert "90 of them from" in database.notice
+        assert database.figures.read(Choice()).kept == 0
 
 
 @pytest.mark.parametrize("change", ["PRAGMA user_version = 1", "DROP TABLE messages"])

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from app.chat.conversation import ChatSummary, Message, MessageStatus, Role
+from app.dashboard.history import Choice
 from app.services import chat_file
 from app.services.chat_database import KEEP_DELETED_MS, ChatDatabase
 from mtplx_engine.stats import DecodeStats
 from tests.support.disks import Platter, RecordingDisk, recording_disk
+from tests.support.figures import figures
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,8 +22,8 @@ if TYPE_CHECKING:
 
     import apsw
 
-# Each chat's title -> its messages, as (text, status, figures).
-State = dict[str, tuple[tuple[str, MessageStatus, DecodeStats | None], ...]]
+# Each chat's title -> its messages, as (text, status, figures); and how many answers are in the history.
+State = tuple[dict[str, tuple[tuple[str, MessageStatus, DecodeStats | None], ...]], int]
 
 
 def configured(synchronous: str) -> Callable[[apsw.Connection], None]:
@@ -37,13 +39,13 @@ def configured(synchronous: str) -> Callable[[apsw.Connection], None]:
 
 def state_of(database: ChatDatabase) -> State:
     """Return everything that the person can see; an answer in progress counts as interrupted."""
-    state: State = {}
+    shown = {}
     chats, unreadable = database.list_chats()
     assert unreadable == 0
     for chat in chats:
         conversation, unreadable = database.load_chat(chat.id)
         assert unreadable == 0
-        state[chat.title] = tuple(
+        shown[chat.title] = tuple(
             (
                 message.text,
                 MessageStatus.INTERRUPTED if message.status is MessageStatus.STREAMING else message.status,
@@ -51,7 +53,9 @@ def state_of(database: ChatDatabase) -> State:
             )
             for message in conversation.messages
         )
-    return state
+    history = database.figures.read(Choice())
+    assert history.unreadable == 0
+    return shown, history.kept
 
 
 def turn(number: int, chat_id: str) -> list[Callable[[ChatDatabase], None]]:
@@ -68,12 +72,13 @@ def turn(number: int, chat_id: str) -> list[Callable[[ChatDatabase], None]]:
         lambda db: db.add_message(answer),
         *(lambda db, n=n: db.flush_answer(answer.id, "Because. " * n, "Hm. ") for n in (40, 250, 500)),
         lambda db: db.finish_answer(final),
+        lambda db: db.figures.add(figures({"emitted": 1000 + number})),
     ]
 
 
 def run_scenario(folder: Path, disk: RecordingDisk) -> list[tuple[int, State]]:
     """Use a database in `folder` as the app does; return how many operations each call took, and what it left."""
-    states: list[tuple[int, State]] = [(0, {})]
+    states: list[tuple[int, State]] = [(0, ({}, 0))]
     for session in range(3):
         with ChatDatabase(folder, now_ms=session * KEEP_DELETED_MS * 2) as database:
             states.append((len(disk.operations), state_of(database)))
@@ -87,6 +92,7 @@ def run_scenario(folder: Path, disk: RecordingDisk) -> list[tuple[int, State]]:
                 *turn(session * 10 + 2, f"d{session}"),
                 lambda db, s=session: db.delete_chats([f"d{s}"], s),
                 *turn(session * 10 + 3, f"c{session}")[:4],
+                *[lambda db: db.figures.clear()] * (session == 1),
             ]
             for call in calls:
                 call(database)

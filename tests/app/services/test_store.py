@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import threading
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from PySide6.QtCore import QThread
 
 from app.chat.chat_settings import ChatSettings
 from app.chat.conversation import Conversation, MessageStatus, Role
+from app.dashboard.history import Choice
 from app.library.chat_json import to_json
 from app.services.chat_database import UNBEGUN, ChatDatabase
 from app.services.export_file import read_export
@@ -19,12 +21,15 @@ from app.services.store_worker import Read
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 from mtplx_engine.stats import DecodeStats
 from tests.support.chats import NOW, chat, edit, message
+from tests.support.figures import figures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from pytestqt.qtbot import QtBot
+
+    from app.chat.figures import AnswerFigures
 
 CHAT = chat("chat")
 QUESTION = message("q", "chat")
@@ -367,3 +372,44 @@ def test_d16_closing_waits_for_a_hanging_disk_only_so_long(
     assert "changes that are not saved: 2" in caplog.text
     there_again.set()
     store._worker.wait()
+
+
+def test_a_history_is_read_with_all_that_was_added_before(store: Store, qtbot: QtBot) -> None:
+    for _ in range(3):
+        store.add_figures(figures)
+    with qtbot.waitSignal(store.history_read) as read:
+        store.read_history(Choice())
+    assert (read.args[0].kept, read.args[0].choice) == (3, Choice())
+    store.delete_figures()
+    with qtbot.waitSignal(store.history_read) as read:
+        store.read_history(Choice())
+    assert read.args[0].kept == 0
+
+
+def test_figures_are_made_on_the_thread_of_the_store(store: Store, qtbot: QtBot) -> None:
+    threads = []
+
+    def make() -> AnswerFigures:
+        threads.append(QThread.currentThread())
+        return figures()
+
+    store.add_figures(make)
+    with qtbot.waitSignal(store.history_read):
+        store.read_history(Choice())
+    assert threads == [store._worker]
+
+
+def test_what_is_chosen_of_a_history_is_exported(store: Store, qtbot: QtBot, tmp_path: Path) -> None:
+    path = tmp_path / "history.json"
+    for model in "aab":
+        store.add_figures(lambda model=model: figures(model=model))
+    with qtbot.waitSignal(store.history_exported) as exported:
+        store.export_history(path, Choice(model="a"))
+    assert exported.args == [str(path), 2]
+    assert len(json.loads(path.read_text())["answers"]) == 2
+
+
+def test_a_history_that_cannot_be_exported_is_told(store: Store, qtbot: QtBot, tmp_path: Path) -> None:
+    with qtbot.waitSignal(store.failed) as failed:
+        store.export_history(tmp_path / "no folder" / "x.csv", Choice())
+    assert "could not be exported" in failed.args[0].message

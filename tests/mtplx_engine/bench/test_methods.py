@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 IDS = [3, 4, 5, 3, 4]
 TOKENS = 20
+NEVER = threading.Event()
 
 
 @pytest.fixture(scope="module")
@@ -32,8 +34,8 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
 def test_greedy_answers_are_mlx_lms_and_end_at_the_limit_only(
     engine: Engine, drafter: DrafterKind | None, depth: int
 ) -> None:
-    plain = MlxLm(engine).run(0, IDS, 0.0, TOKENS)
-    ours = Ours(engine, drafter, depth).run(0, IDS, 0.0, TOKENS)
+    plain = MlxLm(engine).run(0, IDS, 0.0, TOKENS, NEVER)
+    ours = Ours(engine, drafter, depth).run(0, IDS, 0.0, TOKENS, NEVER)
     assert len(plain.tokens) == TOKENS
     assert ours.tokens == plain.tokens
     assert not set(ours.tokens) & engine.model.end_ids
@@ -42,7 +44,8 @@ def test_greedy_answers_are_mlx_lms_and_end_at_the_limit_only(
 def test_the_prompt_is_read_anew_each_time_and_the_engines_clock_counts(engine: Engine) -> None:
     ours = Ours(engine, "mtp", 2)
     for _ in range(2):
-        run = ours.run(0, IDS, 0.7, TOKENS)
+        run = ours.run(0, IDS, 0.7, TOKENS, NEVER)
+        assert run is not None
         assert run.stats is not None
         assert run.stats.cached_tokens == 0
         assert run.decode_s == run.stats.decode_s
@@ -52,8 +55,8 @@ def test_the_prompt_is_read_anew_each_time_and_the_engines_clock_counts(engine: 
 
 def test_a_prompts_answer_repeats(engine: Engine) -> None:
     ours = Ours(engine, "mtp", 2)
-    assert ours.run(1, IDS, 0.7, TOKENS).tokens == ours.run(1, IDS, 0.7, TOKENS).tokens
-    assert ours.run(1, IDS, 0.7, TOKENS).tokens != ours.run(2, IDS, 0.7, TOKENS).tokens
+    assert ours.run(1, IDS, 0.7, TOKENS, NEVER).tokens == ours.run(1, IDS, 0.7, TOKENS, NEVER).tokens
+    assert ours.run(1, IDS, 0.7, TOKENS, NEVER).tokens != ours.run(2, IDS, 0.7, TOKENS, NEVER).tokens
 
 
 def test_drafter_and_depth_are_the_name(engine: Engine) -> None:

@@ -12,7 +12,7 @@ from mtplx_engine.cli.main import main
     [
         (["--prompts", "0"], "'0' is not a whole number above 0"),
         (["--prompts", "-3"], "'-3' is not a whole number above 0"),
-        (["--prompts", "50"], "there are 12 prompts, not 50"),
+        (["--prompts", "50"], "there are 18 prompts, not 50"),
         (["--tokens", "3"], "3 tokens are too few"),
         (["--depths", "9"], "invalid choice: 9"),
         (["--drafters", "guess"], "invalid choice: 'guess'"),

@@ -10,10 +10,10 @@ import pytest
 
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.draft.draft_model import DraftModelDrafter
+from mtplx_engine.goodness import g_test
 from mtplx_engine.sampling import History, Shaper
 from tests.support.exact_law import next_token_law
 from tests.support.fresh import check_caches
-from tests.support.goodness import g_test
 from tests.support.tiny import tiny_target
 
 if TYPE_CHECKING:

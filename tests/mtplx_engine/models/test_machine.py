@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 
 from mtplx_engine import limits
 from mtplx_engine.models import machine
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.mark.parametrize(("memory", "share"), [(8, 16 / 3), (24, 16), (36, 27), (128, 96)])
@@ -40,3 +44,17 @@ def test_elsewhere_all_memory_counts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_number_that_nobody_keeps_is_none() -> None:
     assert machine.sysctl("no.such.name") is None
+
+
+def test_the_processor_is_named_where_the_system_tells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    listed = tmp_path / "cpuinfo"
+    listed.write_text(
+        "processor\t: 0\nmodel name\t: Made Up 3000: fast\nprocessor\t: 1\nmodel name\t: Other\n"
+    )
+    assert machine.chip(listed) == "Made Up 3000: fast"
+    listed.write_text("processor\t: 0\nBogoMIPS\t: 50\n")
+    assert machine.chip(listed) == ""
+    assert machine.chip(tmp_path / "nothing") == ""

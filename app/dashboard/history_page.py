@@ -1,0 +1,295 @@
+"""What the answers of the past were like: their figures by day, by model and by what they were about."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+
+from app.dashboard import history_words, kind_words
+from app.dashboard.charts.chart import Chart
+from app.dashboard.charts.daily_medians import DailyMedians, DayFigure
+from app.dashboard.history import Choice, Grouping, baselines, time_saved
+from app.dashboard.history_facts import HistoryFacts
+from app.dashboard.history_files import HistoryFiles
+from app.dashboard.history_table import HistoryTable
+from app.theme import SMALL_PX, SPACE_M, SPACE_S, SPACE_XL, TEXT_PX
+from app.translate import tr
+from app.widgets.announce import announce
+from app.widgets.choice_button import ChoiceButton
+from app.widgets.column_area import ColumnArea
+from app.widgets.error_card import ErrorCard
+from app.widgets.plain_label import PlainLabel
+from app.widgets.section import Section
+from app.widgets.undo_toast import UndoToast
+from mtplx_engine.measurement import PromptKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from PySide6.QtGui import QShowEvent
+
+    from app.dashboard.history import History
+    from app.services.speed_records import SpeedRecords
+    from app.services.store import Store
+    from app.theme import Theme
+    from mtplx_engine.errors import ErrorInfo
+
+_PERIODS: Final = (7, 30, 90, 365, None)  # days
+_USUAL: Final = 30
+_NOTHING_HEIGHT: Final = 160
+
+
+def _today() -> date:
+    return datetime.now().astimezone().date()
+
+
+class HistoryPage(ColumnArea):
+    """Reads the figures from the store when it is shown and whenever something else is chosen.
+
+    Args:
+        theme: The look.
+        store: Has the figures.
+        records: The measurements that time saved is estimated from.
+        parent: The widget that holds it.
+        today: Returns the date on the person's calendar.
+
+    Attributes:
+        model, kind, period: Which answers are looked at.
+        grouping: How the table tells them apart.
+        facts, chart, table: What is shown of them.
+        files: Exports and deletes.
+        toast: Short notices.
+    """
+
+    def __init__(
+        self,
+        theme: Theme,
+        store: Store,
+        records: SpeedRecords,
+        parent: QWidget | None = None,
+        *,
+        today: Callable[[], date] = _today,
+    ) -> None:
+        super().__init__(parent)
+        self._today = today
+        self._store = store
+        self._records = records
+        self._wanted = Choice()
+        self._days: int | None = _USUAL
+        self._waits = False
+        self._history: History | None = None
+        self.model = ChoiceButton(theme, tr("Model"))
+        self.kind = ChoiceButton(theme, tr("Kind, guessed from the text"))
+        self.period = ChoiceButton(theme, tr("Period"))
+        self.grouping = ChoiceButton(theme, tr("How the table tells answers apart"))
+        self.export = QPushButton(tr("Export…"))
+        self.delete = QPushButton(tr("Delete…"))
+        self.everything = QPushButton(tr("Show all answers"))
+        self.facts = HistoryFacts(theme)
+        self.chart = Chart(theme, tr("Writing speed by day"), DailyMedians(()))
+        self.table = HistoryTable(theme)
+        self.trouble = ErrorCard(theme, "", tr("Try again"))
+        self.trouble.hide()
+        self._nothing = PlainLabel(theme, TEXT_PX, "secondary")
+        self._nothing.setAlignment(Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignBottom)
+        self._nothing.setMinimumHeight(_NOTHING_HEIGHT)
+        self._note = PlainLabel(theme, SMALL_PX, "warning")
+        self._speeds = Section(theme, "")
+        self._groups = Section(theme, tr("Answers by"))
+        self.files = HistoryFiles(store, self)
+        self.toast = UndoToast(self)
+        self._lay_out()
+        self._connect()
+        self._nothing.say(tr("Reading the history…"))
+        self._offer_choices()
+
+    def refresh(self) -> None:
+        """Look at the answers again, as they are now."""
+        self._read()
+        self._records.refresh()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Look at the answers that came since."""
+        super().showEvent(event)
+        if not event.spontaneous():
+            self.refresh()
+
+    # ------------------------------------------------------------ what is chosen
+
+    def _choose(self, days: int | None, **fields: object) -> None:
+        self._days = days
+        self._wanted = dataclasses.replace(self._wanted, **fields)  # type: ignore[arg-type]
+        self._offer_choices()
+        self._read()
+
+    def _show_everything(self) -> None:
+        self._choose(None, model=None, kind=None)
+        self.period.setFocus()
+
+    def _read(self) -> None:
+        since = None if self._days is None else self._today() - timedelta(days=self._days - 1)
+        self._wanted = dataclasses.replace(self._wanted, since=since)
+        self._waits = True
+        self._store.read_history(self._wanted)
+
+    def _offer_choices(self) -> None:
+        wanted = self._wanted
+        models = self._history.models if self._history else ()
+        self.model.set_choices(((None, tr("All models")), *((name, name) for name in models)), wanted.model)
+        kinds = ((each, kind_words.kind(each)) for each in PromptKind)
+        self.kind.set_choices(((None, tr("All kinds")), *kinds), wanted.kind)
+        self.period.set_choices(((days, _period(days)) for days in _PERIODS), self._days)
+        self.grouping.set_choices(
+            (
+                (Grouping.KIND, tr("kind, guessed from the text")),
+                (Grouping.CONTEXT, tr("length of the context")),
+                (Grouping.NOTHING, tr("model")),
+            ),
+            wanted.grouping,
+        )
+
+    # ------------------------------------------------------------ what is shown
+
+    def _show(self, history: History) -> None:
+        if history.choice != self._wanted:
+            return
+        self._waits = False
+        was_empty = self._history is None or not self._history.kept
+        self._history = history
+        model = _most_asked(history) if was_empty else history.choice.model
+        if model != history.choice.model or model not in (None, *history.models):
+            self._choose(self._days, model=model if model in history.models else None)
+            return
+        self._offer_choices()
+        self.trouble.hide()
+        self._bar.setVisible(bool(history.kept or history.unreadable))
+        self._content.setVisible(bool(history.total.answers))
+        self._nothing.say(_why_nothing(history))
+        self._way_back.setVisible(bool(history.kept and not history.total.answers))
+        self._note.say(history_words.unreadable(history))
+        self._speeds.heading.setText(_chart_heading(history))
+        self.chart.show_figures(_by_day(history))
+        self.table.show_groups(history)
+        self._estimate()
+
+    def _estimate(self) -> None:
+        if self._history is not None:
+            estimate = time_saved(self._history.drafted, baselines(self._records.all or ()))
+            self.facts.show_history(self._history, estimate)
+
+    def _show_failure(self, error: ErrorInfo, message_id: str) -> None:
+        if self._waits and not message_id:
+            self._waits = False
+            self.trouble.label.setText(error.message)
+            self.trouble.show()
+            self._nothing.say("")
+
+    def _tell_exported(self, path: str, answers: int) -> None:
+        words = tr("Exported {answers} to {name}").format(
+            answers=history_words.answers(answers), name=Path(path).name
+        )
+        self.toast.tell(words)
+        announce(self, words)
+
+    # ------------------------------------------------------------ inside
+
+    def _connect(self) -> None:
+        self._store.history_read.connect(self._show)
+        self._store.history_exported.connect(self._tell_exported)
+        self._store.failed.connect(self._show_failure)
+        self._records.changed.connect(self._estimate)
+        self.model.chosen.connect(lambda model: self._choose(self._days, model=model))
+        self.kind.chosen.connect(lambda kind: self._choose(self._days, kind=kind))
+        self.period.chosen.connect(self._choose)
+        self.grouping.chosen.connect(lambda grouping: self._choose(self._days, grouping=grouping))
+        self.everything.clicked.connect(self._show_everything)
+        self.trouble.pressed.connect(self.refresh)
+        self.export.clicked.connect(lambda: self.files.export(self._wanted))
+        self.delete.clicked.connect(lambda: self.files.delete(self._history.kept if self._history else 0))
+        self.files.deleted.connect(self._read)
+
+    def _lay_out(self) -> None:
+        self._bar = self._make_bar()
+        self._content = self._make_content()
+        way_back = QHBoxLayout()
+        way_back.addStretch(1)
+        way_back.addWidget(self.everything)
+        way_back.addStretch(1)
+        self._way_back = QWidget()
+        self._way_back.setLayout(way_back)
+        self.fill((self._bar, self.trouble, self._nothing, self._way_back, self._content, self._note))
+        for widget in (self._bar, self._content, self._way_back):
+            widget.hide()
+
+    def _make_bar(self) -> QWidget:
+        bar = QWidget()
+        row = QHBoxLayout(bar)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACE_S)
+        for choice, width in ((self.model, 190), (self.kind, 150), (self.period, 140)):
+            choice.setFixedWidth(width)
+            row.addWidget(choice)
+        row.addStretch(1)
+        for button in (self.export, self.delete, self.everything):
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        row.addWidget(self.export)
+        row.addWidget(self.delete)
+        return bar
+
+    def _make_content(self) -> QWidget:
+        content = QWidget()
+        column = QVBoxLayout(content)
+        column.setContentsMargins(0, SPACE_M, 0, 0)
+        column.setSpacing(SPACE_XL)
+        self._speeds.add(self.chart)
+        self.grouping.setFixedWidth(220)
+        heading = QHBoxLayout()
+        heading.addWidget(self._groups)
+        heading.addWidget(self.grouping)
+        heading.addStretch(1)
+        column.addWidget(self.facts)
+        column.addWidget(self._speeds)
+        column.addLayout(heading)
+        column.addWidget(self.table)
+        return content
+
+
+def _period(days: int | None) -> str:
+    if days is None:
+        return tr("All days")
+    return tr("Last year") if days == 365 else tr("Last {count} days").format(count=days)
+
+
+def _why_nothing(history: History) -> str:
+    if not history.kept:
+        return tr("No answers yet.\nThe speed and the counts of each one are kept here, without its text.")
+    if history.total.answers:
+        return ""
+    return tr("None of {answers} fits this choice.").format(answers=history_words.answers(history.kept))
+
+
+def _most_asked(history: History) -> str | None:
+    """Return the model that is shown first, since figures of several models together say little."""
+    models = list(history.asked)
+    return models[0] if len(models) > 1 else None
+
+
+def _chart_heading(history: History) -> str:
+    if history.choice.model is None and len(history.models) > 1:
+        return tr("Writing speed by day, tok/s; all models together, of which some are faster than others")
+    return tr("Writing speed by day, tok/s: the median, and the middle half of the answers")
+
+
+def _by_day(history: History) -> DailyMedians:
+    return DailyMedians(
+        tuple(
+            DayFigure(day.day, day.speed.low, day.speed.median, day.speed.high, day.speed.answers)
+            for day in history.days
+            if day.speed is not None
+        )
+    )

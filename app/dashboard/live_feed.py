@@ -1,0 +1,110 @@
+"""What the engine tells of an answer, gathered while the program runs."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+
+from app.dashboard.live_figures import LiveFigures, LiveReading
+from app.services.engine_link import EngineLink, EngineState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mtplx_engine.protocol import (
+        DepthChosen,
+        Failed,
+        Finished,
+        Heartbeat,
+        ModelInfo,
+        PrefillProgress,
+        Tokens,
+    )
+
+
+class LiveFeed(QObject):
+    """Follows the link, also while nobody looks.
+
+    Args:
+        link: Tells what happens.
+        clock: Seconds that only grow.
+        parent: Owns it.
+
+    Attributes:
+        model: The name of the model that is loaded, "" for none.
+
+    Signals:
+        changed: There are other figures than those that were read last; sent once until they are read.
+    """
+
+    changed = Signal()
+
+    def __init__(
+        self,
+        link: EngineLink,
+        parent: QObject | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(parent)
+        self._clock = clock
+        self._figures = LiveFigures()
+        self._key = ""
+        self._told = False  # of figures that nobody has read
+        self.model = ""
+        link.prefill.connect(self._prefill)
+        link.depth_chosen.connect(self._depth_chosen)
+        link.tokens.connect(self._tokens)
+        link.finished.connect(self._finished)
+        link.failed.connect(self._failed)
+        link.beat.connect(self._beat)
+        link.loaded.connect(self._loaded)
+        link.state_changed.connect(self._state_changed)
+
+    def reading(self) -> LiveReading:
+        """Return what is known now."""
+        self._told = False
+        return self._figures.reading(self._clock())
+
+    def _prefill(self, event: PrefillProgress) -> None:
+        self._figures.read_prompt(event, self._clock())
+        self._tell()
+
+    def _depth_chosen(self, event: DepthChosen) -> None:
+        self._figures.choose_depth(event)
+        self._tell()
+
+    def _tokens(self, event: Tokens) -> None:
+        self._figures.add(event, self._clock())
+        self._tell()
+
+    def _finished(self, event: Finished) -> None:
+        self._figures.finish(event, self._clock())
+        self._tell()
+
+    def _failed(self, event: Failed) -> None:
+        self._figures.fail(event, self._clock())
+        self._tell()
+
+    def _beat(self, event: Heartbeat) -> None:
+        self._figures.set_footprint(event.footprint)
+        self._tell()
+
+    def _loaded(self, model: ModelInfo) -> None:
+        if self._key and model.path != self._key:
+            self._figures.change_model()
+        self._key, self.model = model.path, model.name
+        self._tell()
+
+    def _state_changed(self, state: EngineState) -> None:
+        if state is not EngineState.READY:
+            self.model = ""
+            self._figures.set_footprint(None)
+        self._tell()
+
+    def _tell(self) -> None:
+        if not self._told:
+            self._told = True
+            self.changed.emit()

@@ -1,0 +1,229 @@
+"""What is known of the answer that is being written, or of the last one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+from app.chat.meters import LiveMeter, measured_speed
+from app.dashboard.speed_minute import SpeedMinute
+from mtplx_engine.stats import DecodeStats
+
+if TYPE_CHECKING:
+    from mtplx_engine.protocol import DepthChosen, Failed, Finished, PrefillProgress, Tokens
+
+STALE_S = 600.0  # so long after its end an answer says little about now
+_ENOUGH_READING_S = 0.5  # of the prompt, to tell how long the rest will take
+
+
+class LiveState(Enum):
+    """What the figures are of."""
+
+    NO_DATA = auto()  # nothing was written yet
+    LIVE = auto()  # the answer that is being written
+    LAST = auto()  # the one before
+    STALE = auto()  # the one before, which is long ago or was of another model
+
+
+@dataclass(frozen=True, slots=True)
+class PromptReading:
+    """How much of a prompt is read.
+
+    Attributes:
+        done: Tokens that are.
+        total: Tokens of all of it.
+        left_s: Seconds that the rest will take; None when that cannot be told yet.
+    """
+
+    done: int
+    total: int
+    left_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class LiveReading:
+    """All that is known at one moment.
+
+    Attributes:
+        state: What the figures are of.
+        speed: Tokens per second: of the last seconds while it is written, then of the whole answer. None when too
+            little was written to tell.
+        stats: The counts so far; the engine's own at the end.
+        depth: How deep it is drafted, and why; None when the engine has not said so.
+        prompt: How much of its prompt is read, while it is.
+        ended_s: Seconds since it ended; None while it is written.
+        footprint: Bytes of memory of the engine; None when nobody can say.
+        speeds: Of each of the last seconds, as in `SpeedStrip`.
+    """
+
+    state: LiveState
+    speed: float | None
+    stats: DecodeStats
+    depth: DepthChosen | None
+    prompt: PromptReading | None
+    ended_s: float | None
+    footprint: int | None
+    speeds: tuple[float | None, ...]
+
+
+class _Answer:
+    """The answer that is being written."""
+
+    def __init__(self, generation: int) -> None:
+        self.generation = generation
+        self.meter = LiveMeter()
+        self.depth: DepthChosen | None = None
+        self.newest: float | None = None  # when its newest token came, None before the first
+        self.emitted = self.plain_steps = self.verify_steps = self.drafted = 0
+        self.accepted_at: list[int] = []
+        self._prefill: PrefillProgress | None = None
+        self._prefill_from = (0.0, 0)  # when, and how much was read when it was heard of first
+
+    def read(self, event: PrefillProgress, now: float) -> None:
+        if self._prefill is None:
+            self._prefill_from = now, event.done
+        self._prefill = event
+
+    def add(self, event: Tokens, now: float) -> None:
+        self.newest = now
+        self._prefill = None
+        self.emitted += len(event.token_ids)
+        self.meter.add(
+            at_s=event.at_s,
+            tokens=len(event.token_ids),
+            drafted=event.drafted,
+            accepted=event.accepted,
+        )
+        if not event.drafted:
+            self.plain_steps += 1
+            return
+        self.verify_steps += 1
+        self.drafted += event.drafted
+        self.accepted_at += [0] * (event.drafted - len(self.accepted_at))
+        for place in range(event.accepted):
+            self.accepted_at[place] += 1
+
+    def speed(self) -> float | None:
+        reading = self.meter.reading()
+        return None if reading is None else reading.tokens_per_second
+
+    def stats(self) -> DecodeStats:
+        return DecodeStats(
+            emitted=self.emitted,
+            verify_steps=self.verify_steps,
+            plain_steps=self.plain_steps,
+            drafted=self.drafted,
+            accepted=sum(self.accepted_at),
+            accepted_at=tuple(self.accepted_at),
+        )
+
+    def prompt(self, now: float) -> PromptReading | None:
+        event = self._prefill
+        if event is None or event.done >= event.total:
+            return None
+        since, before = self._prefill_from
+        took, read = now - since, event.done - before
+        known = took >= _ENOUGH_READING_S and read > 0
+        return PromptReading(
+            event.done, event.total, (event.total - event.done) * took / read if known else None
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """The last answer."""
+
+    stats: DecodeStats
+    speed: float | None
+    depth: DepthChosen | None
+    at: float
+    of_loaded: bool = True
+
+
+class LiveFigures:
+    """Takes in what the engine tells, and says at any time what that comes to. Times are seconds that only grow.
+
+    Every answer ends with one `finished` or `failed`, and nothing of it comes after that, as `EngineLink` has it.
+    """
+
+    def __init__(self) -> None:
+        self._answer: _Answer | None = None
+        self._last: _Ended | None = None
+        self._minute = SpeedMinute()
+        self._footprint: int | None = None
+
+    def read_prompt(self, event: PrefillProgress, now: float) -> None:
+        """Note how much of a prompt is read."""
+        self._of(event.generation).read(event, now)
+
+    def choose_depth(self, event: DepthChosen) -> None:
+        """Note how deep an answer is drafted."""
+        self._of(event.generation).depth = event
+
+    def add(self, event: Tokens, now: float) -> None:
+        """Count one decode cycle."""
+        answer = self._of(event.generation)
+        if answer.newest is None:
+            self._minute.begin(now)
+        answer.add(event, now)
+        if self._minute.is_due(now):
+            self._minute.write(now, answer.speed())
+
+    def finish(self, event: Finished, now: float) -> None:
+        """Keep the engine's own figures of an answer; one without a token leaves the one before it in place."""
+        answer = self._of(event.generation)
+        if event.stats.emitted:
+            self._end(answer, event.stats, measured_speed(event.stats), now)
+        self._answer = None
+
+    def fail(self, event: Failed, now: float) -> None:
+        """Keep what was counted of an answer that failed."""
+        answer = self._answer
+        if answer is not None and answer.generation == event.generation:
+            if answer.emitted:
+                self._end(answer, answer.stats(), answer.speed(), now)
+            self._answer = None
+
+    def change_model(self) -> None:
+        """Note that the last answer is one of another model than the one that is loaded."""
+        last = self._last
+        if last is not None:
+            self._last = _Ended(last.stats, last.speed, last.depth, last.at, of_loaded=False)
+
+    def set_footprint(self, footprint: int | None) -> None:
+        """Note how much memory the engine has; None for no engine, or a system that does not tell."""
+        self._footprint = footprint
+
+    def reading(self, now: float) -> LiveReading:
+        """Return what is known now."""
+        answer, last = self._answer, self._last
+        speeds = self._minute.speeds(now)
+        if answer is not None:
+            return LiveReading(
+                LiveState.LIVE,
+                answer.speed(),
+                answer.stats(),
+                answer.depth,
+                answer.prompt(now),
+                None,
+                self._footprint,
+                speeds,
+            )
+        if last is None:
+            return LiveReading(
+                LiveState.NO_DATA, None, DecodeStats(), None, None, None, self._footprint, speeds
+            )
+        ended_s = now - last.at
+        state = LiveState.LAST if last.of_loaded and ended_s < STALE_S else LiveState.STALE
+        return LiveReading(state, last.speed, last.stats, last.depth, None, ended_s, self._footprint, speeds)
+
+    def _of(self, generation: int) -> _Answer:
+        if self._answer is None or self._answer.generation != generation:
+            self._answer = _Answer(generation)
+        return self._answer
+
+    def _end(self, answer: _Answer, stats: DecodeStats, speed: float | None, now: float) -> None:
+        if answer.newest is not None:
+            self._minute.write(answer.newest, answer.speed())
+        self._last = _Ended(stats, speed, answer.depth, now)

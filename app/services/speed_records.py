@@ -1,0 +1,86 @@
+"""The measurements that are kept, as the window sees them: calls that never wait, and signals on the main thread."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+
+from app.services.background import Background
+from app.services.failure import describe
+from mtplx_engine.measurements import Measurements
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from mtplx_engine.measurement import Measurement
+
+_END_S = 0.3
+
+
+class SpeedRecords(QObject):
+    """Reads and drops measurements; the engine keeps them.
+
+    Args:
+        data_dir: The data folder.
+
+    Attributes:
+        all: What was found last, the newest first; None before anything was looked for.
+
+    Signals:
+        changed: `all` is another now.
+    """
+
+    changed = Signal()
+
+    def __init__(self, data_dir: Path, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._kept = Measurements(data_dir)
+        self.all: tuple[Measurement, ...] | None = None
+        self._tasks: set[Background] = set()
+
+    def refresh(self) -> None:
+        """Look what there is: `changed` follows."""
+        self._do(self._kept.all)
+
+    def drop(self, key: str) -> None:
+        """Forget all that was measured under a `ModelInfo.speed_key`: `changed` follows."""
+
+        def drop() -> tuple[Measurement, ...]:
+            self._kept.drop(key)
+            return self._kept.all()
+
+        self._do(drop)
+
+    def note(self, measurement: Measurement) -> None:
+        """Take what the engine has just measured, and kept, without a look at the disk."""
+        key, context = measurement.subject.key, measurement.context
+        others = (each for each in self.all or () if (each.subject.key, each.context) != (key, context))
+        self.all = (measurement, *others)
+        self.changed.emit()
+
+    def latest(self, key: str) -> Measurement | None:
+        """Return the newest one under a key."""
+        return next((found for found in self.all or () if found.subject.key == key), None)
+
+    def close(self) -> None:
+        """Hear nothing more."""
+        for task in self._tasks:
+            task.abandon(_END_S)
+        self._tasks.clear()
+
+    def _do(self, work: Callable[[], tuple[Measurement, ...]]) -> None:
+        task = Background("speed records", work, self)
+        self._tasks.add(task)
+        task.ended.connect(lambda outcome: self._show(task, outcome))
+        task.start()
+
+    def _show(self, task: Background, outcome: object) -> None:
+        self._tasks.discard(task)
+        if isinstance(outcome, BaseException):
+            describe(outcome, "speed records")
+            outcome = self.all or ()
+        if outcome != self.all:
+            self.all = outcome  # type: ignore[assignment]
+            self.changed.emit()

@@ -1,0 +1,208 @@
+"""Whether drafting changes what the loaded model says: its rows, its greedy answers, and what is drawn at random.
+
+Draws are held against the law of the plain row, which is known: drawing plainly as well would take twice as long and
+see less.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mtplx_engine import backend
+from mtplx_engine.bench.beginning import SHORTEST, Beginning, Comparison, cuts
+from mtplx_engine.bench.methods import Ours
+from mtplx_engine.bench.subject import subject_of
+from mtplx_engine.config import ChatMessage
+from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind
+from mtplx_engine.goodness import g_test_of_all
+from mtplx_engine.measurement import ExactnessReport
+from mtplx_engine.trials import Checked, TrialProgress
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from mtplx_engine.config import DrafterKind
+    from mtplx_engine.engine import Engine
+    from mtplx_engine.trials import CheckExactness
+
+    Floats = NDArray[np.float64]
+
+_DEPTH = 3  # where the person's depth is 0, or not known yet
+_ANSWER = 24  # tokens of a greedy answer
+_LONGEST = 256  # tokens of a beginning
+_TIE = 4  # logit distances; two tokens nearer than that may change places, since either way each may be off by one
+
+
+@dataclass(slots=True)
+class _Findings:
+    """What was found so far.
+
+    Attributes:
+        comparisons: Of the rows, one a beginning.
+        answers: How many greedy answers were compared.
+        partings: Of those that were not the same, by how much the plain one's choice was better, in logits.
+        draws: How often each token [V] was drawn next, and the plain law of it [V], one a beginning.
+    """
+
+    comparisons: list[Comparison] = field(default_factory=list)
+    answers: int = 0
+    partings: list[float] = field(default_factory=list)
+    draws: list[tuple[Floats, Floats]] = field(default_factory=list)
+
+
+def check(
+    engine: Engine, request: CheckExactness, cancelled: threading.Event
+) -> Iterator[TrialProgress | Checked]:
+    """Check that drafting is exact; Checked comes last, unless it is cancelled.
+
+    Args:
+        engine: Has loaded the model; what it has kept of chats is dropped.
+        request: How much to check.
+        cancelled: Ends it within a forward.
+
+    Raises:
+        EngineError: NO_MODEL; BAD_REQUEST for numbers that can never work; UNSUPPORTED when nothing drafts for the
+            model; NON_FINITE.
+    """
+    trial = _Trial(engine, request)
+    engine.forget()
+    try:
+        for progress in trial.run(cancelled):
+            yield progress
+            if cancelled.is_set():
+                return
+    finally:
+        engine.forget()
+    yield Checked(request.generation, trial.report())
+
+
+class _Trial:
+    """A check under way.
+
+    Args:
+        engine: Has loaded the model.
+        request: How much to check.
+
+    Raises:
+        EngineError: As `check`.
+    """
+
+    def __init__(self, engine: Engine, request: CheckExactness) -> None:
+        self._engine = engine
+        self._request = request
+        self._drafter = _drafter(engine, request)
+        self._depth = _usual_depth(engine, self._drafter)
+        self._ways = Ours(engine), Ours(engine, self._drafter, self._depth)
+        self._seed = secrets.randbits(62)
+        self._findings = _Findings()
+        self._started = time.monotonic()
+
+    def run(self, cancelled: threading.Event) -> Iterator[TrialProgress]:
+        """Check, and tell how far it is between any two forwards that may take long."""
+        longest = min(_LONGEST, self._engine.info.context_window - _ANSWER - self._depth)
+        beginnings = cuts(self._request.prefixes, self._encode, longest)
+        for number, ids in enumerate(beginnings):
+            yield from self._try(number, ids, cancelled)
+
+    def report(self) -> ExactnessReport:
+        """Return what was found."""
+        found, comparisons = self._findings, self._findings.comparisons
+        logit_distance = max(each.logit_distance for each in comparisons)
+        ties = sum(gap <= _TIE * logit_distance for gap in found.partings)
+        return ExactnessReport(
+            subject=subject_of(self._engine.info),
+            taken_ms=round(time.time() * 1000),
+            depth=self._depth,
+            prefixes=len(comparisons),
+            rows=sum(each.rows for each in comparisons),
+            distance=max(each.distance for each in comparisons),
+            allowed=backend.rounding(backend.policy()),
+            logit_distance=logit_distance,
+            first_choices=sum(each.first_choices for each in comparisons),
+            greedy_prefixes=found.answers,
+            greedy_same=found.answers - len(found.partings),
+            greedy_ties=ties,
+            samples=self._request.samples,
+            p_value=g_test_of_all(found.draws),
+        )
+
+    def _try(self, number: int, ids: list[int], cancelled: threading.Event) -> Iterator[TrialProgress]:
+        """Try one beginning."""
+        drafter = self._engine.drafters().new(self._drafter)
+        beginning = Beginning(self._engine.model.target, drafter, ids, backend.policy().prefill_chunk)
+        for _ in beginning.read():
+            yield self._progress(number, 0.0)
+        comparison = beginning.compare(self._depth, self._seed)
+        self._findings.comparisons.append(comparison)
+        yield self._progress(number, 0.1)
+        counts = np.zeros_like(comparison.law)
+        samples = _shared(self._request.samples, self._request.prefixes, number)
+        for sample in range(samples):
+            self._seed += 1
+            counts[beginning.draw(self._depth, self._seed)] += 1
+            yield self._progress(number, 0.1 + 0.7 * sample / samples)
+        self._findings.draws.append((counts, comparison.law))
+        yield from self._answer_greedily(number, ids, beginning, cancelled)
+
+    def _answer_greedily(
+        self, number: int, ids: list[int], beginning: Beginning, cancelled: threading.Event
+    ) -> Iterator[TrialProgress]:
+        """Go on greedily both ways, and look at where the answers part."""
+        answers = []
+        for way in self._ways:
+            run = way.run(number, ids, 0.0, _ANSWER, cancelled)
+            yield self._progress(number, 0.9)
+            if run is None:
+                return
+            answers.append(run.tokens)
+        self._findings.answers += 1
+        parted = next((n for n, pair in enumerate(zip(*answers, strict=True)) if pair[0] != pair[1]), None)
+        if parted is not None:
+            plain, drafted = answers
+            gap = beginning.gap(plain[:parted], plain[parted], drafted[parted])
+            self._findings.partings.append(gap)
+
+    def _progress(self, number: int, share: float) -> TrialProgress:
+        total = self._request.prefixes
+        fraction = (number + share) / total
+        passed = time.monotonic() - self._started
+        left_s = passed * (1 - fraction) / fraction if number else None
+        return TrialProgress(self._request.generation, fraction, f"beginning {number + 1} of {total}", left_s)
+
+    def _encode(self, text: str) -> list[int]:
+        return self._engine.encode((ChatMessage("user", text),))
+
+
+def _drafter(engine: Engine, request: CheckExactness) -> DrafterKind:
+    """Check that a request can be met, and return who drafts."""
+    drafter = engine.drafters().stock
+    if drafter is None:
+        raise EngineError(ErrorKind.UNSUPPORTED, engine.info.drafter_note)
+    if request.prefixes < 1 or request.samples < 1:
+        raise EngineError(
+            ErrorKind.BAD_REQUEST,
+            f"{request.prefixes} beginnings and {request.samples} draws show nothing; take at least one of each.",
+        )
+    window, least = engine.info.context_window, SHORTEST + _ANSWER + engine.info.max_depth
+    if window < least:
+        sentence = f"The model reads at most {window} tokens, and a check needs {least}."
+        raise EngineError.of(ErrorInfo(ErrorKind.CONTEXT_OVERFLOW, sentence, tokens=least, window=window))
+    return drafter
+
+
+def _usual_depth(engine: Engine, drafter: DrafterKind) -> int:
+    engine.depths.refresh()
+    return engine.depths.of(drafter).best or _DEPTH
+
+
+def _shared(total: int, shares: int, number: int) -> int:
+    """Return one of so many whole shares that differ by one at most."""
+    return (total + shares - 1 - number) // shares

@@ -1,0 +1,164 @@
+"""A whole measurement of a loaded model: what verifying costs, then plain decoding against each depth."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from mtplx_engine import backend, conditions
+from mtplx_engine.bench import prompts
+from mtplx_engine.bench.contest import Contest, Question
+from mtplx_engine.bench.curves import WIDEST, CostMeter
+from mtplx_engine.bench.methods import MlxLm, Ours
+from mtplx_engine.bench.subject import subject_of
+from mtplx_engine.cache import TokenCache
+from mtplx_engine.config import ChatMessage
+from mtplx_engine.depths import AUTO_MAX_DEPTH
+from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind
+from mtplx_engine.measurement import Measurement
+from mtplx_engine.models import fit
+from mtplx_engine.trials import Measured, TrialProgress
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Generator, Iterator
+
+    from mtplx_engine.bench.contest import Outcome
+    from mtplx_engine.config import DrafterKind
+    from mtplx_engine.engine import Engine
+    from mtplx_engine.measurement import VerifyCurve
+    from mtplx_engine.trials import Measure
+
+_PAUSE_S = 0.2  # before each answer, so that the system does what it has put off
+_SHORT, _LONG = 256, 1024  # tokens in the cache for the curves, where the prompts are no longer
+_CURVES = 0.1  # of the time, about
+
+
+def measure(
+    engine: Engine, request: Measure, cancelled: threading.Event
+) -> Iterator[TrialProgress | Measured]:
+    """Measure; Measured comes last, unless it is cancelled.
+
+    Args:
+        engine: Has loaded the model; what it has kept of chats is dropped.
+        request: What to measure.
+        cancelled: Ends it within a forward.
+
+    Raises:
+        EngineError: NO_MODEL; BAD_REQUEST for numbers that can never work; UNSUPPORTED when nothing drafts for the
+            model; CONTEXT_OVERFLOW or TOO_BIG when it cannot take prompts so long.
+    """
+    drafter = _check(engine, request)
+    before = conditions.now()
+    engine.forget()
+    try:
+        curves = yield from _curves(engine, drafter, request, cancelled)
+        outcome = None if curves is None else (yield from _contest(engine, drafter, request, cancelled))
+    finally:
+        engine.forget()
+    if curves is None or outcome is None:
+        return
+    measurement = Measurement(
+        subject=subject_of(engine.info),
+        taken_ms=round(time.time() * 1000),
+        kinds=request.kinds,
+        context=request.context,
+        tokens=request.tokens,
+        temperature=request.temperature,
+        runs=outcome.runs,
+        curves=curves,
+        cross_check=outcome.cross_check,
+        before=before,
+        after=conditions.now(),
+    )
+    yield Measured(request.generation, measurement)
+
+
+def _check(engine: Engine, request: Measure) -> DrafterKind:
+    """Check that a request can be measured, and return who drafts."""
+    request.check()
+    info, drafter = engine.info, engine.drafters().stock
+    if drafter is None:
+        raise EngineError(ErrorKind.UNSUPPORTED, info.drafter_note)
+    if request.context > info.context_window:
+        sentence = (
+            f"{request.context:,} tokens of context were asked for, and the model reads at most "
+            f"{info.context_window:,}. Measure with fewer."
+        )
+        raise EngineError.of(
+            ErrorInfo(
+                ErrorKind.CONTEXT_OVERFLOW, sentence, tokens=request.context, window=info.context_window
+            )
+        )
+    # Up to the usual context it has been judged when it was loaded, be it to load it anyway.
+    need = engine.fit(request.context)
+    if request.context > fit.CONTEXT and need.verdict is fit.Verdict.TOO_BIG:
+        raise EngineError(
+            ErrorKind.TOO_BIG,
+            f"{request.context:,} tokens of context do not fit into memory: {need.in_words}. Measure with fewer.",
+        )
+    return drafter
+
+
+def _curves(
+    engine: Engine, drafter: DrafterKind, request: Measure, cancelled: threading.Event
+) -> Generator[TrialProgress, None, tuple[VerifyCurve, ...] | None]:
+    """Time forwards at two lengths of the cache; None when it is cancelled."""
+    room = engine.info.context_window - WIDEST - 1
+    longest = min(max(_LONG, request.context), room)
+    text = _filled(engine, prompts.of_kind(request.kinds[0])[0], longest + WIDEST + 1)
+    longest = min(longest, len(text) - WIDEST - 1)
+    chunk = backend.policy().prefill_chunk
+    target = engine.model.target
+    meter = CostMeter(target, TokenCache(target.new_layers()), engine.drafters().new(drafter))
+    curves = []
+    for length in sorted({min(_SHORT, longest), longest}):
+        for read in meter.read(text, length, chunk):
+            fraction = _CURVES * read / longest
+            yield TrialProgress(request.generation, fraction, "what verifying costs", None)
+            if cancelled.is_set():
+                return None
+        curve = meter.curve(text[length:], cancelled)
+        if curve is None:
+            return None
+        curves.append(curve)
+    return tuple(curves)
+
+
+def _contest(
+    engine: Engine, drafter: DrafterKind, request: Measure, cancelled: threading.Event
+) -> Generator[TrialProgress, None, Outcome | None]:
+    """Hold the contest of the depths; None when it is cancelled."""
+    depths = request.depths or range(1, AUTO_MAX_DEPTH + 1)
+    contest = Contest(
+        plain=Ours(engine),
+        drafting={depth: Ours(engine, drafter, depth) for depth in sorted(set(depths))},
+        reference=MlxLm(engine, backend.policy().prefill_chunk),
+        questions=_questions(engine, request),
+        temperature=request.temperature,
+        tokens=request.tokens,
+    )
+    steps = contest.hold(cancelled, pause_s=_PAUSE_S)
+    while True:
+        try:
+            step = next(steps)
+        except StopIteration as end:
+            outcome: Outcome | None = end.value
+            return outcome
+        fraction = _CURVES + (1 - _CURVES) * step.fraction
+        yield TrialProgress(request.generation, fraction, step.what, step.left_s)
+
+
+def _questions(engine: Engine, request: Measure) -> list[Question]:
+    """Return a question for each pair: those of each kind in turn, so that all kinds see the same machine."""
+    length = request.context - request.tokens
+    return [
+        Question(prompt.id, kind, _filled(engine, prompt, length))
+        for number in range(request.pairs)
+        for kind in dict.fromkeys(request.kinds)
+        for prompt in [prompts.of_kind(kind)[number % len(prompts.of_kind(kind))]]
+    ]
+
+
+def _filled(engine: Engine, prompt: prompts.Prompt, length: int) -> list[int]:
+    return prompts.filled(prompt, length, lambda text: engine.encode((ChatMessage("user", text),)))

@@ -1,0 +1,34 @@
+"""What a measurement or a check was of, and where it was made."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+from typing import TYPE_CHECKING
+
+from mtplx_engine.measurement import Subject
+from mtplx_engine.models import machine
+
+if TYPE_CHECKING:
+    from mtplx_engine.protocol import ModelInfo
+
+
+def subject_of(info: ModelInfo) -> Subject:
+    """Return the subject of what is measured of a loaded model on this machine."""
+    return Subject(
+        key=info.speed_key,
+        model=info.name,
+        revision=info.revision,
+        quantization=info.quantization,
+        drafter=info.drafter,
+        backend=info.backend,
+        chip=machine.chip(),
+        memory=machine.this().memory,
+        system=_system(),
+        version=importlib.metadata.version("mtplx"),
+    )
+
+
+def _system() -> str:
+    version = platform.mac_ver()[0]
+    return f"macOS {version}" if version else f"{platform.system()} {platform.release()}"

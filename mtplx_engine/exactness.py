@@ -1,0 +1,36 @@
+"""What a check of exactness says, in one word. Imports no mlx."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mtplx_engine.measurement import ExactnessReport
+
+CHANCE = 1e-6
+"""Draws as odd as that, or odder, are no chance.
+
+The p-value of many small tables is up to ten times too small so far out; a right engine is called wrong in less than
+one check of 10,000 all the same.
+"""
+
+
+class Exactness(StrEnum):
+    """Whether drafting changes what a model says."""
+
+    IDENTICAL = "identical"  # bit for bit, wherever it was looked at
+    ROUNDING = "same within rounding"  # the rows of wider products differ in their last bits
+    DIFFERENT = "different"  # by more than rounding and chance explain: a fault
+
+
+def judge(report: ExactnessReport) -> Exactness:
+    """Return what a report says.
+
+    Greedy answers may part where two tokens are as probable as rounding can tell; anywhere else they may not.
+    """
+    parted = report.greedy_prefixes - report.greedy_same - report.greedy_ties
+    unlikely = report.p_value is not None and report.p_value < CHANCE
+    if parted or unlikely or report.distance > report.allowed:
+        return Exactness.DIFFERENT
+    return Exactness.ROUNDING if report.logit_distance or report.greedy_ties else Exactness.IDENTICAL

@@ -1,0 +1,231 @@
+"""What was measured on this machine, as values that the window and the command line show alike. Imports no mlx.
+
+Only runs are kept; every ratio, range and verdict is worked out of them, so that none can disagree with another.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from mtplx_engine.conditions import Conditions
+from mtplx_engine.stats import DecodeStats
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LEAST_PAIRS = 3  # fewer show no range
+FEW_STEPS = 50  # verify steps; a share of fewer is shown, but grey
+_CROSS_GAP = 0.05  # of our plain decoding from mlx-lm's
+CONTEXT_BUCKETS = (1024, 8192, 32768)
+
+
+def context_bucket(tokens: int) -> int | None:
+    """Return the context length that an answer is counted with: the least that holds it and its prompt, if any does."""
+    return next((bucket for bucket in CONTEXT_BUCKETS if tokens <= bucket), None)
+
+
+class PromptKind(StrEnum):
+    """What a prompt is like, which decides how well its answer can be drafted."""
+
+    CHAT = "chat"
+    CODE = "code"
+    MATHS = "maths"
+    LANGUAGE = "another language"
+    COPY = "copy-edit"
+
+
+class Verdict(StrEnum):
+    """A ratio in words."""
+
+    FASTER = "faster"
+    SLOWER = "slower"
+    UNCLEAR = "no clear difference"
+    TOO_FEW = "too few pairs"
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """How many times as fast as plain decoding, over pairs of runs.
+
+    Attributes:
+        median: Of one value a pair.
+        low: The smallest of them.
+        high: The largest.
+        pairs: How many they are.
+    """
+
+    median: float
+    low: float
+    high: float
+    pairs: int
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Ratio:
+        """Reduce one value a pair, at least one."""
+        return cls(statistics.median(values), min(values), max(values), len(values))
+
+    @property
+    def verdict(self) -> Verdict:
+        """The ratio in words; a range that holds 1 says nothing either way."""
+        if self.pairs < LEAST_PAIRS:
+            return Verdict.TOO_FEW
+        if self.low > 1:
+            return Verdict.FASTER
+        return Verdict.SLOWER if self.high < 1 else Verdict.UNCLEAR
+
+
+def times(ratio: float) -> str:
+    """Return a ratio as in "1.24x", rounded down: a loss never looks like none, nor a gain larger than it is."""
+    return f"{math.floor(ratio * 100 + 1e-9) / 100:.2f}x"
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRun:
+    """One answer of a measurement.
+
+    Attributes:
+        pair: Runs with the same number answered the same prompt with the same sampler.
+        prompt: Id of the prompt, as in "code-2".
+        kind: What it is like.
+        depth: Draft tokens per verify step, 0 for plain decoding.
+        wall_s: From the request to the last token.
+        stats: The engine's counts and times.
+        peak_bytes: The most memory that mlx held during the run.
+        identical: Whether its tokens are those of the plain run of its pair; None when sampling, and for plain runs.
+    """
+
+    pair: int
+    prompt: str
+    kind: PromptKind
+    depth: int
+    wall_s: float
+    stats: DecodeStats
+    peak_bytes: int
+    identical: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyCurve:
+    """V(M): what it costs to verify M tokens in one forward.
+
+    Attributes:
+        context: Tokens in the cache.
+        seconds: Median seconds of a forward over 1, 2, ... tokens.
+        draft_s: Median seconds in which one token is drafted; None without a drafter.
+    """
+
+    context: int
+    seconds: tuple[float, ...]
+    draft_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What was measured, and where.
+
+    Attributes:
+        key: Stands for the model's files and this machine; the same as in `ModelInfo.speed_key`.
+        model: Name of the model.
+        revision: Of its repository, "" when it is not known.
+        quantization: As in "4-bit, group 64" or "bfloat16".
+        drafter: Who drafted.
+        backend: Device, dtype and BLAS in words.
+        chip: Name of the processor, "" when the system does not tell.
+        memory: Bytes that the machine has.
+        system: Name and version of the operating system.
+        version: Of MTPLX.
+    """
+
+    key: str
+    model: str
+    revision: str
+    quantization: str
+    drafter: str
+    backend: str
+    chip: str
+    memory: int
+    system: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """A whole measurement, its warm-up left out.
+
+    Attributes:
+        subject: What was measured, and where.
+        taken_ms: When it ended, in ms since 1970.
+        kinds: The kinds of prompts.
+        context: Tokens of prompt and answer together, nearly; the bucket that it stands for.
+        tokens: Of each answer.
+        temperature: Of the sampler.
+        runs: In the order in which they ran.
+        curves: Cost of verifying, one for each context length that was tried.
+        cross_check: Our plain decoding against plain mlx-lm, above 1 when ours is faster; None when it was not run.
+        before: Conditions at the beginning.
+        after: Conditions at the end.
+    """
+
+    subject: Subject
+    taken_ms: int
+    kinds: tuple[PromptKind, ...]
+    context: int
+    tokens: int
+    temperature: float
+    runs: tuple[MeasuredRun, ...]
+    curves: tuple[VerifyCurve, ...]
+    cross_check: Ratio | None
+    before: Conditions
+    after: Conditions
+
+    @property
+    def odd_cross_check(self) -> Ratio | None:
+        """The cross-check where it differs by more than 5 %, so that it has to be shown."""
+        ratio = self.cross_check
+        return ratio if ratio is not None and abs(ratio.median - 1) > _CROSS_GAP + 1e-9 else None
+
+    @property
+    def depths(self) -> tuple[int, ...]:
+        """The draft depths, without that of plain decoding."""
+        return tuple(sorted({run.depth for run in self.runs} - {0}))
+
+
+@dataclass(frozen=True, slots=True)
+class ExactnessReport:
+    """Whether drafting changes what the model says, tried on the person's own model.
+
+    Attributes:
+        subject: What was tried, and where.
+        taken_ms: When, in ms since 1970.
+        depth: Draft tokens per verify step.
+        prefixes: Beginnings of text that were tried.
+        rows: Verified rows that were compared with plain ones.
+        distance: The largest total variation distance between the two laws of a next token, 0..1.
+        allowed: The largest one that rounding of this device's numbers explains.
+        logit_distance: The largest absolute difference of a logit.
+        first_choices: Rows whose most probable token was the same.
+        greedy_prefixes: Prefixes that were continued greedily both ways.
+        greedy_same: How many of them gave the same tokens.
+        greedy_ties: How many of the others parted where two tokens were as probable as rounding can tell.
+        samples: Next tokens drawn with drafting, for the G-test against the plain law.
+        p_value: That such draws, or odder ones, come from that law; None when too few were made.
+    """
+
+    subject: Subject
+    taken_ms: int
+    depth: int
+    prefixes: int
+    rows: int
+    distance: float
+    allowed: float
+    logit_distance: float
+    first_choices: int
+    greedy_prefixes: int
+    greedy_same: int
+    greedy_ties: int
+    samples: int
+    p_value: float | None

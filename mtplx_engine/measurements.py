@@ -1,0 +1,66 @@
+"""Measurements kept from one start to the next; the window and the command line share them. Imports no mlx."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from mtplx_engine import results
+from mtplx_engine.codec import build
+from mtplx_engine.errors import EngineError
+from mtplx_engine.kept_results import KeptResults
+from mtplx_engine.measurement import Measurement
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAME = "measurements.json"
+FORMAT = 1
+_MOST_BYTES = 8 << 20  # a large one, with hundreds of runs, is 300 kB
+
+
+class Measurements:
+    """The newest measurement of each model, machine and context; what is damaged or contradicts itself is not there.
+
+    Args:
+        data: The data folder; it may not exist yet.
+    """
+
+    def __init__(self, data: Path) -> None:
+        self._kept = KeptResults(data / NAME, FORMAT, _MOST_BYTES)
+
+    def all(self) -> tuple[Measurement, ...]:
+        """Return all of them, the newest first."""
+        parsed = (_parse(key, entry) for key, entry in self._kept.all().items())
+        return tuple(sorted(filter(None, parsed), key=lambda found: found.taken_ms, reverse=True))
+
+    def latest(self, key: str) -> Measurement | None:
+        """Return the newest one under a `ModelInfo.speed_key`, whatever its context."""
+        return next((found for found in self.all() if found.subject.key == key), None)
+
+    def keep(self, measurement: Measurement) -> None:
+        """Keep one, in the place of that of the same key and context; where nothing can be written it is lost."""
+        self._kept.put(_key(measurement), dataclasses.asdict(measurement))
+
+    def drop(self, key: str) -> None:
+        """Forget everything under a `ModelInfo.speed_key`."""
+        for kept in self._kept.all():
+            if kept.rpartition(" ")[0] == key:
+                self._kept.drop(kept)
+
+    def stamp(self) -> tuple[int, ...]:
+        """Return what changes whenever any of them does, whichever process did it."""
+        return self._kept.stamp()
+
+
+def _key(measurement: Measurement) -> str:
+    return f"{measurement.subject.key} {measurement.context}"
+
+
+def _parse(key: str, entry: Any) -> Measurement | None:
+    try:
+        found: Measurement = build(Measurement, entry)
+        results.of(found)
+    except (ValueError, TypeError, RecursionError, ZeroDivisionError, OverflowError, EngineError):
+        return None
+    return found if _key(found) == key else None

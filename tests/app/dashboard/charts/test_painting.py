@@ -1,0 +1,82 @@
+"""Straight edges lie on the pixels of the screen, whatever its scale."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtGui import QColor, QImage, QPainter
+
+from app.dashboard.charts.callout import callout_place
+from app.dashboard.charts.colors import color
+from app.dashboard.charts.drawing import Box, Drawing, Fill, Ink, Rule, Spot
+from app.dashboard.charts.painting import DrawingPainter, rule_box, snapped
+from app.palette import DARK, LIGHT
+
+places = st.floats(0, 500)
+
+
+@given(places, places, st.floats(0, 90), st.floats(0, 90), st.sampled_from([1.0, 1.25, 1.5, 2.0, 3.0]))
+def test_snapped_edges_are_whole_device_pixels_near_where_they_belong(x, y, width, height, scale):
+    left, top, across, down = snapped(x, y, width, height, scale)
+    for edge in (left, top, left + across, top + down):
+        assert edge * scale == pytest.approx(round(edge * scale), abs=1e-6)
+    assert min(across, down) * scale >= 1 - 1e-6
+    assert abs(left - x) <= 0.51 / scale
+    assert abs(left + across - x - width) <= 1.51 / scale
+
+
+def image_of(shape, scale, palette=LIGHT):
+    image = QImage(40 * scale, 40 * scale, QImage.Format.Format_RGB32)
+    image.setDevicePixelRatio(scale)
+    image.fill(QColor(palette.window))
+    painter = QPainter(image)
+    DrawingPainter(painter, palette, scale).paint(Drawing((shape,), ()))
+    painter.end()
+    return image
+
+
+@pytest.mark.parametrize("scale", [1, 2])
+@pytest.mark.parametrize("at", [10.0, 10.3, 10.5])
+def test_a_line_is_as_wide_as_it_is_and_never_blurred(scale, at):
+    image = image_of(Rule(at, 0, at, 40, Ink.TEXT), scale)
+    colors = [image.pixelColor(x, 20 * scale).name().upper() for x in range(image.width())]
+    assert set(colors) == {LIGHT.window, LIGHT.text}
+    assert colors.count(LIGHT.text) == scale
+
+
+def test_lines_cover_a_pixel_around_their_points():
+    assert rule_box(Rule(2, 8, 12, 8, Ink.TEXT)) == (2, 7.5, 10, 1)
+    assert rule_box(Rule(5, 12, 5, 2, Ink.TEXT)) == (4.5, 2, 1, 10)
+
+
+@pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
+def test_fills_differ_without_their_colours(palette):
+    """Grey pictures of the three fills are different, and each differs from the ground."""
+    pictures = {
+        fill: image_of(Box(4, 4, 30, 30, Ink.DRAFTED, fill), 1, palette).convertToFormat(
+            QImage.Format.Format_Grayscale8
+        )
+        for fill in Fill
+    }
+    middles = {
+        fill: [image.pixelColor(x, 20).value() for x in range(6, 30)] for fill, image in pictures.items()
+    }
+    assert len({tuple(row) for row in middles.values()}) == len(Fill)
+    assert len(set(middles[Fill.SOLID])) == 1
+    assert len(set(middles[Fill.HATCHED])) > 1
+
+
+@pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
+@pytest.mark.parametrize("ink", list(Ink))
+def test_each_ink_has_a_colour(ink, palette):
+    assert color(ink, palette).isValid()
+
+
+@given(places, st.floats(0, 200), st.floats(10, 300), st.floats(10, 60))
+def test_a_callout_is_inside_and_beside_its_point(x, y, width, height):
+    left, top = callout_place(Spot(x, 0, 1, 200, (x, y)), width, height, (500, 200))
+    assert left >= 0
+    assert left + width <= 500
+    assert top >= 0
+    assert top + height <= 200

@@ -1,0 +1,37 @@
+"""A check of exactness in words: what it found, and never a 0 for what is not 0."""
+
+from __future__ import annotations
+
+from app.dashboard import exactness_words
+from tests.support.measurements import report
+
+
+def told(found):
+    return dict(exactness_words.figures(found))
+
+
+def test_what_is_small_is_not_nothing():
+    assert told(report(distance=3e-7))["Chances of the next word"].startswith("3e-07 apart at most")
+    assert told(report(distance=0.0))["Chances of the next word"].startswith("0 apart at most")
+
+
+def test_answers_that_part_where_they_may():
+    assert told(report())["Answers at temperature 0"] == "8 of 8 word for word the same"
+    assert told(report(greedy_same=7, greedy_ties=1))["Answers at temperature 0"] == (
+        "7 of 8 word for word the same, 1 parted where two words were equally likely"
+    )
+
+
+def test_drawn_words():
+    assert told(report(p_value=0.4))["Words drawn at random"] == (
+        "2,000, as alike as chance makes them (p = 0.40)"
+    )
+    assert told(report(p_value=1e-9))["Words drawn at random"] == (
+        "2,000, less alike than chance makes them (p = 1e-09)"
+    )
+    assert told(report(p_value=None))["Words drawn at random"] == "too few to tell"
+
+
+def test_only_a_fault_asks_for_something():
+    assert exactness_words.advice(report()) == ""
+    assert "mtplx doctor" in exactness_words.advice(report(p_value=1e-9))

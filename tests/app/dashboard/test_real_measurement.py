@@ -1,0 +1,47 @@
+"""The same with nothing played: a measurement and a check by the real engine process, on a model that is small."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from app.application import Application
+from mtplx_engine import results
+from mtplx_engine.client import EngineClient
+from mtplx_engine.measurement import PromptKind
+from mtplx_engine.measurements import Measurements
+from mtplx_engine.models.habits import Habits
+from mtplx_engine.trials import Measure
+from tests.support.toy import TOY
+
+_PATIENCE_MS = 120_000
+
+
+@pytest.fixture
+def driver(qapp, tmp_path, drive):
+    Habits(tmp_path).set_default(TOY)
+    logs = tmp_path / "logs"
+    return drive(lambda: Application(qapp, tmp_path, logs, partial(EngineClient, logs)))
+
+
+def test_a_real_measurement_ends_in_a_result_card(driver, qtbot, tmp_path):
+    speed = driver.program.speed
+    driver.until(lambda: driver.program.line.model is not None)
+    driver.window.menus.speed.trigger()
+    page = speed.window().places[1]
+    speed.window().open_place(page)
+    request = Measure(next(driver.program.line.generations), (PromptKind.COPY,), 320, 24, 3, depths=(2,))
+    speed.trials.start(request, str(TOY), "Toy")
+    assert page.progress.isVisible()
+    qtbot.waitUntil(lambda: speed.trials.going is None, timeout=_PATIENCE_MS)
+    assert speed.trials.problem is None, speed.trials.problem
+    assert page.result.isVisible()
+    (kept,) = Measurements(tmp_path).all()
+    assert kept == speed.board.shown
+    assert kept.subject.key == driver.program.line.model.speed_key
+    assert kept.kinds == (PromptKind.COPY,)
+    best = results.of(kept).headline
+    assert best.identical == (3, 3)
+    assert page.result.headline.text()
+    assert page.result.facts["identical"].text() == "identical 3/3"

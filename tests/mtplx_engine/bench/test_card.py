@@ -1,0 +1,120 @@
+"""What `mtplx tune` prints of measurements whose figures are known, and no word more than they bear out."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from mtplx_engine import results
+from mtplx_engine.bench.card import headline, render
+from mtplx_engine.conditions import Conditions, Power
+from mtplx_engine.measurement import PromptKind
+from tests.support.measurements import SUBJECT, measurement, run
+
+
+def line(text: str, start: str) -> str:
+    return next(" ".join(each.split()) for each in text.splitlines() if each.strip().startswith(start))
+
+
+@pytest.mark.parametrize(
+    ("ratios", "said"),
+    [
+        ((1.55, 1.625, 1.7), "1.62x faster (1.55..1.70, 3 pairs) at depth 3"),
+        ((1.0002, 1.0003, 1.004), "less than 1 % faster (1.00..1.00, 3 pairs) at depth 3"),
+        (
+            (0.6, 0.6, 0.61),
+            "0.60x: slower (0.60..0.61, 3 pairs) at depth 3, the best one, drafting is turned off",
+        ),
+        ((0.999, 0.9999, 0.9991), "0.99x: slower (0.99..0.99, 3 pairs)"),
+        ((0.95, 1.0, 1.04), "no clear difference (0.95..1.04, 3 pairs) at depth 3"),
+        ((3.0, 3.0), "too few pairs (3.00..3.00, 2 pairs)"),
+    ],
+)
+def test_the_headline_is_in_words(ratios: tuple[float, ...], said: str) -> None:
+    assert headline(results.of(measurement(*ratios))).startswith(said)
+
+
+def test_only_slower_at_every_depth_is_said_to_turn_drafting_off() -> None:
+    slower, unclear = measurement(0.6, 0.6, 0.61), measurement(0.3, 0.4, 1.01, depth=4)
+    both = dataclasses.replace(slower, runs=(*slower.runs, *(each for each in unclear.runs if each.depth)))
+    said = headline(results.of(both))
+    assert said.startswith("0.60x: slower")
+    assert "turned off" not in said
+
+
+def test_answers_of_different_length_have_no_headline() -> None:
+    short = run(0, 2, decode_s=0.1)
+    short = dataclasses.replace(short, stats=dataclasses.replace(short.stats, emitted=20))
+    whole = dataclasses.replace(measurement(1.0), runs=(run(0, 0, decode_s=0.5), short))
+    text = render(whole)
+    assert "cannot be compared" in text
+    assert line(text, "depth 2").endswith("too few pairs")
+
+
+def test_a_row_says_what_was_measured_with_its_sample() -> None:
+    text = render(measurement(2.0, 2.0, 2.0))
+    assert line(text, "depth 3 ") == (
+        "depth 3 2.00x (2.00..2.00) 2.50x 2.609 of 4 69 0.696 0.522 0.391 3/3 faster"
+    )
+    assert line(text, "plain decoding") == (
+        "plain decoding: 120.0 tok/s, 8.33 ms a token; prompts at 1000 tok/s; 400 MB of memory at most"
+    )
+    assert line(text, "memory at most") == "memory at most: 430 MB with drafting, 400 MB without"
+    expected = next(each for each in text.splitlines() if "expected" in each)
+    assert expected.startswith("depth 3: 2.61 tokens per verify step x 8.33 ms for a plain one / 9.09 ms")
+    assert expected.endswith("= 2.39x expected, measured 2.50x in decoding")
+
+
+def test_shares_of_few_steps_are_put_in_doubt() -> None:
+    assert "(2.609 of 4)" in render(measurement(2.0, 2.0))
+    assert "(2.609" not in render(measurement(2.0, 2.0, 2.0))
+
+
+def test_kinds_are_told_apart_where_there_are_several() -> None:
+    kinds = (PromptKind.CHAT, PromptKind.LANGUAGE)
+    text = render(measurement(1.2, 0.5, 1.3, 0.6, 1.4, 0.7, kinds=kinds))
+    assert line(text, "chat   ") == "chat 1.30x (1.20..1.40) faster"
+    assert line(text, "another language  ") == "another language 0.60x (0.50..0.70) slower"
+    assert "by kind" not in render(measurement(1.2, 1.3, 1.4))
+
+
+@pytest.mark.parametrize(
+    ("ratio", "shown"), [(None, False), (1.04, False), (0.96, False), (1.06, True), (0.94, True)]
+)
+def test_others_plain_decoding_is_told_only_where_it_differs(ratio: float | None, *, shown: bool) -> None:
+    text = render(measurement(2.0, 2.0, 2.0, cross_check=ratio))
+    assert ("plain mlx-lm's" in text) is shown
+
+
+def test_what_verifying_costs_is_in_plain_forwards() -> None:
+    text = render(measurement(2.0, 2.0, 2.0))
+    assert line(text, "256 ") == "256 1.00 1.11 1.22 1.33 1.44 1.55 1.66 1.77 7.5 ms 1.1 ms"
+    assert "a forward over" not in render(dataclasses.replace(measurement(2.0), curves=()))
+
+
+def test_what_is_not_known_is_not_said() -> None:
+    nowhere = dataclasses.replace(SUBJECT, revision="", chip="", memory=0)
+    unknown = Conditions()
+    text = render(measurement(2.0, 2.0, 2.0, subject=nowhere, before=unknown, after=unknown))
+    first, second = text.splitlines()[:2]
+    assert first == "Toy · float32 · drafter mtp"
+    assert second == "CPU, float32, OpenBLAS · TestOS 1 · MTPLX 0.1.0"
+    assert "before: load unknown, power unknown; after: load unknown, power unknown" in text
+
+
+def test_conditions_that_hold_a_machine_back_are_told() -> None:
+    pressed = Conditions(load=2.25, power=Power.BATTERY, low_power=True, thermal="serious")
+    text = render(measurement(2.0, 2.0, 2.0, after=pressed))
+    assert "before: load 0.4, mains, nominal; after: load 2.2, battery, low-power mode, serious" in text
+
+
+def test_without_a_verify_step_there_are_no_figures_instead_of_zeros() -> None:
+    plain = run(0, 0, decode_s=0.5)
+    idle = run(0, 2, decode_s=0.5)
+    idle = dataclasses.replace(
+        idle, stats=dataclasses.replace(idle.stats, verify_steps=0, drafted=0, plain_steps=60)
+    )
+    text = render(dataclasses.replace(measurement(1.0), runs=(plain, idle)))
+    assert line(text, "depth 2 ") == "depth 2 1.00x (1.00..1.00) 1.00x too few pairs"
+    assert "expected" not in text

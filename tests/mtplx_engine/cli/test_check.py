@@ -1,0 +1,98 @@
+"""`mtplx check`: one verdict, its figures, an exit code, and quiet when it is stopped."""
+
+from __future__ import annotations
+
+import json
+import signal
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from mtplx_engine.cli.check import render
+from mtplx_engine.cli.main import FAILED, INTERRUPTED, main
+from tests.support.fake_host import ScriptedEngine
+from tests.support.fake_script import Script
+from tests.support.measurements import report
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+    from mtplx_engine.trials import CheckExactness
+
+
+class Asked(ScriptedEngine):
+    """Notes what it was asked."""
+
+    def __init__(self, script: Script) -> None:
+        super().__init__(script)
+        self.requests: list[CheckExactness] = []
+
+    def check(self, request, cancelled):
+        self.requests.append(request)
+        return super().check(request, cancelled)
+
+
+def check(engine: ScriptedEngine, data: Path, *arguments: str) -> int:
+    return main(["check", "--model", str(data), "--data-dir", str(data), *arguments], lambda: engine)
+
+
+def test_a_sound_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    engine = Asked(Script())
+    assert check(engine, tmp_path, "--beginnings", "8", "--draws", "200") == 0
+    [request] = engine.requests
+    assert (request.prefixes, request.samples) == (8, 200)
+    out, err = capsys.readouterr()
+    assert "The same within rounding" in out
+    assert "32 of 8 beginnings: chances are at most 3e-07 apart (rounding explains 0.002)" in out
+    assert "8 of 8 the same" in out
+    assert "p = 0.4" in out
+    assert "cannot show" in out
+    assert "90%" in err
+
+
+def test_a_fault_has_an_exit_code_and_something_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    engine = Asked(Script(report=report(p_value=1e-12)))
+    assert check(engine, tmp_path) == FAILED
+    out = capsys.readouterr().out
+    assert "Different, by more than rounding and chance" in out
+    assert "--depth 0" in out
+
+
+def test_json_is_the_report_and_its_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert check(Asked(Script()), tmp_path, "--json") == 0
+    body = json.loads(capsys.readouterr().out)
+    assert body["verdict"] == "same within rounding"
+    assert body["report"]["greedy_same"] == 8
+    assert body["report"]["subject"]["model"] == report().subject.model
+
+
+def test_nothing_is_told_of_what_was_not_tried() -> None:
+    text = render(replace(report(), p_value=None))
+    assert "too few to tell" in text
+    assert "None" not in text
+    assert "parted" not in text
+    assert "2 parted where two tokens were equally likely" in render(report(greedy_same=6, greedy_ties=2))
+
+
+class Pressed(ScriptedEngine):
+    """Somebody presses Ctrl-C while it checks."""
+
+    def check(self, request, cancelled):
+        for event in super().check(request, cancelled):
+            yield event
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_ctrl_c_ends_it_quietly(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert check(Pressed(Script(trial_s=600)), tmp_path) == INTERRUPTED
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "Traceback" not in err
+
+
+def test_a_failure_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert check(Asked(Script(trial_error="It broke; try again.")), tmp_path) == FAILED
+    assert capsys.readouterr().err.endswith("It broke; try again.\n")

@@ -1,0 +1,170 @@
+"""`mtplx tune`: a card or JSON of what was measured, quiet when it is stopped, refused before a model is loaded."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mtplx_engine import backend
+from mtplx_engine.bench.trials_engine import TrialsEngine
+from mtplx_engine.cli.main import INTERRUPTED, WRONG_USE, main
+from mtplx_engine.measurements import Measurements
+from tests.support import engine_runs, tiny_folder
+from tests.support.fake_host import ScriptedEngine
+from tests.support.fake_script import Script
+from tests.support.measurements import measurement
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mtplx_engine.trials import Measure
+
+
+class Asked(ScriptedEngine):
+    """Keeps what it finds, as the real one does, and notes what it was asked."""
+
+    def __init__(self, script: Script, data: Path | None = None) -> None:
+        super().__init__(script)
+        self.requests: list[Measure] = []
+        self.anyway = False
+        self._data = data
+
+    def load(self, *arguments, **more):
+        self.anyway = more["anyway"]
+        return super().load(*arguments, **more)
+
+    def measure(self, request, cancelled):
+        self.requests.append(request)
+        if self._data is not None:
+            Measurements(self._data).keep(self._script.measurement)
+        return super().measure(request, cancelled)
+
+
+def tune(engine: ScriptedEngine, data: Path, *arguments: str) -> int:
+    return main(["tune", "--model", str(data), "--data-dir", str(data), *arguments], lambda: engine)
+
+
+def test_a_measurement_is_printed_as_a_card(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert tune(Asked(Script(), tmp_path), tmp_path) == 0
+    out, err = capsys.readouterr()
+    assert "2.00x faster (2.00..2.00, 3 pairs) at depth 3" in out
+    assert "depth 3, chat" in err
+    assert "left (10%)" in err
+    assert "cannot be written" not in err
+
+
+def test_json_is_the_whole_measurement_and_what_it_comes_to(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert tune(Asked(Script(), tmp_path), tmp_path, "--json") == 0
+    body = json.loads(capsys.readouterr().out)
+    kept = Measurements(tmp_path).all()[0]
+    assert body["measurement"] == json.loads(json.dumps(dataclasses.asdict(kept)))
+    assert body["results"]["winner"] == 3
+    [depth] = body["results"]["depths"]
+    assert depth["verdict"] == "faster"
+    assert sum(depth["histogram"]) == depth["verify_steps"]
+    assert sum(depth["acceptance"]) == pytest.approx(depth["accepted"] / depth["verify_steps"])
+    assert depth["by_kind"]["chat"]["pairs"] == 3
+
+
+def test_a_loss_is_told_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert tune(Asked(Script(measurement=measurement(0.6, 0.6, 0.6))), tmp_path) == 0
+    out, err = capsys.readouterr()
+    assert "0.60x: slower" in out
+    assert "drafting is turned off for this model" in out
+    assert "cannot be written" in err  # this engine kept nothing
+
+
+def test_options_become_the_request(tmp_path: Path) -> None:
+    engine = Asked(Script())
+    options = "--kinds code copy code --context 8192 --pairs 4 --depths 3 1 3 --tokens 32 --temp 0.5 --anyway"
+    assert tune(engine, tmp_path, *options.split()) == 0
+    [request] = engine.requests
+    assert [kind.value for kind in request.kinds] == ["code", "copy-edit"]
+    assert (request.context, request.pairs, request.depths) == (8192, 4, (1, 3))
+    assert (request.tokens, request.temperature) == (32, 0.5)
+    assert engine.anyway
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--pairs", "2"], "take 3 or more"),
+        (["--tokens", "8"], "take 16 or more"),
+        (["--context", "100"], "no room for a prompt"),
+        (["--temp", "9"], "temperature is 9.0"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_before_a_model_is_loaded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
+) -> None:
+    engine = Asked(Script(load_error="It was loaded."))
+    assert tune(engine, tmp_path, *arguments) == WRONG_USE
+    assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["--kinds", "gossip"], ["--depths", "9"], ["--pairs", "0"]])
+def test_an_impossible_option_is_a_usage_error(tmp_path: Path, arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        tune(Asked(Script()), tmp_path, *arguments)
+    assert ended.value.code == WRONG_USE
+
+
+class Pressed(ScriptedEngine):
+    """Somebody presses Ctrl-C when it begins to load, or to measure."""
+
+    def __init__(self, script: Script, *, loading: bool) -> None:
+        super().__init__(script)
+        self._loading = loading
+
+    def load(self, *arguments, **more):
+        if self._loading:
+            signal.raise_signal(signal.SIGINT)
+        return super().load(*arguments, **more)
+
+    def measure(self, request, cancelled):
+        for event in super().measure(request, cancelled):
+            yield event
+            signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.parametrize("loading", [True, False])
+def test_ctrl_c_ends_it_quietly_at_any_stage(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], *, loading: bool
+) -> None:
+    engine = Pressed(Script(trial_s=600, load_s=600 if loading else 0), loading=loading)
+    assert tune(engine, tmp_path) == INTERRUPTED
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert all("(" in line for line in err.splitlines())  # only how far it was
+    assert Measurements(tmp_path).all() == ()
+
+
+def test_a_failure_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert tune(Asked(Script(trial_error="Nothing drafts for this model.")), tmp_path) == 1
+    assert capsys.readouterr().err.splitlines()[-1] == "Nothing drafts for this model."
+
+
+def test_a_real_model_is_measured_then_forgotten(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mtplx_engine.bench.measuring._PAUSE_S", 0.0)
+    monkeypatch.setattr(backend, "prepare", lambda: None)  # mlx has been imported long since
+    tiny_folder.write(tmp_path)
+    arguments = ["tune", "--model", str(tmp_path), "--data-dir", str(tmp_path)]
+    options = ["--kinds", "maths", "--context", "128", "--tokens", "16", "--depths", "1"]
+    assert main([*arguments, *options], TrialsEngine) == 0
+    assert "depth 1" in capsys.readouterr().out
+    engine = TrialsEngine()
+    key = engine_runs.load(engine, tmp_path).speed_key
+    assert Measurements(tmp_path).latest(key) is not None
+    assert main([*arguments, "--forget"], TrialsEngine) == 0
+    assert "is forgotten" in capsys.readouterr().out
+    assert Measurements(tmp_path).all() == ()
+    assert main([*arguments, "--forget"], TrialsEngine) == 0
+    assert "Nothing is kept" in capsys.readouterr().out
