@@ -55,8 +55,13 @@ def test_a_failed_write_keeps_the_old_content(tmp_path: Path, monkeypatch: pytes
 def test_what_breaks_off_in_the_middle_leaves_the_old_content(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     durable.replace_file(path, b"old")
-    with pytest.raises(ValueError, match="no more"), durable.replaced(path) as file:
-        file.write(b"new, but not all")
-        raise ValueError("no more")
+
+    def fail_midway() -> None:
+        with durable.replaced(path) as file:
+            file.write(b"new, but not all")
+            raise ValueError("no more")
+
+    with pytest.raises(ValueError, match="no more"):
+        fail_midway()
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
