@@ -28,6 +28,7 @@ from mtplx_engine import results
 if TYPE_CHECKING:
     from app.dashboard.speed_board import SpeedBoard
     from app.theme import Theme
+    from mtplx_engine.errors import ErrorInfo
     from mtplx_engine.measurement import Measurement
 
 _MODEL_WIDTH = 240
@@ -95,13 +96,19 @@ class MachinePage(ColumnArea):
         self.plan.setVisible(planning)
         self.plan.leave.setVisible(shown is not None)
         self.plan.show_plan(board.plan, selected.info, board.speeds, board.objection)
-        self.trouble.label.setText(trials.problem.message if trials.problem else "")
-        self.trouble.setVisible(trials.problem is not None)
+        self._show_trouble(trials.problem)
         self._cancelled.say(tr("Cancelled; nothing of it was kept.") if trials.cancelled else "")
         self._show_result(shown, "" if shown is None else board.stale)
         self.exactness.show_report(board.report, self._why_no_check())
         if going is None:
             self._come_back()
+
+    def _show_trouble(self, problem: ErrorInfo | None) -> None:
+        is_new = problem is not None and problem.message != self.trouble.label.text()
+        self.trouble.label.setText(problem.message if problem else "")
+        self.trouble.setVisible(problem is not None)
+        if problem is not None and is_new:
+            announce(self, problem.message)
 
     def _show_result(self, shown: Measurement | None, stale: str) -> None:
         self.result.show_result(shown, stale)

@@ -63,7 +63,7 @@ def headline(found: Results) -> Headline:
     return Headline(tr("too few pairs"), None, note.format(times=times(ratio.median), pairs=ratio.pairs))
 
 
-def spread(ratio: Ratio) -> str:
+def _spread(ratio: Ratio) -> str:
     """Return a range and its size, as in "1.55–1.70x over 15 pairs"."""
     pattern = tr("{low}–{high} over {pairs} pairs")
     return pattern.format(low=times(ratio.low)[:-1], high=times(ratio.high), pairs=ratio.pairs)
@@ -73,7 +73,9 @@ def whole_request(best: DepthResult) -> str:
     """Return which ratio the headline is, and the one beside it."""
     if best.wall is None:
         return ""
-    parts = [tr("Whole request at depth {depth}: {range}.").format(depth=best.depth, range=spread(best.wall))]
+    parts = [
+        tr("Whole request at depth {depth}: {range}.").format(depth=best.depth, range=_spread(best.wall))
+    ]
     if best.decode is not None:
         pattern = tr("Writing alone: {times} ({low}–{high}).")
         ratio = best.decode
@@ -97,10 +99,10 @@ def kept(best: DepthResult) -> str:
         return ""
     share = percent(best.acceptance_rate)
     words_ = tr("{share} of {count} drafts kept").format(share=share, count=f"{best.drafted:,}")
-    return f"{words_}, {few_steps(best)}" if best.few else words_
+    return f"{words_}, {_few_steps(best)}" if best.few else words_
 
 
-def few_steps(best: DepthResult) -> str:
+def _few_steps(best: DepthResult) -> str:
     """Return how many steps were verified, when they are too few to go by."""
     return tr("only {count} steps, so this may change").format(count=best.verify_steps)
 
@@ -110,7 +112,7 @@ def cost(best: DepthResult) -> str:
     if not best.step_s or not best.cycle_s:
         return ""
     pattern = tr("plain {plain}, drafted {drafted}")
-    return pattern.format(plain=milliseconds(best.step_s), drafted=milliseconds(best.cycle_s))
+    return pattern.format(plain=_milliseconds(best.step_s), drafted=_milliseconds(best.cycle_s))
 
 
 def expected(best: DepthResult) -> str:
@@ -223,7 +225,7 @@ def day(measurement: Measurement) -> str:
     return QLocale().toString(when.date(), "d MMM yyyy")
 
 
-def milliseconds(seconds: float) -> str:
+def _milliseconds(seconds: float) -> str:
     """Return a time of a step."""
     return tr("{time} ms").format(time=f"{seconds * 1000:.3g}")
 

@@ -94,7 +94,7 @@ class Trials(QObject):
         link.abandoned.connect(self._abandoned)
 
     @property
-    def loaded(self) -> str:
+    def _loaded(self) -> str:
         """The folder of the model that is in; "" when none is."""
         model = self._line.model
         return model.path if model is not None and self._link.state is EngineState.READY else ""
@@ -122,7 +122,7 @@ class Trials(QObject):
         trial = self.going
         if trial is None or trial.stage is not Stage.WAITING or self._line.turns:
             return
-        if self.loaded == trial.folder:
+        if self._loaded == trial.folder:
             self._run(trial)
         else:
             self._put(stage=Stage.LOADING)
@@ -139,7 +139,7 @@ class Trials(QObject):
         if self.going is not None:
             stage = self.going.stage
             self.going = dataclasses.replace(self.going, **fields)  # type: ignore[arg-type]
-            self._line.hold(hold_words(self.going))
+            self._line.hold(_hold_words(self.going))
             (self.progressed if self.going.stage is stage else self.changed).emit()
 
     def _end(self, problem: ErrorInfo | None = None, *, cancelled: bool = False) -> None:
@@ -153,7 +153,7 @@ class Trials(QObject):
     def _state_changed(self, state: EngineState) -> None:
         if self.going is None or self.going.stage is not Stage.LOADING:
             return
-        if state is EngineState.READY and self.loaded == self.going.folder:
+        if state is EngineState.READY and self._loaded == self.going.folder:
             self._run(self.going)
         elif state is EngineState.READY:
             self._end(_not_loaded(tr("Another model was loaded, so nothing was measured.")))
@@ -192,7 +192,7 @@ class Trials(QObject):
         return self.going is not None and self.going.request.generation == generation
 
 
-def hold_words(trial: Trial) -> str:
+def _hold_words(trial: Trial) -> str:
     """Return what a question waits for while a trial has the engine."""
     if trial.left_s is None:
         return tr("Waiting for the measurement in the Speed window…")

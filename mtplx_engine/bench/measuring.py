@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _PAUSE_S = 0.2  # before each answer, so that the system does what it has put off
 _SHORT, _LONG = 256, 1024  # tokens in the cache for the curves, where the prompts are no longer
+_SLACK = 64  # tokens; a filled prompt is a little shorter than is wanted
 _CURVES = 0.1  # of the time, about
 
 
@@ -106,7 +107,7 @@ def _curves(
     """Time forwards at two lengths of the cache; None when it is cancelled."""
     room = engine.info.context_window - WIDEST - 1
     longest = min(max(_LONG, request.context), room)
-    text = _filled(engine, prompts.of_kind(request.kinds[0])[0], longest + WIDEST + 1)
+    text = _filled(engine, prompts.of_kind(request.kinds[0])[0], longest + _SLACK)
     longest = min(longest, len(text) - WIDEST - 1)
     chunk = backend.policy().prefill_chunk
     target = engine.model.target

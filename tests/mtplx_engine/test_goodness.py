@@ -61,14 +61,12 @@ def _tables(generator: np.random.Generator, laws: list[np.ndarray], drawn: list[
         yield generator.multinomial(samples, true).astype(float), law
 
 
-@pytest.mark.parametrize(
-    ("beginnings", "samples", "cells"), [(20, 33, 200), (20, 33, 3), (8, 100, 200), (40, 25, 30)]
-)
+@pytest.mark.parametrize(("beginnings", "samples", "cells"), [(20, 33, 200), (20, 33, 3), (8, 100, 200)])
 def test_p_values_of_many_right_samples_are_uniform(beginnings: int, samples: int, cells: int) -> None:
     """Far out they may only be too large, since an alarm must not be false."""
     generator = np.random.default_rng(7)
     laws = [_law(seed, cells) for seed in range(beginnings)]
-    p_values = np.array([g_test_of_all(_tables(generator, laws, laws, samples)) for _ in range(1000)])
+    p_values = np.array([g_test_of_all(_tables(generator, laws, laws, samples)) for _ in range(800)])
     for level in (0.2, 0.01, 0.001):
         rate = (p_values < level).mean()
         assert rate <= 1.1 * level + 3 * np.sqrt(level / len(p_values))

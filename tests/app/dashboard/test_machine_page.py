@@ -134,6 +134,16 @@ def test_a_measurement_ends_in_its_result(show, monkeypatch):
     assert not bench.page.progress.isVisible()
 
 
+def test_a_failure_is_told_once(show, monkeypatch):
+    bench = show("running")
+    said = []
+    monkeypatch.setattr(machine_page, "announce", lambda _, words: said.append(words))
+    bench.link.fail_trial("It broke.")
+    bench.page.refresh()
+    assert said == ["It broke."]
+    assert bench.page.trouble.label.text() == "It broke."
+
+
 def test_cancel_and_the_keyboard(show):
     bench = show("running")
     QTest.keyClick(bench.page.progress.cancel, Qt.Key.Key_Space)
