@@ -51,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     join.add_argument(
         "--name", default="", help="what the pair is called (default: the model's name and +mtp)"
     )
+    options.add_anyway(join, "try the pair although it will not fit into memory")
     split = actions.add_parser("split", help="forget a joined pair; both folders stay as they are")
     split.add_argument("name", metavar="NAME", help="the pair")
     add = actions.add_parser("add", help="look for models in a folder too, on another disk for one")
@@ -113,15 +114,15 @@ _DO: dict[str, Callable[[argparse.Namespace, Path], str]] = {
 def _join(console: Console, data: Path, arguments: argparse.Namespace, new_engine: NewEngine) -> None:
     target, head = installed.resolve(arguments.target, data), installed.head_folder(arguments.head, data)
     folder = pair.join(target, head, data, arguments.name)
-    _try(folder, data, new_engine)
+    _try(folder, data, new_engine, anyway=arguments.anyway)
     console.line(f"{folder.name} is ready: mtplx chat --model {folder.name}")
 
 
-def _try(folder: Path, data: Path, new_engine: NewEngine) -> None:
+def _try(folder: Path, data: Path, new_engine: NewEngine, *, anyway: bool) -> None:
     """Load a pair once, so that the head is tried on the model; it stays joined only when it can draft."""
     with contextlib.ExitStack() as undo:
         undo.callback(pair.split, folder)
-        info = open_session(str(folder), "", data, new_engine).info
+        info = open_session(str(folder), "", data, new_engine, anyway=anyway).info
         if info.drafter == "mtp":
             undo.pop_all()
             return

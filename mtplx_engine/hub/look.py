@@ -229,7 +229,8 @@ def _warnings(wanted: Plan) -> tuple[str, ...]:
     code = [name for repo in repositories for name in repo.left_out if folder_safety.is_unsafe(name)]
     if not code:
         return ()
-    more = f" and {len(code) - 1} more files" if len(code) > 1 else ""
+    others = len(code) - 1
+    more = f" and {others} more {'files' if others > 1 else 'file'}" if others else ""
     return (
         f"It also holds {code[0][:60]!r}{more} that can run code when they are read; they are never fetched.",
     )

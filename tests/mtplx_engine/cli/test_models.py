@@ -9,7 +9,8 @@ import pytest
 
 from mtplx_engine.cli.main import main
 from mtplx_engine.engine import Engine
-from mtplx_engine.models import installed
+from mtplx_engine.models import installed, machine
+from mtplx_engine.models.machine import Machine
 from tests.support import toy_pair
 
 if TYPE_CHECKING:
@@ -62,6 +63,17 @@ def test_folders_elsewhere_are_listed_and_left_alone(capsys: Capture, toys: ToyP
     assert run("forget", place, "--data-dir", data) == 0
     assert run("forget", place, "--data-dir", data) == 1
     assert installed.models(data) == ()
+
+
+def test_a_pair_that_will_not_fit_is_tried_only_when_told_to(
+    capsys: Capture, toys: ToyPair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "this", lambda: Machine(1 << 20, 1 << 20, packed=False, chunk=64))
+    assert run("join", *toys, "--data-dir", tmp_path) == 1
+    assert "--anyway" in capsys.readouterr().err
+    assert installed.models(tmp_path) == ()
+    assert run("join", *toys, "--data-dir", tmp_path, "--anyway") == 0
+    assert [model.name for model in installed.models(tmp_path)] == ["toy+mtp"]
 
 
 def test_both_may_be_given_by_their_installed_names(tmp_path: Path) -> None:

@@ -145,14 +145,20 @@ def test_too_large_is_an_answer(hub: FakeHub, tmp_path: Path) -> None:
     assert fit.judge(footprint, fit.CONTEXT, small).verdict is fit.Verdict.TOO_BIG
 
 
-def test_code_is_told_of_and_never_fetched(hub: FakeHub, tmp_path: Path) -> None:
-    more = {"modeling.py": b"", "pytorch_model.bin": b"", "notes.txt": b""}
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["modeling.py"], "'modeling.py' that can"),
+        (["modeling.py", "pytorch_model.bin"], "'modeling.py' and 1 more file that can"),
+        (["modeling.py", "pytorch_model.bin", "tool.pkl"], "'modeling.py' and 2 more files that can"),
+    ],
+)
+def test_code_is_told_of_and_never_fetched(hub: FakeHub, tmp_path: Path, names: list[str], said: str) -> None:
+    more = {name: b"" for name in (*names, "notes.txt")}
     hub.repos[REPO] = FakeRepo(files_of(model_folder.write(tmp_path)) | more)
     found = looked(hub)
     assert found.found.loads
-    assert found.warnings == (
-        "It also holds 'modeling.py' and 1 more files that can run code when they are read; they are never fetched.",
-    )
+    assert found.warnings == (f"It also holds {said} run code when they are read; they are never fetched.",)
     assert not {asked.name for asked in hub.asked} & more.keys()
 
 
