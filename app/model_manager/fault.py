@@ -19,18 +19,6 @@ ABOUT_TOKEN: Final = frozenset({Problem.NO_TOKEN, Problem.BAD_TOKEN, Problem.FOR
 ABOUT_CHOICE: Final = frozenset({Problem.NOT_FOUND, Problem.UNSAFE})
 """What only another model helps against."""
 
-ABOUT_WAY: Final = frozenset(
-    {
-        Problem.NO_NETWORK,
-        Problem.UNREACHABLE,
-        Problem.PORTAL,
-        Problem.PROXY,
-        Problem.CERTIFICATE,
-        Problem.RATE_LIMITED,
-    }
-)
-"""What lies on the way to the hub, and so is the same for every model."""
-
 
 @dataclass(frozen=True, slots=True)
 class Fault:

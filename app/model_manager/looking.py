@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from app.model_manager.fault import ABOUT_WAY, Fault
+from app.model_manager.fault import Fault
 from app.services.hub_client import Question
+from mtplx_engine.hub.problem import ON_THE_WAY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -98,7 +99,7 @@ class Looking(QObject):
             return
         fault, repo_id = Fault.of(error, problem), self._now
         self._now = ""
-        if problem in ABOUT_WAY:
+        if problem in ON_THE_WAY:
             self._waiting.append(repo_id)
             self.trouble = fault
         else:

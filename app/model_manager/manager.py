@@ -20,6 +20,7 @@ from mtplx_engine.hub.problem import Problem
 if TYPE_CHECKING:
     from app.model_manager.download_row import DownloadRow
     from app.model_manager.face import Face
+    from app.model_manager.filters import Filters
     from app.model_manager.offer import Offer
     from app.model_manager.services import Services
     from mtplx_engine.errors import ErrorInfo
@@ -116,15 +117,11 @@ class ModelManager(QObject):
         """The one model to begin with, while there is none but the starter."""
         return offer.make(self.known) if self.keeper.models is not None else None
 
-    def searched(self, *, fitting: bool, drafting: bool) -> tuple[Face, ...]:
-        """Return what was found, without what is known not to fit or not to draft where that is not wanted."""
+    def searched(self, filters: Filters) -> tuple[Face, ...]:
+        """Return what was found, without what is known not to pass the filters."""
         known = self.known
-        return tuple(
-            repo_faces.found(hit, known)
-            for hit in self.hits or ()
-            if not (fitting and repo_faces.fits(hit.id, known) is False)
-            and not (drafting and repo_faces.may_draft(hit, known) is False)
-        )
+        passing = (hit for hit in self.hits or () if filters.may_pass(hit, known))
+        return tuple(repo_faces.found(hit, known) for hit in passing)
 
     # ------------------------------------------------------------ what is done
 

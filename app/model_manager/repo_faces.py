@@ -8,7 +8,6 @@ from app.model_manager import download_faces, fit_words
 from app.model_manager.download_row import DownloadState
 from app.model_manager.face import Action, Face, Tone
 from app.translate import tr
-from mtplx_engine.hub import catalogue
 from mtplx_engine.models.fit import Verdict
 
 if TYPE_CHECKING:
@@ -33,24 +32,6 @@ def found(hit: Hit, known: Known) -> Face:
 def unlisted(repo_id: str, known: Known) -> Face:
     """Return how a repository looks that is in no list any more."""
     return _face(repo_id, repo_id, "", known)
-
-
-def may_draft(hit: Hit, known: Known) -> bool | None:
-    """Return whether a found model has a head or one that goes with it; None while nobody looked."""
-    entry = catalogue.entry_of(hit.id)
-    if entry is not None:
-        return True
-    look = known.looks.get(hit.id)
-    return bool(fit_words.drafts(look)) if look else None
-
-
-def fits(repo_id: str, known: Known) -> bool | None:
-    """Return whether a model fits, be it tightly; None while nobody looked."""
-    look = known.looks.get(repo_id)
-    if look is None:
-        return None
-    judged = fit_words.judge(look.found, known.machine)
-    return judged is not None and judged.verdict is not Verdict.TOO_BIG
 
 
 def _face(repo_id: str, title: str, about: str, known: Known) -> Face:

@@ -10,12 +10,11 @@ import time
 from typing import TYPE_CHECKING
 
 from mtplx_engine import paths, words
-from mtplx_engine.cli import ctrl_c, options
+from mtplx_engine.cli import asking, ctrl_c, options
 from mtplx_engine.cli.console import Console
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.hub import awake, look, plan, settings, speed
 from mtplx_engine.hub.download import Download
-from mtplx_engine.hub.interrupt import Interrupt
 from mtplx_engine.hub.problem import CancelledError
 from mtplx_engine.hub.token import TokenStore, system_keychain
 from mtplx_engine.models import fit, machine, manifest
@@ -27,8 +26,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mtplx_engine.hub.connection import Connection
+    from mtplx_engine.hub.interrupt import Interrupt
     from mtplx_engine.hub.look import Look
     from mtplx_engine.hub.plan import Plan
+    from mtplx_engine.progress import Report
 
 SUMMARY = "get a model from the hub"
 EXAMPLES = """\
@@ -108,15 +109,12 @@ def look_at(connection: Connection, wanted: Plan) -> Look:
         EngineError: The hub does not let us.
         KeyboardInterrupt: Ctrl-C was pressed.
     """
-    interrupt = Interrupt()
-    with contextlib.closing(ProgressLine(sys.stderr)) as line:
-        line(0.0, "Looking at it")
-        found = ctrl_c.on_thread(lambda: look.at(connection, wanted, interrupt), interrupt.set)
-    if isinstance(found, CancelledError):
-        raise KeyboardInterrupt from found
-    if isinstance(found, BaseException):
-        raise found
-    return found
+
+    def work(interrupt: Interrupt, report: Report) -> Look:
+        report(0.0, "Looking at it")
+        return look.at(connection, wanted, interrupt)
+
+    return asking.ask(work)
 
 
 def _judge(found: Look, *, anyway: bool) -> None:

@@ -7,29 +7,41 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from mtplx_engine import paths
-from mtplx_engine.cli import options, pull, table
+from mtplx_engine import paths, words
+from mtplx_engine.cli import asking, options, pull, table
 from mtplx_engine.cli.console import Console
-from mtplx_engine.hub import catalogue, search
+from mtplx_engine.hub import catalogue, look, search
+from mtplx_engine.hub.problem import ON_THE_WAY, HubError
 
 if TYPE_CHECKING:
     import argparse
 
+    from mtplx_engine.hub.connection import Connection
+    from mtplx_engine.hub.interrupt import Interrupt
     from mtplx_engine.hub.search import Hit
+    from mtplx_engine.progress import Report
 
 SUMMARY = "look for models on the hub"
 EXAMPLES = """\
 examples:
   mtplx search                # the models that we recommend; no network needed
   mtplx search qwen3.5 4b
+  mtplx search qwen --max-gb 6     # the hub is asked for the size of each
   mtplx search qwen --json
 """
 _HEADINGS = ("MODEL", "KIND", "DOWNLOADS", "UPDATED", "HEAD")
+_GB = 1_000_000_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of this command."""
     parser.add_argument("words", nargs="*", metavar="WORD", help="parts of a model's name")
+    parser.add_argument(
+        "--max-gb",
+        type=options.above_0,
+        metavar="N",
+        help="only models of at most N GB, their drafting heads included",
+    )
     options.add_hub(parser)
     options.add_data_dir(parser)
     options.add_json(parser)
@@ -42,19 +54,55 @@ def run(arguments: argparse.Namespace) -> int:
         EngineError: The hub cannot be asked.
     """
     console = Console(sys.stdout)
-    if not arguments.words:
+    if not arguments.words and arguments.max_gb is None:
         _recommend(console, as_json=arguments.json)
         return 0
     connection = pull.connect(arguments, paths.data_dir(arguments.data_dir))
     found = search.search(connection, " ".join(arguments.words))
+    sizes = None
+    if arguments.max_gb is not None:
+        sizes = _sizes(connection, found, round(arguments.max_gb * _GB))
+        found = tuple(hit for hit in found if hit.id in sizes)
     if arguments.json:
-        console.line(json.dumps({"models": [dataclasses.asdict(hit) for hit in found]}, indent=1))
+        bodies = [dataclasses.asdict(hit) | ({"size": sizes[hit.id]} if sizes else {}) for hit in found]
+        console.line(json.dumps({"models": bodies}, indent=1))
     elif found:
-        for line in table.lines([_HEADINGS, *map(_row, found)]):
+        headings = (*_HEADINGS, "SIZE") if sizes else _HEADINGS
+        for line in table.lines([headings, *(_row(hit, sizes) for hit in found)]):
             console.line(line)
     else:
-        console.line(f"{connection.host} has no model in MLX form with these words; try fewer.")
+        more = "" if arguments.max_gb is None else f" and at most {arguments.max_gb:g} GB"
+        console.line(f"{connection.host} has no model in MLX form with these words{more}; try fewer.")
     return 0
+
+
+def _sizes(connection: Connection, hits: tuple[Hit, ...], most: int) -> dict[str, int]:
+    """Return the bytes of the models that have at most so many; those that the hub refuses are told of.
+
+    Raises:
+        EngineError: The hub cannot be reached.
+        KeyboardInterrupt: Ctrl-C was pressed.
+    """
+    sizes: dict[str, int] = {}
+    refused = []
+
+    def work(interrupt: Interrupt, report: Report) -> None:
+        for place, hit in enumerate(hits):
+            report(place / len(hits), f"Asking for sizes, {hit.id}")
+            try:
+                size = look.plan(connection, hit.id, interrupt=interrupt).size
+            except HubError as error:
+                if error.problem in ON_THE_WAY:
+                    raise
+                refused.append(str(error))
+                continue
+            if size <= most:
+                sizes[hit.id] = size
+
+    asking.ask(work)
+    for sentence in refused:
+        Console(sys.stderr).line(sentence)
+    return sizes
 
 
 def _recommend(console: Console, *, as_json: bool) -> None:
@@ -67,7 +115,8 @@ def _recommend(console: Console, *, as_json: bool) -> None:
         console.line(line)
 
 
-def _row(hit: Hit) -> tuple[str, ...]:
+def _row(hit: Hit, sizes: dict[str, int] | None) -> tuple[str, ...]:
     entry = catalogue.entry_of(hit.id)
     kind = f"{hit.model_type or 'unknown'}{', gated' if hit.gated else ''}"
-    return hit.id, kind, f"{hit.downloads:,}", hit.updated, entry.head if entry else ""
+    cells = (hit.id, kind, f"{hit.downloads:,}", hit.updated, entry.head if entry else "")
+    return (*cells, words.size(sizes[hit.id])) if sizes else cells

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 from mtplx_engine.errors import EngineError, ErrorKind
 
@@ -27,6 +28,19 @@ class Problem(StrEnum):
     WRONG_HASH = "Download again"
     UNSAFE = "Choose a safe model"
     BUSY = "Wait for the other one"
+
+
+ON_THE_WAY: Final = frozenset(
+    {
+        Problem.NO_NETWORK,
+        Problem.UNREACHABLE,
+        Problem.PORTAL,
+        Problem.PROXY,
+        Problem.CERTIFICATE,
+        Problem.RATE_LIMITED,
+    }
+)
+"""What lies on the way to the hub, and so is the same for every model."""
 
 
 class HubError(EngineError):

@@ -73,6 +73,7 @@ class FakeHub:
 
     repos: dict[str, FakeRepo] = field(default_factory=dict)
     accounts: dict[str, str] = field(default_factory=dict)  # names by token
+    listed: tuple[str, ...] = ()  # found by a search, and given to nobody
     faults: list[Fault] = field(default_factory=list)
     api_fault: Callable[[Handler], None] | None = None
     asked: list[Asked] = field(default_factory=list)
@@ -165,7 +166,7 @@ class Handler(BaseHTTPRequestHandler):
             for name, repo in self.hub.repos.items()
             if wanted in name.casefold()
         ]
-        self._json(found)
+        self._json([*found, *({"id": name} for name in self.hub.listed)])
 
     def _file(self, name: str, repo: FakeRepo) -> None:
         data = repo.files[name]

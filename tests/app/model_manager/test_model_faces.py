@@ -10,6 +10,7 @@ from app.model_manager import installed_faces, offer, repo_faces
 from app.model_manager.download_row import DownloadState
 from app.model_manager.face import Action, Tone
 from app.model_manager.fault import Fault
+from app.model_manager.filters import Filters
 from app.model_manager.installed_faces import Use
 from app.model_manager.known import Known
 from mtplx_engine.errors import ErrorInfo, ErrorKind
@@ -91,14 +92,28 @@ def test_a_found_repository_says_what_the_hub_says():
     assert repo_faces.found(HITS[1], Known(MACHINE)).note == "gated · llama · 9 k downloads · 2026-08-11"
 
 
-def test_filters_know_only_what_was_looked_at():
+@pytest.mark.parametrize(
+    ("filters", "passes"),
+    [
+        (Filters(), True),
+        (Filters(drafting=True), True),
+        (Filters(fitting=True), False),
+        (Filters(largest=18 * GB), False),  # its settings count too
+        (Filters(largest=19 * GB), True),
+        (Filters(drafting=True, largest=2 * GB), False),
+    ],
+)
+def test_filters_hold_for_what_was_looked_at(filters, passes):
     known = Known(MACHINE)
-    assert repo_faces.fits(HITS[2].id, known) is None
-    assert repo_faces.may_draft(HITS[2], known) is None
-    assert repo_faces.may_draft(HITS[0], known) is True  # recommended with a head
+    assert filters.may_pass(HITS[2], known)  # nobody knows
     big = dataclasses.replace(known, looks={HITS[2].id: look(HITS[2].id, 18 * GB, own_head=True)})
-    assert repo_faces.fits(HITS[2].id, big) is False
-    assert repo_faces.may_draft(HITS[2], big) is True
+    assert filters.may_pass(HITS[2], big) is passes
+
+
+def test_what_is_recommended_with_a_head_drafts():
+    known = Known(MACHINE, looks={HITS[0].id: look(HITS[0].id, GB), HITS[2].id: look(HITS[2].id, GB)})
+    assert Filters(drafting=True).may_pass(HITS[0], known)
+    assert not Filters(drafting=True).may_pass(HITS[2], known)
 
 
 def use(**fields):

@@ -9,6 +9,7 @@ from PySide6.QtGui import QDesktopServices
 
 from app.model_manager.download_row import DownloadState
 from app.model_manager.face import Action
+from app.model_manager.filters import Filters
 from app.model_manager.manager import ModelManager
 from app.services.hub_client import Question
 from mtplx_engine.errors import ErrorInfo, ErrorKind
@@ -156,7 +157,7 @@ def test_only_the_answer_to_the_last_search_counts(manager, hub):
     assert manager.searching
     hub.found.emit("two", HITS)
     assert not manager.searching
-    assert len(manager.searched(fitting=False, drafting=False)) == len(HITS)
+    assert len(manager.searched(Filters())) == len(HITS)
 
 
 def test_filters_leave_out_what_is_known_not_to_pass(manager, hub):
@@ -166,7 +167,9 @@ def test_filters_leave_out_what_is_known_not_to_pass(manager, hub):
     while hub.looks:
         fail_look(hub, Problem.NOT_FOUND)
     assert manager.looked_at_hits == len(HITS)
-    assert len(manager.searched(fitting=True, drafting=True)) == len(HITS)  # nothing is known
+    assert len(manager.searched(Filters(fitting=True, drafting=True, largest=1))) == len(
+        HITS
+    )  # nothing is known
 
 
 def test_what_waits_for_an_answer_is_not_told_again_and_again(manager, hub):

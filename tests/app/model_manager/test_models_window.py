@@ -50,6 +50,10 @@ def card(place, key):
     return place.list.cards[key]
 
 
+def choose(button, name):
+    next(action for action in button.menu().actions() if action.text() == name).trigger()
+
+
 def press(row, name):
     next(button for button in row.buttons if button.text() == name).click()
 
@@ -157,6 +161,18 @@ def test_filters_hide_what_does_not_pass(show):
     assert list(window.search.list.cards) == [HITS[0].id, HITS[1].id]
     window.search.drafting.click()
     assert list(window.search.list.cards) == [HITS[0].id]
+
+
+def test_a_size_can_be_chosen(show):
+    window = show(models_window.found)
+    size = window.search.largest
+    assert (size.text(), size.accessibleName()) == ("Any size", "Size: Any size")
+    choose(size, "Up to 2 GB")
+    assert list(window.search.list.cards) == [HITS[1].id]
+    choose(size, "Up to 4 GB")
+    assert list(window.search.list.cards) == [HITS[0].id, HITS[1].id, HITS[3].id]
+    choose(size, "Any size")
+    assert list(window.search.list.cards) == [hit.id for hit in HITS]
 
 
 def test_a_filter_asks_about_what_was_found(show):

@@ -236,6 +236,42 @@ def test_without_words_the_recommendations_are_listed(capfd: pytest.CaptureFixtu
     assert all(entry.target in out for entry in catalogue.entries())
 
 
+def test_a_search_by_size_asks_for_each(hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    hub.repos["makers/tiny-large"] = FakeRepo(
+        hub.repos[REPO].files | {"model-2.safetensors": bytes(2_000_000)}
+    )
+    sizes = {name: sum(map(len, repo.files.values())) for name, repo in hub.repos.items()}
+    assert run(hub, data, "search", "tiny") == 0
+    assert "SIZE" not in capfd.readouterr().out
+    assert run(hub, data, "search", "tiny", "--max-gb", "0.002", "--json") == 0
+    (model,) = json.loads(capfd.readouterr().out)["models"]
+    assert (model["id"], model["size"]) == (REPO, sizes[REPO])
+    assert run(hub, data, "search", "tiny", "--max-gb", "0.01") == 0
+    heading, *rows = capfd.readouterr().out.splitlines()
+    assert heading.endswith("SIZE")
+    assert [row.split()[0] for row in rows] == [REPO, "makers/tiny-large"]
+    assert rows[1].endswith("2 MB")
+    assert run(hub, data, "search", "tiny", "--max-gb", "1e-9") == 0
+    assert "these words and at most 1e-09 GB" in capfd.readouterr().out
+
+
+def test_what_has_no_size_for_us_is_left_out_and_told_of(
+    hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A private repository is listed to its owner; another account cannot ask about it."""
+    hub.listed = ("makers/tiny-gone",)
+    assert run(hub, data, "search", "tiny", "--max-gb", "1") == 0
+    out, err = capfd.readouterr()
+    assert "makers/tiny-gone" not in out
+    assert "makers/tiny-gone is private, or there is no such model" in err
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "many"])
+def test_a_size_is_a_number_above_0(data: Path, text: str) -> None:
+    with pytest.raises(SystemExit):
+        main(["search", "qwen", f"--max-gb={text}", "--data-dir", str(data)])
+
+
 def test_the_mirror_in_the_settings_is_asked(hub: FakeHub, data: Path) -> None:
     settings.write(data, settings.HubSettings(endpoint=hub.endpoint))
     assert main(["pull", REPO, "--data-dir", str(data)]) == 0

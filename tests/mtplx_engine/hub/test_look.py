@@ -154,7 +154,7 @@ def test_too_large_is_an_answer(hub: FakeHub, tmp_path: Path) -> None:
     ],
 )
 def test_code_is_told_of_and_never_fetched(hub: FakeHub, tmp_path: Path, names: list[str], said: str) -> None:
-    more = {name: b"" for name in (*names, "notes.txt")}
+    more = dict.fromkeys((*names, "notes.txt"), b"")
     hub.repos[REPO] = FakeRepo(files_of(model_folder.write(tmp_path)) | more)
     found = looked(hub)
     assert found.found.loads
