@@ -231,6 +231,7 @@ class Application(QObject):
                 self.theme, self.settings, self._data_dir / "chats", self.models.access
             )
             self._settings_window.changed.connect(self._setting_changed)
+            self._settings_window.network.changed.connect(self.models.ask_anew)
             self._settings_window.chats.follow(self.window.menus.export_all)
         return self._settings_window
 

@@ -64,6 +64,11 @@ class ModelsDesk(QObject):
             self._window = self._make_window()
         return self._window
 
+    def ask_anew(self) -> None:
+        """Believe nothing of what was heard, since the hub is another one now; what is being fetched goes on."""
+        if self._window is not None:
+            self._window.ask_anew()
+
     def close(self) -> None:
         """Close the window and end what is going on; downloads go on at the next start."""
         if self._window is not None:

@@ -83,6 +83,15 @@ class Looking(QObject):
             self._go_on()
             self.changed.emit()
 
+    def forget(self) -> None:
+        """Know nothing, and ask nothing that was to be asked."""
+        self._hub.stop(Question.LOOK)
+        self._waiting, self._now = [], ""
+        self.looks.clear()
+        self.faults.clear()
+        self.trouble = None
+        self.changed.emit()
+
     def _go_on(self) -> None:
         if not self._now and self._waiting and self.trouble is None:
             self._now = self._waiting.pop()

@@ -65,6 +65,7 @@ class ModelManager(QObject):
         self.looking = Looking(services.hub, self)
         self._rows: dict[str, DownloadRow] = {row.id: row for row in services.downloads.rows()}
         self._words = ""
+        self._detailed = ""
         self._offered = ""  # on its way, and to be loaded
         self._arrived = ""
         services.hub.found.connect(self._found)
@@ -130,6 +131,16 @@ class ModelManager(QObject):
         self.services.shelf.refresh()
         self.looking.retry()
         self.looking.look_at_all(entry.target for entry in catalogue.entries())
+        if self._detailed:
+            self.looking.look(self._detailed)
+        if self._words and self.hits is None and self.search_fault is None and not self.searching:
+            self.search(self._words)
+
+    def forget_hub(self) -> None:
+        """Forget all that a hub said; `open` asks again."""
+        self.services.hub.stop(Question.SEARCH)
+        self.hits, self.searching, self.search_fault = None, False, None
+        self.looking.forget()
 
     def look_at_hits(self) -> None:
         """Ask the hub about all that was found, so that it can be filtered."""
@@ -165,6 +176,7 @@ class ModelManager(QObject):
             case Action.GET | Action.GET_ANYWAY:
                 self.get(repo_id)
             case Action.DETAILS:
+                self._detailed = repo_id
                 self.looking.look(repo_id)
                 self.details_wanted.emit(repo_id)
 

@@ -116,6 +116,12 @@ class ModelsWindow(QWidget):
         self.raise_()
         self.activateWindow()
 
+    def ask_anew(self) -> None:
+        """Forget what the hub said; it is asked again now, or when the window is opened."""
+        self.manager.forget_hub()
+        if self.isVisible():
+            self.manager.open()
+
     def _all(self) -> tuple[RecommendedPlace, SearchPlace, InstalledPlace]:
         return (self.recommended, self.search, self.installed)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QLineEdit
 
 from app.settings_window.page import Page
@@ -18,7 +19,13 @@ if TYPE_CHECKING:
 
 
 class NetworkPage(Page):
-    """The hub's address and the proxy; the command `mtplx` uses the same ones."""
+    """The hub's address and the proxy; the command `mtplx` uses the same ones.
+
+    Signals:
+        changed: Another hub is asked from now on, or in another way.
+    """
+
+    changed = Signal()
 
     def __init__(self, theme: Theme, access: HubAccess, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
@@ -63,3 +70,4 @@ class NetworkPage(Page):
             self.fault.setText(words.format(reason=error.strerror))
         else:
             self.fault.setText("")
+            self.changed.emit()

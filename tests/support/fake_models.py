@@ -108,6 +108,10 @@ class FakeHub(QObject):
         self.searches = []
         self.looks = []
         self.tokens = []
+        self.stopped = []
+
+    def stop(self, question):
+        self.stopped.append(question)
 
     def search(self, words):
         self.searches.append(words)
