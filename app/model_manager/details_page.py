@@ -195,11 +195,8 @@ def _about(look: Look) -> str:
     size = fit_words.size(look.plan.size)
     drafts = fit_words.drafts(look) or tr("plain decoding")
     first = " · ".join(part for part in (target.id, size, licence, gated) if part)
-    second = (
-        tr("{drafts}, from {repo}").format(drafts=drafts, repo=look.plan.head.id)
-        if look.plan.head
-        else drafts
-    )
+    source = tr("{drafts}, taken out of {repo}") if look.plan.taken else tr("{drafts}, from {repo}")
+    second = source.format(drafts=drafts, repo=look.plan.head_repo) if look.plan.head_repo else drafts
     return f"{first}\n{second}"
 
 
@@ -214,6 +211,10 @@ def _files(look: Look) -> str:
     lines = [f"{name} · {fit_words.size(file.size)}" for _, file, name in files[:_MOST_FILES]]
     if len(files) > _MOST_FILES:
         lines.append(tr("and {count} more").format(count=len(files) - _MOST_FILES))
+    if look.plan.taken is not None:
+        words = tr("the drafting head out of {repo} · {size}")
+        size = fit_words.size(look.plan.head_size)
+        lines.append(words.format(repo=look.plan.head_repo, size=size))
     left_out = look.plan.target.left_out
     if left_out:
         names = ", ".join(left_out[:_MOST_LEFT]) + ("…" if len(left_out) > _MOST_LEFT else "")

@@ -55,8 +55,8 @@ def drafts(look: Look) -> str:
     """Return how a model is made faster, "" when it is not."""
     if look.found.head is None or look.found.head.problem:
         return ""
-    if look.head_size:
-        return tr("drafts for itself (MTP), its head adds {size}").format(size=size(look.head_size))
+    if look.plan.head_size:
+        return tr("drafts for itself (MTP), its head adds {size}").format(size=size(look.plan.head_size))
     return tr("drafts for itself (MTP)")
 
 

@@ -97,9 +97,10 @@ def _where(found: Inspection, looked: Look | None) -> Rows:
 
 def _rows(found: Inspection, judged: Fit | None, looked: Look | None) -> Rows:
     rows = [("tier", str(found.tier)), ("reason", found.reason), ("family", found.family or "unknown")]
-    apart = looked.plan.head if looked else None
-    if apart:
-        rows.append(("head", f"{apart.id}, which adds {words.size(apart.size)}"))
+    if looked and looked.plan.head_repo:
+        taken = "taken out of " if looked.plan.taken else ""
+        added = words.size(looked.plan.head_size)
+        rows.append(("head", f"{taken}{looked.plan.head_repo}, which adds {added}"))
     elif found.head:
         rows.append(("head", f"{found.head.place}, {words.size(found.head.size)}"))
     elif looked and found.loads:
@@ -110,15 +111,16 @@ def _rows(found: Inspection, judged: Fit | None, looked: Look | None) -> Rows:
 
 
 def _hub_as_json(looked: Look) -> dict[str, Any]:
-    target, head = looked.plan.target, looked.plan.head
+    plan, target = looked.plan, looked.plan.target
+    head = {"id": plan.head_repo, "size": plan.head_size, "taken_out": plan.taken is not None}
     return {
         "name": target.id,
         "path": None,
         "revision": target.revision,
         "licence": target.licence,
         "gated": target.gated,
-        "size": looked.plan.size,
-        "head_repository": head and {"id": head.id, "size": head.size},
+        "size": plan.size,
+        "head_repository": head if plan.head_repo else None,
         "notes": [*looked.found.notes, *looked.warnings],
         "fetched": looked.fetched,
     }

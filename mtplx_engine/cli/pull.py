@@ -13,7 +13,7 @@ from mtplx_engine import paths, words
 from mtplx_engine.cli import asking, ctrl_c, options
 from mtplx_engine.cli.console import Console
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.hub import awake, look, plan, settings, speed
+from mtplx_engine.hub import awake, download, look, plan, settings, speed
 from mtplx_engine.hub.download import Download
 from mtplx_engine.hub.problem import CancelledError
 from mtplx_engine.hub.token import TokenStore, system_keychain
@@ -68,19 +68,16 @@ def run(arguments: argparse.Namespace) -> int:
     console, data = Console(sys.stdout), paths.data_dir(arguments.data_dir)
     connection = connect(arguments, data)
     plan.sweep(data)
-    begun = plan.read(plan.staging(data, plan.folder_name(arguments.model)))
-    wanted = begun or look.plan(connection, arguments.model, arguments.revision, arguments.head)
-    if folder := _installed(wanted, data):
-        _tell(console, wanted, folder, as_json=arguments.json)
+    asked = look.plan(connection, arguments.model, arguments.revision, arguments.head)
+    if folder := _installed(asked, data):
+        _tell(console, asked, folder, as_json=arguments.json)
         return 0
-    Console(sys.stderr).line(f"{wanted.title}: {_what(wanted)}")
-    if begun is None:
-        _judge(look_at(connection, wanted), anyway=arguments.anyway)
-    download = Download(wanted, data, connection)
-    folder_or_error = _watch(download, as_json=arguments.json)
+    wanted = _begun(asked, data) or _begin(connection, asked, data, anyway=arguments.anyway)
+    fetching = Download(wanted, data, connection)
+    folder_or_error = _watch(fetching, as_json=arguments.json)
     if isinstance(folder_or_error, CancelledError):
         Console(sys.stderr).line(
-            f"Paused at {words.size(download.done)} of {words.size(download.total)}; run the same "
+            f"Paused at {words.size(fetching.done)} of {words.size(fetching.total)}; run the same "
             "command again to go on."
         )
         return _INTERRUPTED
@@ -117,6 +114,30 @@ def look_at(connection: Connection, wanted: Plan) -> Look:
     return asking.ask(work)
 
 
+def _begun(asked: Plan, data: Path) -> Plan | None:
+    """Return the plan of a download that was begun and is still what the hub has; None otherwise."""
+    found = plan.read(plan.staging(data, asked.id))
+    if found is None:
+        return None
+    if found.asked == asked:
+        Console(sys.stderr).line(f"{found.title}: {_what(found)}")
+        return found
+    Console(sys.stderr).line(
+        f"{asked.target.id} is not what it was when this download began (commit {found.target.revision[:7]}); files "
+        "that are the same are kept."
+    )
+    return None
+
+
+def _begin(connection: Connection, asked: Plan, data: Path, *, anyway: bool) -> Plan:
+    """Look at a model and judge it; return what is to be fetched, in place of what was begun otherwise."""
+    found = look_at(connection, asked)
+    Console(sys.stderr).line(f"{found.plan.title}: {_what(found.plan)}")
+    _judge(found, anyway=anyway)
+    download.exchange(data, found.plan)
+    return found.plan
+
+
 def _judge(found: Look, *, anyway: bool) -> None:
     """Say what there is to know of a model before it is fetched.
 
@@ -151,7 +172,7 @@ def _installed(wanted: Plan, data: Path) -> Path | None:
     return folder if noted and is_it and manifest.is_complete(folder, noted) else None
 
 
-def _watch(download: Download, *, as_json: bool) -> Path | BaseException:
+def _watch(fetching: Download, *, as_json: bool) -> Path | BaseException:
     """Run a download and show how far it is; Ctrl-C stops it, and the Mac stays awake."""
     pace = speed.Speed()
     with contextlib.ExitStack() as stack:
@@ -159,35 +180,38 @@ def _watch(download: Download, *, as_json: bool) -> Path | BaseException:
         show = _in_lines_of_json if as_json else _on_one_line(stack)
 
         def tick() -> None:
-            pace.note(time.monotonic(), download.done)
-            show(download, pace)
+            pace.note(time.monotonic(), fetching.done)
+            show(fetching, pace)
 
-        return ctrl_c.on_thread(download.run, download.stop, tick, _JSON_TICK_S if as_json else _TICK_S)
+        return ctrl_c.on_thread(fetching.run, fetching.stop, tick, _JSON_TICK_S if as_json else _TICK_S)
 
 
 def _on_one_line(stack: contextlib.ExitStack) -> Callable[[Download, speed.Speed], None]:
     line = stack.enter_context(contextlib.closing(ProgressLine(sys.stderr)))
-    return lambda download, pace: line(download.done / max(download.total, 1), _phase(download, pace))
+    return lambda fetching, pace: line(fetching.done / max(fetching.total, 1), _phase(fetching, pace))
 
 
-def _in_lines_of_json(download: Download, pace: speed.Speed) -> None:
-    body = {"event": "progress", "done": download.done, "total": download.total}
-    rates = {"bytes_s": pace.bytes_s, "seconds_left": pace.seconds_left(download.total)}
+def _in_lines_of_json(fetching: Download, pace: speed.Speed) -> None:
+    body = {"event": "progress", "done": fetching.done, "total": fetching.total}
+    rates = {"bytes_s": pace.bytes_s, "seconds_left": pace.seconds_left(fetching.total)}
     Console(sys.stdout).line(json.dumps(body | rates))
 
 
-def _phase(download: Download, pace: speed.Speed) -> str:
-    parts = [f"{words.size(download.done)} of {words.size(download.total)}"]
+def _phase(fetching: Download, pace: speed.Speed) -> str:
+    parts = [f"{words.size(fetching.done)} of {words.size(fetching.total)}"]
     if pace.bytes_s:
         parts.append(f"{words.size(round(pace.bytes_s))}/s")
-    left = pace.seconds_left(download.total)
+    left = pace.seconds_left(fetching.total)
     if left is not None:
         parts.append(f"{words.duration(left)} left")
     return f"Downloading, {', '.join(parts)}"
 
 
 def _what(wanted: Plan) -> str:
-    head = f" with its drafting head ({words.size(wanted.head.size)})" if wanted.head else ""
+    head = ""
+    if wanted.head_repo:
+        source = f", taken out of {wanted.head_repo}" if wanted.taken else ""
+        head = f" with its drafting head ({words.size(wanted.head_size)}{source})"
     licence = wanted.target.licence or "not stated"
     return f"{words.size(wanted.size)}{head}, licence {licence}, commit {wanted.target.revision[:7]}"
 

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING
 
 from mtplx_engine import durable, paths
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.hub import answers, names
+from mtplx_engine.hub import answers, names, partial, taken_head
 from mtplx_engine.hub import plan as plans
+from mtplx_engine.hub.gatherer import Gatherer
 from mtplx_engine.hub.interrupt import Interrupt
 from mtplx_engine.hub.problem import HubError, Problem
 from mtplx_engine.hub.requests import Requests
 from mtplx_engine.hub.retry import Retries
 from mtplx_engine.hub.transfer import Transfer
-from mtplx_engine.models import checkpoint, head_source, manifest
+from mtplx_engine.models import checkpoint, head_source, manifest, model_config
 from mtplx_engine.models.manifest import FileRecord, Manifest
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
     from mtplx_engine.hub.connection import Connection
     from mtplx_engine.hub.plan import Plan
+    from mtplx_engine.hub.requests import Giver, Source
+    from mtplx_engine.hub.taken_head import TakenHead
     from mtplx_engine.models.manifest import HeadBinding
 
 THREADS = 4
@@ -97,20 +100,34 @@ class Download:
                     weighed = True
                     promised = _promised(self._data, self.plan.id)
                     plans.check_room(folder, self.plan, _present(folder), promised)
-                path = folder / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                source = repo.source(self._connection, file)
-                if path.is_file() and path.stat().st_size == file.size:
-                    # It got its name when its hash had been found right.
-                    self._received(file.size)
-                    sha256 = manifest.file_sha256(path, self._interrupt.check)
-                else:
-                    transfer = Transfer(source, requests, self._interrupt, self._retries, self._received)
-                    sha256 = transfer.run(path, self._threads)
-                records.append(FileRecord(name, file.size, sha256))
+                records.append(self._bring(repo.source(self._connection, file), requests, folder, name))
+            if self.plan.taken is not None:
+                records += self._take(self.plan.taken, folder / plans.HEAD_FOLDER, requests)
         finally:
             requests.close()
         return tuple(records)
+
+    def _bring(self, source: Source, giver: Giver, folder: Path, name: str) -> FileRecord:
+        """Fetch what is missing of one file of the model."""
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_file() and path.stat().st_size == source.size:
+            # It got its name when its hash had been found right.
+            self._received(source.size)
+            sha256 = manifest.file_sha256(path, self._interrupt.check)
+        else:
+            transfer = Transfer(source, giver, self._interrupt, self._retries, self._received)
+            sha256 = transfer.run(path, self._threads)
+        return FileRecord(name, source.size, sha256)
+
+    def _take(self, head: TakenHead, folder: Path, requests: Requests) -> tuple[FileRecord, ...]:
+        """Make the files of a head that is taken out of another repository."""
+        gatherer = Gatherer(head, self._connection, requests)
+        gatherer.open(self._interrupt, self._retries)
+        record = self._bring(head.source, gatherer, folder.parent, f"{folder.name}/{taken_head.NAME}")
+        durable.replace_file(folder / model_config.NAME, head.config)
+        self._received(len(head.config))
+        return record, *manifest.record(folder.parent, [f"{folder.name}/{model_config.NAME}"])
 
     def _check(self, folder: Path) -> HeadBinding | None:
         """Refuse what would be refused when it is loaded; return what ties the head to its model."""
@@ -122,7 +139,7 @@ class Download:
                 sentence = f"{self.plan.title} was deleted, since it must not be loaded: {error}"
                 raise HubError(Problem.UNSAFE, sentence) from error
             raise
-        if self.plan.head is None:
+        if not self.plan.head_repo:
             return None
         return head_source.bind(plans.HEAD_FOLDER, checked.config, checked.tensors, folder)
 
@@ -161,6 +178,34 @@ def discard(data: Path, plan: Plan) -> None:
     with _only_one(folder, plan.title):
         (folder / plans.NAME).unlink(missing_ok=True)  # first: half of it must not look like a download
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def exchange(data: Path, plan: Plan) -> None:
+    """Let a download that was begun bring something else, or what the repository has now; what is the same stays.
+
+    Raises:
+        HubError: BUSY, while another program fetches it; or the disk does not take it.
+    """
+    folder = plans.staging(data, plan.id)
+    former = plans.read(folder)
+    if former is None or former == plan:
+        return
+    try:
+        with _only_one(folder, plan.title):
+            _leave_the_same(folder, former, plan)
+            plans.write(folder, plan)
+    except OSError as error:
+        raise answers.disk_failure(error, plan.title) from error
+
+
+def _leave_the_same(folder: Path, former: Plan, plan: Plan) -> None:
+    """Delete what a former plan brought and another one does not have."""
+    same = {name: file.digest for _, file, name in plan.files()}
+    for _, file, name in former.files():
+        if same.get(name) != file.digest:
+            partial.delete(folder / name)
+    if former.taken != plan.taken:
+        shutil.rmtree(folder / plans.HEAD_FOLDER, ignore_errors=True)
 
 
 def present(data: Path, plan: Plan) -> int:

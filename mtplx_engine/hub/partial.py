@@ -54,8 +54,7 @@ class Partial:
             OSError: The disk cannot be read or written.
         """
         self._path = path
-        self._data_path = path.with_name(f"{path.name}.partial")
-        self._note_path = path.with_name(f"{path.name}.progress")
+        self._data_path, self._note_path = _names(path)
         self.segments = max(1, -(-identity.size // SEGMENT))
         self._lock = threading.Lock()
         known, counts = self._read(identity)
@@ -195,3 +194,14 @@ class Partial:
         # One write and never an empty note in between, since a kill may come at any point.
         os.pwrite(self._note, head + counts, 0)
         os.ftruncate(self._note, len(head) + len(counts))
+
+
+def delete(path: Path) -> None:
+    """Delete a file, however much of it has arrived."""
+    for part in (path, *_names(path)):
+        part.unlink(missing_ok=True)
+
+
+def _names(path: Path) -> tuple[Path, Path]:
+    """Return where the bytes of a growing file are, and the note of which ones are there."""
+    return path.with_name(f"{path.name}.partial"), path.with_name(f"{path.name}.progress")

@@ -14,6 +14,7 @@ from mtplx_engine.codec import build
 from mtplx_engine.hub import names
 from mtplx_engine.hub.problem import HubError, Problem
 from mtplx_engine.hub.repo import RemoteFile, Repo  # noqa: TC001 - annotations are read at run time
+from mtplx_engine.hub.taken_head import TakenHead  # noqa: TC001
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,20 +38,39 @@ class Plan:
         title: Name for people.
         target: The repository of the model.
         head: The repository of its drafting head, None when it has none or carries it itself.
+        taken: A drafting head that is taken out of another repository, None without one.
     """
 
     id: str
     title: str
     target: Repo
     head: Repo | None = None
+    taken: TakenHead | None = None
+
+    @property
+    def asked(self) -> Plan:
+        """What was known before anybody looked into the repository."""
+        return dataclasses.replace(self, taken=None)
 
     @property
     def size(self) -> int:
         """Bytes of all files."""
-        return self.target.size + (self.head.size if self.head else 0)
+        return self.target.size + self.head_size
+
+    @property
+    def head_size(self) -> int:
+        """Bytes of the drafting head that is not in the model's own repository, 0 without one."""
+        return sum(part.size for part in (self.head, self.taken) if part is not None)
+
+    @property
+    def head_repo(self) -> str:
+        """The repository that this head comes from, "" without one."""
+        if self.taken is not None:
+            return self.taken.original.id
+        return self.head.id if self.head is not None else ""
 
     def files(self) -> Iterator[tuple[Repo, RemoteFile, str]]:
-        """Yield all files with their repository and their name in the folder, small ones first.
+        """Yield the files that are fetched whole, with their repository and their name in the folder, small ones first.
 
         So a model that will be refused for what its settings say is refused before its weights are fetched.
         """
@@ -133,7 +153,10 @@ def check_room(folder: Path, plan: Plan, present: int, promised: int = 0) -> Non
 
 
 def _is_sound(plan: Plan) -> bool:
-    repos = [repo for repo in (plan.target, plan.head) if repo is not None]
+    if plan.taken is not None and not plan.taken.is_sound():
+        return False
+    original = plan.taken.original if plan.taken else None
+    repos = [repo for repo in (plan.target, plan.head, original) if repo is not None]
     return all(
         names.is_repo(repo.id)
         and names.is_commit(repo.revision)

@@ -53,6 +53,7 @@ class Repo:
         gated: Whether an account must accept the licence first.
         files: Those that a model needs, by name.
         left_out: Names of all others, which are never fetched.
+        base: The one repository that its makers say it was made from, owner/name; "" when they name none or several.
     """
 
     id: str
@@ -61,6 +62,7 @@ class Repo:
     gated: bool
     files: tuple[RemoteFile, ...]
     left_out: tuple[str, ...]
+    base: str = ""
 
     @property
     def size(self) -> int:
@@ -101,6 +103,7 @@ def read(
         listed = islice(api.list_repo_tree(repo_id, recursive=True, revision=commit), _MOST_FILES)
         entries = [item for item in listed if isinstance(item, RepoFile)]
         licence = info.card_data.get("license") if info.card_data else None
+        base = info.card_data.get("base_model") if info.card_data else None
         return Repo(
             id=repo_id,
             revision=commit,
@@ -108,6 +111,7 @@ def read(
             gated=bool(info.gated),
             files=_files(entries),
             left_out=tuple(item.path for item in entries if not names.is_wanted(item.path)),
+            base=_base(base, repo_id),
         )
 
     return asked(connection, repo_id, ask, interrupt)
@@ -179,6 +183,14 @@ def _stoppable(send: Callable[..., httpx2.Response], interrupt: Interrupt) -> Ca
             raise
 
     return send_or_stop
+
+
+def _base(said: object, repo_id: str) -> str:
+    """Return the one other repository that a model card names as its base, which may be anything that YAML can say."""
+    listed = said if isinstance(said, list) else [said]
+    if len(listed) != 1 or not isinstance(listed[0], str) or not names.is_repo(listed[0]):
+        return ""
+    return "" if listed[0].casefold() == repo_id.casefold() else listed[0]
 
 
 def _files(items: list[RepoFile]) -> tuple[RemoteFile, ...]:

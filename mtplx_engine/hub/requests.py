@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urljoin, urlsplit
 
 import httpx2
@@ -16,6 +16,7 @@ from mtplx_engine.hub.problem import HubError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
     from mtplx_engine.hub.connection import Connection
     from mtplx_engine.hub.digest import Expected
@@ -49,19 +50,23 @@ class Body:
     """The content of an answer.
 
     Attributes:
-        response: To be read.
+        pieces: The bytes, as they arrive.
         start: Which byte of the file comes first.
         etag: The server's name for the content; "" without one that can be relied on.
+        is_range: Whether the server gave what it was asked for, and not the whole file.
     """
 
-    response: httpx2.Response
+    pieces: Iterator[bytes]
     start: int
     etag: str
+    is_range: bool
 
-    @property
-    def is_range(self) -> bool:
-        """Whether the server gave what it was asked for, and not the whole file."""
-        return self.response.status_code == _PARTIAL
+
+class Giver(Protocol):
+    """What gives parts of a file."""
+
+    def get(self, source: Source, start: int, end: int, etag: str = "") -> AbstractContextManager[Body]:
+        """Give bytes `start` to `end`, see `Requests.get`."""
 
 
 class Requests:
@@ -172,7 +177,7 @@ def _body(response: httpx2.Response, source: Source, wanted: int) -> Body:
     if response.status_code == _PARTIAL and found:
         start, _, total = (int(group) for group in found.groups())
         if total == source.size and start <= wanted:
-            return Body(response, start, etag)
+            return Body(response.iter_raw(), start, etag, is_range=True)
         raise _another_file(source, f"range {found.group()}")
     if response.status_code != _OK or _is_page(response, source):
         details = f"HTTP {response.status_code}, {response.headers.get('Content-Type', '')}"
@@ -180,7 +185,23 @@ def _body(response: httpx2.Response, source: Source, wanted: int) -> Body:
     length = response.headers.get("Content-Length", "")
     if length and length != str(source.size):
         raise _another_file(source, f"{length} bytes instead of {source.size}")
-    return Body(response, 0, etag)
+    return Body(response.iter_raw(), 0, etag, is_range=False)
+
+
+def changed(source: Source) -> HubError:
+    """Return that a file is not the same any more."""
+    return HubError(
+        Problem.CHANGED,
+        f"{source.name} was changed at the hub while it was fetched. Start the download over.",
+    )
+
+
+def cut_off(source: Source) -> HubError:
+    """Return that an answer ended too early."""
+    return HubError(
+        Problem.UNREACHABLE,
+        f"The connection broke off in the middle of {source.name}. Check the connection and try again.",
+    )
 
 
 def _is_page(response: httpx2.Response, source: Source) -> bool:

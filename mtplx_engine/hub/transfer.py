@@ -10,6 +10,7 @@ from mtplx_engine.hub import answers
 from mtplx_engine.hub.crew import Crew
 from mtplx_engine.hub.partial import Identity, Partial
 from mtplx_engine.hub.problem import HubError, Problem
+from mtplx_engine.hub.requests import changed, cut_off
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from mtplx_engine.hub.digest import Hasher
     from mtplx_engine.hub.interrupt import Interrupt
-    from mtplx_engine.hub.requests import Body, Requests, Source
+    from mtplx_engine.hub.requests import Body, Giver, Source
     from mtplx_engine.hub.retry import Retries
 
 
@@ -36,7 +37,7 @@ class Transfer:
     def __init__(
         self,
         source: Source,
-        requests: Requests,
+        requests: Giver,
         interrupt: Interrupt,
         retries: Retries,
         received: Callable[[int], None],
@@ -118,7 +119,7 @@ class Transfer:
         start, end = partial.missing(segment)
         with self._requests.get(self._source, start, end, partial.identity.etag) as body:
             if body.start != start:
-                raise _changed(self._source)
+                raise changed(self._source)
             self._pour(body, partial, start, end)
 
     def _fetch_rest(self, partial: Partial) -> None:
@@ -135,9 +136,9 @@ class Transfer:
             HubError: The answer begins later, or ended before.
         """
         if body.start > offset:
-            raise _changed(self._source)
+            raise changed(self._source)
         skip = offset - body.start
-        for piece in body.response.iter_raw():
+        for piece in body.pieces:
             self._interrupt.check()
             data = memoryview(piece)[skip:][: end - offset]
             skip = max(skip - len(piece), 0)
@@ -145,7 +146,7 @@ class Transfer:
             offset += len(data)
             if offset == end:
                 return
-        raise _cut_off(self._source)
+        raise cut_off(self._source)
 
     def _patiently(self, step: Callable[[], None], partial: Partial) -> None:
         """Do a step, again as long as its failures may pass."""
@@ -157,18 +158,4 @@ def _wrong_bytes(source: Source) -> HubError:
         Problem.WRONG_HASH,
         f"What arrived as {source.name} is not what its publisher put there (its checksum differs), so it was "
         "thrown away. Download it again; if it happens twice, the network or the mirror changes files.",
-    )
-
-
-def _changed(source: Source) -> HubError:
-    return HubError(
-        Problem.CHANGED,
-        f"{source.name} was changed at the hub while it was fetched. Start the download over.",
-    )
-
-
-def _cut_off(source: Source) -> HubError:
-    return HubError(
-        Problem.UNREACHABLE,
-        f"The connection broke off in the middle of {source.name}. Check the connection and try again.",
     )

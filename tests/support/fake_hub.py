@@ -27,6 +27,7 @@ class FakeRepo:
     """A repository: its files, and what the hub says of it.
 
     Attributes:
+        card: What else its model card says, parsed.
         listed: Changes the list of its files before it is sent.
         fault: Answers requests for its files in place of the hub.
     """
@@ -36,6 +37,7 @@ class FakeRepo:
     licence: str = "apache-2.0"
     gated: bool = False
     tags: tuple[str, ...] = ()
+    card: dict[str, object] = field(default_factory=dict)
     listed: Callable[[list[dict[str, object]]], object] | None = None
     fault: Callable[[Handler, bytes, Asked], None] | None = None
 
@@ -147,7 +149,7 @@ class Handler(BaseHTTPRequestHandler):
                     "private": False,
                     "gated": "manual" if repo.gated else False,
                     "tags": [*repo.tags, f"license:{repo.licence}"],
-                    "cardData": {"license": repo.licence},
+                    "cardData": {"license": repo.licence, **repo.card},
                     "siblings": [{"rfilename": name} for name in sorted(repo.files)],
                 }
             )

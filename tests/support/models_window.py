@@ -14,6 +14,7 @@ from mtplx_engine.errors import ErrorInfo, ErrorKind
 from mtplx_engine.hub import catalogue
 from mtplx_engine.hub.plan import folder_name
 from mtplx_engine.hub.problem import Problem
+from mtplx_engine.hub.search import Hit
 from mtplx_engine.models import starter
 from tests.support.fake_models import GB, HITS, installed, look, recommended_looks, row, services
 
@@ -25,6 +26,7 @@ ELSEWHERE = installed(
 HALF = installed("somebody--half-a-model", complete=False)
 FIRST, SECOND = (folder_name(entry.target) for entry in catalogue.entries()[:2])
 GATED = HITS[1].id
+TAKEN = Hit("somebody/Qwen3.5-9B-6bit", "qwen3_5", 1_200, 8, gated=False, updated="2026-10-02")
 LOOKS = recommended_looks() | {
     GATED: look(GATED, 1_500_000_000, gated=True),
     HITS[2].id: look(
@@ -33,6 +35,7 @@ LOOKS = recommended_looks() | {
         own_head=True,
         warnings=("It also holds 'run.py' that can run code when they are read; they are never fetched.",),
     ),
+    TAKEN.id: look(TAKEN.id, 5_100_000_000, head_size=482_000_000, original="Qwen/Qwen3.5-9B"),
     HITS[3].id: look(HITS[3].id, 2 * GB, loads=False),
 }
 
@@ -151,6 +154,16 @@ def details(theme):
     return window
 
 
+def taken(theme):
+    """A model whose head is in its original."""
+    window = found(theme)
+    hub = window.manager.services.hub
+    hub.found.emit("qwen", (*HITS, TAKEN))
+    window.manager.act_on_repo(TAKEN.id, Action.DETAILS)
+    hub.answer_looks(LOOKS)
+    return window
+
+
 def will_not_fit(theme):
     window = found(theme)
     window.manager.act_on_repo(HITS[2].id, Action.DETAILS)
@@ -204,6 +217,7 @@ STATES = {
     "search-failed": search_failed,
     "gated": gated,
     "details": details,
+    "taken": taken,
     "will-not-fit": will_not_fit,
     "installed": installed_place,
     "none-installed": none_installed,

@@ -217,6 +217,21 @@ def test_the_details_are_scrolled_with_the_keyboard(show):
     assert bar.value() == 0
 
 
+def test_a_head_that_is_taken_out_of_the_original_is_told_of(show):
+    window = show(models_window.taken)
+    assert window.details._about.text().endswith(
+        "drafts for itself (MTP), its head adds 482 MB, taken out of Qwen/Qwen3.5-9B"
+    )
+    assert "the drafting head out of Qwen/Qwen3.5-9B · 482 MB" in window.details._files.text()
+    window.search.drafting.click()
+    assert models_window.TAKEN.id in window.search.list.cards
+    window.details.get.click()
+    assert (
+        window.manager.services.downloads.rows()[0].total
+        == window.manager.look_of(models_window.TAKEN.id).plan.size
+    )
+
+
 def test_what_will_not_fit_is_fetched_when_the_person_insists(show):
     window = show(models_window.will_not_fit)
     assert window.details.fit.judged.verdict is Verdict.TOO_BIG

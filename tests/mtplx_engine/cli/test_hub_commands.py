@@ -17,8 +17,9 @@ from mtplx_engine.cli.main import FAILED, INTERRUPTED, main
 from mtplx_engine.hub import awake, catalogue, plan, settings
 from mtplx_engine.models import machine
 from mtplx_engine.models.machine import Machine
-from tests.support import model_folder
+from tests.support import model_folder, toy_pair
 from tests.support.fake_hub import FakeHub, FakeRepo, Fault, running
+from tests.support.toy import TOY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -182,6 +183,64 @@ def test_ctrl_c_pauses_and_the_same_command_goes_on(
     hub.asked.clear()
     assert run(hub, data, "pull", REPO) == 0
     assert [asked.name for asked in hub.asked] == ["model.safetensors"]
+
+
+def test_a_download_that_goes_on_looks_whether_the_hub_has_the_same(
+    hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """What is the same is kept, what is another file now is fetched, and what is gone does not stay."""
+    files = hub.repos[REPO].files
+    files |= {"merges.txt": b"a b\n", "LICENSE": b"old", "vocab.json": b"{}"}
+    hub.faults.append(Fault(lambda handler, *_: handler.reply(404), "model.safetensors", after=1))
+    assert run(hub, data, "pull", REPO) == FAILED
+    hub.faults.clear()
+    del files["vocab.json"]
+    files["LICENSE"] = b"new"
+    hub.repos[REPO].commit = "e" * 40
+    hub.asked.clear()
+    capfd.readouterr()
+    assert run(hub, data, "pull", REPO) == 0
+    assert "not what it was when this download began (commit ccccccc)" in capfd.readouterr().err
+    fetched = [asked.name for asked in hub.asked]
+    assert "LICENSE" in fetched
+    assert "merges.txt" not in fetched
+    folder = paths.models_dir(data) / NAME
+    assert (folder / "LICENSE").read_bytes() == b"new"
+    assert not (folder / "vocab.json").exists()
+    assert main(["verify", NAME, "--data-dir", str(data)]) == 0
+
+
+def test_a_head_that_the_original_has_comes_along(
+    hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    target = toy_pair.write(tmp_path / "toys").target
+    base = "makers/whole"
+    hub.repos[REPO].files = {path.name: path.read_bytes() for path in target.iterdir()}
+    hub.repos[REPO].card = {"base_model": base}
+    hub.repos[base] = FakeRepo({path.name: path.read_bytes() for path in TOY.iterdir()})
+    assert run(hub, data, "inspect", REPO, "--hub", "--json") == 0
+    found = json.loads(capfd.readouterr().out)
+    assert (found["head_repository"]["id"], found["head_repository"]["taken_out"]) == (base, True)
+    assert found["head_repository"]["size"] > found["head"]["size"] > 400_000
+    assert run(hub, data, "inspect", REPO, "--hub") == 0
+    assert "taken out of makers/whole, which adds 0 MB" in capfd.readouterr().out
+    go_on = threading.Event()
+
+    def stall(*_: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+        go_on.wait(30)
+
+    # Both have a file of this name; once for each look, then the target's, and the header of the original's.
+    hub.faults.append(Fault(stall, "model.safetensors", after=4))
+    try:
+        assert run(hub, data, "pull", REPO) == INTERRUPTED
+    finally:
+        go_on.set()
+    hub.faults.clear()
+    assert "with its drafting head (0 MB, taken out of makers/whole)" in capfd.readouterr().err
+    assert run(hub, data, "pull", REPO) == 0
+    assert main(["models", "--data-dir", str(data)]) == 0
+    assert "mtp" in capfd.readouterr().out
 
 
 def test_ctrl_c_ends_a_look(hub: FakeHub, data: Path) -> None:

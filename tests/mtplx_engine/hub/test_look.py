@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mtplx_engine.hub import catalogue, look
+from mtplx_engine.hub import catalogue, look, sparse_copy
 from mtplx_engine.hub.connection import Connection
 from mtplx_engine.hub.problem import HubError, Problem
 from mtplx_engine.hub.retry import Retries
@@ -123,7 +123,7 @@ def test_a_head_in_a_repository_of_its_own(hub: FakeHub, tmp_path: Path) -> None
     assert found.found.tier is Tier.UNVERIFIED
     assert found.found.head
     assert found.found.head.size == sum(4 * a * (b or 1) for a, b in ((*s, 0)[:2] for _, s in HEAD.values()))
-    assert found.head_size == sum(map(len, hub.repos[HEAD_REPO].files.values()))
+    assert found.plan.head_size == sum(map(len, hub.repos[HEAD_REPO].files.values()))
     assert looked(hub, HEAD_REPO).found.tier is Tier.UNSUPPORTED
 
 
@@ -165,11 +165,11 @@ def test_code_is_told_of_and_never_fetched(hub: FakeHub, tmp_path: Path, names: 
 def test_who_needs_many_bytes_to_say_what_it_is_is_refused(
     hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(look, "MAX_BYTES", 100_000)
+    monkeypatch.setattr(sparse_copy, "MAX_BYTES", 100_000)
     index = json.dumps({"weight_map": dict.fromkeys(map(str, range(10_000)), "model.safetensors")}).encode()
     hub.repos[REPO] = FakeRepo(files_of(model_folder.write(tmp_path)) | {weight_files.INDEX: index})
     assert looked(hub).found.tier is Tier.REFUSED  # larger than allowed: not even begun
-    monkeypatch.setattr(look, "MAX_BYTES", len(index) + 10)
+    monkeypatch.setattr(sparse_copy, "MAX_BYTES", len(index) + 10)
     with pytest.raises(HubError, match="no honest model") as caught:
         looked(hub)
     assert caught.value.problem is Problem.UNSAFE
