@@ -156,6 +156,7 @@ class Application(QObject):
         self.models.network_wanted.connect(
             lambda: self.open_settings().open_page(self.open_settings().network)
         )
+        self.models.folder_wanted.connect(lambda: self.open_settings().open_page(self.open_settings().models))
         menus.tint.triggered.connect(lambda tinted: self._set(tint=tinted))
         menus.larger.triggered.connect(lambda: self._set_text_px(self.theme.text_px + 1))
         menus.smaller.triggered.connect(lambda: self._set_text_px(self.theme.text_px - 1))
@@ -228,7 +229,7 @@ class Application(QObject):
         """Return the one settings window; its `open_page` shows it."""
         if self._settings_window is None:
             self._settings_window = SettingsWindow(
-                self.theme, self.settings, self._data_dir / "chats", self.models.access
+                self.theme, self.settings, self._data_dir / "chats", self.models.access, self.models.folder
             )
             self._settings_window.changed.connect(self._setting_changed)
             self._settings_window.network.changed.connect(self.models.ask_anew)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,8 @@ from app.services.hub_access import HubAccess
 from app.services.hub_client import HubClient
 from app.services.model_inspector import ModelInspector
 from app.services.model_shelf import ModelShelf
+from app.services.models_folder import ModelsFolder
+from mtplx_engine.hub.problem import IN_THE_FOLDER
 
 if TYPE_CHECKING:
     from app.model_manager.keeper import Keeper
@@ -28,22 +29,25 @@ class ModelsDesk(QObject):
 
     Attributes:
         access: The way to the hub.
+        folder: Where new models go.
 
     Signals:
         load_requested(str, str, bool): The model in a folder, its title, and whether it is to be loaded also when it
             will not fit.
         network_wanted: The person is to look at how the hub is reached.
+        folder_wanted: The person is to look at where new models go.
     """
 
     load_requested = Signal(str, str, bool)
     network_wanted = Signal()
+    folder_wanted = Signal()
 
     def __init__(self, theme: Theme, data_dir: Path, link: EngineLink, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._data_dir = data_dir
         self._link = link
         self.access = HubAccess(data_dir)
+        self.folder = ModelsFolder(data_dir, self)
         self._hub = HubClient(self.access, self)
         self._shelf = ModelShelf(data_dir, link, self)
         self._inspector = ModelInspector(data_dir, self)
@@ -53,6 +57,7 @@ class ModelsDesk(QObject):
         link.loaded.connect(self._note_loaded)
         link.state_changed.connect(self._note_state)
         link.failed.connect(self._note_failed)
+        self.folder.changed.connect(self._use_folder)
 
     def start(self) -> None:
         """Go on with what was being fetched when the program ended."""
@@ -76,6 +81,7 @@ class ModelsDesk(QObject):
         self._hub.close()
         self._shelf.close()
         self._inspector.close()
+        self.folder.close()
         self.downloads.close()
 
     def _make_window(self) -> ModelsWindow:
@@ -91,8 +97,9 @@ class ModelsDesk(QObject):
         manager = ModelManager(services, self)
         manager.keeper.load_requested.connect(self._load)
         manager.network_wanted.connect(self.network_wanted)
+        manager.folder_wanted.connect(self.folder_wanted)
         manager.keeper.unload_requested.connect(self._link.unload)
-        window = ModelsWindow(self._theme, manager, self._free_bytes, self._token_lasts)
+        window = ModelsWindow(self._theme, manager, lambda: self.folder.free_bytes, self._token_lasts)
         manager.keeper.show_loaded(self._loaded)
         return window
 
@@ -120,8 +127,12 @@ class ModelsDesk(QObject):
         if event.generation is None and keeper is not None:
             keeper.show_load_failed(event.error)
 
-    def _free_bytes(self) -> int:
-        return shutil.disk_usage(self._data_dir).free
+    def _use_folder(self) -> None:
+        """Let what failed for its folder try the new one, as far as it has not begun in the old one."""
+        for row in self.downloads.rows():
+            if row.problem in IN_THE_FOLDER:
+                self.downloads.resume(row.id)
+        self._shelf.refresh()
 
     def _endpoint(self) -> str:
         return self.access.settings.endpoint

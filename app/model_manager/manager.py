@@ -43,6 +43,7 @@ class ModelManager(QObject):
         changed: Rows look different now.
         token_wanted: The person is to enter a token.
         network_wanted: The person is to look at how the hub is reached.
+        folder_wanted: The person is to look at where new models go.
         arrived(str): A model is installed; its title.
         choice_wanted: The person is to choose another model.
         details_wanted(str): All about a repository is to be shown.
@@ -51,6 +52,7 @@ class ModelManager(QObject):
     changed = Signal()
     token_wanted = Signal()
     network_wanted = Signal()
+    folder_wanted = Signal()
     arrived = Signal(str)
     choice_wanted = Signal()
     details_wanted = Signal(str)
@@ -237,6 +239,8 @@ class ModelManager(QObject):
             self.choice_wanted.emit()
         elif fault.problem is Problem.PROXY:
             self.network_wanted.emit()
+        elif fault.problem is Problem.READ_ONLY:
+            self.folder_wanted.emit()
         elif fault.problem is Problem.LICENCE:
             QDesktopServices.openUrl(QUrl(f"{self.services.endpoint()}/{repo_id}"))
         else:

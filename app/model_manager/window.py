@@ -48,7 +48,7 @@ class ModelsWindow(QWidget):
     Args:
         theme: The look.
         manager: What is shown and done.
-        free_bytes: Returns how much room the disk of the models has.
+        free_bytes: Returns how much room the disk of new models has, None while it is not connected.
         token_lasts: Returns whether a token is still known at the next start.
 
     Attributes:
@@ -62,7 +62,7 @@ class ModelsWindow(QWidget):
         self,
         theme: Theme,
         manager: ModelManager,
-        free_bytes: Callable[[], int],
+        free_bytes: Callable[[], int | None],
         token_lasts: Callable[[], bool],
     ) -> None:
         super().__init__(None, Qt.WindowType.Window)
@@ -186,7 +186,12 @@ class ModelsWindow(QWidget):
         tab = self._tabs.button(self._all().index(self.installed))
         tab.setText(name)
         tab.setAccessibleName(name)
-        self._room.setText(tr("Disk {size} free").format(size=fit_words.size(self._free_bytes())))
+        free = self._free_bytes()
+        self._room.setText(
+            tr("Models folder not connected")
+            if free is None
+            else tr("Disk {size} free").format(size=fit_words.size(free))
+        )
 
     def _ask_token(self) -> None:
         services = self.manager.services

@@ -157,7 +157,7 @@ class Downloads(QObject):
             if plan_id in self._unwanted:
                 plan = self._unwanted.pop(plan_id)
                 self._begin(plan_id, partial(self._folder.discard, plan), partial(self._discarded, plan_id))
-            elif item is not None and not item.noted:
+            elif item is not None and not item.noted and item.row.state is not DownloadState.FAILED:
                 self._begin(plan_id, partial(self._folder.note, item.plan), partial(self._noted, item))
             elif item is not None and item.row.state is DownloadState.QUEUED and self._running() < AT_ONCE:
                 self._fetch(item)
@@ -203,10 +203,13 @@ class Downloads(QObject):
                 self._items[begun.plan.id] = _Item(begun.plan, state, begun.present, noted=True)
                 self.changed.emit(self._items[begun.plan.id].row)
 
-    def _noted(self, item: _Item, error: BaseException | None) -> None:
-        item.noted = True
-        if error is not None and item.row.state is DownloadState.QUEUED:
-            self._fail(item, error)
+    def _noted(self, item: _Item, outcome: Plan | BaseException) -> None:
+        if isinstance(outcome, BaseException):
+            self._fail(item, outcome)
+        else:
+            item.plan, item.noted = outcome, True
+            if self._unwanted.get(outcome.id) == outcome:  # cancelled meanwhile; now it is known where it is
+                self._unwanted[outcome.id] = outcome
 
     def _discarded(self, plan_id: str, error: BaseException | None) -> None:
         if error is not None:

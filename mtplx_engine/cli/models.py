@@ -15,6 +15,7 @@ from mtplx_engine.cli.session import open_session
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.models import installed, pair
 from mtplx_engine.models.habits import Habits
+from mtplx_engine.models.homes import Homes
 from mtplx_engine.models.places import Places
 
 if TYPE_CHECKING:
@@ -32,12 +33,14 @@ examples:
   mtplx models --json
   mtplx models add /Volumes/Disk/models    # used where they are, never changed
   mtplx models forget /Volumes/Disk/models
+  mtplx models folder /Volumes/Disk/mtplx  # where new ones go; `usual` for the data folder
   mtplx models default qwen-4b             # `starter` for the one that comes with MTPLX
   mtplx models join ~/models/Qwen3.5-4B-MLX-4bit ~/models/Qwen3.5-4B-MTP-4bit --name qwen-4b
   mtplx models split qwen-4b
 """
 _HEADINGS = ("NAME", "SIZE", "HEAD", "STATE", "USED", "FOLDER")
 _STARTER = "starter"
+_USUAL = "usual"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,9 +61,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     forget = actions.add_parser("forget", help="look there no more; nothing in it is touched")
     for action in (add, forget):
         action.add_argument("folder", metavar="FOLDER", help="a folder with models in it, or a model's own")
+    folder = actions.add_parser("folder", help="show or choose the folder that new models go to")
+    folder.add_argument(
+        "folder", metavar="FOLDER", nargs="?", help=f"an existing folder, on any disk, or {_USUAL}"
+    )
     default = actions.add_parser("default", help="choose the model that is taken when none is named")
     default.add_argument("name", metavar="NAME", help=f"a model, or {_STARTER}")
-    for action in (join, split, add, forget, default):
+    for action in (join, split, add, forget, folder, default):
         options.add_data_dir(action, again=True)
 
 
@@ -93,8 +100,20 @@ def _add(arguments: argparse.Namespace, data: Path) -> str:
 
 
 def _forget(arguments: argparse.Namespace, data: Path) -> str:
-    Places(data).forget(paths.folder(arguments.folder))
+    folder, homes = paths.folder(arguments.folder), Homes(data)
+    if folder in homes.all()[1:]:
+        homes.forget(folder)
+    else:
+        Places(data).forget(folder)
     return f"{arguments.folder} is forgotten; everything in it is as it was."
+
+
+def _folder(arguments: argparse.Namespace, data: Path) -> str:
+    homes = Homes(data)
+    if arguments.folder is not None:
+        homes.choose(None if arguments.folder == _USUAL else paths.folder(arguments.folder))
+    state = "" if homes.is_there(homes.current) else ", which is not connected"
+    return f"New models go to {homes.current}{state}."
 
 
 def _choose(arguments: argparse.Namespace, data: Path) -> str:
@@ -107,6 +126,7 @@ _DO: dict[str, Callable[[argparse.Namespace, Path], str]] = {
     "split": _split,
     "add": _add,
     "forget": _forget,
+    "folder": _folder,
     "default": _choose,
 }
 
@@ -132,7 +152,8 @@ def _try(folder: Path, data: Path, new_engine: NewEngine, *, anyway: bool) -> No
 def _list(console: Console, data: Path, *, as_json: bool) -> None:
     found, habits = installed.models(data), Habits(data)
     if as_json:
-        console.line(json.dumps({"models": [_as_json(model, habits) for model in found]}, indent=1))
+        bodies = [_as_json(model, habits) for model in found]
+        console.line(json.dumps({"models": bodies, "folder": str(Homes(data).current)}, indent=1))
     elif found:
         for line in table.lines([_HEADINGS, *(_row(model, habits) for model in found)]):
             console.line(line)

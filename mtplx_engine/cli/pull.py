@@ -18,6 +18,7 @@ from mtplx_engine.hub.download import Download
 from mtplx_engine.hub.problem import CancelledError
 from mtplx_engine.hub.token import TokenStore, system_keychain
 from mtplx_engine.models import fit, machine, manifest
+from mtplx_engine.models.homes import Homes
 from mtplx_engine.progress import ProgressLine
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def look_at(connection: Connection, wanted: Plan) -> Look:
 
 def _begun(asked: Plan, data: Path) -> Plan | None:
     """Return the plan of a download that was begun and is still what the hub has; None otherwise."""
-    found = plan.read(plan.staging(data, asked.id))
+    found = plan.begun(data, asked.id)
     if found is None:
         return None
     if found.asked == asked:
@@ -134,8 +135,9 @@ def _begin(connection: Connection, asked: Plan, data: Path, *, anyway: bool) -> 
     found = look_at(connection, asked)
     Console(sys.stderr).line(f"{found.plan.title}: {_what(found.plan)}")
     _judge(found, anyway=anyway)
-    download.exchange(data, found.plan)
-    return found.plan
+    wanted = plan.placed(data, found.plan)
+    download.exchange(data, wanted)
+    return wanted
 
 
 def _judge(found: Look, *, anyway: bool) -> None:
@@ -166,10 +168,13 @@ def _judge(found: Look, *, anyway: bool) -> None:
 
 def _installed(wanted: Plan, data: Path) -> Path | None:
     """Return the folder of the model when this very one is installed and whole."""
-    folder = paths.models_dir(data) / wanted.id
-    noted = manifest.read(folder)
-    is_it = noted is not None and noted.source.endswith(f"@{wanted.target.revision}")
-    return folder if noted and is_it and manifest.is_complete(folder, noted) else None
+    for home in Homes(data).all():
+        folder = home / wanted.id
+        noted = manifest.read(folder)
+        is_it = noted is not None and noted.source.endswith(f"@{wanted.target.revision}")
+        if noted and is_it and manifest.is_complete(folder, noted):
+            return folder
+    return None
 
 
 def _watch(fetching: Download, *, as_json: bool) -> Path | BaseException:

@@ -9,7 +9,7 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from mtplx_engine import durable, paths
+from mtplx_engine import durable
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.hub import answers, names, partial, taken_head
 from mtplx_engine.hub import plan as plans
@@ -80,8 +80,9 @@ class Download:
             HubError: It cannot be had, or there is no room for it, or it must not be loaded.
             CancelledError: `stop` was called.
         """
-        folder = plans.staging(self._data, self.plan.id)
+        folder = _staging(self._data, self.plan)
         try:
+            plans.check_home(self._data, self.plan)
             with _only_one(folder, self.plan.title):
                 plans.write(folder, self.plan)
                 records = self._fetch(folder)
@@ -98,7 +99,7 @@ class Download:
             for repo, file, name in self.plan.files():
                 if not weighed and names.is_weights(file.name):
                     weighed = True
-                    promised = _promised(self._data, self.plan.id)
+                    promised = _promised(self._data, self.plan.id, folder)
                     plans.check_room(folder, self.plan, _present(folder), promised)
                 records.append(self._bring(repo.source(self._connection, file), requests, folder, name))
             if self.plan.taken is not None:
@@ -156,7 +157,7 @@ class Download:
         )
         (folder / plans.NAME).unlink()
         manifest.write(folder, noted)
-        final = paths.models_dir(self._data) / self.plan.id
+        final = folder.parent.parent / self.plan.id
         if final.exists():
             shutil.rmtree(final)
         folder.rename(final)
@@ -174,7 +175,9 @@ def discard(data: Path, plan: Plan) -> None:
     Raises:
         HubError: BUSY, while it is downloaded.
     """
-    folder = plans.staging(data, plan.id)
+    folder = _staging(data, plan)
+    if not folder.parent.is_dir():
+        return  # and no folder is made where a disk should be
     with _only_one(folder, plan.title):
         (folder / plans.NAME).unlink(missing_ok=True)  # first: half of it must not look like a download
         shutil.rmtree(folder, ignore_errors=True)
@@ -186,7 +189,7 @@ def exchange(data: Path, plan: Plan) -> None:
     Raises:
         HubError: BUSY, while another program fetches it; or the disk does not take it.
     """
-    folder = plans.staging(data, plan.id)
+    folder = _staging(data, plan)
     former = plans.read(folder)
     if former is None or former == plan:
         return
@@ -210,7 +213,11 @@ def _leave_the_same(folder: Path, former: Plan, plan: Plan) -> None:
 
 def present(data: Path, plan: Plan) -> int:
     """Return about how many bytes of a model have arrived, to a few kilobytes a file."""
-    return min(_present(plans.staging(data, plan.id)), plan.size)
+    return min(_present(_staging(data, plan)), plan.size)
+
+
+def _staging(data: Path, plan: Plan) -> Path:
+    return plans.staging(data, plan.id, plan.home)
 
 
 @contextmanager
@@ -239,13 +246,19 @@ def _present(folder: Path) -> int:
     return sum(path.stat().st_blocks * 512 for path in folder.rglob("*") if path.is_file())
 
 
-def _promised(data: Path, but: str) -> int:
-    """Return the bytes that downloads still need which are past their own look at the room, all but one of them."""
-    folders = {plan: plans.staging(data, plan.id) for plan in plans.unfinished(data) if plan.id != but}
+def _promised(data: Path, but: str, beside: Path) -> int:
+    """Return the bytes that downloads still need which are past their own look at the room, all but one of them.
+
+    Only those on the volume of the folder `beside` count.
+    """
+    volume = beside.stat().st_dev
+    folders = {plan: _staging(data, plan) for plan in plans.unfinished(data) if plan.id != but}
     return sum(
         max(plan.size - _present(folder), 0)
         for plan, folder in folders.items()
-        if any(folder.rglob("*.safetensors.partial")) and _is_running(folder)
+        if folder.stat().st_dev == volume
+        and any(folder.rglob("*.safetensors.partial"))
+        and _is_running(folder)
     )
 
 

@@ -23,6 +23,7 @@ class Problem(StrEnum):
     CERTIFICATE = "Check date and network"
     DISK_FULL = "Make room and try again"
     READ_ONLY = "Choose another folder"
+    NOT_CONNECTED = "Try again when connected"
     RATE_LIMITED = "Try again later"
     CHANGED = "Start over"
     WRONG_HASH = "Download again"
@@ -41,6 +42,10 @@ ON_THE_WAY: Final = frozenset(
     }
 )
 """What lies on the way to the hub, and so is the same for every model."""
+
+
+IN_THE_FOLDER: Final = frozenset({Problem.READ_ONLY, Problem.NOT_CONNECTED})
+"""What another folder for models helps against."""
 
 
 class HubError(EngineError):

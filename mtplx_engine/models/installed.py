@@ -11,6 +11,7 @@ from mtplx_engine import paths
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.models import head_source
 from mtplx_engine.models.habits import Habits
+from mtplx_engine.models.homes import Homes
 from mtplx_engine.models.installed_model import describe, size
 from mtplx_engine.models.places import Places
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def models(data: Path) -> tuple[InstalledModel, ...]:
-    """Return all models: under the data folder `data` by name, then those in the person's places.
+    """Return all models: those that are installed, the ones in the data folder first, then the person's places.
 
     Folders with only a drafting head are none.
     """
@@ -29,7 +30,11 @@ def models(data: Path) -> tuple[InstalledModel, ...]:
 
 
 def _own(data: Path) -> tuple[InstalledModel, ...]:
-    root = paths.models_dir(data)
+    """Return what is installed, whether its disk is connected or not."""
+    return (*_in_data(paths.models_dir(data)), *Homes(data).models())
+
+
+def _in_data(root: Path) -> tuple[InstalledModel, ...]:
     if not root.is_dir():
         return ()
     folders = [path for path in root.iterdir() if path.is_dir() and not path.name.startswith(".")]
@@ -43,19 +48,19 @@ def resolve(model: str, data: Path) -> Path:
         EngineError: NOT_FOUND, saying what is installed, or which disk is missing.
     """
     found = _own(data)
-    for item in found:
-        if item.is_called(model):
-            return item.path
+    if (installed := _called(model, found)) is not None and installed.there:
+        return installed.path
     folder = head_folder(model, data)
     if model and Path(model).is_absolute() and folder.is_dir():
         return folder
-    if (elsewhere := _elsewhere(model, data)) is not None:
-        return elsewhere
+    if (elsewhere := _called(model, Places(data).models()) or installed) is not None:
+        _check_there(elsewhere)
+        return elsewhere.path
     if model and folder.is_dir():
         return folder
     if os.sep in model:
         raise EngineError(ErrorKind.NOT_FOUND, f"There is no model folder {folder}; check the path.")
-    names = ", ".join(item.name for item in found if item.complete)
+    names = ", ".join(item.name for item in found if item.complete and item.there)
     raise EngineError(
         ErrorKind.NOT_FOUND,
         f'No model is called "{model}". '
@@ -64,16 +69,24 @@ def resolve(model: str, data: Path) -> Path:
     )
 
 
-def _elsewhere(model: str, data: Path) -> Path | None:
-    """Return the folder of a model in the person's places that has this name, None without one."""
-    named = [item for item in Places(data).models() if item.is_called(model)]
-    if named and not named[0].there:
+def _called(name: str, found: tuple[InstalledModel, ...]) -> InstalledModel | None:
+    """Return the model of this name, one that is there before one that is not; None without one."""
+    named = [item for item in found if item.is_called(name)]
+    return next((item for item in named if item.there), named[0] if named else None)
+
+
+def _check_there(model: InstalledModel) -> None:
+    """Check that a model's disk is connected.
+
+    Raises:
+        EngineError: NOT_FOUND.
+    """
+    if not model.there:
         raise EngineError(
             ErrorKind.NOT_FOUND,
-            f"{named[0].title} is in {named[0].place}, which is not there at the moment. Connect its disk and try "
-            "again.",
+            f"{model.title} is in {model.place or model.path.parent}, which is not there at the moment. Connect its "
+            "disk and try again.",
         )
-    return named[0].path if named else None
 
 
 def remove(name: str, data: Path) -> int:
@@ -89,9 +102,9 @@ def remove(name: str, data: Path) -> int:
     Raises:
         EngineError: NOT_FOUND, when it is not installed; STORAGE, when it cannot be deleted.
     """
-    found = next((item for item in _own(data) if item.is_called(name)), None)
+    found = _called(name, _own(data))
     if found is None:
-        elsewhere = next((item for item in Places(data).models() if item.is_called(name)), None)
+        elsewhere = _called(name, Places(data).models())
         if elsewhere is not None:
             sentence = (
                 f"{elsewhere.title} is your own, in {elsewhere.path}; nothing there is ever deleted by MTPLX."
@@ -100,6 +113,7 @@ def remove(name: str, data: Path) -> int:
         raise EngineError(
             ErrorKind.NOT_FOUND, f'No installed model is called "{name}"; `mtplx models` lists them.'
         )
+    _check_there(found)
     freed = size(found.path)
     try:
         # A link under the models folder leads to somebody else's files.

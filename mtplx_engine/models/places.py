@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.kept_results import KeptResults
 from mtplx_engine.models import head_source, hub_cache, installed_model, model_config
-from mtplx_engine.models.installed_model import InstalledModel
+from mtplx_engine.models.last_seen import LastSeen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mtplx_engine.models.installed_model import InstalledModel
+
 _NAME, _FORMAT = "places.json", 1
-_MODELS = "models"
 _DEEPEST = 2  # folders below a place in which models are looked for, as in OWNER/NAME
 _MOST = 1000  # folders of a place that are looked at
 
@@ -32,6 +32,7 @@ class Places:
 
     def __init__(self, data: Path, cache: Path | None = None) -> None:
         self._kept = KeptResults(data / _NAME, _FORMAT)
+        self._seen = LastSeen(self._kept)
         self._cache = hub_cache.folder() if cache is None else cache
 
     def added(self) -> tuple[Path, ...]:
@@ -52,8 +53,7 @@ class Places:
                 ErrorKind.NOT_FOUND,
                 f"{folder} has no model in it, nor have the folders below it: none of them has a config.json.",
             )
-        self._remember(folder, found)
-        if self._kept.get(str(folder)) is None:
+        if not self._seen.note(folder, found):
             raise EngineError(
                 ErrorKind.STORAGE, "The folder could not be noted in the data folder. Make it writable."
             )
@@ -78,26 +78,9 @@ class Places:
         return tuple(({model.path: model for model in cached} | found).values())
 
     def _models(self, place: Path) -> tuple[InstalledModel, ...]:
-        remembered = self._remembered(place)
         found = _scan(place) if place.is_dir() else ()
-        if found and found != remembered:
-            self._remember(place, found)
         # Where a disk is mounted an empty folder may stay when it is not.
-        return found or tuple(dataclasses.replace(model, there=False) for model in remembered)
-
-    def _remember(self, place: Path, found: tuple[InstalledModel, ...]) -> None:
-        self._kept.put(str(place), {_MODELS: [_as_json(model) for model in found]})
-
-    def _remembered(self, place: Path) -> tuple[InstalledModel, ...]:
-        entry = self._kept.get(str(place))
-        try:
-            return tuple(InstalledModel(**{**item, "path": Path(item["path"])}) for item in entry[_MODELS])  # type: ignore[index]
-        except (TypeError, KeyError):
-            return ()
-
-
-def _as_json(model: InstalledModel) -> dict[str, Any]:
-    return {**dataclasses.asdict(model), "path": str(model.path)}
+        return self._seen.models(place, found, there=bool(found))
 
 
 def _scan(place: Path) -> tuple[InstalledModel, ...]:

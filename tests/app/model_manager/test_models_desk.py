@@ -6,6 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
+from app.model_manager.download_row import DownloadState
 from app.model_manager.face import Action
 from app.services.hub_client import HubClient, Question
 from mtplx_engine import paths
@@ -15,6 +16,7 @@ from mtplx_engine.models import starter
 from mtplx_engine.models.habits import Habits
 from tests.support import model_folder
 from tests.support.fake_host import Script
+from tests.support.fake_models import row
 
 KEYS = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
 
@@ -99,6 +101,26 @@ def test_without_the_starter_there_is_a_way_to_other_models(start, asked, monkey
     driver.until(driver.pane.empty.models.isVisible)
     driver.pane.empty.models.click()
     assert driver.program.models.window().isVisible()
+
+
+def test_a_folder_is_looked_at_in_the_settings_and_tried_again(start, asked, monkeypatch, tmp_path):
+    driver = start()
+    manager = open_window(driver).manager
+    failed = ErrorInfo(ErrorKind.DOWNLOAD, "The models folder cannot be written.")
+    desk, resumed = driver.program.models, []
+    rows = {
+        name: row(name, DownloadState.FAILED, error=failed, problem=problem)
+        for name, problem in (("one", Problem.READ_ONLY), ("two", Problem.DISK_FULL))
+    }
+    monkeypatch.setattr(desk.downloads, "rows", lambda: tuple(rows.values()))
+    monkeypatch.setattr(desk.downloads, "resume", resumed.append)
+    desk.downloads.changed.emit(rows["one"])
+    manager.help_download("one")
+    assert driver.program.open_settings().models.isVisible()
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    desk.folder.choose(disk)
+    driver.until(lambda: resumed == ["one"])
 
 
 def test_a_proxy_is_looked_at_in_the_settings(start, asked):

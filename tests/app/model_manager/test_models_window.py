@@ -328,3 +328,6 @@ def test_the_tab_counts_and_the_disk_is_told(show):
     window = show(models_window.installed_place)
     assert "Installed (4)" in [button.text() for button in window._tabs.buttons()]
     assert window._room.text() == "Disk 214 GB free"
+    window._free_bytes = lambda: None
+    window._refresh()
+    assert window._room.text() == "Models folder not connected"

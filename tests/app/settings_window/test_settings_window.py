@@ -8,13 +8,14 @@ import pytest
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel
 
 from app.chat.chat_settings import ChatSettings
 from app.chat.presets import Preset
 from app.palette import DARK, LIGHT
 from app.services.settings import Appearance, SendKey, Settings
 from app.theme import TEXT_PX
+from mtplx_engine import paths
 from mtplx_engine.hub.settings import HubSettings
 
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -233,3 +234,33 @@ def test_nothing_is_cut_off(driver):
         for label in page.findChildren(QLabel):
             assert label.height() >= label.heightForWidth(label.width()) or not label.wordWrap(), label.text()
             assert label.width() >= label.minimumSizeHint().width(), label.text()
+
+
+def test_new_models_go_to_a_folder_that_is_chosen(driver, tmp_path, monkeypatch):
+    disk, window = tmp_path / "disk", open_window(driver)
+    disk.mkdir()
+    page, size = window.models, window.size()
+    window.open_page(page)
+    usual = paths.models_dir(driver.program._data_dir)
+    assert page.place.text() == str(usual)
+    assert not page.usual.isEnabled()
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: "")
+    page.choose.click()
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(disk / "nowhere"))
+    page.choose.click()
+    driver.until(lambda: "There is no folder" in page.fault.text())
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(disk))
+    page.choose.click()
+    driver.until(lambda: page.place.text() == str(disk))
+    assert page.fault.text() == ""
+    opened = []
+    monkeypatch.setattr(QDesktopServices, "openUrl", opened.append)
+    page.show_folder.click()
+    assert opened == [QUrl.fromLocalFile(str(disk))]
+    disk.rename(tmp_path / "away")
+    window.refresh()
+    assert "not connected" in page.fault.text()
+    assert not page.show_folder.isEnabled()
+    page.usual.click()
+    driver.until(lambda: page.place.text() == str(usual))
+    assert window.size() == size

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mtplx_engine import paths
-from mtplx_engine.cli.main import FAILED, INTERRUPTED, main
+from mtplx_engine.cli.main import FAILED, INTERRUPTED, WRONG_USE, main
 from mtplx_engine.hub import awake, catalogue, plan, settings
 from mtplx_engine.models import machine
 from mtplx_engine.models.machine import Machine
@@ -241,6 +241,39 @@ def test_a_head_that_the_original_has_comes_along(
     assert run(hub, data, "pull", REPO) == 0
     assert main(["models", "--data-dir", str(data)]) == 0
     assert "mtp" in capfd.readouterr().out
+
+
+def test_new_models_go_where_they_are_told_to(
+    hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    told = ("--data-dir", str(data))
+    assert main(["models", "folder", *told]) == 0
+    assert capfd.readouterr().out == f"New models go to {paths.models_dir(data)}.\n"
+    assert main(["models", "folder", str(disk), *told]) == 0
+    assert run(hub, data, "pull", REPO) == 0
+    assert (disk / NAME / "config.json").is_file()
+    capfd.readouterr()
+    assert main(["models", "--json", *told]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert (found["folder"], found["models"][0]["path"]) == (str(disk), str(disk / NAME))
+    assert main(["models", "folder", "usual", *told]) == 0
+    hub.asked.clear()
+    assert run(hub, data, "pull", REPO) == 0  # it is there
+    assert hub.asked == []
+    assert main(["models", "folder", str(disk), *told]) == 0
+    disk.rename(tmp_path / "away")
+    hub.repos[REPO].commit = "e" * 40
+    assert run(hub, data, "pull", REPO) == FAILED
+    assert "Connect its disk" in capfd.readouterr().err
+    assert main(["models", "folder", *told]) == 0
+    assert capfd.readouterr().out.endswith("which is not connected.\n")
+    assert main(["models", *told]) == 0
+    assert "not connected" in capfd.readouterr().out
+    assert main(["models", "forget", str(disk), *told]) == WRONG_USE
+    assert main(["models", "folder", "usual", *told]) == 0
+    assert main(["models", "forget", str(disk), *told]) == 0
 
 
 def test_ctrl_c_ends_a_look(hub: FakeHub, data: Path) -> None:
