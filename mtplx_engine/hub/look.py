@@ -141,7 +141,7 @@ class _Looking:
         return inspection.inspect(folder, ProbeMemory(folder.parent), tokenizer=False)
 
     def _with_taken_head(self, wanted: Plan, found: Inspection, root: Path) -> tuple[Plan, Inspection, str]:
-        """Return the plan with the head that the original has, what is found then, and why it has none."""
+        """Return the plan with the head that the original has, what is found then, and what there is to know of it."""
         base, folder = wanted.target.base, found.folder
         config = model_config.flat(json_file.read(folder / model_config.NAME, model_config.MAX_BYTES))
         try:
@@ -158,7 +158,10 @@ class _Looking:
         if again.head is None or again.head.problem:
             reason = again.head.problem if again.head else again.reason
             return wanted, found, f"No drafting head is taken from {base}, its original: {reason}"
-        return dataclasses.replace(wanted, taken=taken), again, ""
+        licence = taken.original.licence or "not stated"
+        note = f"The drafting head is from {base}, whose licence is {licence}."
+        same = taken.original.licence == wanted.target.licence
+        return dataclasses.replace(wanted, taken=taken), again, "" if same else note
 
 
 def _first(error: EngineError) -> str:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from mtplx_engine.hub.sparse_copy import SparseCopier
     from mtplx_engine.models.head_source import HeadSource
 
+_LARGEST = 64_000_000_000  # bytes; those of the largest open models have some 35 GB
 # What must be the same in both, or the head was trained for something else.
 _SHARED = ("model_type", "hidden_size", "num_hidden_layers", "vocab_size")
 
@@ -109,6 +110,8 @@ def _taken(
         if own_name(raw, config) is not None  # the others are the model's own once more
     ]
     parts.sort(key=lambda part: (part.file, part.begin, part.name))
+    if sum(part.size for part in parts) > _LARGEST:
+        raise _unfit(original, f"has a drafting head of more than {_LARGEST // 1_000_000_000} GB")
     used = dict.fromkeys(part.file for part in parts)
     return TakenHead(
         original=dataclasses.replace(original, files=tuple(files[name] for name in used), left_out=()),

@@ -12,7 +12,7 @@ import mlx.core as mx
 import pytest
 
 from mtplx_engine.engine import Engine
-from mtplx_engine.hub import download, look, partial, plan
+from mtplx_engine.hub import download, look, original, partial, plan
 from mtplx_engine.hub.connection import Connection
 from mtplx_engine.hub.download import Download
 from mtplx_engine.hub.problem import CancelledError, HubError, Problem
@@ -66,10 +66,10 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, bytes], 
 
 @pytest.fixture
 def hub(models: tuple[dict[str, bytes], dict[str, bytes]]) -> Iterator[FakeHub]:
-    target, original = models
+    target, whole_model = models
     repos = {
         REPO: FakeRepo(dict(target), card={"base_model": BASE}),
-        BASE: FakeRepo(dict(original), commit="b" * 40, licence="mit"),
+        BASE: FakeRepo(dict(whole_model), commit="b" * 40),
     }
     with running(FakeHub(repos)) as hub:
         yield hub
@@ -111,7 +111,7 @@ def test_the_head_is_found_with_its_size(hub: FakeHub) -> None:
     assert found.found.head.size == sum(part.size for part in taken.parts)
     assert found.plan.size == found.plan.target.size + taken.size
     assert (found.plan.head_repo, found.plan.head_size) == (BASE, taken.size)
-    assert (taken.original.revision, taken.original.licence) == ("b" * 40, "mit")
+    assert (taken.original.revision, taken.original.licence) == ("b" * 40, "apache-2.0")
     assert found.warnings == ()
     assert not any(asked.name == "tokenizer.json" for asked in hub.asked)
 
@@ -123,6 +123,30 @@ def test_a_plan_with_a_taken_head_is_kept(hub: FakeHub, tmp_path: Path) -> None:
     assert plan.read(folder) == wanted
     assert plan.unfinished(tmp_path) == (wanted,)
     assert wanted.asked == look.plan(Connection(hub.endpoint), REPO)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("begin", -1),
+        ("begin", 1 << 40),
+        ("shape", [1 << 40]),
+        ("shape", [-1, -1]),
+        ("shape", [1] * 9),
+        ("dtype", "X9"),
+        ("file", "other.safetensors"),
+        ("name", ""),
+    ],
+)
+def test_a_plan_cannot_take_other_bytes(hub: FakeHub, tmp_path: Path, field: str, value: object) -> None:
+    wanted = looked(hub).plan
+    folder = plan.staging(tmp_path, wanted.id)
+    plan.write(folder, wanted)
+    body = json.loads((folder / plan.NAME).read_text())
+    for part in body["taken"]["parts"][:2]:
+        part[field] = value  # two of one name are none either
+    (folder / plan.NAME).write_text(json.dumps(body))
+    assert plan.read(folder) is None
 
 
 @pytest.mark.parametrize(
@@ -266,6 +290,19 @@ def test_a_strange_original_is_told_of_and_the_model_stays(hub: FakeHub, name: s
     assert "Nothing was loaded" not in sentence
 
 
+def test_a_head_without_end_is_none(hub: FakeHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(original, "_LARGEST", 1000)
+    assert "has a drafting head of more than" in looked(hub).warnings[0]
+
+
+@pytest.mark.parametrize(("licence", "said"), [("mit", "mit"), ("", "not stated")])
+def test_another_licence_is_told_of(hub: FakeHub, licence: str, said: str) -> None:
+    hub.repos[BASE].licence = licence
+    found = looked(hub)
+    assert found.plan.taken
+    assert found.warnings == (f"The drafting head is from {BASE}, whose licence is {said}.",)
+
+
 def test_two_heads_are_none(hub: FakeHub) -> None:
     hub.repos[BASE].files["mtp.safetensors"] = model_folder.safetensors({"norm.weight": ("F32", (128,))})
     assert "has no single drafting head" in looked(hub).warnings[0]
@@ -322,11 +359,11 @@ def test_a_layer_behind_the_last_is_a_head(tmp_path: Path, family: str, *, repea
     tiny = layouts.TINIES[family]
     tensors = tiny.converted()
     published = tiny.original(tensors, repeats=repeats)
-    original = family_case.write(tmp_path / "original", tiny, published)
+    source = family_case.write(tmp_path / "original", tiny, published)
     target = family_case.write(tmp_path / "target", tiny, layouts.without_head(family, tensors))
     repos = {
         REPO: FakeRepo(files_of(target), card={"base_model": BASE}),
-        BASE: FakeRepo(files_of(original), commit="b" * 40),
+        BASE: FakeRepo(files_of(source), commit="b" * 40),
     }
     with running(FakeHub(repos)) as hub:
         found = looked(hub)
@@ -335,8 +372,25 @@ def test_a_layer_behind_the_last_is_a_head(tmp_path: Path, family: str, *, repea
         assert not any("embed_tokens" in name or "shared_head.head" in name for name in names)
         folder = started(hub, tmp_path / "data", found).run()
     family_case.check_same(
-        family_case.numbers(family_case.load(folder)), family_case.numbers(family_case.load(original))
+        family_case.numbers(family_case.load(folder)), family_case.numbers(family_case.load(source))
     )
+
+
+def test_a_head_in_fp8_is_one(tmp_path: Path) -> None:
+    family = "deepseek_v3"
+    tiny = layouts.TINIES[family]
+    tensors = tiny.converted()
+    published, _ = shards.pack_fp8(tiny.original(tensors, repeats=True))
+    source = family_case.write(tmp_path / "original", tiny, published)
+    target = family_case.write(tmp_path / "target", tiny, layouts.without_head(family, tensors))
+    repos = {
+        REPO: FakeRepo(files_of(target), card={"base_model": BASE}),
+        BASE: FakeRepo(files_of(source), commit="b" * 40),
+    }
+    with running(FakeHub(repos)) as hub:
+        found = looked(hub)
+        assert found.plan.taken, found.warnings
+        assert family_case.load(started(hub, tmp_path / "data", found).run()).new_drafter
 
 
 @pytest.mark.parametrize("family", ["qwen3_5", "qwen3_5_moe", "qwen3_next"])
