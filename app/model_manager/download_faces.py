@@ -10,6 +10,7 @@ from app.model_manager.face import Action, Face
 from app.model_manager.fault import Fault
 from app.translate import tr
 from mtplx_engine import words
+from mtplx_engine.hub.waiting import COUNTED_S, clock
 
 if TYPE_CHECKING:
     from app.model_manager.download_row import DownloadRow
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 _ACTIONS = {
     DownloadState.QUEUED: (Action.PAUSE, Action.CANCEL),
     DownloadState.RUNNING: (Action.PAUSE, Action.CANCEL),
+    DownloadState.WAITING: (Action.TRY_NOW, Action.PAUSE, Action.CANCEL),
     DownloadState.PAUSED: (Action.RESUME, Action.CANCEL),
     DownloadState.FAILED: (Action.CANCEL,),
     DownloadState.DONE: (Action.CLEAR,),
@@ -54,8 +56,24 @@ def progress(row: DownloadRow) -> str:
             return tr("Stopped · {amount}").format(amount=amount)
         case DownloadState.DONE:
             return tr("Installed · {size}").format(size=fit_words.size(row.total))
+        case DownloadState.WAITING:
+            return " · ".join((*_wait(row), amount))
         case DownloadState.RUNNING:
-            return " · ".join((amount, *_pace(row)))
+            return " · ".join((*_wait(row), amount, *(() if row.waiting else _pace(row))))
+
+
+def _wait(row: DownloadRow) -> tuple[str, ...]:
+    """Return why nothing comes, and for how long."""
+    if row.waiting is None or row.again_s is None:
+        return ()
+    cause, until = row.waiting.cause, row.waiting.until
+    if row.again_s < COUNTED_S:
+        return (tr("{cause}, trying again in {count} s").format(cause=cause, count=row.again_s),)
+    if row.waiting.asked:
+        return (cause,)
+    return (
+        tr("{cause}, trying again at {time}").format(cause=cause, time=clock(until, until - row.again_s)),
+    )
 
 
 def _pace(row: DownloadRow) -> tuple[str, ...]:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 ABOUT_TOKEN: Final = frozenset({Problem.NO_TOKEN, Problem.BAD_TOKEN, Problem.FORBIDDEN})
 """What another token helps against."""
 
+ABOUT_WAY: Final = frozenset({Problem.PROXY, Problem.ADDRESS})
+"""What another address in the settings helps against."""
+
 ABOUT_CHOICE: Final = frozenset({Problem.NOT_FOUND, Problem.UNSAFE})
 """What only another model helps against."""
 

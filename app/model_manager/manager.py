@@ -9,7 +9,7 @@ from PySide6.QtGui import QDesktopServices
 
 from app.model_manager import download_faces, offer, repo_faces
 from app.model_manager.face import Action
-from app.model_manager.fault import ABOUT_CHOICE, ABOUT_TOKEN, Fault
+from app.model_manager.fault import ABOUT_CHOICE, ABOUT_TOKEN, ABOUT_WAY, Fault
 from app.model_manager.keeper import Keeper
 from app.model_manager.known import Known
 from app.model_manager.looking import Looking
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from app.model_manager.services import Services
     from mtplx_engine.errors import ErrorInfo
     from mtplx_engine.hub.look import Look
-    from mtplx_engine.hub.search import Hit
+    from mtplx_engine.hub.search import Found, Hit
 
 
 class ModelManager(QObject):
@@ -34,6 +34,7 @@ class ModelManager(QObject):
     Attributes:
         services: What it works with.
         hits: What the last search found, None before the first.
+        odd_hits: How many entries of the hub's list made no sense.
         searching: Whether a search is going on.
         search_fault: Why the last search failed, None when it did not.
         looking: What is known of repositories at the hub.
@@ -61,6 +62,7 @@ class ModelManager(QObject):
         super().__init__(parent)
         self.services = services
         self.hits: tuple[Hit, ...] | None = None
+        self.odd_hits = 0
         self.searching = False
         self.search_fault: Fault | None = None
         self.keeper = Keeper(services.shelf, services.inspector, services.machine, self)
@@ -187,7 +189,7 @@ class ModelManager(QObject):
         match action:
             case Action.PAUSE:
                 self.services.downloads.pause(download)
-            case Action.RESUME:
+            case Action.RESUME | Action.TRY_NOW:
                 self.services.downloads.resume(download)
             case Action.CANCEL | Action.CLEAR:
                 self.services.downloads.cancel(download)
@@ -237,7 +239,7 @@ class ModelManager(QObject):
             self.token_wanted.emit()
         elif fault.problem in ABOUT_CHOICE:
             self.choice_wanted.emit()
-        elif fault.problem is Problem.PROXY:
+        elif fault.problem in ABOUT_WAY:
             self.network_wanted.emit()
         elif fault.problem is Problem.READ_ONLY:
             self.folder_wanted.emit()
@@ -249,9 +251,9 @@ class ModelManager(QObject):
 
     # ------------------------------------------------------------ what the services tell
 
-    def _found(self, words: str, hits: tuple[Hit, ...]) -> None:
+    def _found(self, words: str, found: Found) -> None:
         if words == self._words:
-            self.hits, self.searching = hits, False
+            self.hits, self.odd_hits, self.searching = found.hits, found.odd, False
             self.changed.emit()
 
     def _failed(self, question: Question, error: ErrorInfo, problem: Problem | None) -> None:
@@ -271,10 +273,11 @@ class ModelManager(QObject):
 
     def _kept_changed(self) -> None:
         """Load the offered model as soon as it is in the list."""
-        found = next((m for m in self.keeper.models or () if self._arrived and m.name == self._arrived), None)
+        ours = (model for model in self.keeper.models or () if not model.place)
+        found = next((model for model in ours if model.name == self._arrived), None)
         if found is not None:
             self._arrived = ""
-            self.keeper.load(str(found.path))
+            self.keeper.load(found.path)
         self.changed.emit()
 
     def _installed(self, download: str) -> None:

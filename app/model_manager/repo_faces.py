@@ -70,6 +70,7 @@ def _state(repo_id: str, known: Known) -> str:
     if row is not None and row.state is not DownloadState.DONE:
         words = {
             DownloadState.QUEUED: tr("Waiting"),
+            DownloadState.WAITING: tr("Waiting"),
             DownloadState.PAUSED: tr("Paused"),
             DownloadState.FAILED: tr("Stopped"),
         }.get(row.state)

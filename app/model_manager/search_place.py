@@ -91,6 +91,10 @@ class SearchPlace(QWidget):
         looked = self._manager.looked_at_hits
         if hits and self.filters and looked < len(hits):
             return tr("Looking at {count} of {all}…").format(count=looked + 1, all=len(hits))
+        odd = self._manager.odd_hits
+        if odd and hits is not None:
+            words = tr("1 odd entry left out") if odd == 1 else tr("{count} odd entries left out")
+            return words.format(count=odd)
         return ""
 
     def _nothing(self) -> tuple[str, str]:

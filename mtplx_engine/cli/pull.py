@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
     folder_or_error = _watch(fetching, as_json=arguments.json)
     if isinstance(folder_or_error, CancelledError):
         Console(sys.stderr).line(
-            f"Paused at {words.size(fetching.done)} of {words.size(fetching.total)}; run the same "
+            f"Paused at {words.size(fetching.tally.done)} of {words.size(fetching.total)}; run the same "
             "command again to go on."
         )
         return _INTERRUPTED
@@ -185,7 +185,7 @@ def _watch(fetching: Download, *, as_json: bool) -> Path | BaseException:
         show = _in_lines_of_json if as_json else _on_one_line(stack)
 
         def tick() -> None:
-            pace.note(time.monotonic(), fetching.done)
+            pace.note(time.monotonic(), fetching.tally.fetched)
             show(fetching, pace)
 
         return ctrl_c.on_thread(fetching.run, fetching.stop, tick, _JSON_TICK_S if as_json else _TICK_S)
@@ -193,20 +193,29 @@ def _watch(fetching: Download, *, as_json: bool) -> Path | BaseException:
 
 def _on_one_line(stack: contextlib.ExitStack) -> Callable[[Download, speed.Speed], None]:
     line = stack.enter_context(contextlib.closing(ProgressLine(sys.stderr)))
-    return lambda fetching, pace: line(fetching.done / max(fetching.total, 1), _phase(fetching, pace))
+    return lambda fetching, pace: line(fetching.tally.done / max(fetching.total, 1), _phase(fetching, pace))
 
 
 def _in_lines_of_json(fetching: Download, pace: speed.Speed) -> None:
-    body = {"event": "progress", "done": fetching.done, "total": fetching.total}
-    rates = {"bytes_s": pace.bytes_s, "seconds_left": pace.seconds_left(fetching.total)}
-    Console(sys.stdout).line(json.dumps(body | rates))
+    tally = fetching.tally
+    body: dict[str, object] = {"event": "progress", "done": tally.done, "total": fetching.total}
+    if (waiting := tally.waiting) is not None:
+        body |= {"event": "waiting", "reason": waiting.cause}
+        body |= {"asked": waiting.asked, "seconds": round(waiting.seconds(time.time()), 1)}
+    else:
+        body |= {"bytes_s": pace.bytes_s, "seconds_left": pace.seconds_left(fetching.total - tally.done)}
+    Console(sys.stdout).line(json.dumps(body))
 
 
 def _phase(fetching: Download, pace: speed.Speed) -> str:
-    parts = [f"{words.size(fetching.done)} of {words.size(fetching.total)}"]
+    tally = fetching.tally
+    amount = f"{words.size(tally.done)} of {words.size(fetching.total)}"
+    if (waiting := tally.waiting) is not None:
+        return f"{waiting.in_words(time.time())}, {amount}"
+    parts = [amount]
     if pace.bytes_s:
         parts.append(f"{words.size(round(pace.bytes_s))}/s")
-    left = pace.seconds_left(fetching.total)
+    left = pace.seconds_left(fetching.total - tally.done)
     if left is not None:
         parts.append(f"{words.duration(left)} left")
     return f"Downloading, {', '.join(parts)}"

@@ -59,16 +59,19 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     connection = pull.connect(arguments, paths.data_dir(arguments.data_dir))
     found = search.search(connection, " ".join(arguments.words))
-    sizes = None
+    if found.odd:
+        entries = "1 entry that makes" if found.odd == 1 else f"{found.odd} entries that make"
+        Console(sys.stderr).line(f"{connection.host} lists {entries} no sense; left out.")
+    hits, sizes = found.hits, None
     if arguments.max_gb is not None:
-        sizes = _sizes(connection, found, round(arguments.max_gb * _GB))
-        found = tuple(hit for hit in found if hit.id in sizes)
+        sizes = _sizes(connection, hits, round(arguments.max_gb * _GB))
+        hits = tuple(hit for hit in hits if hit.id in sizes)
     if arguments.json:
-        bodies = [dataclasses.asdict(hit) | ({"size": sizes[hit.id]} if sizes else {}) for hit in found]
+        bodies = [dataclasses.asdict(hit) | ({"size": sizes[hit.id]} if sizes else {}) for hit in hits]
         console.line(json.dumps({"models": bodies}, indent=1))
-    elif found:
+    elif hits:
         headings = (*_HEADINGS, "SIZE") if sizes else _HEADINGS
-        for line in table.lines([headings, *(_row(hit, sizes) for hit in found)]):
+        for line in table.lines([headings, *(_row(hit, sizes) for hit in hits)]):
             console.line(line)
     else:
         more = "" if arguments.max_gb is None else f" and at most {arguments.max_gb:g} GB"

@@ -13,7 +13,8 @@ import truststore
 
 HUB = "https://huggingface.co"
 
-_TIMEOUT = httpx2.Timeout(connect=10, read=20, write=20, pool=20)
+_CONNECT_S = 10.0
+_ANSWER_S = 20.0
 _CONNECTIONS = httpx2.Limits(max_connections=16, max_keepalive_connections=8)
 
 
@@ -32,7 +33,7 @@ class Connection:
 
     endpoint: str = HUB
     token: str | None = field(default=None, repr=False)
-    proxy: str = ""
+    proxy: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
         if not is_safe(self.endpoint) or self.endpoint.endswith("/"):
@@ -50,10 +51,10 @@ class Connection:
         """Whether a proxy stands between us and the hub."""
         return self._proxy() is not None
 
-    def client(self) -> httpx2.Client:
-        """Return a new HTTP client; whoever asked for it closes it."""
+    def client(self, answer_s: float = _ANSWER_S) -> httpx2.Client:
+        """Return a new HTTP client, which waits so long for a server that says nothing; who asked for it closes it."""
         return httpx2.Client(
-            timeout=_TIMEOUT,
+            timeout=httpx2.Timeout(answer_s, connect=min(answer_s, _CONNECT_S)),
             limits=_CONNECTIONS,
             follow_redirects=False,
             verify=_certificates(),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import fcntl
 import os
 import shutil
-import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from mtplx_engine.hub.interrupt import Interrupt
 from mtplx_engine.hub.problem import HubError, Problem
 from mtplx_engine.hub.requests import Requests
 from mtplx_engine.hub.retry import Retries
+from mtplx_engine.hub.tally import Tally
 from mtplx_engine.hub.transfer import Transfer
 from mtplx_engine.models import checkpoint, head_source, manifest, model_config
 from mtplx_engine.models.manifest import FileRecord, Manifest
@@ -41,6 +42,7 @@ class Download:
     Attributes:
         plan: What is installed.
         total: Bytes of all its files.
+        tally: How far it is.
     """
 
     def __init__(
@@ -55,16 +57,10 @@ class Download:
         self.total = plan.size
         self._data = data
         self._connection = connection
-        self._retries = retries or Retries()
+        self.tally = Tally()
+        self._retries = dataclasses.replace(retries or Retries(), tell=self.tally.wait)
         self._threads = threads
         self._interrupt = Interrupt()
-        self._lock = threading.Lock()
-        self._done = 0
-
-    @property
-    def done(self) -> int:
-        """Bytes that are on the disk and of use."""
-        return self._done
 
     def stop(self) -> None:
         """End `run` at once; what has arrived stays for the next one."""
@@ -93,41 +89,44 @@ class Download:
 
     def _fetch(self, folder: Path) -> tuple[FileRecord, ...]:
         requests = Requests(self._connection, self._interrupt)
+        sources = [
+            (repo.source(self._connection, file), folder / name) for repo, file, name in self.plan.files()
+        ]
+        head_folder = folder / plans.HEAD_FOLDER
+        taken = [] if self.plan.taken is None else [(self.plan.taken.source, head_folder / taken_head.NAME)]
+        self.tally.find(sum(_there(source, path) for source, path in (*sources, *taken)))
         records = []
         weighed = False
         try:
-            for repo, file, name in self.plan.files():
-                if not weighed and names.is_weights(file.name):
+            for source, path in sources:
+                if not weighed and names.is_weights(source.name):
                     weighed = True
                     promised = _promised(self._data, self.plan.id, folder)
                     plans.check_room(folder, self.plan, _present(folder), promised)
-                records.append(self._bring(repo.source(self._connection, file), requests, folder, name))
+                records.append(self._bring(source, requests, folder, path))
             if self.plan.taken is not None:
-                records += self._take(self.plan.taken, folder / plans.HEAD_FOLDER, requests)
+                records += self._take(self.plan.taken, head_folder, requests)
         finally:
             requests.close()
         return tuple(records)
 
-    def _bring(self, source: Source, giver: Giver, folder: Path, name: str) -> FileRecord:
-        """Fetch what is missing of one file of the model."""
-        path = folder / name
+    def _bring(self, source: Source, giver: Giver, folder: Path, path: Path) -> FileRecord:
+        """Fetch what is missing of one file of the model in `folder`."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        if path.is_file() and path.stat().st_size == source.size:
-            # It got its name when its hash had been found right.
-            self._received(source.size)
+        if _is_whole(source, path):
             sha256 = manifest.file_sha256(path, self._interrupt.check)
         else:
-            transfer = Transfer(source, giver, self._interrupt, self._retries, self._received)
+            transfer = Transfer(source, giver, self._interrupt, self._retries, self.tally.receive)
             sha256 = transfer.run(path, self._threads)
-        return FileRecord(name, source.size, sha256)
+        return FileRecord(str(path.relative_to(folder)), source.size, sha256)
 
     def _take(self, head: TakenHead, folder: Path, requests: Requests) -> tuple[FileRecord, ...]:
         """Make the files of a head that is taken out of another repository."""
         gatherer = Gatherer(head, self._connection, requests)
         gatherer.open(self._interrupt, self._retries)
-        record = self._bring(head.source, gatherer, folder.parent, f"{folder.name}/{taken_head.NAME}")
+        record = self._bring(head.source, gatherer, folder.parent, folder / taken_head.NAME)
         durable.replace_file(folder / model_config.NAME, head.config)
-        self._received(len(head.config))
+        self.tally.find(len(head.config))
         return record, *manifest.record(folder.parent, [f"{folder.name}/{model_config.NAME}"])
 
     def _check(self, folder: Path) -> HeadBinding | None:
@@ -163,10 +162,6 @@ class Download:
         folder.rename(final)
         durable.sync(final.parent)
         return final
-
-    def _received(self, count: int) -> None:
-        with self._lock:
-            self._done += count
 
 
 def discard(data: Path, plan: Plan) -> None:
@@ -239,6 +234,16 @@ def _only_one(folder: Path, title: str) -> Iterator[None]:
         yield
     finally:
         os.close(lock)
+
+
+def _is_whole(source: Source, path: Path) -> bool:
+    """Whether a file has its name, which it gets when its hash was found right."""
+    return path.is_file() and path.stat().st_size == source.size
+
+
+def _there(source: Source, path: Path) -> int:
+    """Return how many bytes of a file are there and of use."""
+    return source.size if _is_whole(source, path) else partial.present(path, source.identity)
 
 
 def _present(folder: Path) -> int:

@@ -136,6 +136,6 @@ def _runs(head: TakenHead) -> tuple[_Run, ...]:
 def _no_ranges(source: Source) -> HubError:
     return HubError(
         Problem.NOT_FOUND,
-        f"The hub gives only all of {source.name}, so the drafting head cannot be taken out of it. Use another mirror, "
-        "or choose another model.",
+        f"The hub gives only all of {source.title}, so the drafting head cannot be taken out of it. Use another "
+        "mirror, or choose another model.",
     )

@@ -19,7 +19,7 @@ from mtplx_engine.hub import repo as repos
 from mtplx_engine.hub.interrupt import Interrupt
 from mtplx_engine.hub.plan import HEAD_FOLDER, Plan, folder_name
 from mtplx_engine.hub.problem import ON_THE_WAY, HubError, Problem
-from mtplx_engine.hub.retry import Retries
+from mtplx_engine.hub.retry import QUESTION
 from mtplx_engine.hub.sparse_copy import SparseCopier
 from mtplx_engine.models import folder_safety, inspection, json_file, model_config
 from mtplx_engine.models.families.supported import PUBLISHED
@@ -27,6 +27,7 @@ from mtplx_engine.models.probe_memory import ProbeMemory
 
 if TYPE_CHECKING:
     from mtplx_engine.hub.connection import Connection
+    from mtplx_engine.hub.retry import Retries
     from mtplx_engine.models.inspection import Inspection
 
 
@@ -103,7 +104,7 @@ def at(
         HubError: The hub does not give what is needed to know, or says it in more bytes than anybody honest.
         CancelledError: The interrupt was set.
     """
-    looking = _Looking(connection, interrupt or Interrupt(), retries or Retries())
+    looking = _Looking(connection, interrupt or Interrupt(), retries or QUESTION)
     with tempfile.TemporaryDirectory(prefix="mtplx-look-") as temporary:
         try:
             return looking.at(wanted, Path(temporary))

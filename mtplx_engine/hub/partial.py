@@ -55,11 +55,9 @@ class Partial:
         """
         self._path = path
         self._data_path, self._note_path = _names(path)
-        self.segments = max(1, -(-identity.size // SEGMENT))
         self._lock = threading.Lock()
-        known, counts = self._read(identity)
-        self.identity = known
-        self._counts = counts
+        self.identity, self._counts = _read(path, identity)
+        self.segments = len(self._counts)
         self._data = os.open(self._data_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self._note = os.open(self._note_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         os.ftruncate(self._data, identity.size)
@@ -170,30 +168,17 @@ class Partial:
         self._data_path.unlink(missing_ok=True)
         self._note_path.unlink(missing_ok=True)
 
-    def _read(self, wanted: Identity) -> tuple[Identity, list[int]]:
-        """Return what the files on the disk are, as far as they are of use for `wanted`."""
-        fresh = (wanted, [0] * self.segments)
-        try:
-            note = self._note_path.read_bytes()
-            known = Identity(**json.loads(note[:_HEAD]))
-            counts = [count for (count,) in _COUNT.iter_unpack(note[_HEAD:])]
-            size = self._data_path.stat().st_size
-        except (OSError, ValueError, TypeError, struct.error, RecursionError):
-            return fresh
-        sound = (
-            dataclasses.replace(known, etag="") == wanted
-            and size == wanted.size
-            and len(counts) == self.segments
-            and all(0 <= count <= min(SEGMENT, wanted.size - i * SEGMENT) for i, count in enumerate(counts))
-        )
-        return (known, counts) if sound else fresh
-
     def _write_note(self) -> None:
         head = json.dumps(dataclasses.asdict(self.identity)).encode().ljust(_HEAD)
         counts = b"".join(_COUNT.pack(count) for count in self._counts)
         # One write and never an empty note in between, since a kill may come at any point.
         os.pwrite(self._note, head + counts, 0)
         os.ftruncate(self._note, len(head) + len(counts))
+
+
+def present(path: Path, wanted: Identity) -> int:
+    """Return how many bytes of a growing file are there and of use."""
+    return sum(_read(path, wanted)[1])
 
 
 def delete(path: Path) -> None:
@@ -205,3 +190,24 @@ def delete(path: Path) -> None:
 def _names(path: Path) -> tuple[Path, Path]:
     """Return where the bytes of a growing file are, and the note of which ones are there."""
     return path.with_name(f"{path.name}.partial"), path.with_name(f"{path.name}.progress")
+
+
+def _read(path: Path, wanted: Identity) -> tuple[Identity, list[int]]:
+    """Return what is on the disk of a growing file and its bytes by segment, as far as they are of use for `wanted`."""
+    segments = max(1, -(-wanted.size // SEGMENT))
+    data_path, note_path = _names(path)
+    fresh = (wanted, [0] * segments)
+    try:
+        note = note_path.read_bytes()
+        known = Identity(**json.loads(note[:_HEAD]))
+        counts = [count for (count,) in _COUNT.iter_unpack(note[_HEAD:])]
+        size = data_path.stat().st_size
+    except (OSError, ValueError, TypeError, struct.error, RecursionError):
+        return fresh
+    sound = (
+        dataclasses.replace(known, etag="") == wanted
+        and size == wanted.size
+        and len(counts) == segments
+        and all(0 <= count <= min(SEGMENT, wanted.size - i * SEGMENT) for i, count in enumerate(counts))
+    )
+    return (known, counts) if sound else fresh

@@ -20,6 +20,7 @@ class Problem(StrEnum):
     UNREACHABLE = "Try again"
     PORTAL = "Sign in to the network"
     PROXY = "Check the proxy"
+    ADDRESS = "Check the address"
     CERTIFICATE = "Check date and network"
     DISK_FULL = "Make room and try again"
     READ_ONLY = "Choose another folder"
@@ -37,6 +38,7 @@ ON_THE_WAY: Final = frozenset(
         Problem.UNREACHABLE,
         Problem.PORTAL,
         Problem.PROXY,
+        Problem.ADDRESS,
         Problem.CERTIFICATE,
         Problem.RATE_LIMITED,
     }
@@ -62,6 +64,11 @@ class HubError(EngineError):
         super().__init__(ErrorKind.DOWNLOAD, message, details)
         self.problem = problem
         self.wait_s = wait_s
+
+    @property
+    def cause(self) -> str:
+        """What happened, without what to do about it and without a full stop."""
+        return self.info.message.partition(". ")[0].removesuffix(".")
 
     @property
     def passes(self) -> bool:

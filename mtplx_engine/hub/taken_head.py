@@ -109,7 +109,7 @@ class TakenHead:
         where = [self.original.id, self.original.revision, *((part.file, part.begin) for part in self.parts)]
         recipe = hashlib.sha256(json.dumps(where).encode() + start).hexdigest()
         size = len(start) + sum(part.size for part in self.parts)
-        return Source("", f"the drafting head in {self.original.id}", size, Expected("parts", recipe))
+        return Source("", self.original.id, "its drafting head", size, Expected("parts", recipe))
 
     @property
     def size(self) -> int:

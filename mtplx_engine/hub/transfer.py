@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mtplx_engine.hub import answers
 from mtplx_engine.hub.crew import Crew
-from mtplx_engine.hub.partial import Identity, Partial
+from mtplx_engine.hub.partial import Partial
 from mtplx_engine.hub.problem import HubError, Problem
 from mtplx_engine.hub.requests import changed, cut_off
 
@@ -30,8 +30,8 @@ class Transfer:
         requests: Asks for parts of it.
         interrupt: Stops it.
         retries: How patient it is.
-        received: Told how many bytes have become of use, those of a former try among them; a negative number when
-            some turned out to be of none. Called from several threads.
+        received: Told how many bytes have arrived and are of use; a negative number when some, also of a former try,
+            turned out to be of none. Called from several threads.
     """
 
     def __init__(
@@ -64,8 +64,7 @@ class Transfer:
         """
         source = self._source
         try:
-            with Partial(path, Identity(source.size, str(source.digest))) as partial:
-                self._received(partial.done)
+            with Partial(path, source.identity) as partial:
                 hasher = self._fill(partial, threads)
                 if not hasher.is_right():
                     self._received(-partial.done)
@@ -74,7 +73,7 @@ class Transfer:
                 partial.keep()
                 return hasher.sha256
         except OSError as error:
-            raise answers.disk_failure(error, source.name) from error
+            raise answers.disk_failure(error, source.title) from error
 
     def _fill(self, partial: Partial, threads: int) -> Hasher:
         """Fetch what is missing, and meanwhile hash what is there from the start."""
@@ -156,6 +155,6 @@ class Transfer:
 def _wrong_bytes(source: Source) -> HubError:
     return HubError(
         Problem.WRONG_HASH,
-        f"What arrived as {source.name} is not what its publisher put there (its checksum differs), so it was "
+        f"What arrived as {source.title} is not what its publisher put there (its checksum differs), so it was "
         "thrown away. Download it again; if it happens twice, the network or the mirror changes files.",
     )

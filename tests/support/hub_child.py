@@ -17,16 +17,21 @@ from mtplx_engine.hub.connection import Connection
 from mtplx_engine.hub.download import Download
 from mtplx_engine.hub.plan import Plan, folder_name
 from mtplx_engine.hub.retry import Retries
+from mtplx_engine.hub.tally import Tally
 
 if TYPE_CHECKING:
     from tests.support.fake_hub import FakeHub
 
 
-class Told(Download):
+class Told(Tally):
     """Writes down the number of bytes as often as it changes."""
 
-    def _received(self, count: int) -> None:
-        super()._received(count)
+    def find(self, count: int) -> None:
+        super().find(count)
+        os.write(1, b"%d\n" % self.done)
+
+    def receive(self, count: int) -> None:
+        super().receive(count)
         os.write(1, b"%d\n" % self.done)
 
 
@@ -37,7 +42,9 @@ def main() -> None:
     connection = Connection(endpoint)
     wanted = plan.read(plan.staging(Path(data), folder_name(repo_id)))
     wanted = wanted or Plan(folder_name(repo_id), repo_id, repo.read(connection, repo_id))
-    Told(wanted, Path(data), connection, Retries(first_s=0.01)).run()
+    download = Download(wanted, Path(data), connection, Retries(first_s=0.01))
+    download.tally = Told()
+    download.run()
 
 
 def run_until(hub: FakeHub, repo_id: str, data: Path, segment: int, count: int | None) -> list[int]:

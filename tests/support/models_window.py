@@ -14,7 +14,7 @@ from mtplx_engine.errors import ErrorInfo, ErrorKind
 from mtplx_engine.hub import catalogue
 from mtplx_engine.hub.plan import folder_name
 from mtplx_engine.hub.problem import Problem
-from mtplx_engine.hub.search import Hit
+from mtplx_engine.hub.search import Found, Hit
 from mtplx_engine.models import starter
 from tests.support.fake_models import GB, HITS, installed, look, recommended_looks, row, services
 
@@ -117,7 +117,7 @@ def searching(theme):
 
 def found(theme):
     window = searching(theme)
-    window.manager.services.hub.found.emit("qwen", HITS)
+    window.manager.services.hub.found.emit("qwen", Found(HITS))
     window.manager.look_at_hits()
     window.manager.services.hub.answer_looks(LOOKS)
     return window
@@ -125,7 +125,7 @@ def found(theme):
 
 def nothing_found(theme):
     window = searching(theme)
-    window.manager.services.hub.found.emit("qwen", ())
+    window.manager.services.hub.found.emit("qwen", Found(()))
     return window
 
 
@@ -141,7 +141,7 @@ def search_failed(theme):
 def gated(theme):
     window = searching(theme)
     hub = window.manager.services.hub
-    hub.found.emit("qwen", HITS)
+    hub.found.emit("qwen", Found(HITS))
     window.manager.act_on_repo(GATED, Action.DETAILS)
     sentence = f"{GATED} is given only to accounts that accepted its licence, and no token is known. Add one."
     hub.failed.emit(Question.LOOK, ErrorInfo(ErrorKind.DOWNLOAD, sentence), Problem.NO_TOKEN)
@@ -158,7 +158,7 @@ def taken(theme):
     """A model whose head is in its original."""
     window = found(theme)
     hub = window.manager.services.hub
-    hub.found.emit("qwen", (*HITS, TAKEN))
+    hub.found.emit("qwen", Found((*HITS, TAKEN)))
     window.manager.act_on_repo(TAKEN.id, Action.DETAILS)
     hub.answer_looks(LOOKS)
     return window

@@ -16,6 +16,7 @@ from mtplx_engine.errors import ErrorInfo, ErrorKind
 from mtplx_engine.hub import catalogue
 from mtplx_engine.hub.plan import folder_name
 from mtplx_engine.hub.problem import Problem
+from mtplx_engine.hub.search import Found
 from mtplx_engine.models import starter
 from tests.support.fake_models import GB, HITS, error, installed, look, row, services
 
@@ -153,16 +154,16 @@ def test_with_a_new_token_all_is_asked_again_that_wanted_one(manager, hub):
 def test_only_the_answer_to_the_last_search_counts(manager, hub):
     manager.search("one")
     manager.search("two")
-    hub.found.emit("one", HITS[:1])
+    hub.found.emit("one", Found(HITS[:1]))
     assert manager.searching
-    hub.found.emit("two", HITS)
+    hub.found.emit("two", Found(HITS))
     assert not manager.searching
     assert len(manager.searched(Filters())) == len(HITS)
 
 
 def test_filters_leave_out_what_is_known_not_to_pass(manager, hub):
     manager.search("qwen")
-    hub.found.emit("qwen", HITS)
+    hub.found.emit("qwen", Found(HITS))
     manager.look_at_hits()
     while hub.looks:
         fail_look(hub, Problem.NOT_FOUND)
@@ -174,7 +175,7 @@ def test_filters_leave_out_what_is_known_not_to_pass(manager, hub):
 
 def test_what_waits_for_an_answer_is_not_told_again_and_again(manager, hub):
     manager.search("qwen")
-    hub.found.emit("qwen", HITS[1:])
+    hub.found.emit("qwen", Found(HITS[1:]))
     manager.look_at_hits()
     told = []
     manager.changed.connect(lambda: told.append(1))

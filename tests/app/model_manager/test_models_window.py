@@ -19,6 +19,7 @@ from app.services.hub_client import Question
 from app.widgets.message_box import MessageBox
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 from mtplx_engine.hub import catalogue
+from mtplx_engine.hub.search import Found
 from mtplx_engine.models.fit import Verdict
 from tests.support import models_window
 from tests.support.fake_models import HITS, error, row
@@ -178,7 +179,7 @@ def test_a_size_can_be_chosen(show):
 def test_a_filter_asks_about_what_was_found(show):
     window = show(models_window.searching)
     hub = window.manager.services.hub
-    hub.found.emit("qwen", HITS[2:])
+    hub.found.emit("qwen", Found(HITS[2:]))
     assert hub.looks == []
     window.search.fitting.click()
     hub.answer_looks(LOOKS)

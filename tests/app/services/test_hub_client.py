@@ -85,8 +85,8 @@ def silent(release: threading.Event, asked: threading.Event) -> Callable[[Handle
 def test_models_are_found_and_looked_at(bench: Bench) -> None:
     assert bench.keychain.asked == 0  # it may show a dialog
     bench.client.search("MODEL")
-    name, words, hits = bench.wait()
-    assert (name, words, [hit.id for hit in hits]) == ("found", "MODEL", [REPO])
+    name, words, found = bench.wait()
+    assert (name, words, [hit.id for hit in found.hits]) == ("found", "MODEL", [REPO])
     bench.client.look(REPO)
     name, repo, look = bench.wait(2)
     assert (name, repo, look.plan.target.id) == ("looked", REPO, REPO)

@@ -79,7 +79,7 @@ def test_an_installed_model_is_what_the_hub_has(
     hub.repos[REPO].files |= {"evil.py": b"import os", "weights.bin": b"pickle", "sub/dir/x.json": b"{}"}
     running_download = started(hub, tmp_path)
     folder = running_download.run()
-    assert running_download.done == running_download.total == sum(map(len, model.values()))
+    assert running_download.tally.done == running_download.total == sum(map(len, model.values()))
     found = files_of(folder)
     noted = manifest.read(folder)
     assert noted is not None

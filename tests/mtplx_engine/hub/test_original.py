@@ -331,7 +331,7 @@ def test_only_the_ranges_are_fetched_and_the_head_drafts(hub: FakeHub, tmp_path:
     hub.asked.clear()
     job = started(hub, tmp_path, found)
     folder = job.run()
-    assert job.done == job.total == found.plan.size
+    assert job.tally.done == job.total == found.plan.size
     taken = found.plan.taken
     assert taken
     head = tensors_of(folder / plan.HEAD_FOLDER / "model.safetensors")
@@ -553,7 +553,7 @@ def test_a_changed_file_starts_the_head_over(hub: FakeHub, tmp_path: Path) -> No
     job = Download(wanted, tmp_path, Connection(hub.endpoint), RETRIES)
     hub.asked.clear()
     assert checkpoint.check(job.run()).head
-    assert job.done == job.total
+    assert job.tally.done == job.total
     assert wanted.taken
     ranges = sum((item.last or 0) + 1 - item.first for item in from_base(hub))
     assert ranges >= sum(part.size for part in wanted.taken.parts)
