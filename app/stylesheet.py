@@ -30,6 +30,7 @@ QListView#chats:focus { border-color: $focus_border; }
 QLabel { color: $text; background: transparent; }
 QLabel[tone="secondary"] { color: $secondary; }
 QLabel[tone="tertiary"] { color: $tertiary; }
+QLabel[tone="bad"] { color: $slower; }
 
 QFrame#composer { background: $raised; border: 1px solid $border; border-radius: 12px; }
 QFrame#composer[focused="true"] { border-color: $focus_border; }
@@ -165,6 +166,7 @@ def stylesheet(palette: Palette, images: Path) -> str:
         text=palette.text,
         secondary=palette.secondary,
         tertiary=palette.tertiary,
+        slower=palette.slower,
         accent=palette.accent,
         on_accent=palette.on_accent,
         accepted=_rgba(palette.accepted),

@@ -13,11 +13,18 @@ if TYPE_CHECKING:
 _FULL_SYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)
 
 
-def replace_file(path: Path, data: bytes) -> None:
-    """Write `data` to `path`, which then holds either its former content or all of `data`."""
+def replace_file(path: Path, data: bytes, mode: int = 0o666) -> None:
+    """Write `data` to `path`, which then holds either its former content or all of `data`.
+
+    Args:
+        path: The file.
+        data: Its content.
+        mode: Who may read and write it, as far as the umask lets them.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        temporary.write_bytes(data)
+        with open(temporary, "wb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
+            file.write(data)
         sync(temporary)
         temporary.replace(path)
     finally:

@@ -73,9 +73,7 @@ class ModelsPage(Page):
             row.addWidget(button)
         row.addStretch(1)
         self.add_widget("", buttons)
-        self.fault = self._words("")
-        self.fault.setMinimumHeight(self.fault.fontMetrics().lineSpacing() * 3)  # so that nothing moves
-        self.add_widget("", self.fault)
+        self.fault = self.add_fault()
         self._folder.changed.connect(self._show_folder)
         self._folder.failed.connect(self.fault.setText)
 

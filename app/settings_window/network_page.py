@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QLineEdit
 
 from app.settings_window.page import Page
 from app.translate import tr
-from mtplx_engine.errors import EngineError
+from mtplx_engine.errors import EngineError, ErrorKind
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
@@ -34,9 +34,8 @@ class NetworkPage(Page):
         self.add_note(tr("Hugging Face, or the address of a mirror of it, which sees what you look for."))
         self.proxy = self._field(tr("Proxy"))
         self.proxy.setPlaceholderText(tr("What the system is set to"))
-        self.fault = self._words("")
-        self.fault.setMinimumHeight(self.fault.fontMetrics().lineSpacing() * 3)  # so that nothing moves
-        self.add_widget("", self.fault)
+        self.add_note(tr("A password in its address goes to the keychain, and is not shown again."))
+        self.fault = self.add_fault()
         self.end()
 
     def show_settings(self) -> None:
@@ -45,7 +44,7 @@ class NetworkPage(Page):
         default = self._access.default.endpoint
         self.hub.setPlaceholderText(default)
         self.hub.setText("" if settings.endpoint == default else settings.endpoint)
-        self.proxy.setText(settings.proxy)
+        self.proxy.setText(settings.proxy)  # without its password
         self.fault.setText("")
 
     def _field(self, name: str) -> QLineEdit:
@@ -61,13 +60,18 @@ class NetworkPage(Page):
         if typed == self._access.settings:
             self.fault.setText("")
             return
+        fault = ""
         try:
             self._access.set_settings(typed)
         except EngineError as error:
-            self.fault.setText(error.info.message)
+            fault = error.info.message
+            if error.kind is not ErrorKind.STORAGE:  # of the password, which is known for now
+                self.fault.setText(fault)
+                return
         except OSError as error:
             words = tr("This could not be kept: {reason}. Make the data folder writable.")
             self.fault.setText(words.format(reason=error.strerror))
-        else:
-            self.fault.setText("")
-            self.changed.emit()
+            return
+        self.show_settings()
+        self.fault.setText(fault)
+        self.changed.emit()

@@ -13,10 +13,11 @@ from mtplx_engine import paths, words
 from mtplx_engine.cli import asking, ctrl_c, options
 from mtplx_engine.cli.console import Console
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.hub import awake, download, look, plan, settings, speed
+from mtplx_engine.hub import awake, download, look, plan, proxy, settings, speed
 from mtplx_engine.hub.download import Download
 from mtplx_engine.hub.problem import CancelledError
-from mtplx_engine.hub.token import TokenStore, system_keychain
+from mtplx_engine.hub.secret import system_keychain
+from mtplx_engine.hub.token import TokenStore
 from mtplx_engine.models import fit, machine, manifest
 from mtplx_engine.models.homes import Homes
 from mtplx_engine.progress import ProgressLine
@@ -94,10 +95,12 @@ def connect(arguments: argparse.Namespace, data: Path) -> Connection:
     if arguments.endpoint:
         found = settings.HubSettings(arguments.endpoint, found.proxy)
     connection = found.connection(None)
-    store = TokenStore(connection.host, system_keychain())
+    keychain = system_keychain()
+    store = TokenStore(connection.host, keychain)
     if arguments.ask_token:
         store.set(getpass.getpass(f"Access token of {connection.host}: "))
-    return found.connection(store.get())
+    password = proxy.store(found.proxy, keychain)
+    return found.connection(store.get(), password.get() if password is not None else None)
 
 
 def look_at(connection: Connection, wanted: Plan) -> Look:

@@ -212,7 +212,8 @@ def _refused_by_proxy(error: httpx2.ProxyError, host: str, details: str) -> HubE
 def _proxy_password(details: str) -> HubError:
     sentence = (
         "The proxy wants a name and a password, or others (407). Type them into its address in Settings, as in "
-        "http://name:password@proxy:8080; the password is written into no file."
+        "http://name:password@proxy:8080; the password goes to the keychain, and where there is none it is known until "
+        "MTPLX quits."
     )
     return HubError(Problem.PROXY, sentence, details)
 

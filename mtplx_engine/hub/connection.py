@@ -36,10 +36,13 @@ class Connection:
     proxy: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
+        faults = []
         if not is_safe(self.endpoint) or self.endpoint.endswith("/"):
-            raise ValueError(f"{self.endpoint!r} is no https address of a hub")
-        if self.proxy and urlsplit(self.proxy).scheme not in ("http", "https"):
-            raise ValueError(f"{self.proxy!r} is no http address of a proxy")
+            faults.append(f"{self.endpoint!r} is no https address of a hub")
+        if self.proxy and not _is_proxy(self.proxy):
+            faults.append(f"{self.proxy!r} is no http address of a proxy")
+        if faults:
+            raise ValueError(", and ".join(faults))
 
     @property
     def host(self) -> str:
@@ -84,6 +87,14 @@ def is_safe(url: str) -> bool:
     return bool(parts.hostname) and (
         parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in ("127.0.0.1", "localhost"))
     )
+
+
+def _is_proxy(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # no port, or a bracket too few
+        return False
 
 
 @cache

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from mtplx_engine import durable, paths
+from mtplx_engine import durable, paths, words
 from mtplx_engine.codec import build
 from mtplx_engine.hub import names
 from mtplx_engine.hub.problem import HubError, Problem
@@ -183,14 +183,14 @@ def check_room(folder: Path, plan: Plan, present: int, promised: int = 0) -> Non
     Raises:
         HubError: DISK_FULL, with both numbers.
     """
-    needed = round((plan.size - present) * _SLACK) + _SPARE
-    free = shutil.disk_usage(folder).free - promised
-    if free < needed:
+    needed = max(round((plan.size - present) * _SLACK), 0)
+    free = max(shutil.disk_usage(folder).free - promised, 0)
+    if free < needed + _SPARE:
         beside = " beside the other downloads" if promised else ""
         raise HubError(
             Problem.DISK_FULL,
-            f"{plan.title} needs {needed / 1e9:.1f} GB, with 2 GB to spare, and {max(free, 0) / 1e9:.1f} GB are "
-            f"free{beside}. Make room and try again.",
+            f"{plan.title} needs {words.size(needed)}, with {words.size(_SPARE)} to spare beside it, and "
+            f"{words.size(free)} are free{beside}. Make room and try again.",
         )
 
 

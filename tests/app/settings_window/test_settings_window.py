@@ -185,6 +185,33 @@ def test_another_hub_and_a_proxy_are_used_and_kept(start):
     assert again._access.settings == HubSettings(proxy=found.proxy)
 
 
+def test_a_password_of_a_proxy_is_in_no_file_and_not_shown_again(driver):
+    page = open_window(driver).network
+    access = driver.program.models.access
+    page.proxy.setText("http://ada:s3cret-p%40ss@proxy.example:3128")
+    page.proxy.editingFinished.emit()
+    assert page.fault.text() == ""
+    assert page.proxy.text() == "http://ada@proxy.example:3128"
+    page.proxy.editingFinished.emit()  # nothing was typed
+    assert access.connection().proxy == "http://ada:s3cret-p%40ss@proxy.example:3128"
+    kept = [path.read_bytes() for path in access._data_dir.rglob("*") if path.is_file()]
+    assert not [data for data in kept if b"s3cret" in data]
+    assert (access._data_dir / "hub.json").stat().st_mode & 0o077 == 0
+    assert "s3cret" not in repr(access.connection())
+
+
+def test_all_that_is_wrong_is_said_at_once_and_in_colour(driver):
+    window = open_window(driver)
+    window.open_page(window.network)
+    page = window.network
+    page.hub.setText("ftp://mirror.example")
+    page.proxy.setText("socks5://proxy.example")
+    page.proxy.editingFinished.emit()
+    assert all(word in page.fault.text() for word in ("ftp://mirror.example", "socks5://proxy.example"))
+    assert page.fault.palette().windowText().color().name() == page._theme.palette.slower.lower()
+    assert page.fault.height() >= page.fault.heightForWidth(page.fault.width())
+
+
 def test_an_address_of_no_use_is_said_and_stays_to_be_corrected(driver):
     page = open_window(driver).network
     before = driver.program.models.access.settings
