@@ -28,7 +28,7 @@ from app.settings_window.window import SettingsWindow
 from app.theme import TEXT_PX, Theme
 from app.translate import tr
 from mtplx_engine import paths
-from mtplx_engine.models import hub_cache, installed, starter
+from mtplx_engine.models import hub_cache, installed, naming, starter
 from mtplx_engine.models.habits import Habits
 
 if TYPE_CHECKING:
@@ -108,6 +108,10 @@ class Application(QObject):
     def _start(self) -> None:
         self.store.open()
         self.models.start()
+        self._load_usual()
+
+    def _load_usual(self) -> None:
+        """Load the default model, or else the starter."""
         default = Habits(self._data_dir).default()
         if default is not None and default.is_dir():
             self._load(str(default), hub_cache.title(default), anyway=False)
@@ -116,10 +120,17 @@ class Application(QObject):
         if starter.is_installed(folder, self._recipe):
             self._start_engine()
         else:
+            self.presenter.expect(self._recipe.name)
             self.presenter.show_missing(round(self._recipe.wheel.size / 1e6))
 
     def _start_engine(self) -> None:
+        self.presenter.expect(self._recipe.name)
         self.link.start(self._recipe.id, self._data_dir)
+
+    def _model_removed(self, folder: Path) -> None:
+        """Take the usual model where the one that was loaded last is deleted, since that one comes no more."""
+        if folder == paths.models_dir(self._data_dir) / self.link.model:
+            self._load_usual()
 
     def _load(self, folder: str, title: str, anyway: bool) -> None:  # noqa: FBT001 - as the signal has it
         """Load the model in a folder in place of the one that is loaded."""
@@ -153,6 +164,7 @@ class Application(QObject):
         menus.models.triggered.connect(lambda: self.models.window().open_place())
         window.pane.empty.models_pressed.connect(menus.models.trigger)
         self.models.load_requested.connect(self._load)
+        self.models.removed.connect(self._model_removed)
         self.models.network_wanted.connect(
             lambda: self.open_settings().open_page(self.open_settings().network)
         )
@@ -174,9 +186,8 @@ class Application(QObject):
             self.window.show_notice(notice)
 
     def _models(self) -> tuple[tuple[str, str], ...]:
-        """Return the name and the title of each model that is installed."""
-        found = installed.models(self._data_dir)
-        return tuple((model.name, model.title) for model in found if model.complete)
+        """Return the name and the title of each model that can be loaded, both of one model alone."""
+        return naming.choices(installed.models(self._data_dir))
 
     def _show_model(self, status: ModelStatus) -> None:
         self.window.show_model(status)
@@ -186,11 +197,11 @@ class Application(QObject):
         """Do what helps: fetch the model, load it although it is too big, or start the engine again."""
         if self.presenter.status.too_big:
             self.line.load_anyway()
-        elif self.link.state is not EngineState.CLOSED:
-            self.line.restart()
-        else:
+        elif self.presenter.status.missing:
             self.presenter.show_setup(0.0, tr("Getting the model"))
             self.setup.start()
+        else:
+            self.line.restart()
 
     # ------------------------------------------------------------ settings
 

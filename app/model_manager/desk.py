@@ -34,11 +34,13 @@ class ModelsDesk(QObject):
     Signals:
         load_requested(str, str, bool): The model in a folder, its title, and whether it is to be loaded also when it
             will not fit.
+        removed(Path): A model is deleted.
         network_wanted: The person is to look at how the hub is reached.
         folder_wanted: The person is to look at where new models go.
     """
 
     load_requested = Signal(str, str, bool)
+    removed = Signal(object)
     network_wanted = Signal()
     folder_wanted = Signal()
 
@@ -50,6 +52,7 @@ class ModelsDesk(QObject):
         self.folder = ModelsFolder(data_dir, self)
         self._hub = HubClient(self.access, self)
         self._shelf = ModelShelf(data_dir, link, self)
+        self._shelf.removed.connect(self.removed)
         self._inspector = ModelInspector(data_dir, self)
         self.downloads = Downloads(data_dir, self.access.connection, self)
         self._loaded: Path | None = None

@@ -32,6 +32,7 @@ from app.widgets.throttle import Throttle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from app.model_manager.manager import ModelManager
     from app.theme import Theme
@@ -97,6 +98,7 @@ class ModelsWindow(QWidget):
         manager.changed.connect(self._refreshes.request)
         manager.choice_wanted.connect(lambda: self.open_place(self.recommended))
         manager.keeper.removal_wanted.connect(self._ask_removal)
+        manager.keeper.forgetting_wanted.connect(self._ask_forgetting)
         manager.keeper.failed.connect(self._say)
         manager.arrived.connect(self._announce)
         manager.token_wanted.connect(self._ask_token)
@@ -209,12 +211,35 @@ class ModelsWindow(QWidget):
         box.open()
 
     def _ask_removal(self, model: InstalledModel) -> None:
-        more = tr("{size} become free. It can be downloaded again.").format(size=fit_words.size(model.size))
-        box = MessageBox(tr("Delete {title}?").format(title=model.title), more, self)
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        box.addButton(tr("Delete"), QMessageBox.ButtonRole.DestructiveRole).clicked.connect(
-            lambda: self.manager.services.shelf.remove(model.name)
+        shelf = self.manager.services.shelf
+        sentences = [
+            tr("It is loaded: it is unloaded first, and an answer in progress stops.")
+            if shelf.is_in_use(model.path)
+            else "",
+            tr("{size} become free. It can be downloaded again.").format(size=fit_words.size(model.size)),
+        ]
+        question = tr("Delete {title}?").format(title=model.title)
+        more = " ".join(sentence for sentence in sentences if sentence)
+        self._ask(question, more, tr("Delete"), lambda: shelf.remove(model.path))
+
+    def _ask_forgetting(self, place: Path) -> None:
+        count = len(self.manager.keeper.models_in(place))
+        one = tr("Its model is listed no more. Nothing in it is changed, and it can be added again.")
+        many = tr(
+            "Its {count} models are listed no more. Nothing in it is changed, and it can be added again."
         )
+        self._ask(
+            tr("Take {folder} off the list?").format(folder=place),
+            one if count == 1 else many.format(count=count),
+            tr("Take Off"),
+            lambda: self.manager.services.shelf.forget_place(place),
+        )
+
+    def _ask(self, question: str, more: str, button: str, act: Callable[[], None]) -> None:
+        """Ask before something that cannot be undone here; nothing happens without its button."""
+        box = MessageBox(question, more, self)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box.addButton(button, QMessageBox.ButtonRole.DestructiveRole).clicked.connect(act)
         box.addButton(QMessageBox.StandardButton.Cancel)
         box.setDefaultButton(QMessageBox.StandardButton.Cancel)
         box.open()

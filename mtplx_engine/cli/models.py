@@ -13,9 +13,10 @@ from mtplx_engine.cli import options, table
 from mtplx_engine.cli.console import Console
 from mtplx_engine.cli.session import open_session
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.models import installed, pair
+from mtplx_engine.models import inspection, installed, pair
 from mtplx_engine.models.habits import Habits
 from mtplx_engine.models.homes import Homes
+from mtplx_engine.models.inspections import Inspections
 from mtplx_engine.models.places import Places
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mtplx_engine.cli.session import NewEngine
+    from mtplx_engine.models.inspections import Grade
     from mtplx_engine.models.installed_model import InstalledModel
 
 SUMMARY = "list the models, add folders of them, choose the default, join a model with its head"
@@ -38,7 +40,7 @@ examples:
   mtplx models join ~/models/Qwen3.5-4B-MLX-4bit ~/models/Qwen3.5-4B-MTP-4bit --name qwen-4b
   mtplx models split qwen-4b
 """
-_HEADINGS = ("NAME", "SIZE", "HEAD", "STATE", "USED", "FOLDER")
+_HEADINGS = ("NAME", "SIZE", "HEAD", "TIER", "USED", "FOLDER")
 _STARTER = "starter"
 _USUAL = "usual"
 
@@ -100,11 +102,7 @@ def _add(arguments: argparse.Namespace, data: Path) -> str:
 
 
 def _forget(arguments: argparse.Namespace, data: Path) -> str:
-    folder, homes = paths.folder(arguments.folder), Homes(data)
-    if folder in homes.all()[1:]:
-        homes.forget(folder)
-    else:
-        Places(data).forget(folder)
+    installed.forget(paths.folder(arguments.folder), data)
     return f"{arguments.folder} is forgotten; everything in it is as it was."
 
 
@@ -118,6 +116,8 @@ def _folder(arguments: argparse.Namespace, data: Path) -> str:
 
 def _choose(arguments: argparse.Namespace, data: Path) -> str:
     folder = None if arguments.name == _STARTER else installed.resolve(arguments.name, data)
+    if folder is not None:
+        inspection.check(folder)
     Habits(data).set_default(folder)
     return f"{arguments.name} is the default now."
 
@@ -150,20 +150,22 @@ def _try(folder: Path, data: Path, new_engine: NewEngine, *, anyway: bool) -> No
 
 
 def _list(console: Console, data: Path, *, as_json: bool) -> None:
-    found, habits = installed.models(data), Habits(data)
+    found, habits, inspections = installed.models(data), Habits(data), Inspections(data)
+    grades = [inspections.grade(model.path) if model.complete and model.there else None for model in found]
     if as_json:
-        bodies = [_as_json(model, habits) for model in found]
+        bodies = [_as_json(model, grade, habits) for model, grade in zip(found, grades, strict=True)]
         console.line(json.dumps({"models": bodies, "folder": str(Homes(data).current)}, indent=1))
     elif found:
-        for line in table.lines([_HEADINGS, *(_row(model, habits) for model in found)]):
+        rows = [_row(model, grade, habits) for model, grade in zip(found, grades, strict=True)]
+        for line in table.lines([_HEADINGS, *rows]):
             console.line(line)
     else:
         console.line("No model is installed; `mtplx chat` sets up the starter model.")
 
 
-def _row(model: InstalledModel, habits: Habits) -> tuple[str, ...]:
+def _row(model: InstalledModel, grade: Grade | None, habits: Habits) -> tuple[str, ...]:
     used = habits.last_used(model.path)
-    state = "ready" if model.complete else "incomplete"
+    state = grade.tier if grade else "incomplete"
     state = state if model.there else "not connected"
     return (
         model.name,
@@ -175,7 +177,7 @@ def _row(model: InstalledModel, habits: Habits) -> tuple[str, ...]:
     )
 
 
-def _as_json(model: InstalledModel, habits: Habits) -> dict[str, Any]:
+def _as_json(model: InstalledModel, grade: Grade | None, habits: Habits) -> dict[str, Any]:
     return {
         "name": model.name,
         "title": model.title,
@@ -185,6 +187,9 @@ def _as_json(model: InstalledModel, habits: Habits) -> dict[str, Any]:
         "complete": model.complete,
         "place": model.place or None,
         "there": model.there,
+        "tier": grade.tier if grade else None,
+        "reason": grade.reason if grade else None,
+        "loads": bool(grade and grade.loads),
         "default": model.path == habits.default(),
         "last_used": habits.last_used(model.path),
     }

@@ -81,8 +81,7 @@ def inspect(folder: Path, memory: ProbeMemory, *, tokenizer: bool = True) -> Ins
         EngineError: NOT_FOUND, when no model is there.
     """
     try:
-        checked = checkpoint.check(folder, tokenizer=tokenizer)
-        footprint = fit.measure(checked.config, checked.tensors, checked.head, machine.this())
+        checked, footprint = check(folder, tokenizer=tokenizer)
     except EngineError as error:
         tier = {ErrorKind.REFUSED: Tier.REFUSED, ErrorKind.UNSUPPORTED: Tier.UNSUPPORTED}.get(error.kind)
         if tier is None:
@@ -102,6 +101,20 @@ def inspect(folder: Path, memory: ProbeMemory, *, tokenizer: bool = True) -> Ins
         footprint=footprint,
         notes=_notes(checked),
     )
+
+
+def check(folder: Path, *, tokenizer: bool = True) -> tuple[Checkpoint, Footprint]:
+    """Refuse a model folder that this version does not load; return what it says of itself, and what it takes here.
+
+    Args:
+        folder: The folder.
+        tokenizer: Whether to look into its tokenizer too.
+
+    Raises:
+        EngineError: NOT_FOUND, REFUSED or UNSUPPORTED, with the reason.
+    """
+    checked = checkpoint.check(folder, tokenizer=tokenizer)
+    return checked, fit.measure(checked.config, checked.tensors, checked.head, machine.this())
 
 
 def _notes(checked: Checkpoint) -> tuple[str, ...]:

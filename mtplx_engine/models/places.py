@@ -40,13 +40,20 @@ class Places:
         return tuple(Path(key) for key in self._kept.all_keys())
 
     def add(self, folder: Path) -> tuple[InstalledModel, ...]:
-        """Add a folder, and return the models in it.
+        """Add a folder, however its path is written, and return the models in it.
 
         Raises:
-            EngineError: NOT_FOUND, when it is no folder or has no model; STORAGE, when it cannot be noted.
+            EngineError: NOT_FOUND, when it is no folder or has no model; BAD_REQUEST, when it is a whole system;
+                STORAGE, when it cannot be noted.
         """
         if not folder.is_dir():
             raise EngineError(ErrorKind.NOT_FOUND, f"There is no folder {folder}; check the path.")
+        folder = folder.resolve()
+        if folder == folder.parent:
+            raise EngineError(
+                ErrorKind.BAD_REQUEST,
+                f"{folder} holds the whole system; add the folder in it that has the models.",
+            )
         found = _scan(folder)
         if not found:
             raise EngineError(
@@ -65,17 +72,19 @@ class Places:
         Raises:
             EngineError: NOT_FOUND, when it was never added.
         """
-        if folder not in self.added():
+        added = self.added()
+        noted = folder if folder in added else folder.resolve()
+        if noted not in added:
             raise EngineError(
                 ErrorKind.NOT_FOUND, f"{folder} is not among the added folders; `mtplx models` lists them."
             )
-        self._kept.drop(str(folder))
+        self._kept.drop(str(noted))
 
     def models(self) -> tuple[InstalledModel, ...]:
         """Return the models in all places, each once; those on a disk that is not connected as they were last seen."""
         cached = _scan(self._cache) if self._cache.is_dir() else ()
-        found = {model.path: model for place in self.added() for model in self._models(place)}
-        return tuple(({model.path: model for model in cached} | found).values())
+        added = (model for place in self.added() for model in self._models(place))
+        return tuple({model.path.resolve(): model for model in (*cached, *added)}.values())
 
     def _models(self, place: Path) -> tuple[InstalledModel, ...]:
         found = _scan(place) if place.is_dir() else ()

@@ -95,8 +95,9 @@ HITS = (
 )
 
 
-def installed(name, *, size=3 * GB, has_head=True, complete=True, place="", there=True):
-    return InstalledModel(name, name, Path("/models") / name, size, has_head, complete, place, there)
+def installed(name, *, folder="", title="", size=3 * GB, has_head=True, complete=True, place="", there=True):
+    path = Path(folder) if folder else Path("/models") / name
+    return InstalledModel(name, title or name, path, size, has_head, complete, place, there)
 
 
 def row(plan_id, state=DownloadState.RUNNING, done=0, total=3 * GB, **fields):
@@ -189,34 +190,47 @@ class FakeShelf(QObject):
     """Records what it is asked; the test lists models."""
 
     listed = Signal(object)
-    verifying = Signal(str, float)
-    verified = Signal(str, object)
-    removed = Signal(str)
-    failed = Signal(str, object)
+    loadable = Signal(object)
+    verifying = Signal(object, float)
+    verified = Signal(object, object)
+    removed = Signal(object)
+    failed = Signal(object, object)
 
     def __init__(self):
         super().__init__()
         self.asked = []
+        self.in_use = None
         self.shelf = Shelf()
 
-    def list(self, *models, default=None, used=()):
-        self.shelf = Shelf(models, default, dict(used))
+    def list(self, *models, default=None, used=(), places=()):
+        self.shelf = Shelf(models, default, dict(used), frozenset(places))
         self.listed.emit(models)
 
     def refresh(self):
         self.asked.append(("refresh",))
 
-    def verify(self, name):
-        self.asked.append(("verify", name))
+    def check(self, folder, *, anyway):
+        """Find every model sound."""
+        self.asked.append(("check", folder, anyway))
+        self.loadable.emit(folder)
 
-    def remove(self, name):
-        self.asked.append(("remove", name))
+    def is_in_use(self, folder):
+        return folder == self.in_use
 
-    def set_default(self, name):
-        self.asked.append(("set_default", name))
+    def verify(self, folder):
+        self.asked.append(("verify", folder))
+
+    def remove(self, folder):
+        self.asked.append(("remove", folder))
+
+    def set_default(self, folder):
+        self.asked.append(("set_default", folder))
 
     def add_place(self, folder):
         self.asked.append(("add_place", folder))
+
+    def forget_place(self, folder):
+        self.asked.append(("forget_place", folder))
 
 
 class FakeInspector(QObject):

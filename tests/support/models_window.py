@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 from app.model_manager.download_row import DownloadState
 from app.model_manager.face import Action
@@ -173,7 +174,15 @@ def will_not_fit(theme):
 def installed_place(theme):
     window = recommended(theme)
     shelf, keeper = window.manager.services.shelf, window.manager.keeper
-    shelf.list(STARTER, BIG, ELSEWHERE, HALF, default=STARTER.path, used={STARTER.path: int(time.time())})
+    shelf.list(
+        STARTER,
+        BIG,
+        ELSEWHERE,
+        HALF,
+        default=STARTER.path,
+        used={STARTER.path: int(time.time())},
+        places={Path(ELSEWHERE.place)},
+    )
     keeper.show_loaded(STARTER.path)
     inspector = window.manager.services.inspector
     inspector.inspected.emit(STARTER.path, look("starter", STARTER.size, own_head=True).found)

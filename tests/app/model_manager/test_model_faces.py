@@ -26,7 +26,7 @@ ENTRY = catalogue.entries()[0]
 LOOKS = recommended_looks()
 DAY_S = 24 * 3600
 NOW_S = 1_795_000_000
-NOTHING = Use(None, "", None, {}, {}, {}, {}, {}, MACHINE)
+NOTHING = Use(None, None, None, {}, frozenset(), {}, {}, {}, {}, MACHINE)
 
 
 def recommended(entry=ENTRY, **known):
@@ -131,13 +131,13 @@ def test_an_installed_model_can_be_loaded_and_kept():
     face = face_of()
     assert face.actions == (Action.LOAD,)
     assert face.more == (Action.SET_DEFAULT, Action.VERIFY, Action.SHOW, Action.DELETE)
-    assert face.note == "drafts for itself (MTP) · never used"
+    assert face.note == "by org · drafts for itself (MTP) · never used"
 
 
 def test_the_loaded_one_can_only_be_unloaded():
     face = face_of(loaded=MODEL.path)
     assert (face.state, face.actions) == ("Loaded", (Action.UNLOAD,))
-    assert face_of(loading=str(MODEL.path)).state == "Loading…"
+    assert face_of(loading=MODEL.path).state == "Loading…"
 
 
 def test_the_default_one_is_marked_and_not_offered_again():
@@ -185,7 +185,7 @@ def test_an_incomplete_model_is_not_loaded_but_can_go():
 def test_the_tier_is_said(tier, words):
     found = dataclasses.replace(look("a/b", GB).found, tier=tier)
     face = face_of(inspected={MODEL.path: found})
-    assert face.note.startswith(f"{words} ·")
+    assert face.note.startswith(f"by org · {words} ·")
     assert face.fit.startswith("fits")
     assert "weights 1.0 GB" in face.because
 
@@ -199,9 +199,9 @@ def test_an_installed_model_that_does_not_load_says_why():
 def test_only_what_is_too_big_can_be_loaded_anyway():
     big = ErrorInfo(ErrorKind.TOO_BIG, "It will not fit.")
     broken = ErrorInfo(ErrorKind.REFUSED, "It is damaged.")
-    assert face_of(faults={MODEL.name: big}).remedy == "Load Anyway"
-    assert face_of(faults={MODEL.name: broken}).remedy == ""
-    assert face_of(faults={MODEL.name: broken}).problem == "It is damaged."
+    assert face_of(faults={MODEL.path: big}).remedy == "Load Anyway"
+    assert face_of(faults={MODEL.path: broken}).remedy == ""
+    assert face_of(faults={MODEL.path: broken}).problem == "It is damaged."
 
 
 STARTER = starter.shipped_recipe().id

@@ -218,15 +218,16 @@ def test_what_is_done_with_an_installed_model(manager, heard):
     folder = str(STARTER.path)
     for action in (Action.SET_DEFAULT, Action.VERIFY, Action.LOAD):
         keeper.act(folder, action)
-    assert shelf.asked == [("set_default", STARTER.name), ("verify", STARTER.name)]
+    path = STARTER.path
+    assert shelf.asked == [("set_default", path), ("verify", path), ("check", path, False)]
     assert heard == [(folder, False)]
     assert keeper.faces[0].fraction == 0.0
-    shelf.verifying.emit(STARTER.name, 0.5)
+    shelf.verifying.emit(path, 0.5)
     assert keeper.faces[0].fraction == 0.5
-    shelf.verified.emit(STARTER.name, ())
+    shelf.verified.emit(path, ())
     assert keeper.faces[0].fraction is None
     assert "all files are as they were installed" in keeper.faces[0].note
-    shelf.verified.emit(STARTER.name, ("model.safetensors",))
+    shelf.verified.emit(path, ("model.safetensors",))
     assert "damaged, download it again: model.safetensors" in keeper.faces[0].note
 
 
@@ -255,8 +256,56 @@ def test_a_model_that_is_too_big_is_loaded_when_the_person_insists(manager, hear
 def test_what_the_shelf_cannot_do_is_said_where_it_belongs(manager, qtbot):
     shelf = manager.services.shelf
     shelf.list(STARTER)
-    shelf.failed.emit(STARTER.name, ErrorInfo(ErrorKind.STORAGE, "It could not be deleted."))
+    shelf.failed.emit(STARTER.path, ErrorInfo(ErrorKind.STORAGE, "It could not be deleted."))
     assert manager.keeper.faces[0].problem == "It could not be deleted."
     with qtbot.waitSignal(manager.keeper.failed) as said:
-        shelf.failed.emit("/empty", ErrorInfo(ErrorKind.NOT_FOUND, "/empty has no model in it."))
+        shelf.failed.emit(Path("/empty"), ErrorInfo(ErrorKind.NOT_FOUND, "/empty has no model in it."))
     assert said.args == ["/empty has no model in it."]
+
+
+def test_what_is_known_of_a_model_is_said_of_no_other_with_its_name(manager):
+    shelf, keeper = manager.services.shelf, manager.keeper
+    twins = [installed("toy", folder=f"/{disk}/toy", place=f"/{disk}") for disk in ("one", "two")]
+    first, second = (twin.path for twin in twins)
+    shelf.list(*twins, default=second, used={second: 1}, places={Path("/one")})
+    shelf.failed.emit(first, ErrorInfo(ErrorKind.STORAGE, "It is damaged."))
+    shelf.verified.emit(second, ())
+    keeper.show_loaded(second)
+    one, two = keeper.faces
+    assert (one.problem, two.problem) == ("It is damaged.", "")
+    assert "as they were installed" in two.note
+    assert "as they were installed" not in one.note
+    assert ("used by default" in one.note, "used by default" in two.note) == (False, True)
+    assert (one.state, two.state) == ("", "Loaded")
+    assert "never used" in one.note
+    assert (Action.FORGET in one.more, Action.FORGET in two.more) == (True, False)
+    shelf.verifying.emit(first, 0.5)
+    assert [face.fraction for face in keeper.faces] == [0.5, None]
+
+
+def test_what_arrived_is_loaded_and_no_folder_of_the_persons_own_with_its_name(manager, hub, heard):
+    manager.open()
+    hub.answer_looks()
+    shelf = manager.services.shelf
+    shelf.list(STARTER)
+    made = manager.offer
+    manager.accept(made)
+    plan_id = folder_name(made.repo_id)
+    manager.services.downloads.finish(plan_id)
+    twin = installed(plan_id, folder=f"/disk/{plan_id}", place="/disk")
+    shelf.list(STARTER, twin)
+    assert heard == []
+    shelf.list(STARTER, twin, installed(plan_id))
+    assert heard == [(f"/models/{plan_id}", False)]
+
+
+def test_what_is_gone_is_not_loaded_and_that_is_said(manager, heard, qtbot, monkeypatch):
+    shelf, keeper = manager.services.shelf, manager.keeper
+    shelf.list(STARTER)
+    monkeypatch.setattr(shelf, "check", lambda folder, *, anyway: None)
+    keeper.act(str(STARTER.path), Action.LOAD)
+    with qtbot.waitSignal(keeper.failed) as said:
+        shelf.failed.emit(STARTER.path, ErrorInfo(ErrorKind.NOT_FOUND, "It is not there any more."))
+    assert said.args == ["It is not there any more."]
+    assert heard == []
+    assert keeper.faces[0].state == ""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from app.model_manager.download_row import DownloadState
 from app.model_manager.face import Action
+from app.services.engine_link import EngineState
 from app.services.hub_client import HubClient, Question
+from app.widgets.message_box import MessageBox
 from mtplx_engine import paths
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 from mtplx_engine.hub.problem import Problem
@@ -69,8 +73,8 @@ def test_a_model_is_loaded_from_its_row(start, asked, tmp_path):
     loads = []
     driver.program.link.loaded.connect(lambda info: loads.append(info.path))
     keeper.act(str(folder), Action.LOAD)
+    driver.until(lambda: driver.program.link.model == str(folder))
     assert driver.program.presenter.status.name == "another"
-    assert driver.program.link.model == str(folder)
     driver.until(lambda: len(loads) == 1)
 
 
@@ -130,3 +134,54 @@ def test_a_proxy_is_looked_at_in_the_settings(start, asked):
     manager.services.hub.failed.emit(Question.LOOK, failure, Problem.PROXY)
     manager.help_way()
     assert driver.program.open_settings().network.isVisible()
+
+
+def test_what_is_gone_leaves_the_loaded_model_alone(start, asked, tmp_path):
+    folder = add_model(tmp_path, "another")
+    driver = start()
+    driver.until(lambda: driver.program.line.model is not None)
+    window = open_window(driver)
+    keeper = window.manager.keeper
+    driver.until(lambda: keeper.models is not None)
+    before = driver.program.link.model
+    shutil.rmtree(folder)
+    keeper.act(str(folder), Action.LOAD)
+    driver.until(lambda: not any(model.path == folder for model in keeper.models))
+    box = window.findChild(MessageBox)
+    assert f"{folder} is not there any more" in box.informativeText()
+    box.close()
+    assert driver.program.link.model == before
+    assert driver.program.link.state is EngineState.READY
+
+
+def delete(driver, folder):
+    keeper = open_window(driver).manager.keeper
+    driver.until(lambda: any(model.path == folder for model in keeper.models or ()))
+    driver.program.models._shelf.remove(folder)
+    driver.until(lambda: not folder.exists())
+
+
+def test_when_the_loaded_model_is_deleted_the_starter_takes_its_place(start, asked, tmp_path):
+    folder = add_model(tmp_path, "another")
+    Habits(tmp_path).set_default(folder)
+    driver = start()
+    driver.until(lambda: driver.program.line.model is not None)
+    delete(driver, folder)
+    driver.until(lambda: driver.program.link.model == starter.shipped_recipe().id)
+    driver.until(lambda: driver.program.link.state is EngineState.READY)
+
+
+def test_when_the_loaded_starter_is_deleted_it_can_be_got_again(start, asked, tmp_path, monkeypatch):
+    recipe = starter.shipped_recipe()
+    folder = add_model(tmp_path, recipe.id)
+    driver = start()
+    driver.until(lambda: driver.program.line.model is not None)
+    monkeypatch.setattr(starter, "is_installed", lambda *_: False)
+    got = []
+    monkeypatch.setattr(driver.program.setup, "start", lambda: got.append(True))
+    delete(driver, folder)
+    driver.until(lambda: driver.program.presenter.status.missing)
+    status = driver.program.presenter.status
+    assert (status.name, status.action) == (recipe.name, "Get the model")
+    driver.pane.empty.action.click()
+    assert got == [True]

@@ -297,10 +297,31 @@ def test_delete_asks_first(show):
     next(action for action in more.actions() if action.text() == "Delete…").trigger()
     box = window.findChild(MessageBox)
     assert "270 MB" in box.informativeText()
+    assert "It is loaded" not in box.informativeText()
     shelf = window.manager.services.shelf
-    assert ("remove", STARTER.name) not in shelf.asked
+    assert ("remove", STARTER.path) not in shelf.asked
     next(b for b in box.buttons() if box.buttonRole(b) is QMessageBox.ButtonRole.DestructiveRole).click()
-    assert ("remove", STARTER.name) in shelf.asked
+    assert ("remove", STARTER.path) in shelf.asked
+
+
+def test_delete_says_that_a_model_is_loaded(show):
+    window = show(models_window.recommended)
+    window.manager.services.shelf.in_use = STARTER.path
+    window.manager.keeper.act(str(STARTER.path), Action.DELETE)
+    assert "It is loaded" in window.findChild(MessageBox).informativeText()
+
+
+def test_a_folder_is_taken_off_the_list_after_a_question(show):
+    window = show(models_window.installed_place)
+    place = Path(models_window.ELSEWHERE.place)
+    more = card(window.installed, str(models_window.ELSEWHERE.path)).more.menu()
+    [action] = more.actions()  # also of what is not connected
+    action.trigger()
+    box, shelf = window.findChild(MessageBox), window.manager.services.shelf
+    assert str(place) in box.text()
+    assert ("forget_place", place) not in shelf.asked
+    next(b for b in box.buttons() if box.buttonRole(b) is QMessageBox.ButtonRole.DestructiveRole).click()
+    assert ("forget_place", place) in shelf.asked
 
 
 def test_a_folder_of_the_persons_own_is_added(show, monkeypatch):
@@ -313,7 +334,7 @@ def test_a_folder_of_the_persons_own_is_added(show, monkeypatch):
 def test_what_belongs_to_no_row_is_said_in_front(show):
     window = show(models_window.none_installed)
     failure = ErrorInfo(ErrorKind.NOT_FOUND, "/empty has no model in it.")
-    window.manager.services.shelf.failed.emit("/empty", failure)
+    window.manager.services.shelf.failed.emit(Path("/empty"), failure)
     assert window.findChild(MessageBox).informativeText() == "/empty has no model in it."
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -62,7 +63,7 @@ def test_a_choice_is_kept_and_what_is_elsewhere_stays(data: Path, disk: Path, tm
     Homes(data).choose(None)
     assert Homes(data).current == paths.models_dir(data)
     assert installed.resolve("second", data) == second
-    installed.remove("second", data)
+    installed.remove(second, data)
     assert not second.exists()
     assert [model.name for model in installed.models(data)] == ["first", "third"]
 
@@ -82,11 +83,11 @@ def test_a_disk_that_is_away_takes_nothing_off_the_list(data: Path, disk: Path, 
     assert not homes.is_there(disk)
     (model,) = installed.models(data)
     assert (model.name, model.there, model.path) == ("model", False, disk / "model")
-    for act in (installed.resolve, installed.remove):
+    for act in (partial(installed.resolve, "model"), partial(installed.remove, disk / "model")):
         with pytest.raises(
             EngineError, match=r"which is not there at the moment. Connect its disk"
         ) as caught:
-            act("model", data)
+            act(data)
         assert caught.value.kind is ErrorKind.NOT_FOUND
     if disk.parent.exists():
         shutil.rmtree(disk.parent)
@@ -109,16 +110,16 @@ def test_what_the_person_put_there_is_not_ours(data: Path, disk: Path) -> None:
     Homes(data).choose(disk)
     assert installed.models(data) == ()
     with pytest.raises(EngineError):
-        installed.remove("own", data)
+        installed.remove(own, data)
     assert own.is_dir()
     assert {path.name for path in disk.iterdir()} == {"own", "notes.txt", INCOMING}
 
 
 def test_the_last_model_may_go(data: Path, disk: Path) -> None:
     Homes(data).choose(disk)
-    install(disk, "model")
+    folder = install(disk, "model")
     assert installed.models(data)
-    installed.remove("model", data)
+    installed.remove(folder, data)
     assert installed.models(data) == ()
 
 
