@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeGuard
 from urllib.parse import quote
 
+from mtplx_engine.harmless import one_line
 from mtplx_engine.hub import names
 from mtplx_engine.hub.api import Api, odd
 from mtplx_engine.hub.digest import Expected
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 _MOST_FILES = 2000
 _LARGEST = 2 << 40
+_LONGEST_LICENCE, _LONGEST_NAME = 40, 120
+_LICENCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +43,10 @@ class Repo:
     Attributes:
         id: owner/name.
         revision: The commit.
-        licence: As its makers say, mostly an SPDX identifier; "" when they do not.
+        licence: As its makers say, mostly an SPDX identifier; anything else in quotation marks, "" for nothing.
         gated: Whether an account must accept the licence first.
         files: Those that a model needs, by name.
-        left_out: Names of all others, which are never fetched.
+        left_out: Names of all others, which are never fetched, in a form that can be shown.
         base: The one repository that its makers say it was made from, owner/name; "" when they name none or several.
     """
 
@@ -93,20 +97,27 @@ def read(
         entries = [entry for entry in listed if _is_file(entry)]
     card = about.get("cardData")
     card = card if isinstance(card, dict) else {}
-    licence = card.get("license")
     return Repo(
         id=repo_id,
         revision=commit,
-        licence=licence if isinstance(licence, str) else "",
+        licence=_licence(card.get("license")),
         gated=bool(about.get("gated")),
         files=_files(repo_id, entries),
-        left_out=tuple(entry["path"] for entry in entries if not names.is_wanted(entry["path"])),
+        left_out=tuple(
+            one_line(entry["path"], _LONGEST_NAME) for entry in entries if not names.is_wanted(entry["path"])
+        ),
         base=_base(card.get("base_model"), repo_id),
     )
 
 
 def _is_file(entry: object) -> TypeGuard[Mapping[str, Any]]:
     return isinstance(entry, dict) and entry.get("type") == "file" and isinstance(entry.get("path"), str)
+
+
+def _licence(said: object) -> str:
+    """Return what a model card says of the licence; free words must not look like ours."""
+    line = one_line(said, _LONGEST_LICENCE) if isinstance(said, str) else ""
+    return f'"{line}"' if line and not _LICENCE.fullmatch(line) else line
 
 
 def _base(said: object, repo_id: str) -> str:

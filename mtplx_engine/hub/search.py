@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mtplx_engine.harmless import one_line
 from mtplx_engine.hub import names
 from mtplx_engine.hub.api import Api
 
@@ -17,6 +18,7 @@ LIMIT = 40
 
 _LIBRARY = "mlx"  # the tag of repositories in the form that we load
 _WANTED = ("downloads", "likes", "gated", "tags", "config", "lastModified")
+_LONGEST_TYPE = 30
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
@@ -96,7 +98,7 @@ def _hit(entry: object) -> Hit | None:
     day = _DAY.match(updated) if isinstance(updated, str) else None
     return Hit(
         id=entry["id"],
-        model_type=model_type if isinstance(model_type, str) else "",
+        model_type=one_line(model_type, _LONGEST_TYPE) if isinstance(model_type, str) else "",
         downloads=_count(entry.get("downloads")),
         likes=_count(entry.get("likes")),
         gated=bool(entry.get("gated")),
