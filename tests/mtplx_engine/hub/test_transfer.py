@@ -213,6 +213,19 @@ def test_each_problem_has_its_own_words(hub: FakeHub, tmp_path: Path) -> None:
     assert len(set(words.values())) == len(words)
 
 
+ABOUT_A_FILE = ("401", "403 gated", "403", "404", "longer", "shorter", "wrong bytes of the same size")
+
+
+@pytest.mark.parametrize("name", ABOUT_A_FILE)
+def test_what_is_wrong_with_a_file_names_its_repository_first(
+    hub: FakeHub, tmp_path: Path, name: str
+) -> None:
+    hub.faults.append(Fault(LASTING[name][0], NAME))
+    with pytest.raises(HubError) as raised:
+        Fetch(hub)(tmp_path)
+    assert "a/b" in str(raised.value).partition(NAME)[0]
+
+
 def test_a_token_that_is_refused_is_not_a_missing_one(hub: FakeHub, tmp_path: Path) -> None:
     found = []
     for code, error in ((401, ""), (403, "GatedRepo")):
