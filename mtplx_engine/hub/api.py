@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from mtplx_engine.hub.connection import Connection
-    from mtplx_engine.hub.retry import Retries
 
 _ANSWER_S = 10.0
 _MOST_BYTES = 64 << 20
@@ -35,20 +34,12 @@ class Api:
         connection: How the hub is reached.
         repo: The repository that the questions are about; "" when they are about the hub itself.
         interrupt: Ends the asking at once.
-        retries: How patient it is.
     """
 
-    def __init__(
-        self,
-        connection: Connection,
-        repo: str = "",
-        interrupt: Interrupt | None = None,
-        retries: Retries = QUESTION,
-    ) -> None:
+    def __init__(self, connection: Connection, repo: str = "", interrupt: Interrupt | None = None) -> None:
         self._connection = connection
         self._repo = repo
         self._interrupt = interrupt or Interrupt()
-        self._retries = retries
         self._wire = Wire(connection, connection.client(_ANSWER_S), self._interrupt)
 
     def __enter__(self) -> Self:
@@ -103,7 +94,7 @@ class Api:
                 following = response.links.get("next", {}).get("url", "")
                 return self._parsed(response), urljoin(str(response.url), following) if following else ""
 
-        return self._retries.patiently(once, self._interrupt)
+        return QUESTION.patiently(once, self._interrupt)
 
     def _parsed(self, response: httpx2.Response) -> object:
         body = bytearray()
