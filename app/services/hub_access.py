@@ -51,6 +51,11 @@ class HubAccess:
 
         return HubSettings()
 
+    @property
+    def lasts(self) -> bool:
+        """Whether secrets are still known at the next start."""
+        return self._find_keychain() is not None
+
     def set_settings(self, settings: HubSettings) -> None:
         """Use another hub or proxy from now on; a password in the proxy's address goes to the keychain.
 

@@ -34,7 +34,9 @@ class NetworkPage(Page):
         self.add_note(tr("Hugging Face, or the address of a mirror of it, which sees what you look for."))
         self.proxy = self._field(tr("Proxy"))
         self.proxy.setPlaceholderText(tr("What the system is set to"))
-        self.add_note(tr("A password in its address goes to the keychain, and is not shown again."))
+        kept = tr("A password in its address goes to the keychain, and is not shown again.")
+        forgotten = tr("A password in its address is in no file; MTPLX knows it until it quits.")
+        self.add_note(kept if access.lasts else forgotten)
         self.fault = self.add_fault()
         self.end()
 

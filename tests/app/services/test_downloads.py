@@ -22,7 +22,7 @@ from app.services import downloads as downloads_module
 from app.services.downloads import Downloads
 from mtplx_engine import paths
 from mtplx_engine.errors import ErrorKind
-from mtplx_engine.hub import look, partial, plan
+from mtplx_engine.hub import connection, look, partial, plan
 from mtplx_engine.hub.connection import Connection
 from mtplx_engine.hub.problem import Problem
 from mtplx_engine.models import installed, manifest
@@ -299,6 +299,23 @@ def test_what_has_to_wait_says_why_and_lets_the_next_ones_go_on(
     monkeypatch.setattr("mtplx_engine.hub.waiting.Waiting.seconds", lambda *_: 0.0)  # the time has come
     for item in (ONE, TWO):
         bench.until_state(DownloadState.DONE, item)
+
+
+def test_a_server_that_says_nothing_holds_no_place(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By clocks on which the silence takes a moment; the first one in line is not tried again and again."""
+    monkeypatch.setattr(connection.Connection.client, "__defaults__", (0.1,))
+    monkeypatch.setattr(download_job, "_PATIENCE_S", 0.05)
+    stall = Stall()
+    for repo in REPOS[:2]:
+        bench.hub.repos[repo].fault = stall
+    for repo in REPOS:
+        bench.downloads.enqueue(bench.plan(repo))
+    bench.until_state(DownloadState.DONE, THREE)
+    for item in (ONE, TWO):
+        bench.until_state(DownloadState.WAITING, item)
+        said = r"127\.0\.0\.1 stopped answering, trying again in \d+ s · .+"
+        assert re.fullmatch(said, download_faces.progress(bench.row(item)))
+    stall.go_on.set()
 
 
 def test_what_waits_can_be_paused_gone_on_with_and_wanted_again(

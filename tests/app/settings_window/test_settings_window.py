@@ -188,6 +188,8 @@ def test_another_hub_and_a_proxy_are_used_and_kept(start):
 def test_a_password_of_a_proxy_is_in_no_file_and_not_shown_again(driver):
     page = open_window(driver).network
     access = driver.program.models.access
+    said = [label.text() for label in page.findChildren(QLabel)]
+    assert [text for text in said if ("keychain" if access.lasts else "until it quits") in text]
     page.proxy.setText("http://ada:s3cret-p%40ss@proxy.example:3128")
     page.proxy.editingFinished.emit()
     assert page.fault.text() == ""
