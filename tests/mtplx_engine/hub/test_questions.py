@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tests.support.fake_hub import Handler
 
 REPO = "makers/model"
-FILES = {"config.json": b'{"model_type": "rwkv9"}'}
+FILES = {"config.json": b'{"model_type": "llama"}', "model.safetensors": b"weights"}
 CLOCK = r"\d\d:\d\d( tomorrow)?"
 
 QUESTIONS: dict[str, Callable[[Connection, Interrupt], object]] = {
@@ -341,7 +341,7 @@ def test_what_a_model_does_not_need_may_be_odd(hub: FakeHub) -> None:
         {"type": "file", "path": "model.py", "size": "large"},
     ]
     found = repo.read(Connection(hub.endpoint), REPO)
-    assert [file.name for file in found.files] == ["config.json"]
+    assert [file.name for file in found.files] == list(FILES)
     assert found.left_out == ("model.py",)
 
 
