@@ -16,6 +16,7 @@ from mtplx_engine.hub import catalogue
 from mtplx_engine.hub.plan import folder_name
 from mtplx_engine.hub.problem import Problem
 from mtplx_engine.hub.search import Found, Hit
+from mtplx_engine.hub.waiting import Waiting
 from mtplx_engine.models import starter
 from tests.support.fake_models import GB, HITS, installed, look, recommended_looks, row, services
 
@@ -25,7 +26,7 @@ ELSEWHERE = installed(
     "Qwen3-8B-4bit", size=4_600_000_000, has_head=False, place="/Volumes/Big/models", there=False
 )
 HALF = installed("somebody--half-a-model", complete=False)
-FIRST, SECOND = (folder_name(entry.target) for entry in catalogue.entries()[:2])
+FIRST, SECOND, THIRD = (folder_name(entry.target) for entry in catalogue.entries()[:3])
 GATED = HITS[1].id
 TAKEN = Hit("somebody/Qwen3.5-9B-6bit", "qwen3_5", 1_200, 8, gated=False, updated="2026-10-02")
 LOOKS = recommended_looks() | {
@@ -98,6 +99,14 @@ def paused(theme):
             total=5_373_000_000,
             error=full,
             problem=Problem.DISK_FULL,
+        ),
+        row(
+            THIRD,
+            DownloadState.WAITING,
+            done=24_000,
+            total=16_100_000_000,
+            waiting=Waiting("huggingface.co asks to wait until 14:20 (429)", time.time() + 3000, asked=True),
+            again_s=3000,
         ),
     )
 
