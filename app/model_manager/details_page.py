@@ -201,7 +201,7 @@ def _about(look: Look) -> str:
 
 
 def _warnings(look: Look) -> tuple[str, ...]:
-    reason = "" if look.found.loads else look.found.reason
+    reason = "" if look.found.loads else look.reason
     return tuple(part for part in (reason, *look.found.notes, *look.warnings) if part)
 
 

@@ -19,7 +19,7 @@ ABOUT_TOKEN: Final = frozenset({Problem.NO_TOKEN, Problem.BAD_TOKEN, Problem.FOR
 ABOUT_WAY: Final = frozenset({Problem.PROXY, Problem.ADDRESS})
 """What another address in the settings helps against."""
 
-ABOUT_CHOICE: Final = frozenset({Problem.NOT_FOUND, Problem.UNSAFE})
+ABOUT_CHOICE: Final = frozenset({Problem.NOT_FOUND, Problem.UNSAFE, Problem.NO_MODEL, Problem.UNFIT_HEAD})
 """What only another model helps against."""
 
 

@@ -59,7 +59,7 @@ def _judged(look: Look, known: Known) -> tuple[str, Tone, str, bool]:
     """Return the verdict in words, how loudly it is said, the sum behind it, and whether Get is offered."""
     judged = fit_words.judge(look.found, known.machine)
     if judged is None:
-        return tr("does not load here"), Tone.BAD, look.found.reason, False
+        return tr("does not load here"), Tone.BAD, look.reason, False
     words, tone = fit_words.words(judged)
     return words, tone, judged.in_words, judged.verdict is not Verdict.TOO_BIG
 

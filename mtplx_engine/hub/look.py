@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mtplx_engine.errors import EngineError
-from mtplx_engine.hub import answers, catalogue
+from mtplx_engine.harmless import one_line
+from mtplx_engine.hub import answers, catalogue, listing
 from mtplx_engine.hub import original as head_original
 from mtplx_engine.hub import repo as repos
 from mtplx_engine.hub.interrupt import Interrupt
@@ -21,14 +22,26 @@ from mtplx_engine.hub.plan import HEAD_FOLDER, Plan, folder_name
 from mtplx_engine.hub.problem import ON_THE_WAY, HubError, Problem
 from mtplx_engine.hub.retry import QUESTION
 from mtplx_engine.hub.sparse_copy import SparseCopier
-from mtplx_engine.models import folder_safety, inspection, json_file, model_config
+from mtplx_engine.models import (
+    folder_safety,
+    head_source,
+    inspection,
+    json_file,
+    model_config,
+    refusal,
+)
 from mtplx_engine.models.families.supported import PUBLISHED
+from mtplx_engine.models.inspection import Tier
 from mtplx_engine.models.probe_memory import ProbeMemory
 
 if TYPE_CHECKING:
     from mtplx_engine.hub.connection import Connection
+    from mtplx_engine.hub.repo import Repo
     from mtplx_engine.hub.retry import Retries
     from mtplx_engine.models.inspection import Inspection
+
+_DRAFTING = (Tier.VERIFIED, Tier.UNVERIFIED)
+_LONGEST_KIND = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +68,12 @@ class Look:
         """
         if not self.found.loads:
             sentence = f"{self.plan.target.id} was not fetched, since this version does not load it: "
-            raise HubError(Problem.UNSAFE, sentence + self.found.reason)
+            raise HubError(Problem.UNSAFE, sentence + self.reason)
+
+    @property
+    def reason(self) -> str:
+        """Why it is what it is, in a sentence or two."""
+        return refusal.cause(self.found.reason)
 
 
 def plan(
@@ -78,12 +96,17 @@ def plan(
         HubError: One of them is not there, or cannot be had.
         CancelledError: The interrupt was set.
     """
+    listing.check_name(repo_id)
     entry = catalogue.entry_of(repo_id)
     head = head or (entry.head if entry else "")
     target = repos.read(connection, repo_id, revision, interrupt)
+    listing.check_model(target)
     title = entry.title if entry else repo_id.partition("/")[2]
-    with_head = repos.read(connection, head, interrupt=interrupt) if head else None
-    return Plan(folder_name(repo_id), title, target, with_head)
+    with_head = None
+    if head:
+        with_head = repos.read(connection, head, interrupt=interrupt)
+        listing.check_head(with_head)
+    return Plan(folder_name(repo_id), title, target, with_head, revision=revision)
 
 
 def at(
@@ -130,16 +153,42 @@ class _Looking:
         """Look at what would be installed, by copies below `root`."""
         folder = root / wanted.target.id.partition("/")[2]
         self._copier.lay(wanted.target, folder)
-        if wanted.head is not None:
-            self._copier.lay(wanted.head, folder / HEAD_FOLDER)
         found, note = self._inspect(folder), ""
-        if wanted.target.base and found.loads and found.head is None and found.family in PUBLISHED:
+        if wanted.head is not None and found.loads:
+            wanted, found, note = self._with_head(wanted, wanted.head, found)
+        elif wanted.target.base and found.loads and found.head is None and found.family in PUBLISHED:
             wanted, found, note = self._with_taken_head(wanted, found, root)
         warnings = (*_warnings(wanted), *((note,) if note else ()))
         return Look(wanted, found, self._copier.fetched, warnings)
 
     def _inspect(self, folder: Path) -> Inspection:
         return inspection.inspect(folder, ProbeMemory(folder.parent), tokenizer=False)
+
+    def _with_head(self, wanted: Plan, head: Repo, found: Inspection) -> tuple[Plan, Inspection, str]:
+        """Return the plan with a head that was asked for, what is found then, and what there is to know of it.
+
+        Raises:
+            HubError: UNFIT_HEAD, when it is no head, or not this model's.
+        """
+        if found.head is not None:
+            state = (
+                "does not fit, and no other one can be used beside it" if found.head.problem else "is used"
+            )
+            note = (
+                f"{wanted.target.id} has a drafting head of its own, which {state}; {head.id} is not fetched."
+            )
+            return dataclasses.replace(wanted, head=None), found, note
+        place = found.folder / HEAD_FOLDER
+        self._copier.lay_config(head, place)
+        if not head_source.is_head_only(place):
+            kind = one_line(model_config.model_type(place) or "none that can be read", _LONGEST_KIND)
+            raise _unfit(head, f"its config.json names a model of its own ({kind})")
+        self._copier.lay(head, place)
+        again = self._inspect(found.folder)
+        if again.head is None or again.tier not in _DRAFTING:
+            reason = again.head.problem if again.head and again.head.problem else refusal.cause(again.reason)
+            raise _unfit(head, f"it cannot draft for {wanted.target.id}. {reason}")
+        return wanted, again, ""
 
     def _with_taken_head(self, wanted: Plan, found: Inspection, root: Path) -> tuple[Plan, Inspection, str]:
         """Return the plan with the head that the original has, what is found then, and what there is to know of it."""
@@ -163,6 +212,13 @@ class _Looking:
         note = f"The drafting head is from {base}, whose licence is {licence}."
         same = taken.original.licence == wanted.target.licence
         return dataclasses.replace(wanted, taken=taken), again, "" if same else note
+
+
+def _unfit(head: Repo, problem: str) -> HubError:
+    return HubError(
+        Problem.UNFIT_HEAD,
+        f"{head.id} is not fetched as a drafting head: {problem.removesuffix('.')}. Choose another head, or none.",
+    )
 
 
 def _first(error: EngineError) -> str:

@@ -41,6 +41,8 @@ class Plan:
         head: The repository of its drafting head, None when it has none or carries it itself.
         taken: A drafting head that is taken out of another repository, None without one.
         home: The folder that it is installed in, which a download keeps; "" for the one in the data folder.
+        revision: The branch, tag or commit of the model that was asked for.
+        anyway: Whether it is wanted although it will not fit into memory.
     """
 
     id: str
@@ -49,6 +51,8 @@ class Plan:
     head: Repo | None = None
     taken: TakenHead | None = None
     home: str = field(default="", compare=False)
+    revision: str = field(default="main", compare=False)
+    anyway: bool = field(default=False, compare=False)
 
     @property
     def asked(self) -> Plan:

@@ -29,6 +29,8 @@ class Problem(StrEnum):
     CHANGED = "Start over"
     WRONG_HASH = "Download again"
     UNSAFE = "Choose a safe model"
+    NO_MODEL = "Choose an MLX model"
+    UNFIT_HEAD = "Choose another head"
     BUSY = "Wait for the other one"
 
 

@@ -69,7 +69,14 @@ class SparseCopier:
             OSError: The disk does not take it.
         """
         for file in repo.files:
-            self.lay_file(repo, file, folder)
+            if not (folder / file.name).exists():
+                self.lay_file(repo, file, folder)
+
+    def lay_config(self, repo: Repo, folder: Path) -> None:
+        """Put only the config.json of a repository into `folder`, see `lay`, which then does the rest."""
+        for file in repo.files:
+            if file.name == model_config.NAME:
+                self.lay_file(repo, file, folder)
 
     def lay_file(self, repo: Repo, file: RemoteFile, folder: Path) -> None:
         """Put one file of the repository into `folder`, see `lay`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 INDEX = "model.safetensors.index.json"
 
+_PATTERN = "model*.safetensors"
 _MAX_INDEX_BYTES = 128 << 20
 
 
@@ -66,9 +68,14 @@ def check_promised(folder: Path, names: AbstractSet[str]) -> None:
             raise refused(hub_cache.title(folder), f"lacks the tensor {name[:100]!r} that {INDEX} promises")
 
 
+def is_one(name: str) -> bool:
+    """Whether mlx-lm takes a model's weights from a file of this name."""
+    return fnmatch.fnmatchcase(name, _PATTERN) and "/" not in name
+
+
 def _files(folder: Path) -> list[Path]:
     """Return the files that mlx-lm takes a model's weights from."""
-    return sorted(folder.glob("model*.safetensors"))
+    return sorted(folder.glob(_PATTERN))
 
 
 def index(folder: Path) -> dict[str, str]:
