@@ -38,11 +38,7 @@ _WAITING_MS = 1000
 _END_S = 0.9
 _AGAIN = Retries(first_s=10.0, longest_s=120.0)  # of downloads that gave up their place in the queue
 _HALTED = (DownloadState.PAUSED, DownloadState.FAILED, DownloadState.WAITING)
-_GOING = (
-    DownloadState.QUEUED,
-    DownloadState.RUNNING,
-    DownloadState.WAITING,
-)  # and so again at the next start
+_GOING = (DownloadState.QUEUED, DownloadState.RUNNING, DownloadState.WAITING)  # at the next start too
 _STILL = {"bytes_s": None, "seconds_left": None, "waiting": None, "again_s": None}
 
 
@@ -155,7 +151,7 @@ class Downloads(QObject):
                 continue
             if plan_id in self._unwanted:
                 plan = self._unwanted.pop(plan_id)
-                self._begin(plan_id, partial(self._folder.discard, plan), partial(self._discarded, plan_id))
+                self._begin(plan_id, partial(self._folder.discard, plan), partial(self._discarded, plan))
             elif item is not None and not item.noted and item.row.state is not DownloadState.FAILED:
                 self._begin(plan_id, partial(self._folder.note, item.plan), partial(self._noted, item))
             elif item is not None and item.row.state is DownloadState.QUEUED and self._running() < AT_ONCE:
@@ -210,9 +206,15 @@ class Downloads(QObject):
             if self._unwanted.get(outcome.id) == outcome:  # cancelled meanwhile; now it is known where it is
                 self._unwanted[outcome.id] = outcome
 
-    def _discarded(self, plan_id: str, error: BaseException | None) -> None:
-        if error is not None:
-            describe(error, f"deleting what arrived of {plan_id}")
+    def _discarded(self, plan: Plan, error: BaseException | None) -> None:
+        """Put a download on the list again that is still there, with the reason."""
+        if error is None:
+            return
+        if plan.id in self._items:
+            describe(error, f"deleting what arrived of {plan.id}")
+            return
+        item = self._items[plan.id] = DownloadItem(plan, DownloadState.PAUSED, 0, noted=True)
+        self._fail(item, error)
 
     def _fetched(self, item: DownloadItem, end: DownloadEnd) -> None:
         tally = self._jobs.pop(item.plan.id).tally

@@ -19,6 +19,7 @@ from app.model_manager import download_faces
 from app.model_manager.download_row import DownloadRow, DownloadState
 from app.services import download_job
 from app.services import downloads as downloads_module
+from app.services.download_folder import DownloadFolder
 from app.services.downloads import Downloads
 from mtplx_engine import paths
 from mtplx_engine.errors import ErrorKind
@@ -475,3 +476,35 @@ def test_d13_nothing_is_ready_before_its_hash_is_right(bench: Bench) -> None:
     bench.downloads.resume(ONE)
     bench.until_state(DownloadState.DONE)
     assert bench.files() == bench.hub.repos[REPOS[0]].files
+
+
+_HOLDER = """
+import sys
+from pathlib import Path
+from mtplx_engine.hub import download
+with download._only_one(Path(sys.argv[1]), "it"):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_what_another_program_fetches_stays_on_the_list_and_it_is_said_who_does(bench: Bench) -> None:
+    wanted = DownloadFolder(bench.data).note(bench.plan())
+    bench.reopen().open()
+    bench.until(bench.downloads.rows)
+    folder = plan.staging(bench.data, wanted.id, wanted.home)
+    command = [sys.executable, "-c", _HOLDER, str(folder)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        bench.downloads.cancel(ONE)
+        bench.until(bench.downloads.rows)
+        row = bench.row()
+        assert (row.state, row.problem) == (DownloadState.FAILED, Problem.BUSY)
+        assert row.error is not None
+        assert f"by another program (process {holder.pid})" in row.error.message
+        assert plan.begun(bench.data, ONE) is not None
+        holder.communicate("")
+    bench.downloads.cancel(ONE)
+    bench.until(lambda: plan.begun(bench.data, ONE) is None)
+    assert bench.downloads.rows() == ()
