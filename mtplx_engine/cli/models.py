@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mtplx_engine import paths, words
 from mtplx_engine.cli import options, table
 from mtplx_engine.cli.console import Console
 from mtplx_engine.cli.session import open_session
 from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.hub import plan as plans
+from mtplx_engine.hub import unfinished
 from mtplx_engine.models import inspection, installed, pair
 from mtplx_engine.models.habits import Habits
 from mtplx_engine.models.homes import Homes
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mtplx_engine.cli.session import NewEngine
+    from mtplx_engine.hub.unfinished import Unfinished
     from mtplx_engine.models.inspections import Grade
     from mtplx_engine.models.installed_model import InstalledModel
 
@@ -48,7 +50,7 @@ _USUAL = "usual"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of this command."""
     options.add_data_dir(parser)
-    options.add_json(parser)
+    options.add_json(parser, "print one JSON object instead of text, whatever the action")
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
     join = actions.add_parser("join", help="make one model of a model and the folder of its drafting head")
     join.add_argument("target", metavar="MODEL", help="an installed model or a model folder")
@@ -71,6 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     default.add_argument("name", metavar="NAME", help=f"a model, or {_STARTER}")
     for action in (join, split, add, forget, folder, default):
         options.add_data_dir(action, again=True)
+        options.add_json(action, again=True)
 
 
 def run(arguments: argparse.Namespace, new_engine: NewEngine) -> int:
@@ -82,47 +85,63 @@ def run(arguments: argparse.Namespace, new_engine: NewEngine) -> int:
     console, data = Console(sys.stdout), paths.data_dir(arguments.data_dir)
     if arguments.action is None:
         _list(console, data, as_json=arguments.json)
-    elif arguments.action == "join":
-        _join(console, data, arguments, new_engine)
+        return 0
+    joins = arguments.action == "join"
+    done = _join(data, arguments, new_engine) if joins else _DO[arguments.action](arguments, data)
+    if arguments.json:
+        console.json(done.facts)
     else:
-        console.line(_DO[arguments.action](arguments, data))
+        console.line(done.sentence)
     return 0
 
 
-def _split(arguments: argparse.Namespace, data: Path) -> str:
+class _Done(NamedTuple):
+    """What was done: for people, and for programs."""
+
+    sentence: str
+    facts: dict[str, Any]
+
+
+def _split(arguments: argparse.Namespace, data: Path) -> _Done:
     folder = installed.resolve(arguments.name, data)
     pair.split(folder)
-    return f"{folder.name} is forgotten; its model and its head are where they were."
+    sentence = f"{folder.name} is forgotten; its model and its head are where they were."
+    return _Done(sentence, {"name": folder.name})
 
 
-def _add(arguments: argparse.Namespace, data: Path) -> str:
+def _add(arguments: argparse.Namespace, data: Path) -> _Done:
     found = Places(data).add(paths.folder(arguments.folder))
     count = f"{len(found)} models" if len(found) > 1 else "1 model"
-    return f"{count} there: {', '.join(model.name for model in found)}"
+    names = [model.name for model in found]
+    return _Done(f"{count} there: {', '.join(names)}", {"models": names})
 
 
-def _forget(arguments: argparse.Namespace, data: Path) -> str:
-    installed.forget(paths.folder(arguments.folder), data)
-    return f"{arguments.folder} is forgotten; everything in it is as it was."
+def _forget(arguments: argparse.Namespace, data: Path) -> _Done:
+    folder = paths.folder(arguments.folder)
+    installed.forget(folder, data)
+    sentence = f"{arguments.folder} is forgotten; everything in it is as it was."
+    return _Done(sentence, {"folder": str(folder)})
 
 
-def _folder(arguments: argparse.Namespace, data: Path) -> str:
+def _folder(arguments: argparse.Namespace, data: Path) -> _Done:
     homes = Homes(data)
     if arguments.folder is not None:
         homes.choose(None if arguments.folder == _USUAL else paths.folder(arguments.folder))
-    state = "" if homes.is_there(homes.current) else ", which is not connected"
-    return f"New models go to {homes.current}{state}."
+    there = homes.is_there(homes.current)
+    state = "" if there else ", which is not connected"
+    return _Done(f"New models go to {homes.current}{state}.", {"folder": str(homes.current), "there": there})
 
 
-def _choose(arguments: argparse.Namespace, data: Path) -> str:
+def _choose(arguments: argparse.Namespace, data: Path) -> _Done:
     folder = None if arguments.name == _STARTER else installed.resolve(arguments.name, data)
     if folder is not None:
         inspection.check(folder)
     Habits(data).set_default(folder)
-    return f"{arguments.name} is the default now."
+    facts = {"name": arguments.name, "path": str(folder) if folder is not None else None}
+    return _Done(f"{arguments.name} is the default now.", facts)
 
 
-_DO: dict[str, Callable[[argparse.Namespace, Path], str]] = {
+_DO: dict[str, Callable[[argparse.Namespace, Path], _Done]] = {
     "split": _split,
     "add": _add,
     "forget": _forget,
@@ -131,11 +150,12 @@ _DO: dict[str, Callable[[argparse.Namespace, Path], str]] = {
 }
 
 
-def _join(console: Console, data: Path, arguments: argparse.Namespace, new_engine: NewEngine) -> None:
+def _join(data: Path, arguments: argparse.Namespace, new_engine: NewEngine) -> _Done:
     target, head = installed.resolve(arguments.target, data), installed.head_folder(arguments.head, data)
     folder = pair.join(target, head, data, arguments.name)
     _try(folder, data, new_engine, anyway=arguments.anyway)
-    console.line(f"{folder.name} is ready: mtplx chat --model {folder.name}")
+    sentence = f"{folder.name} is ready: mtplx chat --model {folder.name}"
+    return _Done(sentence, {"name": folder.name, "path": str(folder)})
 
 
 def _try(folder: Path, data: Path, new_engine: NewEngine, *, anyway: bool) -> None:
@@ -152,12 +172,14 @@ def _try(folder: Path, data: Path, new_engine: NewEngine, *, anyway: bool) -> No
 def _list(console: Console, data: Path, *, as_json: bool) -> None:
     found, habits, inspections = installed.models(data), Habits(data), Inspections(data)
     grades = [inspections.grade(model.path) if model.complete and model.there else None for model in found]
+    begun = unfinished.find(data)
     if as_json:
         bodies = [_as_json(model, grade, habits) for model, grade in zip(found, grades, strict=True)]
-        console.line(json.dumps({"models": bodies, "folder": str(Homes(data).current)}, indent=1))
-    elif found:
+        downloads = [_begun_as_json(item, data) for item in begun]
+        console.json({"models": bodies, "downloads": downloads, "folder": str(Homes(data).current)})
+    elif found or begun:
         rows = [_row(model, grade, habits) for model, grade in zip(found, grades, strict=True)]
-        for line in table.lines([_HEADINGS, *rows]):
+        for line in table.lines([_HEADINGS, *rows, *(_begun_row(item, data) for item in begun)]):
             console.line(line)
     else:
         console.line("No model is installed; `mtplx chat` sets up the starter model.")
@@ -175,6 +197,35 @@ def _row(model: InstalledModel, grade: Grade | None, habits: Habits) -> tuple[st
         "never" if used is None else f"{datetime.fromtimestamp(used, UTC).astimezone():%Y-%m-%d}",
         str(model.path),
     )
+
+
+def _begun_row(begun: Unfinished, data: Path) -> tuple[str, ...]:
+    plan = begun.plan
+    return (
+        plan.id,
+        words.size(plan.size),
+        "mtp" if plan.head_repo else "none",
+        f"{_state(begun)}, {begun.amount}",
+        "never",
+        str(plans.staging(data, plan.id, plan.home)),
+    )
+
+
+def _begun_as_json(begun: Unfinished, data: Path) -> dict[str, Any]:
+    plan = begun.plan
+    return {
+        "name": plan.id,
+        "title": plan.title,
+        "repo": plan.target.id,
+        "path": str(plans.staging(data, plan.id, plan.home)),
+        "state": _state(begun),
+        "done": begun.present,
+        "total": plan.size,
+    }
+
+
+def _state(begun: Unfinished) -> str:
+    return "downloading" if begun.running else "paused"
 
 
 def _as_json(model: InstalledModel, grade: Grade | None, habits: Habits) -> dict[str, Any]:

@@ -130,9 +130,16 @@ def add_anyway(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument("--anyway", action="store_true", help=what)
 
 
-def add_json(parser: argparse.ArgumentParser, what: str = "print one JSON object instead of text") -> None:
-    """Declare --json."""
-    parser.add_argument("--json", action="store_true", help=what)
+def add_json(
+    parser: argparse.ArgumentParser,
+    what: str = "print one JSON object instead of text",
+    *,
+    again: bool = False,
+) -> None:
+    """Declare --json; `again` for a part of a command that has it, so that it may come before or after."""
+    parser.add_argument(
+        "--json", action="store_true", default=argparse.SUPPRESS if again else False, help=what
+    )
 
 
 def add_answer(parser: argparse.ArgumentParser) -> None:

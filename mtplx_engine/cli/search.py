@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mtplx_engine import paths, words
-from mtplx_engine.cli import asking, options, pull, table
+from mtplx_engine.cli import asking, hub_way, options, table
 from mtplx_engine.cli.console import Console
 from mtplx_engine.hub import catalogue, look, search
 from mtplx_engine.hub.problem import ON_THE_WAY, HubError
@@ -16,6 +15,7 @@ from mtplx_engine.hub.problem import ON_THE_WAY, HubError
 if TYPE_CHECKING:
     import argparse
 
+    from mtplx_engine.hub.catalogue import Entry
     from mtplx_engine.hub.connection import Connection
     from mtplx_engine.hub.interrupt import Interrupt
     from mtplx_engine.hub.search import Hit
@@ -31,6 +31,21 @@ examples:
 """
 _HEADINGS = ("MODEL", "KIND", "DOWNLOADS", "UPDATED", "HEAD")
 _GB = 1_000_000_000
+# What a program reads of a model, recommended or found.
+_UNKNOWN: dict[str, Any] = dict.fromkeys(
+    (
+        "id",
+        "title",
+        "good_for",
+        "head",
+        "model_type",
+        "downloads",
+        "likes",
+        "gated",
+        "updated",
+        "size",
+    )
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.words and arguments.max_gb is None:
         _recommend(console, as_json=arguments.json)
         return 0
-    connection = pull.connect(arguments, paths.data_dir(arguments.data_dir))
+    connection = hub_way.connect(arguments, paths.data_dir(arguments.data_dir))
     found = search.search(connection, " ".join(arguments.words))
     if found.odd:
         entries = "1 entry that makes" if found.odd == 1 else f"{found.odd} entries that make"
@@ -67,8 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
         sizes = _sizes(connection, hits, round(arguments.max_gb * _GB))
         hits = tuple(hit for hit in hits if hit.id in sizes)
     if arguments.json:
-        bodies = [dataclasses.asdict(hit) | ({"size": sizes[hit.id]} if sizes else {}) for hit in hits]
-        console.line(json.dumps({"models": bodies}, indent=1))
+        console.json({"models": [_as_json(hit, sizes) for hit in hits]})
     elif hits:
         headings = (*_HEADINGS, "SIZE") if sizes else _HEADINGS
         for line in table.lines([headings, *(_row(hit, sizes) for hit in hits)]):
@@ -111,11 +125,22 @@ def _sizes(connection: Connection, hits: tuple[Hit, ...], most: int) -> dict[str
 def _recommend(console: Console, *, as_json: bool) -> None:
     entries = catalogue.entries()
     if as_json:
-        console.line(json.dumps({"models": [dataclasses.asdict(entry) for entry in entries]}, indent=1))
+        console.json({"models": [_UNKNOWN | _of_entry(entry) for entry in entries]})
         return
     rows = [(entry.target, entry.title, entry.good_for) for entry in entries]
     for line in table.lines([("MODEL", "NAME", "GOOD FOR"), *rows]):
         console.line(line)
+
+
+def _of_entry(entry: Entry) -> dict[str, Any]:
+    return {"id": entry.target, "title": entry.title, "good_for": entry.good_for, "head": entry.head or None}
+
+
+def _as_json(hit: Hit, sizes: dict[str, int] | None) -> dict[str, Any]:
+    """Return a hit with the same keys as a recommendation, null for what nobody has said."""
+    entry = catalogue.entry_of(hit.id)
+    size = sizes[hit.id] if sizes else None
+    return _UNKNOWN | (_of_entry(entry) if entry else {}) | dataclasses.asdict(hit) | {"size": size}
 
 
 def _row(hit: Hit, sizes: dict[str, int] | None) -> tuple[str, ...]:

@@ -49,7 +49,7 @@ def refusal(
         sentence = f"{host} does not let this account or network {wish} (403)."
         return HubError(Problem.FORBIDDEN, f"{sentence} Use a token that may.", details)
     if status in (401, 404, 410):
-        return _missing(repo, file, host, details)
+        return _missing(repo, file, host, details, is_revision=code == "RevisionNotFound")
     if status == 407:
         return _proxy_password(details)
     if status < 500 and status not in _PASSING:
@@ -145,6 +145,11 @@ def disk_failure(error: OSError, what: str) -> HubError:
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
         sentence = f"The models folder cannot be written, so {what} cannot be kept. Choose another folder."
         return HubError(Problem.READ_ONLY, sentence, repr(error))
+    if error.errno == errno.ENOENT:
+        sentence = (
+            f"What had arrived of {what} is gone: it was deleted, or its disk taken away. Download it again."
+        )
+        return HubError(Problem.WRONG_HASH, sentence, repr(error))
     sentence = f"The disk did not take {what} ({error.strerror}). Check the disk and try again."
     return HubError(Problem.READ_ONLY, sentence, repr(error))
 
@@ -190,9 +195,12 @@ def _unauthorised(repo: str, host: str, details: str, *, has_token: bool) -> Hub
     return HubError(Problem.NO_TOKEN, sentence, details)
 
 
-def _missing(repo: str, file: str, host: str, details: str) -> HubError:
+def _missing(repo: str, file: str, host: str, details: str, *, is_revision: bool) -> HubError:
     if not repo:
         return no_hub(host, details)
+    if is_revision:
+        sentence = f"{repo} has no such branch, tag or commit at {host} (any more). Ask for another one, or for none."
+        return HubError(Problem.NOT_FOUND, sentence, details)
     if file:
         sentence = f"{repo} has no {file} at {host} any more. Look at the model again, or choose another one."
         return HubError(Problem.NOT_FOUND, sentence, details)

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
+_BLOCK = 4 << 20
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _HEX = {"sha256": _SHA256, "git": re.compile(r"[0-9a-f]{40}"), "parts": _SHA256}
 
@@ -40,6 +42,17 @@ class Expected:
     def hasher(self, size: int) -> Hasher:
         """Return what hashes content of `size` bytes."""
         return Hasher(self, size)
+
+    def is_of(self, path: Path, check: Callable[[], None]) -> bool:
+        """Whether a file has this hash, read from the start; never for "parts". `check` may raise something to stop."""
+        if self.kind == "parts":
+            return False
+        hasher, block = self.hasher(path.stat().st_size), bytearray(_BLOCK)
+        with path.open("rb", buffering=0) as file:
+            while count := file.readinto(block):
+                check()
+                hasher.update(bytes(memoryview(block)[:count]))
+        return hasher.is_right()
 
 
 class Hasher:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from mtplx_engine import durable
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.hub import answers, names, partial, taken_head
+from mtplx_engine.hub import answers, names, origin, partial, reuse, taken_head
 from mtplx_engine.hub import plan as plans
 from mtplx_engine.hub.gatherer import Gatherer
 from mtplx_engine.hub.interrupt import Interrupt
@@ -20,7 +20,7 @@ from mtplx_engine.hub.requests import Requests
 from mtplx_engine.hub.retry import Retries
 from mtplx_engine.hub.tally import Tally
 from mtplx_engine.hub.transfer import Transfer
-from mtplx_engine.models import checkpoint, head_source, manifest, model_config
+from mtplx_engine.models import checkpoint, head_source, manifest, model_config, refusal
 from mtplx_engine.models.manifest import FileRecord, Manifest
 
 if TYPE_CHECKING:
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from mtplx_engine.models.manifest import HeadBinding
 
 THREADS = 4
-
-_LONGEST_PID = 20  # digits
 
 
 class Download:
@@ -83,6 +81,7 @@ class Download:
             plans.check_home(self._data, self.plan)
             with _only_one(folder, self.plan.title):
                 plans.write(folder, self.plan)
+                reuse.link_same(self.plan, folder, _final(folder), self._interrupt)
                 records = self._fetch(folder)
                 self._interrupt.check()
                 return self._install(folder, records, self._check(folder))
@@ -96,13 +95,14 @@ class Download:
         ]
         head_folder = folder / plans.HEAD_FOLDER
         taken = [] if self.plan.taken is None else [(self.plan.taken.source, head_folder / taken_head.NAME)]
-        self.tally.find(sum(_there(source, path) for source, path in (*sources, *taken)))
+        self.tally.find(sum(partial.present(path, source.identity) for source, path in (*sources, *taken)))
         records = []
         weighed = False
         try:
             for source, path in sources:
                 if not weighed and names.is_weights(source.name):
                     weighed = True
+                    self._check_settings(folder)
                     promised = _promised(self._data, self.plan.id, folder)
                     plans.check_room(folder, self.plan, _present(folder), promised)
                 records.append(self._bring(source, requests, folder, path))
@@ -115,7 +115,7 @@ class Download:
     def _bring(self, source: Source, giver: Giver, folder: Path, path: Path) -> FileRecord:
         """Fetch what is missing of one file of the model in `folder`."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        if _is_whole(source, path):
+        if partial.is_whole(path, source.identity):
             sha256 = manifest.file_sha256(path, self._interrupt.check)
         else:
             transfer = Transfer(source, giver, self._interrupt, self._retries, self.tally.receive)
@@ -130,6 +130,16 @@ class Download:
         durable.replace_file(folder / model_config.NAME, head.config)
         self.tally.find(len(head.config))
         return record, *manifest.record(folder.parent, [f"{folder.name}/{model_config.NAME}"])
+
+    def _check_settings(self, folder: Path) -> None:
+        """Refuse what would be refused when it is loaded, as far as it can be known without the weights."""
+        try:
+            checkpoint.check_settings(folder)
+        except EngineError as error:
+            shutil.rmtree(folder)  # as little as there is of it
+            why = refusal.cause(str(error))
+            sentence = f"{self.plan.target.id} was not fetched, since it must not be loaded: {why}"
+            raise HubError(Problem.UNSAFE, sentence) from error
 
     def _check(self, folder: Path) -> HeadBinding | None:
         """Refuse what would be refused when it is loaded; return what ties the head to its model."""
@@ -151,14 +161,15 @@ class Download:
             id=self.plan.id,
             name=self.plan.title,
             licence=target.licence,
-            source=f"{self._connection.endpoint}/{target.id}@{target.revision}",
+            source=origin.of(target, self._connection.endpoint),
             revision=1,
             files=records,
             binding=binding,
+            head_source=origin.of_head(self.plan, self._connection.endpoint),
         )
         (folder / plans.NAME).unlink()
         manifest.write(folder, noted)
-        final = folder.parent.parent / self.plan.id
+        final = _final(folder)
         if final.exists():
             shutil.rmtree(final)
         folder.rename(final)
@@ -192,25 +203,20 @@ def exchange(data: Path, plan: Plan) -> None:
         return
     try:
         with _only_one(folder, plan.title):
-            _leave_the_same(folder, former, plan)
+            reuse.leave_same(folder, former, plan)
             plans.write(folder, plan)
     except OSError as error:
         raise answers.disk_failure(error, plan.title) from error
 
 
-def _leave_the_same(folder: Path, former: Plan, plan: Plan) -> None:
-    """Delete what a former plan brought and another one does not have."""
-    same = {name: file.digest for _, file, name in plan.files()}
-    for _, file, name in former.files():
-        if same.get(name) != file.digest:
-            partial.delete(folder / name)
-    if former.taken != plan.taken:
-        shutil.rmtree(folder / plans.HEAD_FOLDER, ignore_errors=True)
-
-
 def present(data: Path, plan: Plan) -> int:
     """Return about how many bytes of a model have arrived, to a few kilobytes a file."""
     return min(_present(_staging(data, plan)), plan.size)
+
+
+def _final(folder: Path) -> Path:
+    """Return where what grows in a folder is installed."""
+    return folder.parent.parent / folder.name
 
 
 def _staging(data: Path, plan: Plan) -> Path:
@@ -230,33 +236,12 @@ def _only_one(folder: Path, title: str) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise HubError(Problem.BUSY, _who_holds(lock, title)) from error
-        os.ftruncate(lock, 0)
-        os.pwrite(lock, str(os.getpid()).encode(), 0)
+            raise HubError(
+                Problem.BUSY, f"{title} is being downloaded already. Wait for that one."
+            ) from error
         yield
     finally:
         os.close(lock)
-
-
-def _who_holds(lock: int, title: str) -> str:
-    """Return who downloads a model, by what the holder of its lock has written into it."""
-    holder = os.pread(lock, _LONGEST_PID, 0).decode(errors="replace")
-    if not holder.isdecimal() or int(holder) == os.getpid():
-        return f"{title} is being downloaded already. Wait for that one."
-    return (
-        f"{title} is being downloaded by another program (process {holder}), such as `mtplx pull`. Wait for it, or "
-        "stop it there."
-    )
-
-
-def _is_whole(source: Source, path: Path) -> bool:
-    """Whether a file has its name, which it gets when its hash was found right."""
-    return path.is_file() and path.stat().st_size == source.size
-
-
-def _there(source: Source, path: Path) -> int:
-    """Return how many bytes of a file are there and of use."""
-    return source.size if _is_whole(source, path) else partial.present(path, source.identity)
 
 
 def _present(folder: Path) -> int:
@@ -276,11 +261,11 @@ def _promised(data: Path, but: str, beside: Path) -> int:
         for plan, folder in folders.items()
         if folder.stat().st_dev == volume
         and any(folder.rglob("*.safetensors.partial"))
-        and _is_running(folder)
+        and is_running(folder)
     )
 
 
-def _is_running(folder: Path) -> bool:
+def is_running(folder: Path) -> bool:
     """Whether somebody holds the lock of a download."""
     try:
         lock = os.open(_lock_of(folder), os.O_RDWR | os.O_CLOEXEC)

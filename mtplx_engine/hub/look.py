@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from mtplx_engine.errors import EngineError
 from mtplx_engine.harmless import one_line
-from mtplx_engine.hub import answers, catalogue, listing
+from mtplx_engine.hub import answers, catalogue, listing, names
 from mtplx_engine.hub import original as head_original
 from mtplx_engine.hub import repo as repos
 from mtplx_engine.hub.interrupt import Interrupt
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from mtplx_engine.models.inspection import Inspection
 
 _DRAFTING = (Tier.VERIFIED, Tier.UNVERIFIED)
-_LONGEST_KIND = 40
+_LONGEST = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +97,18 @@ def plan(
         CancelledError: The interrupt was set.
     """
     listing.check_name(repo_id)
+    if not names.is_revision(revision):
+        shown = one_line(revision, _LONGEST)
+        raise HubError(
+            Problem.NOT_FOUND, f'"{shown}" is no branch, tag or commit of a model. Ask for another one.'
+        )
     entry = catalogue.entry_of(repo_id)
     head = head or (entry.head if entry else "")
     target = repos.read(connection, repo_id, revision, interrupt)
+    if names.is_commit(revision) and target.revision != revision:
+        raise HubError(
+            Problem.CHANGED, f"{connection.host} gives another commit of {repo_id} than {revision}."
+        )
     listing.check_model(target)
     title = entry.title if entry else repo_id.partition("/")[2]
     with_head = None
@@ -181,7 +190,7 @@ class _Looking:
         place = found.folder / HEAD_FOLDER
         self._copier.lay_config(head, place)
         if not head_source.is_head_only(place):
-            kind = one_line(model_config.model_type(place) or "none that can be read", _LONGEST_KIND)
+            kind = one_line(model_config.model_type(place) or "none that can be read", _LONGEST)
             raise _unfit(head, f"its config.json names a model of its own ({kind})")
         self._copier.lay(head, place)
         again = self._inspect(found.folder)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
 import os
 import struct
@@ -109,7 +110,7 @@ class Partial:
 
         Raises:
             ValueError: Bytes before them are missing, or they go beyond the end.
-            OSError: The disk is full, or cannot be written.
+            OSError: The disk is full, or cannot be written, or somebody has deleted the file.
         """
         new = 0
         while data:
@@ -123,6 +124,8 @@ class Partial:
         start, end = self.missing(segment)
         if offset > start or offset + len(data) > end:
             raise ValueError(f"bytes {offset} to {offset + len(data)} do not follow what is there")
+        if not os.fstat(self._data).st_nlink:
+            raise FileNotFoundError(errno.ENOENT, "deleted while it grows", str(self._data_path))
         data = data[start - offset :]
         new = len(data)
         while data:
@@ -177,8 +180,18 @@ class Partial:
 
 
 def present(path: Path, wanted: Identity) -> int:
-    """Return how many bytes of a growing file are there and of use."""
-    return sum(_read(path, wanted)[1])
+    """Return how many bytes of a file are there and of use."""
+    return wanted.size if is_whole(path, wanted) else sum(_read(path, wanted)[1])
+
+
+def is_whole(path: Path, wanted: Identity) -> bool:
+    """Whether a file has its name, which it gets when its hash was found right."""
+    return path.is_file() and path.stat().st_size == wanted.size
+
+
+def is_growing(path: Path) -> bool:
+    """Whether something of a file has arrived, of use or not."""
+    return _names(path)[0].exists()
 
 
 def delete(path: Path) -> None:

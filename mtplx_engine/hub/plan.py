@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 HEAD_FOLDER: Final = "head"
+MAIN: Final = "main"
+"""The branch that is meant when none is named."""
 
 NAME: Final = "download.json"
 _KEEP_S = 14 * 24 * 3600
@@ -51,7 +53,7 @@ class Plan:
     head: Repo | None = None
     taken: TakenHead | None = None
     home: str = field(default="", compare=False)
-    revision: str = field(default="main", compare=False)
+    revision: str = field(default=MAIN, compare=False)
     anyway: bool = field(default=False, compare=False)
 
     @property

@@ -92,6 +92,7 @@ class Manifest:
         files: Every file of the model.
         head: How its drafting head is connected, None without one or when the probe has to find out.
         binding: The head-only folder that belongs to it, None without one.
+        head_source: Where what is in that folder came from, for people; "" without one.
     """
 
     id: str
@@ -102,6 +103,7 @@ class Manifest:
     files: tuple[FileRecord, ...]
     head: HeadWiring | None = None
     binding: HeadBinding | None = None
+    head_source: str = ""
 
 
 def read(folder: Path) -> Manifest | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mtplx_engine.cli import pull
+from mtplx_engine.cli import watch
 from mtplx_engine.cli.main import FAILED, main
 from mtplx_engine.hub import plan
 from mtplx_engine.hub.interrupt import Interrupt
@@ -40,8 +40,8 @@ def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
         interrupt.check()
 
     monkeypatch.setattr(Interrupt, "wait", wait)
-    monkeypatch.setattr(pull, "_TICK_S", 0.01)
-    monkeypatch.setattr(pull, "_JSON_TICK_S", 0.01)
+    monkeypatch.setattr(watch, "_TICK_S", 0.01)
+    monkeypatch.setattr(watch, "_JSON_TICK_S", 0.01)
 
 
 def run(hub: FakeHub, tmp_path: Path, command: str, *arguments: str) -> int:
