@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 THREADS = 4
 
+_LONGEST_PID = 20  # digits
+
 
 class Download:
     """Installs one model. `run` belongs to a thread of its own, everything else may be called from any.
@@ -236,12 +238,23 @@ def _only_one(folder: Path, title: str) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise HubError(
-                Problem.BUSY, f"{title} is being downloaded already. Wait for that one."
-            ) from error
+            raise HubError(Problem.BUSY, _who_holds(lock, title)) from error
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, str(os.getpid()).encode(), 0)
         yield
     finally:
         os.close(lock)
+
+
+def _who_holds(lock: int, title: str) -> str:
+    """Return who downloads a model, by what the holder of its lock has written into it."""
+    holder = os.pread(lock, _LONGEST_PID, 0).decode(errors="replace")
+    if not holder.isdecimal() or int(holder) == os.getpid():
+        return f"{title} is being downloaded already. Wait for that one."
+    return (
+        f"{title} is being downloaded by another program (process {holder}), such as `mtplx pull`. Wait for it, or "
+        "stop it there."
+    )
 
 
 def _present(folder: Path) -> int:
