@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from app.model_manager import fit_words
@@ -13,6 +14,8 @@ from mtplx_engine import words
 from mtplx_engine.hub.waiting import COUNTED_S, clock
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from app.model_manager.download_row import DownloadRow
 
 _ACTIONS = {
@@ -25,15 +28,27 @@ _ACTIONS = {
 }
 
 
-def face(row: DownloadRow) -> Face:
-    """Return how a download looks."""
+def faces(rows: Iterable[DownloadRow]) -> tuple[Face, ...]:
+    """Return how downloads look; those with one title say whose they are too."""
+    rows = tuple(rows)
+    titles = Counter(row.title for row in rows)
+    return tuple(_face(row, _title_apart(row) if titles[row.title] > 1 else row.title) for row in rows)
+
+
+def _title_apart(row: DownloadRow) -> str:
+    owner = row.id.partition("--")[0]
+    return tr("{title} by {owner}").format(title=row.title, owner=owner)
+
+
+def _face(row: DownloadRow, title: str) -> Face:
     failed = Fault.of(row.error, row.problem) if row.error is not None else None
     return Face(
         key=row.id,
-        title=row.title,
+        title=title,
         note=progress(row),
         actions=_ACTIONS[row.state],
-        fraction=fraction(row),
+        # What is done needs no bar.
+        fraction=None if row.state is DownloadState.DONE else fraction(row),
         problem=failed.sentence if failed else "",
         remedy=failed.remedy if failed else "",
     )
@@ -46,7 +61,7 @@ def fraction(row: DownloadRow) -> float:
 
 def progress(row: DownloadRow) -> str:
     """Return bytes, speed and time left in words."""
-    amount = tr("{done} of {total}").format(done=_like(row.done, row.total), total=fit_words.size(row.total))
+    amount = fit_words.share(row.done, row.total)
     match row.state:
         case DownloadState.QUEUED:
             return tr("Waiting for the downloads before it · {size}").format(size=fit_words.size(row.total))
@@ -85,8 +100,3 @@ def _pace(row: DownloadRow) -> tuple[str, ...]:
     if row.seconds_left is None:
         return (speed,)
     return (speed, tr("{time} left").format(time=words.duration(row.seconds_left)))
-
-
-def _like(count: int, total: int) -> str:
-    """Return bytes in the unit of a total, without it where it would stand twice."""
-    return fit_words.gigabytes(count) if min(count, total) >= 999_500_000 else fit_words.size(count)

@@ -47,7 +47,7 @@ class Looking(QObject):
     @property
     def asking(self) -> frozenset[str]:
         """The repositories whose answers are still to come."""
-        return frozenset({*self._waiting, self._now}) if self.trouble is None else frozenset()
+        return frozenset({*self._waiting, self._now} - {""}) if self.trouble is None else frozenset()
 
     def look(self, repo_id: str) -> None:
         """Ask about a repository, before all others that wait."""
@@ -74,7 +74,10 @@ class Looking(QObject):
 
     def keep_waiting(self, wanted: Callable[[str], object]) -> None:
         """Ask no more about what waits and is not wanted."""
-        self._waiting = [repo_id for repo_id in self._waiting if wanted(repo_id)]
+        kept = [repo_id for repo_id in self._waiting if wanted(repo_id)]
+        if kept != self._waiting:
+            self._waiting = kept
+            self.changed.emit()
 
     def retry(self) -> None:
         """Go on after a trouble."""

@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 
-from app.model_manager import download_faces, offer, repo_faces
+from app.model_manager import offer, repo_faces
 from app.model_manager.face import Action
 from app.model_manager.fault import ABOUT_CHOICE, ABOUT_TOKEN, ABOUT_WAY, Fault
+from app.model_manager.fetching import Fetching
 from app.model_manager.keeper import Keeper
 from app.model_manager.known import Known
 from app.model_manager.looking import Looking
+from app.model_manager.wishes import Wishes
 from app.services.hub_client import Question
+from app.translate import tr
 from mtplx_engine.hub import catalogue
 from mtplx_engine.hub.problem import Problem
 
@@ -39,6 +42,8 @@ class ModelManager(QObject):
         search_fault: Why the last search failed, None when it did not.
         looking: What is known of repositories at the hub.
         keeper: The models on this computer.
+        fetching: The downloads.
+        wishes: What is to be fetched, and to be loaded.
 
     Signals:
         changed: Rows look different now.
@@ -67,18 +72,16 @@ class ModelManager(QObject):
         self.search_fault: Fault | None = None
         self.keeper = Keeper(services.shelf, services.inspector, services.machine, self)
         self.looking = Looking(services.hub, self)
-        self._rows: dict[str, DownloadRow] = {row.id: row for row in services.downloads.rows()}
+        self.fetching = Fetching(services.downloads, self)
+        self.wishes = Wishes(services, self.looking, self.fetching, self.keeper, self)
         self._words = ""
         self._detailed = ""
-        self._offered = ""  # on its way, and to be loaded
-        self._arrived = ""
         services.hub.found.connect(self._found)
-        self.looking.changed.connect(self.changed)
+        self.wishes.changed.connect(self.changed)
         services.hub.failed.connect(self._failed)
-        services.downloads.changed.connect(self._download_changed)
-        services.downloads.removed.connect(self._download_removed)
-        services.downloads.installed.connect(self._installed)
-        self.keeper.changed.connect(self._kept_changed)
+        self.fetching.changed.connect(self.changed)
+        self.fetching.installed.connect(self._installed)
+        self.keeper.changed.connect(self.changed)
 
     # ------------------------------------------------------------ what is shown
 
@@ -90,7 +93,13 @@ class ModelManager(QObject):
         }
         looking = self.looking
         return Known(
-            self.services.machine, frozenset(names), looking.looks, looking.faults, self._rows, looking.asking
+            self.services.machine,
+            frozenset(names),
+            looking.looks,
+            looking.faults,
+            self.fetching.rows,
+            looking.asking,
+            self.wishes.repos,
         )
 
     @property
@@ -113,9 +122,14 @@ class ModelManager(QObject):
         return sum(hit.id in self.looking.looks or hit.id in self.looking.faults for hit in self.hits or ())
 
     @property
-    def downloading(self) -> tuple[Face, ...]:
-        """The downloads, as they stand in the queue."""
-        return tuple(download_faces.face(row) for row in self._rows.values())
+    def trouble(self) -> Fault | None:
+        """Why none of the recommended models can be had, None when one can or nobody knows yet."""
+        faults = [self.looking.faults.get(entry.target) for entry in catalogue.entries()]
+        if all(fault is not None and fault.problem in ABOUT_TOKEN for fault in faults):
+            sentence = tr("{host} has none of these models, or gives them only to those who have a token.")
+            host = QUrl(self.services.endpoint()).host()
+            return Fault(sentence.format(host=host), Problem.NO_TOKEN)
+        return self.looking.trouble
 
     @property
     def offer(self) -> Offer | None:
@@ -150,10 +164,19 @@ class ModelManager(QObject):
         """Ask the hub about all that was found, so that it can be filtered."""
         self.looking.look_at_all(hit.id for hit in self.hits or ())
 
+    def look_at_seen(self, repo_ids: tuple[str, ...]) -> None:
+        """Ask the hub about what is in sight of what was found, and no more about what was."""
+        self.looking.keep_waiting(lambda repo_id: repo_id in repo_ids or self._is_needed(repo_id))
+        self.looking.look_at_all(repo_ids)
+
+    def _is_needed(self, repo_id: str) -> bool:
+        """Whether it must be known of a repository, whatever is found and in sight."""
+        return repo_id in self.wishes.repos or catalogue.entry_of(repo_id) is not None
+
     def search(self, words: str) -> None:
         """Search the hub."""
         self._words = words
-        self.looking.keep_waiting(catalogue.entry_of)
+        self.looking.keep_waiting(self._is_needed)
         self.looking.retry()
         self.searching, self.search_fault = True, None
         self.services.hub.search(words)
@@ -164,35 +187,22 @@ class ModelManager(QObject):
         return self.looking.looks.get(repo_id)
 
     def get(self, repo_id: str) -> None:
-        """Download the model of a repository."""
+        """Download the model of a repository, be it too big."""
         look = self.looking.looks.get(repo_id)
         if look is not None:
             self.services.downloads.enqueue(look.plan)
 
-    def accept(self, offered: Offer) -> None:
-        """Download the offered model; it is loaded as soon as it is there."""
-        self.get(offered.repo_id)
-        self._offered = self.looking.looks[offered.repo_id].plan.id
-
     def act_on_repo(self, repo_id: str, action: Action) -> None:
         """Do something about a repository."""
         match action:
-            case Action.GET | Action.GET_ANYWAY:
+            case Action.GET:
+                self.wishes.fetch(repo_id)
+            case Action.GET_ANYWAY:
                 self.get(repo_id)
             case Action.DETAILS:
                 self._detailed = repo_id
                 self.looking.look(repo_id)
                 self.details_wanted.emit(repo_id)
-
-    def act_on_download(self, download: str, action: Action) -> None:
-        """Do something about a download."""
-        match action:
-            case Action.PAUSE:
-                self.services.downloads.pause(download)
-            case Action.RESUME | Action.TRY_NOW:
-                self.services.downloads.resume(download)
-            case Action.CANCEL | Action.CLEAR:
-                self.services.downloads.cancel(download)
 
     def help_repo(self, repo_id: str) -> None:
         """Do the one thing about what went wrong with a repository."""
@@ -202,7 +212,7 @@ class ModelManager(QObject):
 
     def help_way(self) -> None:
         """Do the one thing about what lies on the way to the hub."""
-        fault = self.looking.trouble
+        fault = self.trouble
         if fault is not None and not self._help(fault, ""):
             self.looking.retry()
 
@@ -215,7 +225,7 @@ class ModelManager(QObject):
 
     def help_download(self, download: str) -> None:
         """Do the one thing about what went wrong with a download."""
-        row = self._rows.get(download)
+        row = self.fetching.rows.get(download)
         if row is None or row.error is None:
             return
         repo_id = download.replace("--", "/", 1)
@@ -227,9 +237,7 @@ class ModelManager(QObject):
         for repo_id, fault in list(self.looking.faults.items()):
             if fault.problem in ABOUT_TOKEN:
                 self.looking.look_again(repo_id)
-        for row in self._rows.values():
-            if row.problem in ABOUT_TOKEN:
-                self.services.downloads.resume(row.id)
+        self.fetching.retry(ABOUT_TOKEN)
         if self.search_fault is not None and self.search_fault.problem in ABOUT_TOKEN:
             self.search(self._words)
 
@@ -261,27 +269,6 @@ class ModelManager(QObject):
             self.search_fault, self.searching = Fault.of(error, problem), False
             self.changed.emit()
 
-    def _download_changed(self, row: DownloadRow) -> None:
-        self._rows[row.id] = row
-        self.changed.emit()
-
-    def _download_removed(self, download: str) -> None:
-        self._rows.pop(download, None)
-        if download == self._offered:
-            self._offered = ""
-        self.changed.emit()
-
-    def _kept_changed(self) -> None:
-        """Load the offered model as soon as it is in the list."""
-        ours = (model for model in self.keeper.models or () if not model.place)
-        found = next((model for model in ours if model.name == self._arrived), None)
-        if found is not None:
-            self._arrived = ""
-            self.keeper.load(found.path)
-        self.changed.emit()
-
-    def _installed(self, download: str) -> None:
-        if download == self._offered:
-            self._offered, self._arrived = "", download
+    def _installed(self, row: DownloadRow) -> None:
         self.services.shelf.refresh()
-        self.arrived.emit(self._rows[download].title)
+        self.arrived.emit(row.title)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 from app.model_manager import download_faces, fit_words
@@ -18,13 +19,24 @@ if TYPE_CHECKING:
 
 
 def recommended(entry: Entry, known: Known) -> Face:
-    """Return how a recommended model looks."""
-    return _face(entry.target, entry.title, _good_for(entry), known)
+    """Return how a recommended model looks; why it cannot be had is said in its details."""
+    face = _face(entry.target, entry.title, _good_for(entry), known)
+    if not face.problem:
+        return face
+    return dataclasses.replace(
+        face,
+        fit=tr("not to be had at this hub"),
+        because=face.problem,
+        actions=(Action.DETAILS,),
+        problem="",
+        remedy="",
+    )
 
 
 def found(hit: Hit, known: Known) -> Face:
     """Return how a found repository looks."""
-    downloads = tr("{count} downloads").format(count=_count(hit.downloads))
+    words = tr("1 download") if hit.downloads == 1 else tr("{count} downloads")
+    downloads = words.format(count=_count(hit.downloads))
     parts = [tr("gated") if hit.gated else "", hit.model_type, downloads, hit.updated]
     return _face(hit.id, hit.id, " · ".join(part for part in parts if part), known)
 
@@ -40,7 +52,14 @@ def _face(repo_id: str, title: str, about: str, known: Known) -> Face:
     if fault is not None and look is None:
         return Face(repo_id, title, about, state=state, problem=fault.sentence, remedy=fault.remedy)
     if look is None:
-        return Face(repo_id, title, about, state=state, actions=(Action.DETAILS,))
+        return Face(
+            repo_id,
+            title,
+            about,
+            fit=tr("asking the hub…") if repo_id in known.asking else "",
+            state=state,
+            actions=(Action.DETAILS,) if state else (Action.GET, Action.DETAILS),
+        )
     fit, tone, because, gets = _judged(look, known)
     return Face(
         repo_id,
@@ -53,6 +72,11 @@ def _face(repo_id: str, title: str, about: str, known: Known) -> Face:
         actions=(Action.GET, Action.DETAILS) if gets and not state else (Action.DETAILS,),
         state=state,
     )
+
+
+def is_for(look: Look, known: Known) -> bool:
+    """Whether this version loads a model, and it fits the machine."""
+    return _judged(look, known)[3]
 
 
 def _judged(look: Look, known: Known) -> tuple[str, Tone, str, bool]:
@@ -77,7 +101,7 @@ def _state(repo_id: str, known: Known) -> str:
         return words or tr("{share} %").format(share=int(100 * download_faces.fraction(row)))
     if known.is_installed(repo_id):
         return tr("Installed")
-    return tr("Asking the hub…") if repo_id in known.asking else ""
+    return tr("Looking…") if repo_id in known.wanted else ""
 
 
 def _good_for(entry: Entry) -> str:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _PAUSE_MS = 500  # after which what was typed is meant; each search is a request to the hub
 _ICON, _FIELD_HEIGHT, _LONGEST = 16, 30, 200
 _SIZE_WIDTH = 130
+_SEEN_MS = 300  # for which rows must be in sight before the hub is asked about them
+_MOST_SEEN = 12
 
 
 class SearchPlace(QWidget):
@@ -63,6 +65,9 @@ class SearchPlace(QWidget):
         self.list.remedy_chosen.connect(manager.help_repo)
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._pause.timeout.connect(self._search)
+        self._seen = QTimer(self, singleShot=True, interval=_SEEN_MS)
+        self._seen.timeout.connect(self._look_at_seen)
+        self.list.moved.connect(self._seen.start)
         self.field.textEdited.connect(self._pause.start)
         self.field.returnPressed.connect(self._search)
         theme.changed.connect(lambda: self._glass.setIcon(self._icon()))
@@ -82,7 +87,15 @@ class SearchPlace(QWidget):
         show_fault(self.trouble, manager.search_fault or manager.looking.trouble)
         faces = manager.searched(self.filters)
         self._progress.setText(self._progress_words())
+        before = list(self.list.cards)
         self.list.show_faces(() if manager.search_fault is not None else faces, *self._nothing())
+        if list(self.list.cards) != before:
+            self._seen.start()
+
+    def _look_at_seen(self) -> None:
+        """Let the rows that are in sight say their sizes, and whether they fit."""
+        if self.isVisible() and not self.filters and not self._manager.searching:
+            self._manager.look_at_seen(self.list.in_sight()[:_MOST_SEEN])
 
     def _progress_words(self) -> str:
         hits = self._manager.hits

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QUrl
-from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import (
     QButtonGroup,
     QHBoxLayout,
@@ -28,6 +28,7 @@ from app.theme import CODE_PX, SMALL_PX, SPACE_S, SPACE_XL, SPACE_XS
 from app.translate import tr
 from app.widgets.announce import announce
 from app.widgets.message_box import MessageBox
+from app.widgets.reading_order import ReadingOrder
 from app.widgets.throttle import Throttle
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ class ModelsWindow(QWidget):
         column.addWidget(self._bar())
         column.addWidget(self._places, 1)
         column.addWidget(self.strip)
+        self._reading = ReadingOrder(self)
         self._refreshes = Throttle(_REFRESH_MS, self)
         self._refreshes.due.connect(self._refresh)
         manager.changed.connect(self._refreshes.request)
@@ -117,6 +119,11 @@ class ModelsWindow(QWidget):
         self.show()
         self.raise_()
         self.activateWindow()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Let the downloads have their part of the height."""
+        super().resizeEvent(event)
+        self.strip.fit()
 
     def ask_anew(self) -> None:
         """Forget what the hub said; it is asked again now, or when the window is opened."""
@@ -183,6 +190,7 @@ class ModelsWindow(QWidget):
         for place in (*self._all(), self.details):
             place.refresh()
         self.strip.refresh()
+        self._reading.keep()
         models = self.manager.keeper.models
         name = tr("Installed") if models is None else tr("Installed ({count})").format(count=len(models))
         tab = self._tabs.button(self._all().index(self.installed))

@@ -33,9 +33,13 @@ def recommended(entry=ENTRY, **known):
     return repo_faces.recommended(entry, Known(MACHINE, **known))
 
 
-def test_before_the_hub_has_answered_there_is_nothing_to_get():
+def test_before_the_hub_has_answered_a_model_can_be_got_already():
     face = recommended()
-    assert (face.size, face.fit, face.actions) == ("", "", (Action.DETAILS,))
+    assert (face.size, face.fit, face.actions) == ("", "", (Action.GET, Action.DETAILS))
+    face = recommended(asking=frozenset({ENTRY.target}))
+    assert (face.fit, face.tone, face.state) == ("asking the hub…", Tone.QUIET, "")
+    face = recommended(asking=frozenset({ENTRY.target}), wanted=frozenset({ENTRY.target}))
+    assert (face.state, face.actions) == ("Looking…", (Action.DETAILS,))
     assert ENTRY.good_for in face.note
 
 
@@ -77,8 +81,18 @@ def test_a_download_takes_the_place_of_get(state, words):
 
 
 def test_a_look_that_failed_says_why_and_what_to_do():
-    face = recommended(faults={ENTRY.target: Fault("No token is known.", Problem.NO_TOKEN)})
+    faults = {
+        repo_id: Fault("No token is known.", Problem.NO_TOKEN) for repo_id in (ENTRY.target, HITS[1].id)
+    }
+    face = repo_faces.found(HITS[1], Known(MACHINE, faults=faults))
     assert (face.problem, face.remedy) == ("No token is known.", "Add a token")
+    face = recommended(faults=faults)  # of a list that is ours it says so quietly, and why in its details
+    assert (face.fit, face.tone, face.because) == (
+        "not to be had at this hub",
+        Tone.QUIET,
+        "No token is known.",
+    )
+    assert (face.problem, face.remedy, face.actions) == ("", "", (Action.DETAILS,))
 
 
 def test_what_does_not_load_says_so():

@@ -76,7 +76,7 @@ def test_get_puts_the_model_and_its_head_in_line(manager, hub):
     manager.act_on_repo(FIRST, Action.GET)
     assert manager.services.downloads.asked == [("enqueue", folder_name(FIRST))]
     assert manager.recommended[0].state == "Waiting"
-    assert [face.key for face in manager.downloading] == [folder_name(FIRST)]
+    assert [face.key for face in manager.fetching.faces] == [folder_name(FIRST)]
 
 
 @pytest.mark.parametrize(
@@ -109,10 +109,10 @@ def test_a_licence_is_accepted_at_the_hub(manager, hub, monkeypatch):
 def test_all_other_remedies_try_again(manager, hub):
     manager.looking.look(FIRST)
     fail_look(hub, Problem.CHANGED)
-    assert manager.recommended[0].remedy == "Start over"
+    assert manager.recommended[0].fit == "not to be had at this hub"
     manager.help_repo(FIRST)
     assert hub.looks == [FIRST]
-    assert manager.recommended[0].problem == ""
+    assert manager.recommended[0].fit == "asking the hub…"
 
 
 def test_a_trouble_on_the_way_is_said_once_and_stops_all_questions(manager, hub, heard):
@@ -200,7 +200,7 @@ def test_the_offered_model_is_loaded_as_soon_as_it_is_in_the_list(manager, hub, 
     shelf, downloads = manager.services.shelf, manager.services.downloads
     shelf.list(STARTER)
     made = manager.offer
-    manager.accept(made)
+    manager.wishes.fetch_and_load(made.repo_id)
     assert manager.offer is None  # it is on its way
     plan_id = folder_name(made.repo_id)
     shelf.list(STARTER)
@@ -289,7 +289,7 @@ def test_what_arrived_is_loaded_and_no_folder_of_the_persons_own_with_its_name(m
     shelf = manager.services.shelf
     shelf.list(STARTER)
     made = manager.offer
-    manager.accept(made)
+    manager.wishes.fetch_and_load(made.repo_id)
     plan_id = folder_name(made.repo_id)
     manager.services.downloads.finish(plan_id)
     twin = installed(plan_id, folder=f"/disk/{plan_id}", place="/disk")
@@ -309,3 +309,66 @@ def test_what_is_gone_is_not_loaded_and_that_is_said(manager, heard, qtbot, monk
     assert said.args == ["It is not there any more."]
     assert heard == []
     assert keeper.faces[0].state == ""
+
+
+def test_get_fetches_once_the_hub_has_said_that_it_fits(manager, hub):
+    first, second = HITS[0].id, HITS[1].id
+    manager.act_on_repo(first, Action.GET)
+    manager.act_on_repo(second, Action.GET)
+    assert manager.services.downloads.asked == []
+    assert repo_state(manager, first) == "Looking…"
+    hub.answer_looks({first: look(first, GB), second: look(second, GB)})
+    asked = manager.services.downloads.asked
+    assert set(asked) == {("enqueue", folder_name(first)), ("enqueue", folder_name(second))}
+    assert manager.wishes.repos == frozenset()
+
+
+@pytest.mark.parametrize("kind", ["too big", "does not load"])
+def test_get_fetches_nothing_that_is_not_for_this_machine(manager, hub, qtbot, kind):
+    repo_id = HITS[2].id
+    manager.act_on_repo(repo_id, Action.GET)
+    found = look(repo_id, 90 * GB) if kind == "too big" else look(repo_id, GB, loads=False)
+    with qtbot.waitSignal(manager.wishes.refused):
+        hub.answer_looks({repo_id: found})
+    assert manager.services.downloads.asked == []
+    assert repo_state(manager, repo_id) == ""
+
+
+@pytest.mark.parametrize("problem", [Problem.NOT_FOUND, Problem.NO_NETWORK])
+def test_what_the_hub_does_not_tell_is_wanted_no_more(manager, hub, problem):
+    repo_id = HITS[2].id
+    manager.act_on_repo(repo_id, Action.GET)
+    fail_look(hub, problem)
+    assert repo_state(manager, repo_id) == ""
+    manager.looking.retry()
+    hub.answer_looks({repo_id: look(repo_id, GB)})
+    assert manager.services.downloads.asked == []  # the person was told
+
+
+def repo_state(manager, repo_id):
+    return manager.face_of(repo_id).state
+
+
+def test_only_what_is_in_sight_is_asked_about(manager, hub):
+    manager.search("qwen")
+    hub.found.emit("qwen", Found(HITS))
+    one, two, three = (hit.id for hit in HITS[1:])
+    manager.look_at_seen((one, two))
+    assert manager.looking.asking == {one, two}
+    manager.look_at_seen((three,))  # scrolled on, and one question was asked already
+    asked = hub.looks[0]
+    assert manager.looking.asking == {asked, three}
+    manager.act_on_repo(three, Action.GET)
+    manager.look_at_seen((one, two))
+    manager.search("other")
+    assert manager.looking.asking == {asked, three}
+
+
+def test_one_card_says_what_keeps_all_recommended_models_away(manager, hub, heard):
+    manager.open()
+    for _ in catalogue.entries():
+        assert manager.trouble is None
+        hub.failed.emit(Question.LOOK, error(), Problem.NO_TOKEN)
+    assert manager.trouble.remedy == "Add a token"
+    manager.help_way()
+    assert heard == ["token"]
