@@ -19,6 +19,7 @@ from app.library.chat_files import ChatFiles
 from app.library.library import Library
 from app.main_window import MainWindow
 from app.model_manager.desk import ModelsDesk
+from app.model_manager.first_card import FirstCard
 from app.quitting import Quitting
 from app.services.engine_link import EngineLink, EngineState
 from app.services.settings import LARGEST_TEXT_PX, SMALLEST_TEXT_PX, SettingsFile
@@ -70,7 +71,7 @@ class Application(QObject):
         self.session = ChatSession(self.store, self.line, self)
         self.presenter = ModelPresenter(self._recipe.name, self.link, self)
         self.setup = StarterSetup(data_dir, self)
-        self.models = ModelsDesk(self.theme, data_dir, self.link, self)
+        self.models = ModelsDesk(self.theme, data_dir, self.link, self.settings, self)
         self.chats = ChatList(self)
         self.window = MainWindow(
             self.theme, self.session, self.chats, self.settings, log_dir=log_dir, list_models=self._models
@@ -78,6 +79,8 @@ class Application(QObject):
         self.library = Library(self.window, self.store, self.session, self.chats)
         self.files = ChatFiles(self.window, self.store, self.session, self._models)
         self.quitting = Quitting(self.window, self.session, self.files)
+        self.first_card = FirstCard(self.theme, self.models.first)
+        self.window.pane.empty.set_below(self.first_card)
         self._settings_window: SettingsWindow | None = None
         self.window.pane.watch_context(ContextWatch(self.session, self.line, self.link, self.window.pane))
         self._soon = QTimer(self, singleShot=True, interval=0)
@@ -163,6 +166,9 @@ class Application(QObject):
         menus.privacy.triggered.connect(self._open_privacy)
         menus.models.triggered.connect(lambda: self.models.window().open_place())
         window.pane.empty.models_pressed.connect(menus.models.trigger)
+        window.sidebar.models_requested.connect(menus.models.trigger)
+        self.first_card.models_pressed.connect(menus.models.trigger)
+        self.first_card.changed.connect(window.pane.empty.fit)
         self.models.load_requested.connect(self._load)
         self.models.removed.connect(self._model_removed)
         self.models.network_wanted.connect(

@@ -1,4 +1,4 @@
-"""The left edge: search, the chats or what was found, and the button for a new one."""
+"""The left edge: search, the chats or what was found, and the buttons for a new one and for the models."""
 
 from __future__ import annotations
 
@@ -41,6 +41,7 @@ class Sidebar(QWidget):
         pin_requested(str): A chat is to be pinned, or not any more.
         export_requested(str): A chat is to be exported.
         new_chat_requested: An empty chat is to be shown.
+        models_requested: The models are to be shown.
     """
 
     chosen = Signal(str)
@@ -50,6 +51,7 @@ class Sidebar(QWidget):
     pin_requested = Signal(str)
     export_requested = Signal(str)
     new_chat_requested = Signal()
+    models_requested = Signal()
 
     def __init__(self, theme: Theme, chats: ChatList, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -66,16 +68,18 @@ class Sidebar(QWidget):
         self._pages = QStackedWidget(self)
         for page in (self.list, self.found, self._nothing):
             self._pages.addWidget(page)
-        self.new_button = QPushButton(tr("New chat"), self)
-        self.new_button.setObjectName("quiet")
-        self.new_button.setIconSize(QSize(16, 16))
-        self.new_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.new_button = self._quiet_button(tr("New chat"))
+        self.models_button = self._quiet_button(tr("Models"))
         layout = QVBoxLayout(self)
         layout.setContentsMargins(SPACE_S, SPACE_M, SPACE_S, SPACE_S)
         layout.setSpacing(SPACE_S)
         layout.addWidget(self.search)
         layout.addWidget(self._pages, 1)
-        layout.addWidget(self.new_button)
+        foot = QVBoxLayout()
+        foot.setSpacing(0)
+        foot.addWidget(self.new_button)
+        foot.addWidget(self.models_button)
+        layout.addLayout(foot)
         self._connect()
         self._tint()
 
@@ -115,6 +119,7 @@ class Sidebar(QWidget):
         self.found.chosen.connect(self.passage_chosen)
         self.found.left_up.connect(search.setFocus)
         self.new_button.clicked.connect(self.new_chat_requested)
+        self.models_button.clicked.connect(self.models_requested)
         self._theme.changed.connect(self._tint)
 
     def _search(self, query: str) -> None:
@@ -133,6 +138,13 @@ class Sidebar(QWidget):
         if page is not self._nothing:
             page.setFocus(Qt.FocusReason.TabFocusReason)
 
+    def _quiet_button(self, words: str) -> QPushButton:
+        button = QPushButton(words, self)
+        button.setObjectName("quiet")
+        button.setIconSize(QSize(16, 16))
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        return button
+
     def _make_nothing(self) -> QWidget:
         page = QWidget(self)
         words = QLabel(tr("Nothing found"), page)
@@ -150,4 +162,5 @@ class Sidebar(QWidget):
 
     def _tint(self) -> None:
         palette = self._theme.palette
-        self.new_button.setIcon(self._theme.icons.icon("new-chat", palette.secondary, palette.tertiary, 16))
+        for button, icon in ((self.new_button, "new-chat"), (self.models_button, "model")):
+            button.setIcon(self._theme.icons.icon(icon, palette.secondary, palette.tertiary, 16))

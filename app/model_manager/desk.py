@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
+from app.model_manager.first_offer import FirstOffer
 from app.services.downloads import Downloads
 from app.services.engine_link import EngineState
 from app.services.hub_access import HubAccess
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from app.model_manager.keeper import Keeper
     from app.model_manager.window import ModelsWindow
     from app.services.engine_link import EngineLink
+    from app.services.settings import SettingsFile
     from app.theme import Theme
     from mtplx_engine.protocol import Failed, ModelInfo
 
@@ -30,6 +32,7 @@ class ModelsDesk(QObject):
     Attributes:
         access: The way to the hub.
         folder: Where new models go.
+        first: The model to begin with, while one is offered.
 
     Signals:
         load_requested(str, str, bool): The model in a folder, its title, and whether it is to be loaded also when it
@@ -44,7 +47,14 @@ class ModelsDesk(QObject):
     network_wanted = Signal()
     folder_wanted = Signal()
 
-    def __init__(self, theme: Theme, data_dir: Path, link: EngineLink, parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        theme: Theme,
+        data_dir: Path,
+        link: EngineLink,
+        settings: SettingsFile,
+        parent: QObject | None = None,
+    ) -> None:
         super().__init__(parent)
         self._theme = theme
         self._link = link
@@ -55,6 +65,8 @@ class ModelsDesk(QObject):
         self._shelf.removed.connect(self.removed)
         self._inspector = ModelInspector(data_dir, self)
         self.downloads = Downloads(data_dir, self.access.connection, self)
+        self.first = FirstOffer(self._shelf, self.downloads, settings, self)
+        self.first.accepted.connect(self._fetch_first)
         self._loaded: Path | None = None
         self._window: ModelsWindow | None = None
         link.loaded.connect(self._note_loaded)
@@ -65,6 +77,7 @@ class ModelsDesk(QObject):
     def start(self) -> None:
         """Go on with what was being fetched when the program ended."""
         self.downloads.open()
+        self.first.open()
 
     def window(self) -> ModelsWindow:
         """Return the one window; its `open_place` shows it."""
@@ -102,9 +115,19 @@ class ModelsDesk(QObject):
         manager.network_wanted.connect(self.network_wanted)
         manager.folder_wanted.connect(self.folder_wanted)
         manager.keeper.unload_requested.connect(self._link.unload)
+        manager.wishes.refused.connect(self._first_refused)
         window = ModelsWindow(self._theme, manager, lambda: self.folder.free_bytes, self._token_lasts)
         manager.keeper.show_loaded(self._loaded)
         return window
+
+    def _fetch_first(self, repo_id: str) -> None:
+        self.window().manager.wishes.fetch_and_load(repo_id)
+
+    def _first_refused(self, repo_id: str) -> None:
+        """Show why, and what can be had instead."""
+        if self.first.refuse(repo_id):
+            window = self.window()
+            window.open_place(window.recommended)
 
     def _keeper(self) -> Keeper | None:
         return self._window.manager.keeper if self._window is not None else None

@@ -70,6 +70,7 @@ class Settings:
         text_px: The size of messages, in pixels.
         reduced_motion: Whether nothing moves by itself.
         send_key: What sends a message.
+        first_offer: Whether a first model beside the starter is still offered.
         idle_minutes: After so many minutes without a question the model is unloaded; 0 for never.
     """
 
@@ -85,6 +86,7 @@ class Settings:
     text_px: int = 14
     reduced_motion: bool = False
     send_key: SendKey = SendKey.RETURN
+    first_offer: bool = True
     idle_minutes: int = 30
 
     def __post_init__(self) -> None:

@@ -22,7 +22,7 @@ def hubs(tmp_path, monkeypatch):
     source = model_folder.write(tmp_path / "source")
     files = {path.name: path.read_bytes() for path in source.iterdir()}
     large = files | {"README.md": bytes(3_000_000)}
-    entries = (Entry("First", FIRST, "", "tests"), Entry("Second", SECOND, "", "tests"))
+    entries = (Entry("First", FIRST, "", "tests", 1), Entry("Second", SECOND, "", "tests", 1))
     monkeypatch.setattr(catalogue, "entries", lambda: entries)
 
     def hub(licence):
