@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.harmless import one_line
 from mtplx_engine.models import (
     chat_template,
     checkpoint,
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from mtplx_engine.models.fit import Footprint
     from mtplx_engine.models.head_source import HeadSource
     from mtplx_engine.models.probe_memory import ProbeMemory
+
+
+_LONGEST = 60
 
 
 class Tier(StrEnum):
@@ -86,7 +90,7 @@ def inspect(folder: Path, memory: ProbeMemory, *, tokenizer: bool = True) -> Ins
         tier = {ErrorKind.REFUSED: Tier.REFUSED, ErrorKind.UNSUPPORTED: Tier.UNSUPPORTED}.get(error.kind)
         if tier is None:
             raise
-        name, family = hub_cache.title(folder), model_config.model_type(folder) or ""
+        name, family = hub_cache.title(folder), one_line(model_config.model_type(folder) or "", _LONGEST)
         if error.kind is ErrorKind.UNSUPPORTED and (later := supported.why_later(family)):
             return Inspection(folder, name, Tier.LATER, later, family)
         return Inspection(folder, name, tier, str(error), family)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mtplx_engine.errors import EngineError
+from mtplx_engine.harmless import one_line
 from mtplx_engine.models import head_source, hub_cache, manifest, model_config, weight_files
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def describe(folder: Path, place: str = "") -> InstalledModel:
     name = hub_cache.title(folder)
     return InstalledModel(
         name=name,
-        title=noted.name if noted else name,
+        title=noted.name if noted else one_line(name),
         path=folder,
         size=size(folder),
         has_head=_has_head(folder),
