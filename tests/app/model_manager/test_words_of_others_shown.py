@@ -44,7 +44,9 @@ def test_every_line_is_ours(window, looks, repo_id):
     assert len(looks) > 4
     manager = window.manager
     manager.act_on_repo(repo_id, Action.DETAILS)
-    manager.services.hub.answer_looks(looks)
+    manager.services.hub.answer_looks(models_window.LOOKS | looks)
+    window.details.refresh()
+    assert ("licence" in window.details._about.text()) is (repo_id in looks)
     texts = [label.text() for label in window.findChildren(QLabel)]
     lines = [line for text in texts for line in text.split("\n")]
     assert any(repo_id in line for line in lines)
