@@ -23,6 +23,7 @@ from app.library.chat_files import ChatFiles
 from app.library.library import Library
 from app.main_window import MainWindow
 from app.model_manager.desk import ModelsDesk
+from app.model_manager.first_card import FirstCard
 from app.quitting import Quitting
 from app.services.engine_link import EngineLink, EngineState
 from app.services.settings import LARGEST_TEXT_PX, SMALLEST_TEXT_PX, SettingsFile
@@ -32,7 +33,7 @@ from app.settings_window.window import SettingsWindow
 from app.theme import TEXT_PX, Theme
 from app.translate import tr
 from mtplx_engine import paths
-from mtplx_engine.models import hub_cache, installed, starter
+from mtplx_engine.models import hub_cache, installed, naming, starter
 from mtplx_engine.models.habits import Habits
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class Application(QObject):
         FiguresKeeper(self.line, self.store)
         self.presenter = ModelPresenter(self._recipe.name, self.link, self)
         self.setup = StarterSetup(data_dir, self)
-        self.models = ModelsDesk(self.theme, data_dir, self.link, self)
+        self.models = ModelsDesk(self.theme, data_dir, self.link, self.settings, self)
         self.speed = SpeedDesk(
             self.theme,
             self.settings,
@@ -95,6 +96,8 @@ class Application(QObject):
         self.first_start = FirstStart(self.window, self.settings, self.link, data_dir)
         self.quitting = Quitting(self.window, self.session, self.files)
         self.speed_offer = SpeedOffer(self.window)
+        self.first_card = FirstCard(self.theme, self.models.first)
+        self.window.pane.empty.set_below(self.first_card)
         self._settings_window: SettingsWindow | None = None
         self.window.pane.watch_context(ContextWatch(self.session, self.line, self.link, self.window.pane))
         self._soon = QTimer(self, singleShot=True, interval=0)
@@ -127,6 +130,10 @@ class Application(QObject):
     def _start(self) -> None:
         self.store.open()
         self.models.start()
+        self._load_usual()
+
+    def _load_usual(self) -> None:
+        """Load the default model, or else the starter."""
         default = Habits(self._data_dir).default()
         if default is not None and default.is_dir():
             self._load(str(default), hub_cache.title(default), anyway=False)
@@ -137,6 +144,7 @@ class Application(QObject):
         elif starter.ready_made(self._recipe) is not None:
             self._set_up_starter()  # the app has it with it, so there is nothing to ask
         else:
+            self.presenter.expect(self._recipe.name)
             self.presenter.show_missing(round(self._recipe.wheel.size / 1e6))
 
     def _set_up_starter(self) -> None:
@@ -144,7 +152,13 @@ class Application(QObject):
         self.setup.start()
 
     def _start_engine(self) -> None:
+        self.presenter.expect(self._recipe.name)
         self.link.start(self._recipe.id, self._data_dir)
+
+    def _model_removed(self, folder: Path) -> None:
+        """Take the usual model where the one that was loaded last is deleted, since that one comes no more."""
+        if folder == paths.models_dir(self._data_dir) / self.link.model:
+            self._load_usual()
 
     def _load(self, folder: str, title: str, anyway: bool) -> None:  # noqa: FBT001 - as the signal has it
         """Load the model in a folder in place of the one that is loaded."""
@@ -180,10 +194,14 @@ class Application(QObject):
         window.sidebar.models_requested.connect(menus.models.trigger)
         window.sidebar.speed_requested.connect(menus.speed.trigger)
         self._connect_speed()
+        self.first_card.models_pressed.connect(menus.models.trigger)
+        self.first_card.changed.connect(window.pane.empty.fit)
         self.models.load_requested.connect(self._load)
+        self.models.removed.connect(self._model_removed)
         self.models.network_wanted.connect(
             lambda: self.open_settings().open_page(self.open_settings().network)
         )
+        self.models.folder_wanted.connect(lambda: self.open_settings().open_page(self.open_settings().models))
         menus.tint.triggered.connect(lambda tinted: self._set(tint=tinted))
         menus.larger.triggered.connect(lambda: self._set_text_px(self.theme.text_px + 1))
         menus.smaller.triggered.connect(lambda: self._set_text_px(self.theme.text_px - 1))
@@ -212,9 +230,8 @@ class Application(QObject):
             self.window.show_notice(notice)
 
     def _models(self) -> tuple[tuple[str, str], ...]:
-        """Return the name and the title of each model that is installed."""
-        found = installed.models(self._data_dir)
-        return tuple((model.name, model.title) for model in found if model.complete)
+        """Return the name and the title of each model that can be loaded, both of one model alone."""
+        return naming.choices(installed.models(self._data_dir))
 
     def _show_model(self, status: ModelStatus) -> None:
         self.window.show_model(status)
@@ -224,10 +241,10 @@ class Application(QObject):
         """Do what helps: fetch the model, load it although it is too big, or start the engine again."""
         if self.presenter.status.too_big:
             self.line.load_anyway()
-        elif self.link.state is not EngineState.CLOSED:
-            self.line.restart()
-        else:
+        elif self.presenter.status.missing:
             self._set_up_starter()
+        else:
+            self.line.restart()
 
     # ------------------------------------------------------------ settings
 
@@ -266,9 +283,10 @@ class Application(QObject):
         """Return the one settings window; its `open_page` shows it."""
         if self._settings_window is None:
             self._settings_window = SettingsWindow(
-                self.theme, self.settings, self._data_dir / "chats", self.models.access
+                self.theme, self.settings, self._data_dir / "chats", self.models.access, self.models.folder
             )
             self._settings_window.changed.connect(self._setting_changed)
+            self._settings_window.network.changed.connect(self.models.ask_anew)
             self._settings_window.chats.follow(self.window.menus.export_all)
         return self._settings_window
 

@@ -33,6 +33,7 @@ QLabel[tone="tertiary"] { color: $tertiary; }
 QLabel[tone="faster"] { color: $faster; }
 QLabel[tone="slower"] { color: $slower; }
 QLabel[tone="warning"] { color: $warning; }
+QLabel[tone="bad"] { color: $slower; }
 
 QFrame#composer { background: $raised; border: 1px solid $border; border-radius: 12px; }
 QFrame#composer[focused="true"] { border-color: $focus_border; }

@@ -16,18 +16,24 @@ if TYPE_CHECKING:
 _FULL_SYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)
 
 
-def replace_file(path: Path, data: bytes) -> None:
-    """Write `data` to `path`, which then holds either its former content or all of `data`."""
-    with replaced(path) as file:
+def replace_file(path: Path, data: bytes, mode: int = 0o666) -> None:
+    """Write `data` to `path`, which then holds either its former content or all of `data`.
+
+    Args:
+        path: The file.
+        data: Its content.
+        mode: Who may read and write it, as far as the umask lets them.
+    """
+    with replaced(path, mode) as file:
         file.write(data)
 
 
 @contextmanager
-def replaced(path: Path) -> Iterator[BinaryIO]:
+def replaced(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
     """Write what is too much to be held at once: `path` gets all of it when the block ends, or keeps what it had."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with temporary.open("wb") as file:
+        with open(temporary, "wb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             yield file
         sync(temporary)
         temporary.replace(path)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from mtplx_engine.harmless import unbroken
+
 
 class ErrorKind(StrEnum):
     """The kinds of failure that callers tell apart."""
@@ -47,9 +49,10 @@ class LoadCancelledError(Exception):
 
 
 class EngineError(Exception):
-    """A failure with a kind and a sentence that a person can act on."""
+    """A failure with a kind and a sentence that a person can act on; what it quotes cannot make it more than that."""
 
     def __init__(self, kind: ErrorKind, message: str, details: str = "") -> None:
+        message = unbroken(message)
         super().__init__(message)
         self.info = ErrorInfo(kind, message, details)
 

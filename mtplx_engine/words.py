@@ -16,5 +16,7 @@ def duration(seconds: float) -> str:
 
 
 def size(count: int) -> str:
-    """Return bytes as people say them, in the powers of ten that disks are sold by: "430 MB", "2.9 GB"."""
-    return f"{count / 1e9:,.1f} GB" if count >= 999_500_000 else f"{count / 1e6:,.0f} MB"
+    """Return bytes as people say them, in the powers of ten that disks are sold by: "430 MB", "2.9 GB", "12 kB"."""
+    if count >= 999_500_000:
+        return f"{count / 1e9:,.1f} GB"
+    return f"{count / 1e6:,.0f} MB" if count >= 999_500 else f"{count / 1e3:,.0f} kB"

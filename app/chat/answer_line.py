@@ -191,7 +191,8 @@ class AnswerLine(QObject):
     def _is_loaded(self, wanted: str) -> bool:
         if not wanted or self.model is None:
             return True
-        return wanted in {self._known_as, self.model.name, self.model.path, Path(self.model.path).name}
+        # Not its title, which other models may have too.
+        return wanted in {self._known_as, self.model.path, Path(self.model.path).name}
 
     def _switch(self, turn: Turn) -> None:
         if self._switching is None:

@@ -8,9 +8,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from app.chat.chat_settings import MOST_TOKENS
-from app.chat.conversation import BIDI_CONTROLS, UNTITLED, Role, clean_text
+from app.chat.conversation import UNTITLED, Role, clean_text
 from app.translate import tr
 from mtplx_engine.config import MAX_DEPTH
+from mtplx_engine.harmless import BIDI_CONTROLS
 
 if TYPE_CHECKING:
     from app.chat.conversation import Attachment, ChatSummary, Message

@@ -10,12 +10,11 @@ from enum import StrEnum
 from app.chat.chat_settings import ChatSettings
 from app.translate import marked
 from mtplx_engine.config import SamplerConfig  # noqa: TC001 - annotations are read at run time
+from mtplx_engine.harmless import BIDI_CONTROLS
 from mtplx_engine.stats import DecodeStats  # noqa: TC001
 from mtplx_engine.surrogates import replace_surrogates
 
 TITLE_LIMIT = 60
-# They are not seen, but change the order in which all that follows is read.
-BIDI_CONTROLS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 UNTITLED = marked("New chat")
 
 

@@ -56,6 +56,8 @@ class EmptyState(QWidget):
         self.models.setObjectName("quiet")
         self.models.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.models.clicked.connect(self.models_pressed)
+        self._below: QWidget | None = None
+        self._slot = QWidget(self)
         self._body = QWidget(self)
         self._body.setMaximumWidth(_WIDTH)
         column = QVBoxLayout(self._body)
@@ -69,6 +71,7 @@ class EmptyState(QWidget):
             column.addWidget(button)
         column.addWidget(self.action, 0, Qt.AlignmentFlag.AlignHCenter)
         column.addWidget(self.models, 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addWidget(self._slot)
         column.addStretch(6)
         row = QHBoxLayout(self)
         row.setContentsMargins(_SIDE, SPACE_L, _SIDE, SPACE_L)
@@ -76,6 +79,14 @@ class EmptyState(QWidget):
         row.addWidget(self._body, 1000)
         row.addStretch(1)
         self.set_content("", "")
+
+    def set_below(self, widget: QWidget) -> None:
+        """Show something below the samples; it comes before them where there is little room, and may hide itself."""
+        self._below = widget
+        column = QVBoxLayout(self._slot)
+        column.setContentsMargins(0, SPACE_L, 0, 0)
+        column.addWidget(widget)
+        self.fit()
 
     def set_content(self, name: str, sentence: str, action: str = "", *, missing: bool = False) -> None:
         """Show a name and a sentence; with an `action` its button stands in place of the samples.
@@ -87,7 +98,7 @@ class EmptyState(QWidget):
         self.action.setText(action)
         self.action.setVisible(bool(action))
         self.models.setVisible(missing)
-        self._fit()
+        self.fit()
 
     def minimumSizeHint(self) -> QSize:
         """Need no room: what stands below is being used."""
@@ -96,18 +107,31 @@ class EmptyState(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Show the samples for which there is room."""
         super().resizeEvent(event)
-        self._fit()
+        self.fit()
 
-    def _fit(self) -> None:
+    def fit(self) -> None:
+        """Show that for which there is room."""
         room = self.height() - self._words_height()
         self._body.setVisible(room >= 0)
+        below = self._below_height()
+        self._slot.setVisible(0 < below <= room)
+        room -= below if below <= room else 0
         step = self._samples[0].sizeHint().height() + SPACE_S
         for number, button in enumerate(self._samples, 1):
             button.setVisible(not self.action.text() and number * step <= room)
 
+    def _below_height(self) -> int:
+        """Return the height of what is below, 0 when there is nothing."""
+        if self._below is None or self._below.isHidden():
+            return 0
+        return self._below.heightForWidth(self._width()) + SPACE_L + SPACE_S
+
+    def _width(self) -> int:
+        return min(_WIDTH, self.width() - 2 * _SIDE)
+
     def _words_height(self) -> int:
         """Return the height of everything but the samples."""
-        width = min(_WIDTH, self.width() - 2 * _SIDE)
+        width = self._width()
         words = sum(label.heightForWidth(width) for label in (self._name, self._sentence))
         buttons = (button for button in (self.action, self.models) if button.isVisibleTo(self))
         below = sum(button.sizeHint().height() + SPACE_S for button in buttons)

@@ -1,4 +1,4 @@
-"""A row about a model: its name and its figures, what can be done with it, and what goes on."""
+"""Rows about models: name and figures, what can be done, and what goes on."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ class ModelCard(QFrame):
         self._theme = theme
         self.face = face
         self.setObjectName("modelCard")
-        self._title = _line(theme, TEXT_PX, QFont.Weight.DemiBold)
+        # The end of a name tells its quantization.
+        self._title = _line(theme, TEXT_PX, QFont.Weight.DemiBold, Qt.TextElideMode.ElideMiddle)
         self._size = QLabel()
         self._size.setFont(theme.figures_font(CODE_PX))
         self._size.setFixedWidth(_SIZE_WIDTH)
@@ -81,6 +82,8 @@ class ModelCard(QFrame):
         self._title.setToolTip(_tip(face.title))
         self._size.setText(face.size)
         self._fit.setText(face.fit)
+        for figure in (self._size, self._fit):
+            figure.setVisible(bool(face.size or face.fit))
         self._fit.setToolTip(_tip(face.because))
         self._note.setText(face.note)
         self._note.setVisible(bool(face.note))
@@ -141,31 +144,36 @@ class ModelCard(QFrame):
         self.more.setVisible(bool(face.more))
 
     def _lay_out(self) -> None:
+        self._fill(self._row(self._title, self._size, self._fit, self._room(_ACTIONS_WIDTH)), self._note)
+
+    def _room(self, width: int) -> QWidget:
+        """Return where the buttons are: of one width, so that the figures of all rows stand in columns."""
+        self._actions.setContentsMargins(0, 0, 0, 0)
         self._actions.addStretch(1)
         self._actions.addWidget(self._state)
         self._actions.addWidget(self.more)
-        # A room of one width, so that the figures of all rows stand in columns.
         room = QWidget()
-        room.setMinimumSize(_ACTIONS_WIDTH, _ACTIONS_HEIGHT)
+        room.setMinimumSize(width, _ACTIONS_HEIGHT)
         room.setLayout(self._actions)
-        self._actions.setContentsMargins(0, 0, 0, 0)
-        top = QHBoxLayout()
-        top.setSpacing(SPACE_M)
-        top.addWidget(self._title, 1)
-        top.addWidget(self._size)
-        top.addWidget(self._fit)
-        top.addWidget(room)
-        trouble = QHBoxLayout()
-        trouble.setSpacing(SPACE_M)
-        trouble.addWidget(self._problem, 1)
-        trouble.addWidget(self.remedy)
+        return room
+
+    def _row(self, first: QWidget, *others: QWidget) -> QHBoxLayout:
+        """Return widgets beside each other, the first of which takes what is left."""
+        row = QHBoxLayout()
+        row.setSpacing(SPACE_M)
+        row.addWidget(first, 1)
+        for widget in others:
+            row.addWidget(widget)
+        return row
+
+    def _fill(self, top: QHBoxLayout, *below: QWidget) -> None:
         column = QVBoxLayout(self)
         column.setContentsMargins(0, SPACE_S, 0, SPACE_S)
         column.setSpacing(SPACE_XS)
         column.addLayout(top)
-        column.addWidget(self._note)
-        column.addWidget(self.bar)
-        column.addLayout(trouble)
+        for widget in (*below, self.bar):
+            column.addWidget(widget)
+        column.addLayout(self._row(self._problem, self.remedy))
 
     def _tint(self) -> None:
         palette = self._theme.palette
@@ -176,8 +184,23 @@ class ModelCard(QFrame):
         _paint(self._problem, palette.slower)
 
 
-def _line(theme: Theme, pixels: int, weight: QFont.Weight = QFont.Weight.Normal) -> ElidedLabel:
-    label = ElidedLabel()
+class DownloadCard(ModelCard):
+    """A row about a download, on one line, since several stand below what else is shown."""
+
+    def _lay_out(self) -> None:
+        row = self._row(self._title, self._note, self._room(0))
+        self._note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self._note.setFont(self._theme.figures_font(SMALL_PX))
+        self._fill(row)
+
+
+def _line(
+    theme: Theme,
+    pixels: int,
+    weight: QFont.Weight = QFont.Weight.Normal,
+    mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
+) -> ElidedLabel:
+    label = ElidedLabel(mode=mode)
     label.setFont(theme.font(pixels, weight))
     label.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
     return label

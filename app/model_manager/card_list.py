@@ -21,20 +21,30 @@ _EMPTY_PX = 17
 class CardList(QScrollArea):
     """Keeps the widgets of rows that stay, and with them the focus.
 
+    Args:
+        theme: The look.
+        name: What is listed, for a screen reader.
+        row: What the rows are.
+
     Attributes:
         cards: The rows by key, in order.
 
     Signals:
         chosen(str, Action): Something is to be done about a key.
         remedy_chosen(str): The one thing about what went wrong with a key is to be done.
+        moved: Other rows may be in sight now.
     """
 
     chosen = Signal(str, object)
     remedy_chosen = Signal(str)
+    moved = Signal()
 
-    def __init__(self, theme: Theme, name: str, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, theme: Theme, name: str, parent: QWidget | None = None, *, row: type[ModelCard] = ModelCard
+    ) -> None:
         super().__init__(parent)
         self._theme = theme
+        self._row = row
         self.cards: dict[str, ModelCard] = {}
         self.setAccessibleName(name)
         self.setWidgetResizable(True)
@@ -59,6 +69,8 @@ class CardList(QScrollArea):
         self._column.addWidget(self._empty, 1)
         self._column.addStretch(0)
         self.setWidget(body)
+        self.verticalScrollBar().valueChanged.connect(self.moved)
+        self.verticalScrollBar().rangeChanged.connect(self.moved)
 
     def show_faces(self, faces: tuple[Face, ...], title: str = "", sentence: str = "") -> None:
         """Show rows; without any, a title and a sentence."""
@@ -71,6 +83,14 @@ class CardList(QScrollArea):
         self._empty.setVisible(not faces)
         self._column.setStretch(self._column.count() - 1, 1 if faces else 0)
 
+    def in_sight(self) -> tuple[str, ...]:
+        """Return the keys of the rows of which something can be seen, the upper ones first."""
+        top = self.verticalScrollBar().value()
+        bottom = top + self.viewport().height()
+        return tuple(
+            key for key, card in self.cards.items() if card.y() < bottom and card.y() + card.height() > top
+        )
+
     def _rearrange(self, faces: tuple[Face, ...]) -> None:
         kept = self.cards
         self.cards = {face.key: kept.get(face.key) or self._card(face) for face in faces}
@@ -82,7 +102,7 @@ class CardList(QScrollArea):
             self._column.insertWidget(place, card)
 
     def _card(self, face: Face) -> ModelCard:
-        card = ModelCard(self._theme, face)
+        card = self._row(self._theme, face)
         card.chosen.connect(self.chosen)
         card.remedy_chosen.connect(self.remedy_chosen)
         return card

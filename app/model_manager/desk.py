@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
+from app.model_manager.first_offer import FirstOffer
 from app.services.downloads import Downloads
 from app.services.engine_link import EngineState
 from app.services.hub_access import HubAccess
 from app.services.hub_client import HubClient
 from app.services.model_inspector import ModelInspector
 from app.services.model_shelf import ModelShelf
+from app.services.models_folder import ModelsFolder
+from mtplx_engine.hub.problem import IN_THE_FOLDER
 
 if TYPE_CHECKING:
     from app.model_manager.keeper import Keeper
     from app.model_manager.window import ModelsWindow
     from app.services.engine_link import EngineLink
+    from app.services.settings import SettingsFile
     from app.theme import Theme
     from mtplx_engine.protocol import Failed, ModelInfo
 
@@ -29,44 +32,67 @@ class ModelsDesk(QObject):
     Attributes:
         access: The way to the hub.
         shelf: The models on this computer.
+        folder: Where new models go.
+        first: The model to begin with, while one is offered.
 
     Signals:
         load_requested(str, str, bool): The model in a folder, its title, and whether it is to be loaded also when it
             will not fit.
+        removed(Path): A model is deleted.
         network_wanted: The person is to look at how the hub is reached.
         first_loaded(ModelInfo): The model that was fetched to begin with is in.
+        folder_wanted: The person is to look at where new models go.
     """
 
     load_requested = Signal(str, str, bool)
+    removed = Signal(object)
     network_wanted = Signal()
     first_loaded = Signal(object)
+    folder_wanted = Signal()
 
-    def __init__(self, theme: Theme, data_dir: Path, link: EngineLink, parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        theme: Theme,
+        data_dir: Path,
+        link: EngineLink,
+        settings: SettingsFile,
+        parent: QObject | None = None,
+    ) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._data_dir = data_dir
         self._link = link
         self.access = HubAccess(data_dir)
+        self.folder = ModelsFolder(data_dir, self)
         self._hub = HubClient(self.access, self)
         self.shelf = ModelShelf(data_dir, link, self)
+        self.shelf.removed.connect(self.removed)
         self._inspector = ModelInspector(data_dir, self)
         self.downloads = Downloads(data_dir, self.access.connection, self)
+        self.first = FirstOffer(self.shelf, self.downloads, settings, self)
+        self.first.accepted.connect(self._fetch_first)
         self._loaded: Path | None = None
         self._first = ""  # the folder of the model to begin with, while it is on its way into memory
         self._window: ModelsWindow | None = None
         link.loaded.connect(self._note_loaded)
         link.state_changed.connect(self._note_state)
         link.failed.connect(self._note_failed)
+        self.folder.changed.connect(self._use_folder)
 
     def start(self) -> None:
         """Go on with what was being fetched when the program ended."""
         self.downloads.open()
+        self.first.open()
 
     def window(self) -> ModelsWindow:
         """Return the one window; its `open_place` shows it."""
         if self._window is None:
             self._window = self._make_window()
         return self._window
+
+    def ask_anew(self) -> None:
+        """Believe nothing of what was heard, since the hub is another one now; what is being fetched goes on."""
+        if self._window is not None:
+            self._window.ask_anew()
 
     def close(self) -> None:
         """Close the window and end what is going on; downloads go on at the next start."""
@@ -75,6 +101,7 @@ class ModelsDesk(QObject):
         self._hub.close()
         self.shelf.close()
         self._inspector.close()
+        self.folder.close()
         self.downloads.close()
 
     def _make_window(self) -> ModelsWindow:
@@ -90,11 +117,22 @@ class ModelsDesk(QObject):
         manager = ModelManager(services, self)
         manager.keeper.load_requested.connect(self._load)
         manager.network_wanted.connect(self.network_wanted)
-        manager.first_arrived.connect(self._note_first)
+        manager.wishes.arrived.connect(self._note_first)
+        manager.folder_wanted.connect(self.folder_wanted)
         manager.keeper.unload_requested.connect(self._link.unload)
-        window = ModelsWindow(self._theme, manager, self._free_bytes, self._token_lasts)
+        manager.wishes.refused.connect(self._first_refused)
+        window = ModelsWindow(self._theme, manager, lambda: self.folder.free_bytes, self._token_lasts)
         manager.keeper.show_loaded(self._loaded)
         return window
+
+    def _fetch_first(self, repo_id: str) -> None:
+        self.window().manager.wishes.fetch_and_load(repo_id)
+
+    def _first_refused(self, repo_id: str) -> None:
+        """Show why, and what can be had instead."""
+        if self.first.refuse(repo_id):
+            window = self.window()
+            window.open_place(window.recommended)
 
     def _keeper(self) -> Keeper | None:
         return self._window.manager.keeper if self._window is not None else None
@@ -126,8 +164,12 @@ class ModelsDesk(QObject):
         if event.generation is None and keeper is not None:
             keeper.show_load_failed(event.error)
 
-    def _free_bytes(self) -> int:
-        return shutil.disk_usage(self._data_dir).free
+    def _use_folder(self) -> None:
+        """Let what failed for its folder try the new one, as far as it has not begun in the old one."""
+        for row in self.downloads.rows():
+            if row.problem in IN_THE_FOLDER:
+                self.downloads.resume(row.id)
+        self.shelf.refresh()
 
     def _endpoint(self) -> str:
         return self.access.settings.endpoint

@@ -23,8 +23,10 @@ from app.model_manager.fault import show_fault
 from app.model_manager.fit_box import FitBox
 from app.theme import CODE_PX, SPACE_L, SPACE_M, SPACE_S, SPACE_XL
 from app.translate import tr
+from app.widgets.elided_label import ElidedLabel
 from app.widgets.error_card import ErrorCard
 from app.widgets.icon_button import IconButton
+from app.widgets.restyle import restyle
 from mtplx_engine.models.fit import Verdict
 
 if TYPE_CHECKING:
@@ -62,14 +64,16 @@ class DetailsPage(QWidget):
         self.repo_id = ""
         self.back = IconButton(theme, "chevron-left", tr("Back"))
         self.back.clicked.connect(self.left)
-        self._title = self._words(_TITLE_PX, QFont.Weight.DemiBold)
+        self._title = ElidedLabel(mode=Qt.TextElideMode.ElideMiddle)
+        self._title.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        self._title.setFont(theme.font(_TITLE_PX, QFont.Weight.DemiBold))
         self.page = QPushButton(tr("Show at the Hub"))
         self.page.clicked.connect(self._open_page)
         self._state = self._words(CODE_PX, tone="secondary")
         self._state.setWordWrap(False)
         self.get = QPushButton()
         self.get.setProperty("primary", True)
-        self.get.clicked.connect(lambda: manager.act_on_repo(self.repo_id, Action.GET))
+        self.get.clicked.connect(lambda: manager.act_on_repo(self.repo_id, Action.GET_ANYWAY))
         self.trouble = ErrorCard(theme, "", "")
         self.trouble.pressed.connect(self._help)
         self._about = self._words(CODE_PX, tone="secondary")
@@ -96,6 +100,7 @@ class DetailsPage(QWidget):
         look = self._manager.look_of(self.repo_id)
         face = self._manager.face_of(self.repo_id)
         self._title.setText(face.title)
+        self._title.setToolTip(face.title)
         self._state.setText(face.state)
         show_fault(self.trouble, self._fault(look))
         sizes_known = look is not None and look.found.footprint is not None
@@ -103,7 +108,7 @@ class DetailsPage(QWidget):
         self._heading.setVisible(look is not None)
         self._files.setVisible(look is not None)
         self._warnings.setVisible(look is not None and bool(_warnings(look)))
-        self._about.setText(_about(look) if look is not None else "")
+        self._about.setText(_about(look, face.title) if look is not None else "")
         if look is not None:
             self._warnings.setText("\n".join(_warnings(look)))
             self._files.setText(_files(look))
@@ -126,13 +131,16 @@ class DetailsPage(QWidget):
             self._area.verticalScrollBar().triggerAction(step)
 
     def _name_get(self) -> None:
-        """Let the button say that it is a risk where the model will not fit."""
+        """Let the button say that it is a risk where the model will not fit, and advise it only where it does."""
         look = self._manager.look_of(self.repo_id)
         state = self._manager.face_of(self.repo_id).state if self.repo_id else ""
         self.get.setVisible(look is not None and look.found.loads and not state)
         judged = self.fit.judged
         risky = judged is not None and judged.verdict is Verdict.TOO_BIG
         self.get.setText(tr((Action.GET_ANYWAY if risky else Action.GET).value))
+        if self.get.property("primary") is risky:
+            self.get.setProperty("primary", not risky)
+            restyle(self.get)
 
     def _fault(self, look: Look | None) -> Fault | None:
         """Return why nothing is known of the repository."""
@@ -187,24 +195,22 @@ class DetailsPage(QWidget):
         self._warnings.setStyleSheet(f"color: {self._theme.palette.warning};")
 
 
-def _about(look: Look) -> str:
-    """Return where a model comes from, its licence, and whether it drafts."""
+def _about(look: Look, title: str) -> str:
+    """Return where a model comes from unless its title says so, its licence, and whether it drafts."""
     target = look.plan.target
     licence = tr("licence {name}").format(name=target.licence) if target.licence else tr("no licence given")
     gated = tr("gated: accept its licence at the hub first") if target.gated else ""
     size = fit_words.size(look.plan.size)
     drafts = fit_words.drafts(look) or tr("plain decoding")
-    first = " · ".join(part for part in (target.id, size, licence, gated) if part)
-    second = (
-        tr("{drafts}, from {repo}").format(drafts=drafts, repo=look.plan.head.id)
-        if look.plan.head
-        else drafts
-    )
+    source = target.id if target.id != title else ""
+    first = " · ".join(part for part in (source, size, licence, gated) if part)
+    words = tr("{drafts}, taken out of {repo}") if look.plan.taken else tr("{drafts}, from {repo}")
+    second = words.format(drafts=drafts, repo=look.plan.head_repo) if look.plan.head_repo else drafts
     return f"{first}\n{second}"
 
 
 def _warnings(look: Look) -> tuple[str, ...]:
-    reason = "" if look.found.loads else look.found.reason
+    reason = "" if look.found.loads else look.reason
     return tuple(part for part in (reason, *look.found.notes, *look.warnings) if part)
 
 
@@ -214,6 +220,10 @@ def _files(look: Look) -> str:
     lines = [f"{name} · {fit_words.size(file.size)}" for _, file, name in files[:_MOST_FILES]]
     if len(files) > _MOST_FILES:
         lines.append(tr("and {count} more").format(count=len(files) - _MOST_FILES))
+    if look.plan.taken is not None:
+        words = tr("the drafting head out of {repo} · {size}")
+        size = fit_words.size(look.plan.head_size)
+        lines.append(words.format(repo=look.plan.head_repo, size=size))
     left_out = look.plan.target.left_out
     if left_out:
         names = ", ".join(left_out[:_MOST_LEFT]) + ("…" if len(left_out) > _MOST_LEFT else "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from app.model_manager import fit_words
@@ -10,28 +11,44 @@ from app.model_manager.face import Action, Face
 from app.model_manager.fault import Fault
 from app.translate import tr
 from mtplx_engine import words
+from mtplx_engine.hub.waiting import COUNTED_S, clock
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from app.model_manager.download_row import DownloadRow
 
 _ACTIONS = {
     DownloadState.QUEUED: (Action.PAUSE, Action.CANCEL),
     DownloadState.RUNNING: (Action.PAUSE, Action.CANCEL),
+    DownloadState.WAITING: (Action.TRY_NOW, Action.PAUSE, Action.CANCEL),
     DownloadState.PAUSED: (Action.RESUME, Action.CANCEL),
     DownloadState.FAILED: (Action.CANCEL,),
     DownloadState.DONE: (Action.CLEAR,),
 }
 
 
-def face(row: DownloadRow) -> Face:
-    """Return how a download looks."""
+def faces(rows: Iterable[DownloadRow]) -> tuple[Face, ...]:
+    """Return how downloads look; those with one title say whose they are too."""
+    rows = tuple(rows)
+    titles = Counter(row.title for row in rows)
+    return tuple(_face(row, _title_apart(row) if titles[row.title] > 1 else row.title) for row in rows)
+
+
+def _title_apart(row: DownloadRow) -> str:
+    owner = row.id.partition("--")[0]
+    return tr("{title} by {owner}").format(title=row.title, owner=owner)
+
+
+def _face(row: DownloadRow, title: str) -> Face:
     failed = Fault.of(row.error, row.problem) if row.error is not None else None
     return Face(
         key=row.id,
-        title=row.title,
+        title=title,
         note=progress(row),
         actions=_ACTIONS[row.state],
-        fraction=fraction(row),
+        # What is done needs no bar.
+        fraction=None if row.state is DownloadState.DONE else fraction(row),
         problem=failed.sentence if failed else "",
         remedy=failed.remedy if failed else "",
     )
@@ -44,7 +61,7 @@ def fraction(row: DownloadRow) -> float:
 
 def progress(row: DownloadRow) -> str:
     """Return bytes, speed and time left in words."""
-    amount = tr("{done} of {total}").format(done=_like(row.done, row.total), total=fit_words.size(row.total))
+    amount = fit_words.share(row.done, row.total)
     match row.state:
         case DownloadState.QUEUED:
             return tr("Waiting for the downloads before it · {size}").format(size=fit_words.size(row.total))
@@ -54,8 +71,24 @@ def progress(row: DownloadRow) -> str:
             return tr("Stopped · {amount}").format(amount=amount)
         case DownloadState.DONE:
             return tr("Installed · {size}").format(size=fit_words.size(row.total))
+        case DownloadState.WAITING:
+            return " · ".join((*_wait(row), amount))
         case DownloadState.RUNNING:
-            return " · ".join((amount, *_pace(row)))
+            return " · ".join((*_wait(row), amount, *(() if row.waiting else _pace(row))))
+
+
+def _wait(row: DownloadRow) -> tuple[str, ...]:
+    """Return why nothing comes, and for how long."""
+    if row.waiting is None or row.again_s is None:
+        return ()
+    cause, until = row.waiting.cause, row.waiting.until
+    if row.again_s < COUNTED_S:
+        return (tr("{cause}, trying again in {count} s").format(cause=cause, count=row.again_s),)
+    if row.waiting.asked:
+        return (cause,)
+    return (
+        tr("{cause}, trying again at {time}").format(cause=cause, time=clock(until, until - row.again_s)),
+    )
 
 
 def _pace(row: DownloadRow) -> tuple[str, ...]:
@@ -67,8 +100,3 @@ def _pace(row: DownloadRow) -> tuple[str, ...]:
     if row.seconds_left is None:
         return (speed,)
     return (speed, tr("{time} left").format(time=words.duration(row.seconds_left)))
-
-
-def _like(count: int, total: int) -> str:
-    """Return bytes in the unit of a total, without it where it would stand twice."""
-    return fit_words.gigabytes(count) if min(count, total) >= 999_500_000 else fit_words.size(count)

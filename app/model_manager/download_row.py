@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mtplx_engine.errors import ErrorInfo
     from mtplx_engine.hub.problem import Problem
+    from mtplx_engine.hub.waiting import Waiting
 
 
 class DownloadState(StrEnum):
@@ -16,6 +17,7 @@ class DownloadState(StrEnum):
 
     QUEUED = "queued"
     RUNNING = "running"
+    WAITING = "waiting"
     PAUSED = "paused"
     FAILED = "failed"
     DONE = "done"
@@ -33,6 +35,9 @@ class DownloadRow:
         total: Bytes of all files.
         bytes_s: Bytes a second, None while too little was seen.
         seconds_left: How long the rest takes, None when nobody knows.
+        waiting: Why nothing comes at the moment: WAITING for a time at which it is in the queue again, or, for a
+            moment, RUNNING. None without a reason.
+        again_s: Whole seconds that it still waits, None without `waiting`.
         error: Why it failed.
         problem: What kind of failure that is; its value names the one thing to do.
     """
@@ -44,5 +49,7 @@ class DownloadRow:
     total: int
     bytes_s: float | None = None
     seconds_left: float | None = None
+    waiting: Waiting | None = None
+    again_s: int | None = None
     error: ErrorInfo | None = None
     problem: Problem | None = None

@@ -21,9 +21,11 @@ class Action(StrEnum):
     SET_DEFAULT = marked("Use by Default")
     VERIFY = marked("Verify")
     SHOW = marked("Show in File Manager")
+    FORGET = marked("Take Its Folder Off the List…")
     DELETE = marked("Delete…")
     PAUSE = marked("Pause")
     RESUME = marked("Resume")
+    TRY_NOW = marked("Try Now")
     CANCEL = marked("Cancel")
     CLEAR = marked("Clear")
 

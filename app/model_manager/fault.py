@@ -16,20 +16,11 @@ if TYPE_CHECKING:
 ABOUT_TOKEN: Final = frozenset({Problem.NO_TOKEN, Problem.BAD_TOKEN, Problem.FORBIDDEN})
 """What another token helps against."""
 
-ABOUT_CHOICE: Final = frozenset({Problem.NOT_FOUND, Problem.UNSAFE})
-"""What only another model helps against."""
+ABOUT_WAY: Final = frozenset({Problem.PROXY, Problem.ADDRESS})
+"""What another address in the settings helps against."""
 
-ABOUT_WAY: Final = frozenset(
-    {
-        Problem.NO_NETWORK,
-        Problem.UNREACHABLE,
-        Problem.PORTAL,
-        Problem.PROXY,
-        Problem.CERTIFICATE,
-        Problem.RATE_LIMITED,
-    }
-)
-"""What lies on the way to the hub, and so is the same for every model."""
+ABOUT_CHOICE: Final = frozenset({Problem.NOT_FOUND, Problem.UNSAFE, Problem.NO_MODEL, Problem.UNFIT_HEAD})
+"""What only another model helps against."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,7 @@ class FitBox(QWidget):
             self._footprint = footprint
             self._steps = context_steps.steps(footprint.window)
             self.slider.setRange(0, len(self._steps) - 1)
+            self.slider.setVisible(len(self._steps) > 1)  # where there is something to choose
             self.slider.setValue(context_steps.nearest(self._steps, fit.CONTEXT))
         self._weigh()
 
@@ -90,7 +91,8 @@ class FitBox(QWidget):
         self.verdict.setText(words[0].upper() + words[1:])
         self.verdict.setStyleSheet(f"color: {getattr(self._theme.palette, tone)};")
         context = tr("{count} tokens").format(count=f"{judged.context:,}")
-        self._context.setText(context)
+        whole = tr("{count} tokens, all that it reads").format(count=f"{judged.context:,}")
+        self._context.setText(context if len(self._steps) > 1 else whole)
         self.slider.setAccessibleDescription(f"{context}: {words}")
         lines = [
             *fit_words.parts(judged),

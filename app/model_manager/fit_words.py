@@ -28,13 +28,12 @@ def judge(found: Inspection, machine: Machine, context: int = fit.CONTEXT) -> Fi
 
 def words(sum_: Fit) -> tuple[str, Tone]:
     """Return a verdict with what the model needs and what models can have, and how loudly it is said."""
-    gaps = {"need": gigabytes(sum_.total), "have": gigabytes(for_models(sum_))}
     sentence = {
-        fit.Verdict.FITS: tr("fits (needs {need} of {have} GB)"),
-        fit.Verdict.TIGHT: tr("tight (needs {need} of {have} GB)"),
-        fit.Verdict.TOO_BIG: tr("will not fit (needs {need} of {have} GB)"),
+        fit.Verdict.FITS: tr("fits (needs {share})"),
+        fit.Verdict.TIGHT: tr("tight (needs {share})"),
+        fit.Verdict.TOO_BIG: tr("will not fit (needs {share})"),
     }[sum_.verdict]
-    return sentence.format(**gaps), _TONES[sum_.verdict]
+    return sentence.format(share=share(sum_.total, for_models(sum_))), _TONES[sum_.verdict]
 
 
 def for_models(sum_: Fit) -> int:
@@ -55,8 +54,8 @@ def drafts(look: Look) -> str:
     """Return how a model is made faster, "" when it is not."""
     if look.found.head is None or look.found.head.problem:
         return ""
-    if look.head_size:
-        return tr("drafts for itself (MTP), its head adds {size}").format(size=size(look.head_size))
+    if look.plan.head_size:
+        return tr("drafts for itself (MTP), its head adds {size}").format(size=size(look.plan.head_size))
     return tr("drafts for itself (MTP)")
 
 
@@ -67,6 +66,14 @@ def size(count: int) -> str:
     if count >= 999_500:
         return tr("{size} MB").format(size=f"{count / 1e6:,.0f}")
     return tr("{size} kB").format(size=f"{count / 1e3:,.0f}")
+
+
+def share(part: int, whole: int) -> str:
+    """Return a part of so many bytes, with the unit once where both have the same."""
+    in_gigabytes = min(part, whole) >= 999_500_000
+    return tr("{part} of {whole}").format(
+        part=gigabytes(part) if in_gigabytes else size(part), whole=size(whole)
+    )
 
 
 def gigabytes(count: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.model_manager import fit_words
@@ -14,7 +15,6 @@ from mtplx_engine.models.inspection import Tier
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from mtplx_engine.errors import ErrorInfo
     from mtplx_engine.models.inspection import Inspection
@@ -28,30 +28,32 @@ class Use:
 
     Attributes:
         loaded: The folder of the loaded model, None without one.
-        loading: The folder of the model that is being loaded, "" without one.
+        loading: The folder of the model that is being loaded, None without one.
         default: The folder of the default model, None for the starter.
         last_used: When each folder's model was loaded last, in seconds since 1970.
-        verified: What a check of a model's files found, by its name.
-        reading: How far such a check is, 0..1, by name.
-        faults: What could not be done with a model, by name.
+        places: Folders that can be taken off the list.
+        verified: What a check of a model's files found, by its folder.
+        reading: How far such a check is, 0..1, by folder.
+        faults: What could not be done with a model, by folder.
         inspected: What the files of models say, by folder.
         machine: Where they would run.
     """
 
     loaded: Path | None
-    loading: str
+    loading: Path | None
     default: Path | None
     last_used: Mapping[Path, int]
-    verified: Mapping[str, str]
-    reading: Mapping[str, float]
-    faults: Mapping[str, ErrorInfo]
+    places: frozenset[Path]
+    verified: Mapping[Path, str]
+    reading: Mapping[Path, float]
+    faults: Mapping[Path, ErrorInfo]
     inspected: Mapping[Path, Inspection]
     machine: Machine
 
 
 def face(model: InstalledModel, use: Use, now_s: float) -> Face:
     """Return how an installed model looks."""
-    fault = use.faults.get(model.name)
+    fault = use.faults.get(model.path)
     fit, tone, because = _judged(use.inspected.get(model.path), use)
     return Face(
         key=str(model.path),
@@ -64,7 +66,7 @@ def face(model: InstalledModel, use: Use, now_s: float) -> Face:
         actions=_actions(model, use),
         more=_more(model, use),
         state=_state(model, use),
-        fraction=use.reading.get(model.name),
+        fraction=use.reading.get(model.path),
         dimmed=not model.there,
         problem=fault.message if fault else "",
         remedy=_remedy(model, fault),
@@ -82,9 +84,9 @@ def _judged(found: Inspection | None, use: Use) -> tuple[str, Tone, str]:
 
 
 def _state(model: InstalledModel, use: Use) -> str:
-    if model.name in use.reading:
+    if model.path in use.reading:
         return tr("Checking…")
-    if use.loading == str(model.path):
+    if use.loading == model.path:
         return tr("Loading…")
     return tr("Loaded") if use.loaded == model.path else ""
 
@@ -98,6 +100,8 @@ def _remedy(model: InstalledModel, fault: ErrorInfo | None) -> str:
 
 def _notes(model: InstalledModel, use: Use, now_s: float) -> list[str]:
     notes = []
+    if model.owner and model.repo != model.title:
+        notes.append(tr("by {owner}").format(owner=model.owner))
     if not model.there:
         notes.append(tr("not connected"))
     elif not model.complete:
@@ -109,7 +113,7 @@ def _notes(model: InstalledModel, use: Use, now_s: float) -> list[str]:
     notes.append(tr("never used") if used is None else _ago(used, now_s))
     if model.place:
         notes.append(tr("your own, in {folder}").format(folder=model.place))
-    if sentence := use.verified.get(model.name):
+    if sentence := use.verified.get(model.path):
         notes.append(sentence)
     return notes
 
@@ -131,21 +135,28 @@ def _tier(model: InstalledModel, found: Inspection | None) -> str:
 
 
 def _actions(model: InstalledModel, use: Use) -> tuple[Action, ...]:
-    if use.loading == str(model.path):
+    if use.loading == model.path:
         return ()
     if use.loaded == model.path:
         return (Action.UNLOAD,)
     return (Action.LOAD,) if model.there and model.complete else ()
 
 
+def place(model: InstalledModel) -> Path:
+    """Return the folder because of which a model is listed."""
+    return Path(model.place) if model.place else model.path.parent
+
+
 def _more(model: InstalledModel, use: Use) -> tuple[Action, ...]:
+    forget = (Action.FORGET,) if place(model) in use.places else ()
     if not model.there:
-        return ()
+        return forget
     able = model.complete and use.default != model.path
     return (
         *((Action.SET_DEFAULT,) if able else ()),
         Action.VERIFY,
         Action.SHOW,
+        *forget,
         # What the person brought is never deleted from here.
         *(() if model.place else (Action.DELETE,)),
     )

@@ -12,6 +12,7 @@ from app.model_manager import installed_faces
 from app.model_manager.face import Action
 from app.model_manager.installed_faces import Use
 from app.translate import tr
+from mtplx_engine.errors import ErrorKind
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,6 +37,7 @@ class Keeper(QObject):
     Signals:
         changed: Rows look different now.
         removal_wanted(InstalledModel): The person is to say whether a model is deleted.
+        forgetting_wanted(Path): The person is to say whether models in a folder are listed no more.
         load_requested(str, bool): The model in a folder is to be loaded, also when it will not fit if true.
         unload_requested: The loaded model is to give its memory back.
         failed(str): What was asked about no row cannot be done, a sentence.
@@ -43,6 +45,7 @@ class Keeper(QObject):
 
     changed = Signal()
     removal_wanted = Signal(object)
+    forgetting_wanted = Signal(object)
     load_requested = Signal(str, bool)
     unload_requested = Signal()
     failed = Signal(str)
@@ -56,12 +59,14 @@ class Keeper(QObject):
         self._machine = machine
         self.models: tuple[InstalledModel, ...] | None = None
         self._loaded: Path | None = None
-        self._loading = ""
-        self._faults: dict[str, ErrorInfo] = {}
-        self._verified: dict[str, str] = {}
-        self._reading: dict[str, float] = {}
+        self._loading: Path | None = None
+        self._anyway = False
+        self._faults: dict[Path, ErrorInfo] = {}
+        self._verified: dict[Path, str] = {}
+        self._reading: dict[Path, float] = {}
         self._inspected: dict[Path, Inspection] = {}
         shelf.listed.connect(self._listed)
+        shelf.loadable.connect(self._loadable)
         shelf.verifying.connect(self._verifying)
         shelf.verified.connect(self._note_verified)
         shelf.failed.connect(self._failed)
@@ -76,6 +81,7 @@ class Keeper(QObject):
             self._loading,
             found.default,
             found.used,
+            found.places,
             self._verified,
             self._reading,
             self._faults,
@@ -89,20 +95,22 @@ class Keeper(QObject):
         model = self._model(folder)
         if model is None:
             return
-        self._faults.pop(model.name, None)
+        self._faults.pop(model.path, None)
         match action:
             case Action.LOAD | Action.LOAD_ANYWAY:
-                self.load(folder, anyway=action is Action.LOAD_ANYWAY)
+                self.load(model.path, anyway=action is Action.LOAD_ANYWAY)
             case Action.UNLOAD:
                 self.unload_requested.emit()
             case Action.SET_DEFAULT:
-                self.shelf.set_default(model.name)
+                self.shelf.set_default(model.path)
             case Action.VERIFY:
-                self._verified.pop(model.name, None)
-                self._reading[model.name] = 0.0
-                self.shelf.verify(model.name)
+                self._verified.pop(model.path, None)
+                self._reading[model.path] = 0.0
+                self.shelf.verify(model.path)
             case Action.SHOW:
                 QDesktopServices.openUrl(QUrl.fromLocalFile(folder))
+            case Action.FORGET:
+                self.forgetting_wanted.emit(installed_faces.place(model))
             case Action.DELETE:
                 self.removal_wanted.emit(model)
         self.changed.emit()
@@ -111,25 +119,28 @@ class Keeper(QObject):
         """Do the one thing about a failure: load the model although it is too big."""
         self.act(folder, Action.LOAD_ANYWAY)
 
-    def load(self, folder: str, *, anyway: bool = False) -> None:
-        """Have the model in a folder loaded."""
-        self._loading = folder
-        self.load_requested.emit(folder, anyway)
+    def load(self, folder: Path, *, anyway: bool = False) -> None:
+        """Have the model in a folder loaded, as soon as it is known that it can be."""
+        self._loading, self._anyway = folder, anyway
+        self.shelf.check(folder, anyway=anyway)
         self.changed.emit()
+
+    def models_in(self, place: Path) -> tuple[InstalledModel, ...]:
+        """Return the models that are listed because of a folder."""
+        return tuple(model for model in self.models or () if installed_faces.place(model) == place)
 
     def show_loaded(self, folder: Path | None) -> None:
         """Say which model is loaded, None for none."""
         self._loaded = folder
         if folder is not None:
-            self._loading = ""
+            self._loading = None
         self.changed.emit()
 
     def show_load_failed(self, error: ErrorInfo) -> None:
         """Say why the model that was asked for here last is not loaded."""
-        model = self._model(self._loading)
-        self._loading = ""
-        if model is not None:
-            self._faults[model.name] = error
+        folder, self._loading = self._loading, None
+        if folder is not None:
+            self._faults[folder] = error
             self.changed.emit()
 
     def _model(self, folder: str) -> InstalledModel | None:
@@ -144,24 +155,32 @@ class Keeper(QObject):
         self._inspected[folder] = found
         self.changed.emit()
 
-    def _verifying(self, name: str, fraction: float) -> None:
-        self._reading[name] = fraction
+    def _loadable(self, folder: Path) -> None:
+        if folder == self._loading:
+            self.load_requested.emit(str(folder), self._anyway)
+
+    def _verifying(self, folder: Path, fraction: float) -> None:
+        self._reading[folder] = fraction
         self.changed.emit()
 
-    def _note_verified(self, name: str, differing: tuple[str, ...]) -> None:
-        self._reading.pop(name, None)
+    def _note_verified(self, folder: Path, differing: tuple[str, ...]) -> None:
+        self._reading.pop(folder, None)
         if differing:
             words = tr("damaged, download it again: {files}")
             more = "…" if len(differing) > _NAMED else ""
-            self._verified[name] = words.format(files=", ".join(differing[:_NAMED]) + more)
+            self._verified[folder] = words.format(files=", ".join(differing[:_NAMED]) + more)
         else:
-            self._verified[name] = tr("all files are as they were installed")
+            self._verified[folder] = tr("all files are as they were installed")
         self.changed.emit()
 
-    def _failed(self, name: str, error: ErrorInfo) -> None:
-        self._reading.pop(name, None)
-        if any(model.name == name for model in self.models or ()):
-            self._faults[name] = error
+    def _failed(self, folder: Path | None, error: ErrorInfo) -> None:
+        has_row = folder is not None and self._model(str(folder)) is not None
+        if folder is not None:
+            self._reading.pop(folder, None)
+            self._loading = None if folder == self._loading else self._loading
+        # What is not there has no row any more in a moment.
+        if folder is not None and has_row and error.kind is not ErrorKind.NOT_FOUND:
+            self._faults[folder] = error
         else:
             self.failed.emit(error.message)
         self.changed.emit()

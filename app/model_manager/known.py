@@ -27,6 +27,7 @@ class Known:
         faults: Why a look failed, by repository.
         downloads: By folder name.
         asking: Repositories that the hub is being asked about.
+        wanted: Repositories that are fetched as soon as it is known that they may be.
     """
 
     machine: Machine
@@ -35,6 +36,7 @@ class Known:
     faults: Mapping[str, Fault] = field(default_factory=dict)
     downloads: Mapping[str, DownloadRow] = field(default_factory=dict)
     asking: frozenset[str] = frozenset()
+    wanted: frozenset[str] = frozenset()
 
     def is_installed(self, repo_id: str) -> bool:
         """Whether the model of a repository is there, from the hub or in the Hugging Face cache."""

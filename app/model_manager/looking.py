@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from app.model_manager.fault import ABOUT_WAY, Fault
+from app.model_manager.fault import Fault
 from app.services.hub_client import Question
+from mtplx_engine.hub.problem import ON_THE_WAY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -46,7 +47,7 @@ class Looking(QObject):
     @property
     def asking(self) -> frozenset[str]:
         """The repositories whose answers are still to come."""
-        return frozenset({*self._waiting, self._now}) if self.trouble is None else frozenset()
+        return frozenset({*self._waiting, self._now} - {""}) if self.trouble is None else frozenset()
 
     def look(self, repo_id: str) -> None:
         """Ask about a repository, before all others that wait."""
@@ -73,7 +74,10 @@ class Looking(QObject):
 
     def keep_waiting(self, wanted: Callable[[str], object]) -> None:
         """Ask no more about what waits and is not wanted."""
-        self._waiting = [repo_id for repo_id in self._waiting if wanted(repo_id)]
+        kept = [repo_id for repo_id in self._waiting if wanted(repo_id)]
+        if kept != self._waiting:
+            self._waiting = kept
+            self.changed.emit()
 
     def retry(self) -> None:
         """Go on after a trouble."""
@@ -81,6 +85,15 @@ class Looking(QObject):
             self.trouble = None
             self._go_on()
             self.changed.emit()
+
+    def forget(self) -> None:
+        """Know nothing, and ask nothing that was to be asked."""
+        self._hub.stop(Question.LOOK)
+        self._waiting, self._now = [], ""
+        self.looks.clear()
+        self.faults.clear()
+        self.trouble = None
+        self.changed.emit()
 
     def _go_on(self) -> None:
         if not self._now and self._waiting and self.trouble is None:
@@ -98,7 +111,7 @@ class Looking(QObject):
             return
         fault, repo_id = Fault.of(error, problem), self._now
         self._now = ""
-        if problem in ABOUT_WAY:
+        if problem in ON_THE_WAY:
             self._waiting.append(repo_id)
             self.trouble = fault
         else:

@@ -7,24 +7,28 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 
-from app.model_manager import download_faces, offer, repo_faces
+from app.model_manager import offer, repo_faces
 from app.model_manager.face import Action
-from app.model_manager.fault import ABOUT_CHOICE, ABOUT_TOKEN, Fault
+from app.model_manager.fault import ABOUT_CHOICE, ABOUT_TOKEN, ABOUT_WAY, Fault
+from app.model_manager.fetching import Fetching
 from app.model_manager.keeper import Keeper
 from app.model_manager.known import Known
 from app.model_manager.looking import Looking
+from app.model_manager.wishes import Wishes
 from app.services.hub_client import Question
+from app.translate import tr
 from mtplx_engine.hub import catalogue
 from mtplx_engine.hub.problem import Problem
 
 if TYPE_CHECKING:
     from app.model_manager.download_row import DownloadRow
     from app.model_manager.face import Face
+    from app.model_manager.filters import Filters
     from app.model_manager.offer import Offer
     from app.model_manager.services import Services
     from mtplx_engine.errors import ErrorInfo
     from mtplx_engine.hub.look import Look
-    from mtplx_engine.hub.search import Hit
+    from mtplx_engine.hub.search import Found, Hit
 
 
 class ModelManager(QObject):
@@ -33,17 +37,20 @@ class ModelManager(QObject):
     Attributes:
         services: What it works with.
         hits: What the last search found, None before the first.
+        odd_hits: How many entries of the hub's list made no sense.
         searching: Whether a search is going on.
         search_fault: Why the last search failed, None when it did not.
         looking: What is known of repositories at the hub.
         keeper: The models on this computer.
+        fetching: The downloads.
+        wishes: What is to be fetched, and to be loaded.
 
     Signals:
         changed: Rows look different now.
         token_wanted: The person is to enter a token.
         network_wanted: The person is to look at how the hub is reached.
+        folder_wanted: The person is to look at where new models go.
         arrived(str): A model is installed; its title.
-        first_arrived(str): The offered model is installed and about to be loaded; its folder.
         choice_wanted: The person is to choose another model.
         details_wanted(str): All about a repository is to be shown.
     """
@@ -51,8 +58,8 @@ class ModelManager(QObject):
     changed = Signal()
     token_wanted = Signal()
     network_wanted = Signal()
+    folder_wanted = Signal()
     arrived = Signal(str)
-    first_arrived = Signal(str)
     choice_wanted = Signal()
     details_wanted = Signal(str)
 
@@ -60,21 +67,21 @@ class ModelManager(QObject):
         super().__init__(parent)
         self.services = services
         self.hits: tuple[Hit, ...] | None = None
+        self.odd_hits = 0
         self.searching = False
         self.search_fault: Fault | None = None
         self.keeper = Keeper(services.shelf, services.inspector, services.machine, self)
         self.looking = Looking(services.hub, self)
-        self._rows: dict[str, DownloadRow] = {row.id: row for row in services.downloads.rows()}
+        self.fetching = Fetching(services.downloads, self)
+        self.wishes = Wishes(services, self.looking, self.fetching, self.keeper, self)
         self._words = ""
-        self._offered = ""  # on its way, and to be loaded
-        self._arrived = ""
+        self._detailed = ""
         services.hub.found.connect(self._found)
-        self.looking.changed.connect(self.changed)
+        self.wishes.changed.connect(self.changed)
         services.hub.failed.connect(self._failed)
-        services.downloads.changed.connect(self._download_changed)
-        services.downloads.removed.connect(self._download_removed)
-        services.downloads.installed.connect(self._installed)
-        self.keeper.changed.connect(self._kept_changed)
+        self.fetching.changed.connect(self.changed)
+        self.fetching.installed.connect(self._installed)
+        self.keeper.changed.connect(self.changed)
 
     # ------------------------------------------------------------ what is shown
 
@@ -86,7 +93,13 @@ class ModelManager(QObject):
         }
         looking = self.looking
         return Known(
-            self.services.machine, frozenset(names), looking.looks, looking.faults, self._rows, looking.asking
+            self.services.machine,
+            frozenset(names),
+            looking.looks,
+            looking.faults,
+            self.fetching.rows,
+            looking.asking,
+            self.wishes.repos,
         )
 
     @property
@@ -109,24 +122,25 @@ class ModelManager(QObject):
         return sum(hit.id in self.looking.looks or hit.id in self.looking.faults for hit in self.hits or ())
 
     @property
-    def downloading(self) -> tuple[Face, ...]:
-        """The downloads, as they stand in the queue."""
-        return tuple(download_faces.face(row) for row in self._rows.values())
+    def trouble(self) -> Fault | None:
+        """Why none of the recommended models can be had, None when one can or nobody knows yet."""
+        faults = [self.looking.faults.get(entry.target) for entry in catalogue.entries()]
+        if all(fault is not None and fault.problem in ABOUT_TOKEN for fault in faults):
+            sentence = tr("{host} has none of these models, or gives them only to those who have a token.")
+            host = QUrl(self.services.endpoint()).host()
+            return Fault(sentence.format(host=host), Problem.NO_TOKEN)
+        return self.looking.trouble
 
     @property
     def offer(self) -> Offer | None:
         """The one model to begin with, while there is none but the starter."""
         return offer.make(self.known) if self.keeper.models is not None else None
 
-    def searched(self, *, fitting: bool, drafting: bool) -> tuple[Face, ...]:
-        """Return what was found, without what is known not to fit or not to draft where that is not wanted."""
+    def searched(self, filters: Filters) -> tuple[Face, ...]:
+        """Return what was found, without what is known not to pass the filters."""
         known = self.known
-        return tuple(
-            repo_faces.found(hit, known)
-            for hit in self.hits or ()
-            if not (fitting and repo_faces.fits(hit.id, known) is False)
-            and not (drafting and repo_faces.may_draft(hit, known) is False)
-        )
+        passing = (hit for hit in self.hits or () if filters.may_pass(hit, known))
+        return tuple(repo_faces.found(hit, known) for hit in passing)
 
     # ------------------------------------------------------------ what is done
 
@@ -135,15 +149,34 @@ class ModelManager(QObject):
         self.services.shelf.refresh()
         self.looking.retry()
         self.looking.look_at_all(entry.target for entry in catalogue.entries())
+        if self._detailed:
+            self.looking.look(self._detailed)
+        if self._words and self.hits is None and self.search_fault is None and not self.searching:
+            self.search(self._words)
+
+    def forget_hub(self) -> None:
+        """Forget all that a hub said; `open` asks again."""
+        self.services.hub.stop(Question.SEARCH)
+        self.hits, self.searching, self.search_fault = None, False, None
+        self.looking.forget()
 
     def look_at_hits(self) -> None:
         """Ask the hub about all that was found, so that it can be filtered."""
         self.looking.look_at_all(hit.id for hit in self.hits or ())
 
+    def look_at_seen(self, repo_ids: tuple[str, ...]) -> None:
+        """Ask the hub about what is in sight of what was found, and no more about what was."""
+        self.looking.keep_waiting(lambda repo_id: repo_id in repo_ids or self._is_needed(repo_id))
+        self.looking.look_at_all(repo_ids)
+
+    def _is_needed(self, repo_id: str) -> bool:
+        """Whether it must be known of a repository, whatever is found and in sight."""
+        return repo_id in self.wishes.repos or catalogue.entry_of(repo_id) is not None
+
     def search(self, words: str) -> None:
         """Search the hub."""
         self._words = words
-        self.looking.keep_waiting(catalogue.entry_of)
+        self.looking.keep_waiting(self._is_needed)
         self.looking.retry()
         self.searching, self.search_fault = True, None
         self.services.hub.search(words)
@@ -154,34 +187,22 @@ class ModelManager(QObject):
         return self.looking.looks.get(repo_id)
 
     def get(self, repo_id: str) -> None:
-        """Download the model of a repository."""
+        """Download the model of a repository, be it too big."""
         look = self.looking.looks.get(repo_id)
         if look is not None:
             self.services.downloads.enqueue(look.plan)
 
-    def accept(self, offered: Offer) -> None:
-        """Download the offered model; it is loaded as soon as it is there."""
-        self.get(offered.repo_id)
-        self._offered = self.looking.looks[offered.repo_id].plan.id
-
     def act_on_repo(self, repo_id: str, action: Action) -> None:
         """Do something about a repository."""
         match action:
-            case Action.GET | Action.GET_ANYWAY:
+            case Action.GET:
+                self.wishes.fetch(repo_id)
+            case Action.GET_ANYWAY:
                 self.get(repo_id)
             case Action.DETAILS:
+                self._detailed = repo_id
                 self.looking.look(repo_id)
                 self.details_wanted.emit(repo_id)
-
-    def act_on_download(self, download: str, action: Action) -> None:
-        """Do something about a download."""
-        match action:
-            case Action.PAUSE:
-                self.services.downloads.pause(download)
-            case Action.RESUME:
-                self.services.downloads.resume(download)
-            case Action.CANCEL | Action.CLEAR:
-                self.services.downloads.cancel(download)
 
     def help_repo(self, repo_id: str) -> None:
         """Do the one thing about what went wrong with a repository."""
@@ -191,7 +212,7 @@ class ModelManager(QObject):
 
     def help_way(self) -> None:
         """Do the one thing about what lies on the way to the hub."""
-        fault = self.looking.trouble
+        fault = self.trouble
         if fault is not None and not self._help(fault, ""):
             self.looking.retry()
 
@@ -204,7 +225,7 @@ class ModelManager(QObject):
 
     def help_download(self, download: str) -> None:
         """Do the one thing about what went wrong with a download."""
-        row = self._rows.get(download)
+        row = self.fetching.rows.get(download)
         if row is None or row.error is None:
             return
         repo_id = download.replace("--", "/", 1)
@@ -216,9 +237,7 @@ class ModelManager(QObject):
         for repo_id, fault in list(self.looking.faults.items()):
             if fault.problem in ABOUT_TOKEN:
                 self.looking.look_again(repo_id)
-        for row in self._rows.values():
-            if row.problem in ABOUT_TOKEN:
-                self.services.downloads.resume(row.id)
+        self.fetching.retry(ABOUT_TOKEN)
         if self.search_fault is not None and self.search_fault.problem in ABOUT_TOKEN:
             self.search(self._words)
 
@@ -228,8 +247,10 @@ class ModelManager(QObject):
             self.token_wanted.emit()
         elif fault.problem in ABOUT_CHOICE:
             self.choice_wanted.emit()
-        elif fault.problem is Problem.PROXY:
+        elif fault.problem in ABOUT_WAY:
             self.network_wanted.emit()
+        elif fault.problem is Problem.READ_ONLY:
+            self.folder_wanted.emit()
         elif fault.problem is Problem.LICENCE:
             QDesktopServices.openUrl(QUrl(f"{self.services.endpoint()}/{repo_id}"))
         else:
@@ -238,9 +259,9 @@ class ModelManager(QObject):
 
     # ------------------------------------------------------------ what the services tell
 
-    def _found(self, words: str, hits: tuple[Hit, ...]) -> None:
+    def _found(self, words: str, found: Found) -> None:
         if words == self._words:
-            self.hits, self.searching = hits, False
+            self.hits, self.odd_hits, self.searching = found.hits, found.odd, False
             self.changed.emit()
 
     def _failed(self, question: Question, error: ErrorInfo, problem: Problem | None) -> None:
@@ -248,27 +269,6 @@ class ModelManager(QObject):
             self.search_fault, self.searching = Fault.of(error, problem), False
             self.changed.emit()
 
-    def _download_changed(self, row: DownloadRow) -> None:
-        self._rows[row.id] = row
-        self.changed.emit()
-
-    def _download_removed(self, download: str) -> None:
-        self._rows.pop(download, None)
-        if download == self._offered:
-            self._offered = ""
-        self.changed.emit()
-
-    def _kept_changed(self) -> None:
-        """Load the offered model as soon as it is in the list."""
-        found = next((m for m in self.keeper.models or () if self._arrived and m.name == self._arrived), None)
-        if found is not None:
-            self._arrived = ""
-            self.first_arrived.emit(str(found.path))
-            self.keeper.load(str(found.path))
-        self.changed.emit()
-
-    def _installed(self, download: str) -> None:
-        if download == self._offered:
-            self._offered, self._arrived = "", download
+    def _installed(self, row: DownloadRow) -> None:
         self.services.shelf.refresh()
-        self.arrived.emit(self._rows[download].title)
+        self.arrived.emit(row.title)

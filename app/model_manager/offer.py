@@ -9,12 +9,15 @@ from app.model_manager import fit_words
 from app.translate import tr
 from mtplx_engine import words
 from mtplx_engine.hub import catalogue
-from mtplx_engine.models import starter
+from mtplx_engine.models import fit, starter
 from mtplx_engine.models.fit import Verdict
 
 if TYPE_CHECKING:
     from app.model_manager.known import Known
+    from mtplx_engine.models.machine import Machine
 
+# Of a recommended model: bits of a parameter with its share of scales and of the head, and what it takes in use.
+_BITS, _BESIDE = 4.8, 1.15
 _USUAL_BYTES_S = 50e6 / 8  # a common line into a house; nobody knows this one before the first byte
 
 
@@ -35,6 +38,24 @@ class Offer:
     cost: str
 
 
+def estimate(machine: Machine) -> Offer | None:
+    """Return what can be offered before the hub has been asked about anything; None when nothing would fit."""
+    for entry in reversed(catalogue.entries()):
+        parameters = entry.billions * 1_000_000_000
+        size = round(parameters * _BITS / 8)
+        weights = size if machine.packed else parameters * machine.item
+        if weights * _BESIDE + fit.RESERVE <= fit.comfortable(machine.memory, machine.limit):
+            return Offer(
+                entry.target,
+                entry.title,
+                tr(
+                    "The largest recommended model for this computer with {memory} GB. Good for {what}."
+                ).format(memory=round(machine.memory / 2**30), what=entry.good_for),
+                _cost(tr("About {size}, {time} at 50 Mbit/s"), size),
+            )
+    return None
+
+
 def make(known: Known) -> Offer | None:
     """Return the offer; None when there is a model besides the starter, or none fits, or not all is known yet."""
     if known.installed - {starter.shipped_recipe().id.casefold()} or known.downloads:
@@ -47,20 +68,17 @@ def make(known: Known) -> Offer | None:
             return None
         judged = fit_words.judge(look.found, known.machine)
         if judged is not None and judged.verdict is Verdict.FITS:
-            need, have = judged.total, fit_words.for_models(judged)
-            why = tr(
-                "The largest recommended model that fits: it needs {need} of {have} GB. Good for {what}."
-            )
-            cost = tr("{size}, about {time} at 50 Mbit/s")
+            share = fit_words.share(judged.total, fit_words.for_models(judged))
+            why = tr("The largest recommended model that fits: it needs {share}. Good for {what}.")
             return Offer(
                 entry.target,
                 entry.title,
-                why.format(
-                    need=fit_words.gigabytes(need), have=fit_words.gigabytes(have), what=entry.good_for
-                ),
-                cost.format(
-                    size=fit_words.size(look.plan.size),
-                    time=words.duration(look.plan.size / _USUAL_BYTES_S),
-                ),
+                why.format(share=share, what=entry.good_for),
+                _cost(tr("{size}, about {time} at 50 Mbit/s"), look.plan.size),
             )
     return None
+
+
+def _cost(sentence: str, size: int) -> str:
+    seconds = max(size / _USUAL_BYTES_S, 1)
+    return sentence.format(size=fit_words.size(size), time=words.duration(seconds))

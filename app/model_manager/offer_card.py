@@ -25,12 +25,15 @@ class OfferCard(QFrame):
 
     Attributes:
         button: Downloads the model.
+        details: Shows all about it.
 
     Signals:
         accepted(Offer): The offered model is to be downloaded.
+        details_wanted(Offer): All about it is to be shown.
     """
 
     accepted = Signal(object)
+    details_wanted = Signal(object)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -43,7 +46,9 @@ class OfferCard(QFrame):
         self._after = _words(theme.font(SMALL_PX), "secondary")
         self.button = QPushButton(tr("Get"))
         self.button.setProperty("primary", True)
-        self.button.clicked.connect(self._accept)
+        self.button.clicked.connect(lambda: self.accepted.emit(self._offer))
+        self.details = QPushButton(tr("Details"))
+        self.details.clicked.connect(lambda: self.details_wanted.emit(self._offer))
         column = QVBoxLayout()
         column.setSpacing(SPACE_XS)
         for label in (self._above, self._title, self._why, self._after):
@@ -53,6 +58,7 @@ class OfferCard(QFrame):
         row.setSpacing(SPACE_L)
         row.addLayout(column, 1)
         row.addWidget(self.button, 0, Qt.AlignmentFlag.AlignVCenter)
+        row.addWidget(self.details, 0, Qt.AlignmentFlag.AlignVCenter)
         self.hide()
 
     def show_offer(self, offer: Offer | None) -> None:
@@ -66,10 +72,7 @@ class OfferCard(QFrame):
             self._after.setText(after.format(cost=offer.cost))
             self.button.setAccessibleName(tr("Get {title}").format(title=offer.title))
             self.button.setAccessibleDescription(f"{offer.why} {self._after.text()}")
-
-    def _accept(self) -> None:
-        if self._offer is not None:
-            self.accepted.emit(self._offer)
+            self.details.setAccessibleName(tr("Details: {title}").format(title=offer.title))
 
 
 def _words(font: QFont, tone: str = "") -> QLabel:

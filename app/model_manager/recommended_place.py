@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.model_manager.card_list import CardList
+from app.model_manager.face import Action
 from app.model_manager.fault import show_fault
 from app.model_manager.offer_card import OfferCard
 from app.theme import SPACE_L, SPACE_XL
@@ -43,15 +44,19 @@ class RecommendedPlace(QWidget):
         self._above.addWidget(self.offer)
         column.addLayout(self._above)
         column.addWidget(self.list, 1)
-        self.offer.accepted.connect(manager.accept)
+        self.offer.accepted.connect(lambda offered: manager.wishes.fetch_and_load(offered.repo_id))
+        self.offer.details_wanted.connect(
+            lambda offered: manager.act_on_repo(offered.repo_id, Action.DETAILS)
+        )
         self.list.chosen.connect(manager.act_on_repo)
         self.list.remedy_chosen.connect(manager.help_repo)
 
     def refresh(self) -> None:
         """Show what is known now."""
-        offered, fault = self._manager.offer, self._manager.looking.trouble
+        offered, fault = self._manager.offer, self._manager.trouble
         show_fault(self.trouble, fault)
         self.offer.show_offer(offered)
         edge = SPACE_L if offered is not None or fault is not None else 0
         self._above.setContentsMargins(SPACE_XL, edge, SPACE_XL, edge // 2)
-        self.list.show_faces(self._manager.recommended)
+        taken = offered.repo_id if offered is not None else ""
+        self.list.show_faces(tuple(face for face in self._manager.recommended if face.key != taken))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 from app.model_manager import download_faces, fit_words
 from app.model_manager.download_row import DownloadState
 from app.model_manager.face import Action, Face, Tone
 from app.translate import tr
-from mtplx_engine.hub import catalogue
 from mtplx_engine.models.fit import Verdict
 
 if TYPE_CHECKING:
@@ -19,13 +19,24 @@ if TYPE_CHECKING:
 
 
 def recommended(entry: Entry, known: Known) -> Face:
-    """Return how a recommended model looks."""
-    return _face(entry.target, entry.title, _good_for(entry), known)
+    """Return how a recommended model looks; why it cannot be had is said in its details."""
+    face = _face(entry.target, entry.title, _good_for(entry), known)
+    if not face.problem:
+        return face
+    return dataclasses.replace(
+        face,
+        fit=tr("not to be had at this hub"),
+        because=face.problem,
+        actions=(Action.DETAILS,),
+        problem="",
+        remedy="",
+    )
 
 
 def found(hit: Hit, known: Known) -> Face:
     """Return how a found repository looks."""
-    downloads = tr("{count} downloads").format(count=_count(hit.downloads))
+    words = tr("1 download") if hit.downloads == 1 else tr("{count} downloads")
+    downloads = words.format(count=_count(hit.downloads))
     parts = [tr("gated") if hit.gated else "", hit.model_type, downloads, hit.updated]
     return _face(hit.id, hit.id, " · ".join(part for part in parts if part), known)
 
@@ -35,31 +46,20 @@ def unlisted(repo_id: str, known: Known) -> Face:
     return _face(repo_id, repo_id, "", known)
 
 
-def may_draft(hit: Hit, known: Known) -> bool | None:
-    """Return whether a found model has a head or one that goes with it; None while nobody looked."""
-    entry = catalogue.entry_of(hit.id)
-    if entry is not None:
-        return True
-    look = known.looks.get(hit.id)
-    return bool(fit_words.drafts(look)) if look else None
-
-
-def fits(repo_id: str, known: Known) -> bool | None:
-    """Return whether a model fits, be it tightly; None while nobody looked."""
-    look = known.looks.get(repo_id)
-    if look is None:
-        return None
-    judged = fit_words.judge(look.found, known.machine)
-    return judged is not None and judged.verdict is not Verdict.TOO_BIG
-
-
 def _face(repo_id: str, title: str, about: str, known: Known) -> Face:
     look, fault = known.looks.get(repo_id), known.faults.get(repo_id)
     state = _state(repo_id, known)
     if fault is not None and look is None:
         return Face(repo_id, title, about, state=state, problem=fault.sentence, remedy=fault.remedy)
     if look is None:
-        return Face(repo_id, title, about, state=state, actions=(Action.DETAILS,))
+        return Face(
+            repo_id,
+            title,
+            about,
+            fit=tr("asking the hub…") if repo_id in known.asking else "",
+            state=state,
+            actions=(Action.DETAILS,) if state else (Action.GET, Action.DETAILS),
+        )
     fit, tone, because, gets = _judged(look, known)
     return Face(
         repo_id,
@@ -74,11 +74,16 @@ def _face(repo_id: str, title: str, about: str, known: Known) -> Face:
     )
 
 
+def is_for(look: Look, known: Known) -> bool:
+    """Whether this version loads a model, and it fits the machine."""
+    return _judged(look, known)[3]
+
+
 def _judged(look: Look, known: Known) -> tuple[str, Tone, str, bool]:
     """Return the verdict in words, how loudly it is said, the sum behind it, and whether Get is offered."""
     judged = fit_words.judge(look.found, known.machine)
     if judged is None:
-        return tr("does not load here"), Tone.BAD, look.found.reason, False
+        return tr("does not load here"), Tone.BAD, look.reason, False
     words, tone = fit_words.words(judged)
     return words, tone, judged.in_words, judged.verdict is not Verdict.TOO_BIG
 
@@ -89,13 +94,14 @@ def _state(repo_id: str, known: Known) -> str:
     if row is not None and row.state is not DownloadState.DONE:
         words = {
             DownloadState.QUEUED: tr("Waiting"),
+            DownloadState.WAITING: tr("Waiting"),
             DownloadState.PAUSED: tr("Paused"),
             DownloadState.FAILED: tr("Stopped"),
         }.get(row.state)
         return words or tr("{share} %").format(share=int(100 * download_faces.fraction(row)))
     if known.is_installed(repo_id):
         return tr("Installed")
-    return tr("Asking the hub…") if repo_id in known.asking else ""
+    return tr("Looking…") if repo_id in known.wanted else ""
 
 
 def _good_for(entry: Entry) -> str:

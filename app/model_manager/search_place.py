@@ -1,4 +1,4 @@
-"""Search at the hub: a field, two filters, and what was found."""
+"""Search at the hub: a field, the filters, and what was found."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QLineEdit, QVBoxLa
 
 from app.model_manager.card_list import CardList
 from app.model_manager.fault import show_fault
+from app.model_manager.filters import SIZES, Filters
 from app.theme import SMALL_PX, SPACE_L, SPACE_M, SPACE_S, SPACE_XL
 from app.translate import tr
+from app.widgets.choice_button import ChoiceButton
 from app.widgets.error_card import ErrorCard
 
 if TYPE_CHECKING:
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 
 _PAUSE_MS = 500  # after which what was typed is meant; each search is a request to the hub
 _ICON, _FIELD_HEIGHT, _LONGEST = 16, 30, 200
+_SIZE_WIDTH = 130
+_SEEN_MS = 300  # for which rows must be in sight before the hub is asked about them
+_MOST_SEEN = 12
 
 
 class SearchPlace(QWidget):
@@ -28,7 +33,7 @@ class SearchPlace(QWidget):
 
     Attributes:
         field: What is searched for.
-        fitting, drafting: The filters.
+        fitting, drafting, largest: The filters.
         trouble: Why a search failed.
         list: The rows.
     """
@@ -45,6 +50,10 @@ class SearchPlace(QWidget):
         self._glass = self.field.addAction(self._icon(), QLineEdit.ActionPosition.LeadingPosition)
         self.fitting = self._filter(tr("Fits this computer"))
         self.drafting = self._filter(tr("Has or can get a drafting head"))
+        self._bytes: int | None = None
+        self.largest = ChoiceButton(theme, tr("Size"))
+        self.largest.setFixedWidth(_SIZE_WIDTH)
+        self.largest.chosen.connect(self._limit)
         self._progress = QLabel()
         self._progress.setProperty("tone", "secondary")
         self._progress.setFont(theme.figures_font(SMALL_PX))
@@ -56,28 +65,49 @@ class SearchPlace(QWidget):
         self.list.remedy_chosen.connect(manager.help_repo)
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._pause.timeout.connect(self._search)
+        self._seen = QTimer(self, singleShot=True, interval=_SEEN_MS)
+        self._seen.timeout.connect(self._look_at_seen)
+        self.list.moved.connect(self._seen.start)
         self.field.textEdited.connect(self._pause.start)
         self.field.returnPressed.connect(self._search)
         theme.changed.connect(lambda: self._glass.setIcon(self._icon()))
         self._lay_out()
+        self._limit(None)
+
+    @property
+    def filters(self) -> Filters:
+        """What is wanted."""
+        return Filters(self.fitting.isChecked(), self.drafting.isChecked(), self._bytes)
 
     def refresh(self) -> None:
         """Show what is known now."""
         manager = self._manager
-        if self.fitting.isChecked() or self.drafting.isChecked():
+        if self.filters:
             manager.look_at_hits()
         show_fault(self.trouble, manager.search_fault or manager.looking.trouble)
-        faces = manager.searched(fitting=self.fitting.isChecked(), drafting=self.drafting.isChecked())
+        faces = manager.searched(self.filters)
         self._progress.setText(self._progress_words())
+        before = list(self.list.cards)
         self.list.show_faces(() if manager.search_fault is not None else faces, *self._nothing())
+        if list(self.list.cards) != before:
+            self._seen.start()
+
+    def _look_at_seen(self) -> None:
+        """Let the rows that are in sight say their sizes, and whether they fit."""
+        if self.isVisible() and not self.filters and not self._manager.searching:
+            self._manager.look_at_seen(self.list.in_sight()[:_MOST_SEEN])
 
     def _progress_words(self) -> str:
         hits = self._manager.hits
         if self._manager.searching and hits is not None:
             return tr("Searching…")
         looked = self._manager.looked_at_hits
-        if hits and (self.fitting.isChecked() or self.drafting.isChecked()) and looked < len(hits):
+        if hits and self.filters and looked < len(hits):
             return tr("Looking at {count} of {all}…").format(count=looked + 1, all=len(hits))
+        odd = self._manager.odd_hits
+        if odd and hits is not None:
+            words = tr("1 odd entry left out") if odd == 1 else tr("{count} odd entries left out")
+            return words.format(count=odd)
         return ""
 
     def _nothing(self) -> tuple[str, str]:
@@ -102,6 +132,12 @@ class SearchPlace(QWidget):
         if words:
             self._manager.search(words)
 
+    def _limit(self, largest: object) -> None:
+        self._bytes = largest if isinstance(largest, int) else None
+        sizes = [(size, tr("Up to {size} GB").format(size=size // 1_000_000_000)) for size in SIZES]
+        self.largest.set_choices([(None, tr("Any size")), *sizes], self._bytes)
+        self.refresh()
+
     def _filter(self, words: str) -> QCheckBox:
         box = QCheckBox(words)
         box.setAccessibleName(words)
@@ -113,6 +149,7 @@ class SearchPlace(QWidget):
         filters.setSpacing(SPACE_L)
         filters.addWidget(self.fitting)
         filters.addWidget(self.drafting)
+        filters.addWidget(self.largest)
         filters.addStretch(1)
         filters.addWidget(self._progress, 0, Qt.AlignmentFlag.AlignRight)
         top = QVBoxLayout()

@@ -67,7 +67,7 @@ class TokenSheet(QDialog):
         )
         self.words = self._label(SMALL_PX)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
-        self.check = QPushButton(tr("Check and Keep"))
+        self.check = QPushButton(tr("Check and Keep") if lasts else tr("Check and Use"))
         self.check.setDefault(True)
         self.check.setEnabled(False)
         buttons.addButton(self.check, QDialogButtonBox.ButtonRole.ActionRole)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QUrl
-from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QLabel, QMessageBox, QStackedWidget, QVBoxLayout, QWidget
 
 from app.model_manager import fit_words
@@ -20,10 +20,12 @@ from app.translate import tr
 from app.widgets.announce import announce
 from app.widgets.message_box import MessageBox
 from app.widgets.place_tabs import PlaceTabs
+from app.widgets.reading_order import ReadingOrder
 from app.widgets.throttle import Throttle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from app.model_manager.manager import ModelManager
     from app.theme import Theme
@@ -39,7 +41,7 @@ class ModelsWindow(QWidget):
     Args:
         theme: The look.
         manager: What is shown and done.
-        free_bytes: Returns how much room the disk of the models has.
+        free_bytes: Returns how much room the disk of new models has, None while it is not connected.
         token_lasts: Returns whether a token is still known at the next start.
 
     Attributes:
@@ -53,7 +55,7 @@ class ModelsWindow(QWidget):
         self,
         theme: Theme,
         manager: ModelManager,
-        free_bytes: Callable[[], int],
+        free_bytes: Callable[[], int | None],
         token_lasts: Callable[[], bool],
     ) -> None:
         super().__init__(None, Qt.WindowType.Window)
@@ -87,11 +89,13 @@ class ModelsWindow(QWidget):
         column.addWidget(self.tabs)
         column.addWidget(self._places, 1)
         column.addWidget(self.strip)
+        self._reading = ReadingOrder(self)
         self._refreshes = Throttle(_REFRESH_MS, self)
         self._refreshes.due.connect(self._refresh)
         manager.changed.connect(self._refreshes.request)
         manager.choice_wanted.connect(lambda: self.open_place(self.recommended))
         manager.keeper.removal_wanted.connect(self._ask_removal)
+        manager.keeper.forgetting_wanted.connect(self._ask_forgetting)
         manager.keeper.failed.connect(self._say)
         manager.arrived.connect(self._announce)
         manager.token_wanted.connect(self._ask_token)
@@ -109,6 +113,17 @@ class ModelsWindow(QWidget):
         self.show()
         self.raise_()
         self.activateWindow()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Let the downloads have their part of the height."""
+        super().resizeEvent(event)
+        self.strip.fit()
+
+    def ask_anew(self) -> None:
+        """Forget what the hub said; it is asked again now, or when the window is opened."""
+        self.manager.forget_hub()
+        if self.isVisible():
+            self.manager.open()
 
     def _all(self) -> tuple[RecommendedPlace, SearchPlace, InstalledPlace]:
         return (self.recommended, self.search, self.installed)
@@ -136,10 +151,16 @@ class ModelsWindow(QWidget):
         for place in (*self._all(), self.details):
             place.refresh()
         self.strip.refresh()
+        self._reading.keep()
         models = self.manager.keeper.models
         name = tr("Installed") if models is None else tr("Installed ({count})").format(count=len(models))
         self.tabs.rename(self._all().index(self.installed), name)
-        self._room.setText(tr("Disk {size} free").format(size=fit_words.size(self._free_bytes())))
+        free = self._free_bytes()
+        self._room.setText(
+            tr("Models folder not connected")
+            if free is None
+            else tr("Disk {size} free").format(size=fit_words.size(free))
+        )
 
     def _ask_token(self) -> None:
         services = self.manager.services
@@ -157,12 +178,35 @@ class ModelsWindow(QWidget):
         box.open()
 
     def _ask_removal(self, model: InstalledModel) -> None:
-        more = tr("{size} become free. It can be downloaded again.").format(size=fit_words.size(model.size))
-        box = MessageBox(tr("Delete {title}?").format(title=model.title), more, self)
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        box.addButton(tr("Delete"), QMessageBox.ButtonRole.DestructiveRole).clicked.connect(
-            lambda: self.manager.services.shelf.remove(model.name)
+        shelf = self.manager.services.shelf
+        sentences = [
+            tr("It is loaded: it is unloaded first, and an answer in progress stops.")
+            if shelf.is_in_use(model.path)
+            else "",
+            tr("{size} become free. It can be downloaded again.").format(size=fit_words.size(model.size)),
+        ]
+        question = tr("Delete {title}?").format(title=model.title)
+        more = " ".join(sentence for sentence in sentences if sentence)
+        self._ask(question, more, tr("Delete"), lambda: shelf.remove(model.path))
+
+    def _ask_forgetting(self, place: Path) -> None:
+        count = len(self.manager.keeper.models_in(place))
+        one = tr("Its model is listed no more. Nothing in it is changed, and it can be added again.")
+        many = tr(
+            "Its {count} models are listed no more. Nothing in it is changed, and it can be added again."
         )
+        self._ask(
+            tr("Take {folder} off the list?").format(folder=place),
+            one if count == 1 else many.format(count=count),
+            tr("Take Off"),
+            lambda: self.manager.services.shelf.forget_place(place),
+        )
+
+    def _ask(self, question: str, more: str, button: str, act: Callable[[], None]) -> None:
+        """Ask before something that cannot be undone here; nothing happens without its button."""
+        box = MessageBox(question, more, self)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box.addButton(button, QMessageBox.ButtonRole.DestructiveRole).clicked.connect(act)
         box.addButton(QMessageBox.StandardButton.Cancel)
         box.setDefaultButton(QMessageBox.StandardButton.Cancel)
         box.open()

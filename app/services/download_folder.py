@@ -58,19 +58,21 @@ class DownloadFolder:
             for found in plan.unfinished(self._data_dir)
         )
 
-    def note(self, plan: Plan) -> None:
-        """Remember a download that has not begun.
+    def note(self, plan: Plan) -> Plan:
+        """Remember a download that has not begun; return its plan with the folder that it goes to from now on.
 
         Raises:
-            HubError: The disk does not take it.
+            HubError: The disk does not take it, or is not there.
         """
         from mtplx_engine.hub import answers
         from mtplx_engine.hub import plan as plans
 
+        wanted = plans.placed(self._data_dir, plan)
         try:
-            plans.write(plans.staging(self._data_dir, plan.id), plan)
+            plans.write(plans.staging(self._data_dir, wanted.id, wanted.home), wanted)
         except OSError as error:
             raise answers.disk_failure(error, plan.title) from error
+        return wanted
 
     def discard(self, plan: Plan) -> None:
         """Delete what has arrived.

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from mtplx_engine.hub.connection import Connection
     from mtplx_engine.hub.download import Download
     from mtplx_engine.hub.plan import Plan
+    from mtplx_engine.hub.tally import Tally
+
+# A longer wait gives up the place in the queue.
+_HOLD_S, _PATIENCE_S = 5.0, 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +53,9 @@ class DownloadJob:
         self._download: Download | None = None
 
     @property
-    def done(self) -> int:
-        """Bytes that are on the disk and of use, as far as they have been looked at."""
-        return self._download.done if self._download is not None else 0
+    def tally(self) -> Tally | None:
+        """How far it is, None before it began."""
+        return self._download.tally if self._download is not None else None
 
     def stop(self) -> None:
         """End `run` at once; what has arrived stays for the next one."""
@@ -79,8 +83,10 @@ class DownloadJob:
 
     def _begin(self) -> Download:
         from mtplx_engine.hub.download import Download
+        from mtplx_engine.hub.retry import Retries
 
-        begun = Download(self._plan, self._data_dir, self._connect())
+        retries = Retries(hold_s=_HOLD_S, patience_s=_PATIENCE_S)
+        begun = Download(self._plan, self._data_dir, self._connect(), retries)
         with self._lock:
             if self._stopped:
                 raise CancelledError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,9 +13,12 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from app.model_manager.download_row import DownloadRow, DownloadState
 from app.services.background import Background
 from app.services.download_folder import DownloadFolder
+from app.services.download_item import DownloadItem
 from app.services.download_job import DownloadJob
 from app.services.failure import describe
-from mtplx_engine.hub.problem import CancelledError, Problem
+from mtplx_engine.hub import retry
+from mtplx_engine.hub.problem import CancelledError, HubError
+from mtplx_engine.hub.retry import Retries
 from mtplx_engine.hub.speed import Speed
 
 if TYPE_CHECKING:
@@ -25,33 +29,24 @@ if TYPE_CHECKING:
     from app.services.download_job import DownloadEnd
     from mtplx_engine.hub.connection import Connection
     from mtplx_engine.hub.plan import Plan
+    from mtplx_engine.hub.waiting import Waiting
 
 AT_ONCE = 2
 
 _READING_MS = 250
-_AGAIN_MS = 60_000
+_WAITING_MS = 1000
 _END_S = 0.9
-_PASSING = (Problem.NO_NETWORK, Problem.UNREACHABLE, Problem.RATE_LIMITED)
-_WAITING = (DownloadState.PAUSED, DownloadState.FAILED)
-_GOING = (DownloadState.QUEUED, DownloadState.RUNNING)
-
-
-class _Item:
-    """A download in the list."""
-
-    def __init__(self, plan: Plan, state: DownloadState, present: int, *, noted: bool) -> None:
-        self.plan = plan
-        self.row = DownloadRow(plan.id, plan.title, state, present, plan.size)
-        self.noted = noted
-        self.present = present  # bytes that were there before the job began to count
-        self.speed = Speed()
+_AGAIN = Retries(first_s=10.0, longest_s=120.0)  # of downloads that gave up their place in the queue
+_HALTED = (DownloadState.PAUSED, DownloadState.FAILED, DownloadState.WAITING)
+_GOING = (DownloadState.QUEUED, DownloadState.RUNNING, DownloadState.WAITING)  # at the next start too
+_STILL = {"bytes_s": None, "seconds_left": None, "waiting": None, "again_s": None}
 
 
 class Downloads(QObject):
     """Fetches models, two at a time, the others in line. What is begun is there again after any end of the program.
 
-    After a quit, what was under way goes on by itself; after a crash it is paused. What failed because the hub could
-    not be reached is tried again every minute.
+    After a quit, what was under way goes on by itself; after a crash it is paused. What has to wait, since the hub asks
+    for it or cannot be reached, lets the next one go on, and is in line again after that.
 
     Args:
         data_dir: The data folder.
@@ -74,15 +69,15 @@ class Downloads(QObject):
         self._data_dir = data_dir
         self._connect = connect
         self._folder = DownloadFolder(data_dir)
-        self._items: dict[str, _Item] = {}
+        self._items: dict[str, DownloadItem] = {}
         self._unwanted: dict[str, Plan] = {}  # to be deleted, once nobody works on it
         self._tasks: dict[str, Background] = {}  # at most one for each download
         self._jobs: dict[str, DownloadJob] = {}
         self._closed = False
         self._clock = QTimer(self, interval=_READING_MS)
         self._clock.timeout.connect(self._measure)
-        self._again = QTimer(self, singleShot=True, interval=_AGAIN_MS)
-        self._again.timeout.connect(self._try_again)
+        self._again = QTimer(self, interval=_WAITING_MS)
+        self._again.timeout.connect(self._count_down)
 
     def open(self) -> None:
         """Find what was begun before: `changed` follows for each."""
@@ -95,14 +90,14 @@ class Downloads(QObject):
     def enqueue(self, plan: Plan) -> None:
         """Fetch a model; nothing happens when that is under way. Another plan than the one begun starts over."""
         known = self._items.get(plan.id)
-        if known is not None and known.row.state in _GOING:
+        if known is not None and known.row.state in (DownloadState.QUEUED, DownloadState.RUNNING):
             return
-        if known is not None and known.row.state in _WAITING:
+        if known is not None and known.row.state in _HALTED:
             if known.plan == plan:
                 self.resume(plan.id)
                 return
             self._unwanted[plan.id] = known.plan
-        self._items[plan.id] = _Item(plan, DownloadState.QUEUED, 0, noted=False)
+        self._items[plan.id] = DownloadItem(plan, DownloadState.QUEUED, 0, noted=False)
         self.changed.emit(self._items[plan.id].row)
         self._advance()
 
@@ -111,14 +106,14 @@ class Downloads(QObject):
         item = self._items[plan_id]
         if item.row.state in _GOING:
             self._stop(plan_id)
-            self._set(item, state=DownloadState.PAUSED, bytes_s=None, seconds_left=None)
+            self._set(item, state=DownloadState.PAUSED, **_STILL)
             self._advance()
 
     def resume(self, plan_id: str) -> None:
-        """Go on with a download that is paused or failed."""
+        """Go on with a download that is paused, failed or waiting."""
         item = self._items[plan_id]
-        if item.row.state in _WAITING:
-            self._set(item, state=DownloadState.QUEUED, error=None, problem=None)
+        if item.row.state in _HALTED:
+            self._set(item, state=DownloadState.QUEUED, error=None, problem=None, **_STILL)
             self._advance()
 
     def cancel(self, plan_id: str) -> None:
@@ -156,8 +151,8 @@ class Downloads(QObject):
                 continue
             if plan_id in self._unwanted:
                 plan = self._unwanted.pop(plan_id)
-                self._begin(plan_id, partial(self._folder.discard, plan), partial(self._discarded, plan_id))
-            elif item is not None and not item.noted:
+                self._begin(plan_id, partial(self._folder.discard, plan), partial(self._discarded, plan))
+            elif item is not None and not item.noted and item.row.state is not DownloadState.FAILED:
                 self._begin(plan_id, partial(self._folder.note, item.plan), partial(self._noted, item))
             elif item is not None and item.row.state is DownloadState.QUEUED and self._running() < AT_ONCE:
                 self._fetch(item)
@@ -169,7 +164,7 @@ class Downloads(QObject):
     def _running(self) -> int:
         return sum(item.row.state is DownloadState.RUNNING for item in self._items.values())
 
-    def _fetch(self, item: _Item) -> None:
+    def _fetch(self, item: DownloadItem) -> None:
         job = self._jobs[item.plan.id] = DownloadJob(item.plan, self._data_dir, self._connect)
         item.speed = Speed()
         self._begin(item.plan.id, job.run, partial(self._fetched, item))
@@ -200,66 +195,99 @@ class Downloads(QObject):
         for begun in outcome:
             if begun.plan.id not in self._items:
                 state = DownloadState.QUEUED if begun.going else DownloadState.PAUSED
-                self._items[begun.plan.id] = _Item(begun.plan, state, begun.present, noted=True)
+                self._items[begun.plan.id] = DownloadItem(begun.plan, state, begun.present, noted=True)
                 self.changed.emit(self._items[begun.plan.id].row)
 
-    def _noted(self, item: _Item, error: BaseException | None) -> None:
-        item.noted = True
-        if error is not None and item.row.state is DownloadState.QUEUED:
-            self._fail(item, error)
+    def _noted(self, item: DownloadItem, outcome: Plan | BaseException) -> None:
+        if isinstance(outcome, BaseException):
+            self._fail(item, outcome)
+        else:
+            item.plan, item.noted = outcome, True
+            if self._unwanted.get(outcome.id) == outcome:  # cancelled meanwhile; now it is known where it is
+                self._unwanted[outcome.id] = outcome
 
-    def _discarded(self, plan_id: str, error: BaseException | None) -> None:
-        if error is not None:
-            describe(error, f"deleting what arrived of {plan_id}")
+    def _discarded(self, plan: Plan, error: BaseException | None) -> None:
+        """Put a download on the list again that is still there, with the reason."""
+        if error is None:
+            return
+        if plan.id in self._items:
+            describe(error, f"deleting what arrived of {plan.id}")
+            return
+        item = self._items[plan.id] = DownloadItem(plan, DownloadState.PAUSED, 0, noted=True)
+        self._fail(item, error)
 
-    def _fetched(self, item: _Item, end: DownloadEnd) -> None:
-        del self._jobs[item.plan.id]
+    def _fetched(self, item: DownloadItem, end: DownloadEnd) -> None:
+        tally = self._jobs.pop(item.plan.id).tally
+        if tally is not None and tally.fetched:
+            item.failures = 0
         item.present = end.present
         if end.error is None:
-            self._set(item, state=DownloadState.DONE, done=end.present, bytes_s=None, seconds_left=None)
+            self._set(item, state=DownloadState.DONE, done=end.present, **_STILL)
             self.installed.emit(item.plan.id)
         elif isinstance(end.error, CancelledError) or item.row.state is not DownloadState.RUNNING:
             self._set(item, done=end.present)
+        elif isinstance(end.error, HubError) and end.error.passes:
+            self._put_off(item, end.error)
         else:
             self._fail(item, end.error)
 
-    def _fail(self, item: _Item, error: BaseException) -> None:
+    def _put_off(self, item: DownloadItem, error: HubError) -> None:
+        """Let a download wait, out of the queue."""
+        describe(error, f"download of {item.plan.id}")
+        item.failures += 1
+        waiting = retry.waiting(error, _AGAIN.wait_s(item.failures, error))
+        self._set(item, state=DownloadState.WAITING, done=item.present, **_STILL | _wait(waiting))
+        self._again.start()
+
+    def _fail(self, item: DownloadItem, error: BaseException) -> None:
         info, problem = describe(error, f"download of {item.plan.id}")
         self._set(
             item,
             state=DownloadState.FAILED,
             done=item.present,
-            bytes_s=None,
-            seconds_left=None,
             error=info,
             problem=problem,
+            **_STILL,
         )
-        if problem in _PASSING and not self._again.isActive():
-            self._again.start()
 
-    def _try_again(self) -> None:
-        for row in self.rows():
-            if row.state is DownloadState.FAILED and row.problem in _PASSING:
-                self.resume(row.id)
+    def _count_down(self) -> None:
+        """Put what has waited long enough into the queue again, and count the seconds of the others."""
+        waiting = [item for item in self._items.values() if item.row.state is DownloadState.WAITING]
+        for item in waiting:
+            found = _wait(item.row.waiting)
+            if found["again_s"]:
+                self._set(item, **found)
+            else:
+                self.resume(item.plan.id)
+        if not waiting:
+            self._again.stop()
 
     def _measure(self) -> None:
         for item in tuple(self._items.values()):
-            if item.row.state is DownloadState.RUNNING:
-                done = self._jobs[item.plan.id].done
-                # What was there is looked at first, which is no progress and no way back.
-                if done >= item.present:
-                    item.speed.note(time.monotonic(), done)
-                self._set(
-                    item,
-                    done=max(done, item.present),
-                    bytes_s=item.speed.bytes_s,
-                    seconds_left=item.speed.seconds_left(item.row.total),
-                )
+            if item.row.state is not DownloadState.RUNNING:
+                continue
+            tally = self._jobs[item.plan.id].tally
+            if tally is None:
+                continue
+            item.speed.note(time.monotonic(), tally.fetched)
+            self._set(
+                item,
+                done=max(tally.done, item.present),
+                bytes_s=item.speed.bytes_s,
+                seconds_left=item.speed.seconds_left(item.row.total - tally.done),
+                **_wait(tally.waiting),
+            )
 
-    def _set(self, item: _Item, **fields: object) -> None:
+    def _set(self, item: DownloadItem, **fields: object) -> None:
         """Change a row, and tell if it is still in the list."""
         row = dataclasses.replace(item.row, **fields)  # type: ignore[arg-type]
         if row != item.row:
             item.row = row
             if self._items.get(row.id) is item:
                 self.changed.emit(row)
+
+
+def _wait(waiting: Waiting | None) -> dict[str, Any]:
+    """Return what a row says of a wait."""
+    seconds = None if waiting is None else math.ceil(waiting.seconds(time.time()))
+    return {"waiting": waiting, "again_s": seconds}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from app.services.hub_access import HubAccess
     from mtplx_engine.hub.look import Look
-    from mtplx_engine.hub.search import Hit
+    from mtplx_engine.hub.search import Found
 
 _END_S = 0.3
 
@@ -40,7 +40,7 @@ class HubClient(QObject):
         access: The way to the hub.
 
     Signals:
-        found(str, tuple[Hit, ...]): Words, and the models that fit them.
+        found(str, Found): Words, and the models that fit them.
         looked(str, Look): A repository, and what it holds.
         token_checked(str): The token is good, and known from now on; the name of its account.
         token_forgotten: No token is known any more.
@@ -63,7 +63,7 @@ class HubClient(QObject):
     def search(self, words: str) -> None:
         """Look for models: `found` follows, or `failed`."""
 
-        def work(interrupt: Interrupt) -> tuple[Hit, ...]:
+        def work(interrupt: Interrupt) -> Found:
             # Here and below, since the start of the program needs none of it.
             from mtplx_engine.hub import search
 

@@ -21,7 +21,7 @@ _LEVELS = {
     QtMsgType.QtFatalMsg: logging.CRITICAL,
 }
 # They write down addresses: what was searched for, and keys to files that are signed into them.
-_TALKATIVE = ("httpx2", "httpcore2", "huggingface_hub")
+_TALKATIVE = ("httpx2", "httpcore2")
 _qt_log = logging.getLogger("qt")
 
 

@@ -17,8 +17,9 @@ from app.services.failure import describe
 from app.translate import tr
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.hub.problem import CancelledError
-from mtplx_engine.models import installed, manifest
+from mtplx_engine.models import hub_cache, installed, manifest, naming
 from mtplx_engine.models.habits import Habits
+from mtplx_engine.models.homes import Homes
 from mtplx_engine.models.places import Places
 
 if TYPE_CHECKING:
@@ -38,15 +39,17 @@ class Shelf:
         models: All models.
         default: Folder of the default one, None for the starter.
         used: When each was loaded last, in seconds since 1970, by its folder; those that never were are missing.
+        places: Folders that models are looked for in and that can be taken off the list.
     """
 
     models: tuple[InstalledModel, ...] = ()
     default: Path | None = None
     used: dict[Path, int] = field(default_factory=dict)
+    places: frozenset[Path] = frozenset()
 
 
 class ModelShelf(QObject):
-    """Lists, checks, deletes and chooses models, on other threads.
+    """Lists, checks, deletes and chooses models, on other threads. A model is meant by its folder, never by a name.
 
     Args:
         data_dir: The data folder.
@@ -57,19 +60,21 @@ class ModelShelf(QObject):
 
     Signals:
         listed(tuple[InstalledModel, ...]): The models, whenever they have been looked for; `shelf` says more.
-        verifying(str, float): A model is being read, and how much of it was, 0..1.
-        verified(str, tuple[str, ...]): A model, and its files that are not as they were installed.
-        removed(str): A model is deleted.
-        failed(str, ErrorInfo): What was asked about a model (or about all, "") cannot be done.
+        loadable(Path): A model is there, sound, and fits.
+        verifying(Path, float): A model is being read, and how much of it was, 0..1.
+        verified(Path, tuple[str, ...]): A model, and its files that are not as they were installed.
+        removed(Path): A model is deleted.
+        failed(Path | None, ErrorInfo): What was asked about a folder (or about none) cannot be done.
     """
 
     listed = Signal(object)
-    verifying = Signal(str, float)
-    verified = Signal(str, object)
-    removed = Signal(str)
-    failed = Signal(str, object)
+    loadable = Signal(object)
+    verifying = Signal(object, float)
+    verified = Signal(object, object)
+    removed = Signal(object)
+    failed = Signal(object, object)
 
-    _read = Signal(str, float)
+    _read = Signal(object, float)
 
     def __init__(self, data_dir: Path, link: EngineLink, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -77,7 +82,7 @@ class ModelShelf(QObject):
         self._link = link
         self.shelf = Shelf()
         self._loaded: Path | None = None
-        self._leaving: set[str] = set()  # to be deleted, once the engine has let go of them
+        self._leaving: set[Path] = set()  # to be deleted, once the engine has let go of them
         self._tasks: set[Background] = set()
         self._closing = threading.Event()
         # Signal to signal, so that receivers of any kind are called on this object's thread.
@@ -87,36 +92,54 @@ class ModelShelf(QObject):
 
     def refresh(self) -> None:
         """Look what there is: `listed` follows, or `failed`."""
-        self._do("", self._look, self._show)
+        self._do(None, self._look, self._show)
 
-    def verify(self, name: str) -> None:
+    def check(self, folder: Path, *, anyway: bool) -> None:
+        """Look whether a model can be loaded, before another one is given up for it: `loadable` follows, or `failed`.
+
+        Args:
+            folder: The model's.
+            anyway: Whether it may be too big.
+        """
+        self._do(folder, partial(self._check, folder, anyway=anyway), lambda _: self.loadable.emit(folder))
+
+    def verify(self, folder: Path) -> None:
         """Read all of a model: `verified` follows, or `failed`."""
-        self._do(name, partial(self._verify, name), partial(self.verified.emit, name))
+        self._do(folder, partial(self._verify, folder), partial(self.verified.emit, folder))
 
-    def remove(self, name: str) -> None:
+    def remove(self, folder: Path) -> None:
         """Delete a model of the data folder, unloaded first: `removed` and `listed` follow, or `failed`."""
-        if self._is_in_use(name):
-            self._leaving.add(name)
+        if self.is_in_use(folder):
+            self._leaving.add(folder)
             self._link.unload()
         else:
-            self._delete(name)
+            self._delete(folder)
 
-    def set_default(self, name: str) -> None:
-        """Choose the model that is loaded at a start, "" for the starter: `listed` follows, or `failed`."""
+    def set_default(self, folder: Path | None) -> None:
+        """Choose the model that is loaded at a start, None for the starter: `listed` follows, or `failed`."""
 
         def choose() -> None:
-            folder = installed.resolve(name, self._data_dir) if name else None
+            if folder is not None:
+                self._check(folder, anyway=True)
             Habits(self._data_dir).set_default(folder)
 
-        self._do(name, choose, lambda _: self.refresh())
+        self._do(folder, choose, lambda _: self.refresh())
 
     def add_place(self, folder: Path) -> None:
         """Use the models in a folder where they are: `listed` follows, or `failed`."""
-        self._do(str(folder), lambda: Places(self._data_dir).add(folder), lambda _: self.refresh())
+        self._do(folder, lambda: Places(self._data_dir).add(folder), lambda _: self.refresh())
 
     def forget_place(self, folder: Path) -> None:
         """Look there no more: `listed` follows, or `failed`."""
-        self._do(str(folder), lambda: Places(self._data_dir).forget(folder), lambda _: self.refresh())
+        self._do(folder, lambda: installed.forget(folder, self._data_dir), lambda _: self.refresh())
+
+    def is_in_use(self, folder: Path) -> bool:
+        """Whether the engine has a model, or is about to load it."""
+        if self._link.state in (EngineState.STARTING, EngineState.LOADING):
+            wanted = self._link.model
+            meant = naming.called(wanted, self.shelf.models)
+            return wanted == str(folder) or any(model.path == folder for model in meant)
+        return self._link.state is EngineState.READY and folder == self._loaded
 
     def close(self) -> None:
         """Hear of nothing any more, within a second. A second call does nothing."""
@@ -129,58 +152,63 @@ class ModelShelf(QObject):
     # ------------------------------------------------------------ on other threads
 
     def _look(self) -> Shelf:
-        habits = Habits(self._data_dir)
+        habits, homes = Habits(self._data_dir), Homes(self._data_dir)
         models = installed.models(self._data_dir)
         used = {model.path: when for model in models if (when := habits.last_used(model.path)) is not None}
-        return Shelf(models, habits.default(), used)
+        places = {*Places(self._data_dir).added(), *homes.all()} - {homes.own, homes.current}
+        return Shelf(models, habits.default(), used, frozenset(places))
 
-    def _verify(self, name: str) -> tuple[str, ...]:
-        folder = installed.resolve(name, self._data_dir)
+    def _check(self, folder: Path, *, anyway: bool) -> None:
+        # Here, since the start of the program needs none of it.
+        from mtplx_engine.models import fit, inspection, machine
+
+        if not folder.is_dir():
+            sentence = tr("{folder} is not there any more. The list of models is up to date again.")
+            raise EngineError(ErrorKind.NOT_FOUND, sentence.format(folder=folder))
+        checked, footprint = inspection.check(folder, tokenizer=False)
+        if not anyway:
+            fit.check(checked.name, fit.judge(footprint, fit.CONTEXT, machine.this()))
+
+    def _verify(self, folder: Path) -> tuple[str, ...]:
         noted = manifest.read(folder)
         if noted is None or not noted.files:
             raise EngineError(
                 ErrorKind.UNSUPPORTED,
                 tr("{name} was not installed by MTPLX, so nobody knows what its files should be.").format(
-                    name=name
+                    name=hub_cache.title(folder)
                 ),
             )
 
         def report(fraction: float, _phase: str) -> None:
             if self._closing.is_set():
                 raise CancelledError
-            self._read.emit(name, fraction)
+            self._read.emit(folder, fraction)
 
         return manifest.differing(folder, noted, report)
 
     # ------------------------------------------------------------ inside
 
-    def _do(self, name: str, work: Callable[[], object], then: Callable[[Any], object]) -> None:
+    def _do(self, folder: Path | None, work: Callable[[], object], then: Callable[[Any], object]) -> None:
         task = Background("models", work, self)
         self._tasks.add(task)
-        task.ended.connect(partial(self._done, name, task, then))
+        task.ended.connect(partial(self._done, folder, task, then))
         task.start()
 
-    def _done(self, name: str, task: Background, then: Callable[[Any], object], outcome: object) -> None:
+    def _done(
+        self, folder: Path | None, task: Background, then: Callable[[Any], object], outcome: object
+    ) -> None:
         self._tasks.discard(task)
-        if isinstance(outcome, BaseException):
-            self.failed.emit(name, describe(outcome, f"model {name}")[0])
-        else:
+        if not isinstance(outcome, BaseException):
             then(outcome)
+            return
+        error = describe(outcome, f"model {folder}")[0]
+        self.failed.emit(folder, error)
+        if folder is not None and error.kind is ErrorKind.NOT_FOUND:
+            self.refresh()  # what is listed is not so
 
     def _show(self, shelf: Shelf) -> None:
         self.shelf = shelf
         self.listed.emit(shelf.models)
-
-    def _is_in_use(self, name: str) -> bool:
-        """Whether the engine has a model, or is about to load it."""
-        if self._link.state in (EngineState.STARTING, EngineState.LOADING):
-            wanted = self._link.model
-            return any(model.is_called(wanted) or str(model.path) == wanted for model in self._called(name))
-        is_in = self._link.state is EngineState.READY
-        return is_in and any(model.path == self._loaded for model in self._called(name))
-
-    def _called(self, name: str) -> tuple[InstalledModel, ...]:
-        return tuple(model for model in self.shelf.models if model.is_called(name))
 
     def _note_loaded(self, info: ModelInfo) -> None:
         self._loaded = Path(info.path)
@@ -189,12 +217,12 @@ class ModelShelf(QObject):
         if state in (EngineState.NO_MODEL, EngineState.GAVE_UP, EngineState.CLOSED):
             self._loaded = None
             leaving, self._leaving = self._leaving, set()
-            for name in sorted(leaving):
-                self._delete(name)
+            for folder in sorted(leaving):
+                self._delete(folder)
 
-    def _delete(self, name: str) -> None:
-        self._do(name, partial(installed.remove, name, self._data_dir), partial(self._gone, name))
+    def _delete(self, folder: Path) -> None:
+        self._do(folder, partial(installed.remove, folder, self._data_dir), lambda _: self._gone(folder))
 
-    def _gone(self, name: str, _freed: int) -> None:
-        self.removed.emit(name)
+    def _gone(self, folder: Path) -> None:
+        self.removed.emit(folder)
         self.refresh()

@@ -72,6 +72,7 @@ class Settings:
         send_key: What sends a message.
         checked_version: The version of the app that has looked at whether this machine is as it needs it; "" for none.
         speed_place: Where the Speed window was; None before it was ever closed.
+        first_offer: Whether a first model beside the starter is still offered.
         idle_minutes: After so many minutes without a question the model is unloaded; 0 for never.
     """
 
@@ -89,6 +90,7 @@ class Settings:
     send_key: SendKey = SendKey.RETURN
     checked_version: str = ""
     speed_place: Place | None = None
+    first_offer: bool = True
     idle_minutes: int = 30
 
     def __post_init__(self) -> None:

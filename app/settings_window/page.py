@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _LABEL_WIDTH, _FIELD_WIDTH = 150, 340
 _FIELD_HEIGHT, _LINE = 28, 18
+_FAULT_LINES = 3
 
 
 class Page(QWidget):
@@ -57,6 +58,14 @@ class Page(QWidget):
         label.setProperty("tone", "secondary")
         label.setFont(self._theme.font(SMALL_PX))
         self._cells[-1].addWidget(label)
+
+    def add_fault(self) -> QLabel:
+        """Add room for why something cannot be set, so that nothing moves when it is said."""
+        label = self._words("")
+        label.setProperty("tone", "bad")
+        label.setMinimumHeight(label.fontMetrics().lineSpacing() * _FAULT_LINES)
+        self._add("", label)
+        return label
 
     def end(self) -> None:
         """Leave the rest of the page empty."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from app.services.hub_access import HubAccess
+    from app.services.models_folder import ModelsFolder
     from app.services.settings import SettingsFile
     from app.theme import Theme
 
@@ -38,7 +39,9 @@ class SettingsWindow(QWidget):
 
     changed = Signal()
 
-    def __init__(self, theme: Theme, file: SettingsFile, chats_dir: Path, access: HubAccess) -> None:
+    def __init__(
+        self, theme: Theme, file: SettingsFile, chats_dir: Path, access: HubAccess, folder: ModelsFolder
+    ) -> None:
         super().__init__(None, Qt.WindowType.Window)
         self._theme = theme
         self._file = file
@@ -47,7 +50,7 @@ class SettingsWindow(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_QuitOnClose, on=False)
         self.general = GeneralPage(theme)
         self.chats = ChatsPage(theme, chats_dir)
-        self.models = ModelsPage(theme)
+        self.models = ModelsPage(theme, folder)
         self.network = NetworkPage(theme, access)
         self.privacy = PrivacyPage(theme)
         self._pages = QStackedWidget(self)
@@ -79,7 +82,8 @@ class SettingsWindow(QWidget):
         theme.changed.connect(self._tint)
         self._tint()
         self._tabs.button(0).setChecked(True)
-        self.setFixedSize(self.sizeHint())
+        hint = self.sizeHint()
+        self.setFixedSize(hint.width(), max(hint.height(), self.heightForWidth(hint.width())))
 
     def open_page(self, page: QWidget | None = None) -> None:
         """Come to the front with what is set now, at a page or where it was."""

@@ -1,4 +1,4 @@
-"""A line of text that ends in "…" where its room does."""
+"""A line of text with "…" where it has no room."""
 
 from __future__ import annotations
 
@@ -13,10 +13,17 @@ if TYPE_CHECKING:
 
 
 class ElidedLabel(QLabel):
-    """Asks for room for all of its text, and makes do with less; `text` is always all of it."""
+    """Asks for room for all of its text, and makes do with less; `text` is always all of it.
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    Args:
+        mode: What is left out, by default the end.
+    """
+
+    def __init__(
+        self, parent: QWidget | None = None, *, mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight
+    ) -> None:
         super().__init__(parent)
+        self._mode = mode
         self._whole = ""
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
@@ -45,6 +52,6 @@ class ElidedLabel(QLabel):
         self._elide()
 
     def _elide(self) -> None:
-        shown = self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideRight, self.width())
+        shown = self.fontMetrics().elidedText(self._whole, self._mode, self.width())
         super().setText(shown)
         self.setAccessibleDescription(self._whole)

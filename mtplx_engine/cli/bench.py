@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from typing import TYPE_CHECKING, get_args
 
@@ -79,7 +78,11 @@ def run(args: argparse.Namespace, model: str) -> int:
         if not args.json:
             print("now with the BLAS of the mlx wheel, in a process of its own", file=sys.stderr)
         report["stock"] = measure_stock(plan)
-    Console(sys.stdout).line(json.dumps(report, indent=1) if args.json else render(report))
+    console = Console(sys.stdout)
+    if args.json:
+        console.json(report)
+    else:
+        console.text(render(report))
     return 0
 
 

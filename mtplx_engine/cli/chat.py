@@ -103,7 +103,7 @@ class Chat:
                 if pressed:
                     raise
                 pressed = True
-                self._console.line(f"\n{_LEAVE}")
+                self._console.text(f"\n{_LEAVE}")
 
     def _obey(self, command: str, rest: str) -> None:
         if rest:
@@ -112,7 +112,7 @@ class Chat:
             self._messages = self._wanted.opening()
             self._console.dim("A new chat.")
         elif command == "/help":
-            self._console.line(_HELP)
+            self._console.text(_HELP)
         else:
             self._console.line(f"There is no command {command}; /help lists them.")
 

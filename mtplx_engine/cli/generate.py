@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +53,10 @@ def run(arguments: argparse.Namespace, new_engine: NewEngine) -> int:
         stop=wanted.stop,
     )
     stats = answer.finished.stats
-    output.line(json.dumps(as_json(answer)) if arguments.json else "")
+    if arguments.json:
+        output.event(**as_json(answer))
+    else:
+        output.line()
     if session.info.drafter_note and wanted.drafts and not stats.drafted:
         notes.dim(session.info.drafter_note)
     if notes.terminal and not arguments.json:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
 from mtplx_engine import paths, words
-from mtplx_engine.cli import options, pull
+from mtplx_engine.cli import hub_way, options
 from mtplx_engine.cli.console import Console
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.hub import look, names
@@ -54,12 +53,14 @@ def run(arguments: argparse.Namespace) -> int:
     looked = _look(arguments, data) if arguments.hub else None
     found = looked.found if looked else inspection.inspect(_resolve(arguments.model, data), ProbeMemory(data))
     judged = fit.judge(found.footprint, arguments.context, machine.this()) if found.footprint else None
+    notes = (*found.notes, *(looked.warnings if looked else ()), *_about_context(judged, arguments.context))
     if arguments.json:
-        body = as_json(found, judged) | (_hub_as_json(looked) if looked else {})
-        console.line(json.dumps(body, indent=1))
+        console.json(as_json(found, judged) | (_hub_as_json(looked) if looked else {}) | {"notes": notes})
     else:
         for name, value in (*_where(found, looked), *_rows(found, judged, looked)):
             console.line(f"{name:<8}{value}")
+        for note in notes:
+            console.line(f"{'note':<8}{note}")
     return 0 if found.loads else 1
 
 
@@ -75,8 +76,8 @@ def _resolve(model: str, data: Path) -> Path:
 
 
 def _look(arguments: argparse.Namespace, data: Path) -> Look:
-    connection = pull.connect(arguments, data)
-    return pull.look_at(connection, look.plan(connection, arguments.model))
+    connection = hub_way.connect(arguments, data)
+    return hub_way.look_at(connection, look.plan(connection, arguments.model))
 
 
 Rows = list[tuple[str, str]]
@@ -95,31 +96,42 @@ def _where(found: Inspection, looked: Look | None) -> Rows:
     ]
 
 
+def _about_context(judged: Fit | None, asked: int) -> tuple[str, ...]:
+    if judged is None or judged.context == asked:
+        return ()
+    return (
+        f"Its context window has {judged.context} tokens, so it was judged for these and not for {asked}.",
+    )
+
+
 def _rows(found: Inspection, judged: Fit | None, looked: Look | None) -> Rows:
-    rows = [("tier", str(found.tier)), ("reason", found.reason), ("family", found.family or "unknown")]
-    apart = looked.plan.head if looked else None
-    if apart:
-        rows.append(("head", f"{apart.id}, which adds {words.size(apart.size)}"))
+    reason = looked.reason if looked else found.reason
+    rows = [("tier", str(found.tier)), ("reason", reason), ("family", found.family or "unknown")]
+    if looked and looked.plan.head_repo:
+        taken = "taken out of " if looked.plan.taken else ""
+        added = words.size(looked.plan.head_size)
+        rows.append(("head", f"{taken}{looked.plan.head_repo}, which adds {added}"))
     elif found.head:
         rows.append(("head", f"{found.head.place}, {words.size(found.head.size)}"))
     elif looked and found.loads:
         rows.append(("head", "none known"))
     if judged:
         rows += [("fit", str(judged.verdict)), ("memory", judged.in_words)]
-    return rows + [("note", note) for note in (*found.notes, *(looked.warnings if looked else ()))]
+    return rows
 
 
 def _hub_as_json(looked: Look) -> dict[str, Any]:
-    target, head = looked.plan.target, looked.plan.head
+    plan, target = looked.plan, looked.plan.target
+    head = {"id": plan.head_repo, "size": plan.head_size, "taken_out": plan.taken is not None}
     return {
         "name": target.id,
         "path": None,
         "revision": target.revision,
         "licence": target.licence,
         "gated": target.gated,
-        "size": looked.plan.size,
-        "head_repository": head and {"id": head.id, "size": head.size},
-        "notes": [*looked.found.notes, *looked.warnings],
+        "size": plan.size,
+        "head_repository": head if plan.head_repo else None,
+        "reason": looked.reason,
         "fetched": looked.fetched,
     }
 
@@ -132,7 +144,6 @@ def as_json(found: Inspection, judged: Fit | None) -> dict[str, Any]:
         "path": str(found.folder),
         "tier": found.tier,
         "reason": found.reason,
-        "notes": found.notes,
         "family": found.family,
         "loads": found.loads,
         "head": head and {"source": head.place, "size": head.size},

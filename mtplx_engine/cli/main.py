@@ -1,6 +1,7 @@
 """The `mtplx` command: options to subcommands, failures to one sentence and an exit code.
 
-Exit codes: 0 done, 1 failed, 2 wrong use, 130 stopped with Ctrl-C.
+Exit codes: 0 done, 1 failed, 2 wrong use, 130 stopped with Ctrl-C. With --json a failure is an object on stdout too:
+{"event": "failed", "kind": ..., "message": ...}.
 """
 
 from __future__ import annotations
@@ -61,8 +62,10 @@ def main(arguments: list[str] | None = None, new_engine: NewEngine = new_engine)
         sys.stdout.flush()  # here, where a full disk can still be told
         return code
     except EngineError as error:
+        _tell_program(parsed, error.kind, str(error))
         return _say(str(error), WRONG_USE if error.kind is ErrorKind.BAD_REQUEST else FAILED)
     except KeyboardInterrupt:
+        _tell_program(parsed, "interrupted", "Ctrl-C was pressed.")
         return _say("", INTERRUPTED)
     except BrokenPipeError:
         _drop_output()  # who reads has enough
@@ -72,7 +75,9 @@ def main(arguments: list[str] | None = None, new_engine: NewEngine = new_engine)
         _drop_output()
         return _say(f"Reading or writing failed: {error.strerror or error}.", FAILED)
     except BaseException as error:  # noqa: BLE001 - tokenizers and mlx raise what is no Exception
-        return _say(_fault(error, parsed.data_dir), FAILED)
+        sentence = _fault(error, parsed.data_dir)
+        _tell_program(parsed, ErrorKind.INTERNAL, sentence)
+        return _say(sentence, FAILED)
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -123,6 +128,12 @@ def _open_missing_streams() -> None:
 
 def _drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _tell_program(parsed: argparse.Namespace, kind: str, message: str) -> None:
+    """Tell who reads JSON why there is none of what was asked for."""
+    if getattr(parsed, "json", False):
+        Console(sys.stdout).event(event="failed", kind=kind, message=message)
 
 
 def _say(message: str, code: int) -> int:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mtplx_engine import paths, words
 from mtplx_engine.cli import options, table
 from mtplx_engine.cli.console import Console
 from mtplx_engine.cli.session import open_session
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.models import installed, pair
+from mtplx_engine.hub import plan as plans
+from mtplx_engine.hub import unfinished
+from mtplx_engine.models import inspection, installed, pair
 from mtplx_engine.models.habits import Habits
+from mtplx_engine.models.homes import Homes
+from mtplx_engine.models.inspections import Inspections
 from mtplx_engine.models.places import Places
 
 if TYPE_CHECKING:
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mtplx_engine.cli.session import NewEngine
+    from mtplx_engine.hub.unfinished import Unfinished
+    from mtplx_engine.models.inspections import Grade
     from mtplx_engine.models.installed_model import InstalledModel
 
 SUMMARY = "list the models, add folders of them, choose the default, join a model with its head"
@@ -32,18 +37,20 @@ examples:
   mtplx models --json
   mtplx models add /Volumes/Disk/models    # used where they are, never changed
   mtplx models forget /Volumes/Disk/models
+  mtplx models folder /Volumes/Disk/mtplx  # where new ones go; `usual` for the data folder
   mtplx models default qwen-4b             # `starter` for the one that comes with MTPLX
   mtplx models join ~/models/Qwen3.5-4B-MLX-4bit ~/models/Qwen3.5-4B-MTP-4bit --name qwen-4b
   mtplx models split qwen-4b
 """
-_HEADINGS = ("NAME", "SIZE", "HEAD", "STATE", "USED", "FOLDER")
+_HEADINGS = ("NAME", "SIZE", "HEAD", "TIER", "USED", "FOLDER")
 _STARTER = "starter"
+_USUAL = "usual"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of this command."""
     options.add_data_dir(parser)
-    options.add_json(parser)
+    options.add_json(parser, "print one JSON object instead of text, whatever the action")
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
     join = actions.add_parser("join", help="make one model of a model and the folder of its drafting head")
     join.add_argument("target", metavar="MODEL", help="an installed model or a model folder")
@@ -51,16 +58,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     join.add_argument(
         "--name", default="", help="what the pair is called (default: the model's name and +mtp)"
     )
+    options.add_anyway(join, "try the pair although it will not fit into memory")
     split = actions.add_parser("split", help="forget a joined pair; both folders stay as they are")
     split.add_argument("name", metavar="NAME", help="the pair")
     add = actions.add_parser("add", help="look for models in a folder too, on another disk for one")
     forget = actions.add_parser("forget", help="look there no more; nothing in it is touched")
     for action in (add, forget):
         action.add_argument("folder", metavar="FOLDER", help="a folder with models in it, or a model's own")
+    folder = actions.add_parser("folder", help="show or choose the folder that new models go to")
+    folder.add_argument(
+        "folder", metavar="FOLDER", nargs="?", help=f"an existing folder, on any disk, or {_USUAL}"
+    )
     default = actions.add_parser("default", help="choose the model that is taken when none is named")
     default.add_argument("name", metavar="NAME", help=f"a model, or {_STARTER}")
-    for action in (join, split, add, forget, default):
+    for action in (join, split, add, forget, folder, default):
         options.add_data_dir(action, again=True)
+        options.add_json(action, again=True)
 
 
 def run(arguments: argparse.Namespace, new_engine: NewEngine) -> int:
@@ -72,56 +85,84 @@ def run(arguments: argparse.Namespace, new_engine: NewEngine) -> int:
     console, data = Console(sys.stdout), paths.data_dir(arguments.data_dir)
     if arguments.action is None:
         _list(console, data, as_json=arguments.json)
-    elif arguments.action == "join":
-        _join(console, data, arguments, new_engine)
+        return 0
+    joins = arguments.action == "join"
+    done = _join(data, arguments, new_engine) if joins else _DO[arguments.action](arguments, data)
+    if arguments.json:
+        console.json(done.facts)
     else:
-        console.line(_DO[arguments.action](arguments, data))
+        console.line(done.sentence)
     return 0
 
 
-def _split(arguments: argparse.Namespace, data: Path) -> str:
+class _Done(NamedTuple):
+    """What was done: for people, and for programs."""
+
+    sentence: str
+    facts: dict[str, Any]
+
+
+def _split(arguments: argparse.Namespace, data: Path) -> _Done:
     folder = installed.resolve(arguments.name, data)
     pair.split(folder)
-    return f"{folder.name} is forgotten; its model and its head are where they were."
+    sentence = f"{folder.name} is forgotten; its model and its head are where they were."
+    return _Done(sentence, {"name": folder.name})
 
 
-def _add(arguments: argparse.Namespace, data: Path) -> str:
+def _add(arguments: argparse.Namespace, data: Path) -> _Done:
     found = Places(data).add(paths.folder(arguments.folder))
     count = f"{len(found)} models" if len(found) > 1 else "1 model"
-    return f"{count} there: {', '.join(model.name for model in found)}"
+    names = [model.name for model in found]
+    return _Done(f"{count} there: {', '.join(names)}", {"models": names})
 
 
-def _forget(arguments: argparse.Namespace, data: Path) -> str:
-    Places(data).forget(paths.folder(arguments.folder))
-    return f"{arguments.folder} is forgotten; everything in it is as it was."
+def _forget(arguments: argparse.Namespace, data: Path) -> _Done:
+    folder = paths.folder(arguments.folder)
+    installed.forget(folder, data)
+    sentence = f"{arguments.folder} is forgotten; everything in it is as it was."
+    return _Done(sentence, {"folder": str(folder)})
 
 
-def _choose(arguments: argparse.Namespace, data: Path) -> str:
+def _folder(arguments: argparse.Namespace, data: Path) -> _Done:
+    homes = Homes(data)
+    if arguments.folder is not None:
+        homes.choose(None if arguments.folder == _USUAL else paths.folder(arguments.folder))
+    there = homes.is_there(homes.current)
+    state = "" if there else ", which is not connected"
+    return _Done(f"New models go to {homes.current}{state}.", {"folder": str(homes.current), "there": there})
+
+
+def _choose(arguments: argparse.Namespace, data: Path) -> _Done:
     folder = None if arguments.name == _STARTER else installed.resolve(arguments.name, data)
+    if folder is not None:
+        inspection.check(folder)
     Habits(data).set_default(folder)
-    return f"{arguments.name} is the default now."
+    facts = {"name": arguments.name, "path": str(folder) if folder is not None else None}
+    return _Done(f"{arguments.name} is the default now.", facts)
 
 
-_DO: dict[str, Callable[[argparse.Namespace, Path], str]] = {
+_DO: dict[str, Callable[[argparse.Namespace, Path], _Done]] = {
     "split": _split,
     "add": _add,
     "forget": _forget,
+    "folder": _folder,
     "default": _choose,
 }
 
 
-def _join(console: Console, data: Path, arguments: argparse.Namespace, new_engine: NewEngine) -> None:
+def _join(data: Path, arguments: argparse.Namespace, new_engine: NewEngine) -> _Done:
     target, head = installed.resolve(arguments.target, data), installed.head_folder(arguments.head, data)
     folder = pair.join(target, head, data, arguments.name)
-    _try(folder, data, new_engine)
-    console.line(f"{folder.name} is ready: mtplx chat --model {folder.name}")
+    _try(folder, data, new_engine, anyway=arguments.anyway)
+    sentence = f"{folder.name} is ready: mtplx chat --model {folder.name}"
+    return _Done(sentence, {"name": folder.name, "path": str(folder)})
 
 
-def _try(folder: Path, data: Path, new_engine: NewEngine) -> None:
+def _try(folder: Path, data: Path, new_engine: NewEngine, *, anyway: bool) -> None:
     """Load a pair once, so that the head is tried on the model; it stays joined only when it can draft."""
     with contextlib.ExitStack() as undo:
         undo.callback(pair.split, folder)
-        info = open_session(str(folder), "", data, new_engine).info
+        info = open_session(str(folder), "", data, new_engine, anyway=anyway).info
         if info.drafter == "mtp":
             undo.pop_all()
             return
@@ -129,19 +170,24 @@ def _try(folder: Path, data: Path, new_engine: NewEngine) -> None:
 
 
 def _list(console: Console, data: Path, *, as_json: bool) -> None:
-    found, habits = installed.models(data), Habits(data)
+    found, habits, inspections = installed.models(data), Habits(data), Inspections(data)
+    grades = [inspections.grade(model.path) if model.complete and model.there else None for model in found]
+    begun = unfinished.find(data)
     if as_json:
-        console.line(json.dumps({"models": [_as_json(model, habits) for model in found]}, indent=1))
-    elif found:
-        for line in table.lines([_HEADINGS, *(_row(model, habits) for model in found)]):
+        bodies = [_as_json(model, grade, habits) for model, grade in zip(found, grades, strict=True)]
+        downloads = [_begun_as_json(item, data) for item in begun]
+        console.json({"models": bodies, "downloads": downloads, "folder": str(Homes(data).current)})
+    elif found or begun:
+        rows = [_row(model, grade, habits) for model, grade in zip(found, grades, strict=True)]
+        for line in table.lines([_HEADINGS, *rows, *(_begun_row(item, data) for item in begun)]):
             console.line(line)
     else:
         console.line("No model is installed; `mtplx chat` sets up the starter model.")
 
 
-def _row(model: InstalledModel, habits: Habits) -> tuple[str, ...]:
+def _row(model: InstalledModel, grade: Grade | None, habits: Habits) -> tuple[str, ...]:
     used = habits.last_used(model.path)
-    state = "ready" if model.complete else "incomplete"
+    state = grade.tier if grade else "incomplete"
     state = state if model.there else "not connected"
     return (
         model.name,
@@ -153,7 +199,36 @@ def _row(model: InstalledModel, habits: Habits) -> tuple[str, ...]:
     )
 
 
-def _as_json(model: InstalledModel, habits: Habits) -> dict[str, Any]:
+def _begun_row(begun: Unfinished, data: Path) -> tuple[str, ...]:
+    plan = begun.plan
+    return (
+        plan.id,
+        words.size(plan.size),
+        "mtp" if plan.head_repo else "none",
+        f"{_state(begun)}, {begun.amount}",
+        "never",
+        str(plans.staging(data, plan.id, plan.home)),
+    )
+
+
+def _begun_as_json(begun: Unfinished, data: Path) -> dict[str, Any]:
+    plan = begun.plan
+    return {
+        "name": plan.id,
+        "title": plan.title,
+        "repo": plan.target.id,
+        "path": str(plans.staging(data, plan.id, plan.home)),
+        "state": _state(begun),
+        "done": begun.present,
+        "total": plan.size,
+    }
+
+
+def _state(begun: Unfinished) -> str:
+    return "downloading" if begun.running else "paused"
+
+
+def _as_json(model: InstalledModel, grade: Grade | None, habits: Habits) -> dict[str, Any]:
     return {
         "name": model.name,
         "title": model.title,
@@ -163,6 +238,9 @@ def _as_json(model: InstalledModel, habits: Habits) -> dict[str, Any]:
         "complete": model.complete,
         "place": model.place or None,
         "there": model.there,
+        "tier": grade.tier if grade else None,
+        "reason": grade.reason if grade else None,
+        "loads": bool(grade and grade.loads),
         "default": model.path == habits.default(),
         "last_used": habits.last_used(model.path),
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -129,9 +130,16 @@ def add_anyway(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument("--anyway", action="store_true", help=what)
 
 
-def add_json(parser: argparse.ArgumentParser, what: str = "print one JSON object instead of text") -> None:
-    """Declare --json."""
-    parser.add_argument("--json", action="store_true", help=what)
+def add_json(
+    parser: argparse.ArgumentParser,
+    what: str = "print one JSON object instead of text",
+    *,
+    again: bool = False,
+) -> None:
+    """Declare --json; `again` for a part of a command that has it, so that it may come before or after."""
+    parser.add_argument(
+        "--json", action="store_true", default=argparse.SUPPRESS if again else False, help=what
+    )
 
 
 def add_answer(parser: argparse.ArgumentParser) -> None:
@@ -182,6 +190,21 @@ def positive(text: str) -> int:
     if text.isdecimal() and int(text) > 0:
         return int(text)
     raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+
+
+def above_0(text: str) -> float:
+    """Take a number above 0.
+
+    Raises:
+        ArgumentTypeError: It is something else.
+    """
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if 0 < number < math.inf:
+        return number
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
 
 
 def _not_empty(text: str) -> str:

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-import contextlib
-import getpass
-import json
+import dataclasses
 import sys
-import time
 from typing import TYPE_CHECKING
 
 from mtplx_engine import paths, words
-from mtplx_engine.cli import ctrl_c, options
+from mtplx_engine.cli import hub_way, options, remove, watch
 from mtplx_engine.cli.console import Console
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.hub import awake, look, plan, settings, speed
+from mtplx_engine.hub import download, look, plan, unfinished
 from mtplx_engine.hub.download import Download
-from mtplx_engine.hub.interrupt import Interrupt
-from mtplx_engine.hub.problem import CancelledError
-from mtplx_engine.hub.token import TokenStore, system_keychain
-from mtplx_engine.models import fit, machine, manifest
-from mtplx_engine.progress import ProgressLine
+from mtplx_engine.hub.problem import CancelledError, HubError, Problem
+from mtplx_engine.hub.standing import Standing
+from mtplx_engine.models import fit, machine
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
     from pathlib import Path
 
     from mtplx_engine.hub.connection import Connection
     from mtplx_engine.hub.look import Look
     from mtplx_engine.hub.plan import Plan
+    from mtplx_engine.hub.unfinished import Unfinished
 
 SUMMARY = "get a model from the hub"
 EXAMPLES = """\
@@ -36,10 +31,11 @@ examples:
   mtplx pull mlx-community/Qwen3.5-4B-MLX-4bit
   mtplx pull OWNER/MODEL --head OWNER/HEAD
   mtplx pull OWNER/MODEL --ask-token          # a gated model
-What is interrupted goes on where it was when the same command is run again.
+  mtplx pull OWNER/MODEL --discard            # what has arrived of it is not wanted any more
+What is interrupted goes on where it was when the same command is run again, and what is damaged is repaired.
 """
-_TICK_S, _JSON_TICK_S = 0.2, 1.0
 _INTERRUPTED = 130
+_MOVED = (Problem.NOT_FOUND, Problem.CHANGED)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,9 +45,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--head",
         default="",
         metavar="OWNER/HEAD",
-        help="the repository of its drafting head (default: the one that we know of)",
+        help="the repository of its drafting head (default: the one that it has here, or that we know of)",
     )
-    parser.add_argument("--revision", default="main", metavar="REV", help="a branch, tag or commit")
+    parser.add_argument(
+        "--revision", default="", metavar="REV", help=f"a branch, tag or commit (default: {plan.MAIN})"
+    )
+    parser.add_argument(
+        "--discard", action="store_true", help="delete what has arrived, in place of going on"
+    )
     options.add_anyway(parser, "get a model that will not fit into memory")
     options.add_hub(parser)
     options.add_data_dir(parser)
@@ -64,145 +65,168 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         EngineError: It cannot be had.
     """
-    console, data = Console(sys.stdout), paths.data_dir(arguments.data_dir)
-    connection = connect(arguments, data)
-    plan.sweep(data)
-    begun = plan.read(plan.staging(data, plan.folder_name(arguments.model)))
-    wanted = begun or look.plan(connection, arguments.model, arguments.revision, arguments.head)
-    if folder := _installed(wanted, data):
-        _tell(console, wanted, folder, as_json=arguments.json)
+    data = paths.data_dir(arguments.data_dir)
+    if arguments.discard:
+        begun = unfinished.called(arguments.model, data)
+        if begun is None:
+            sentence = f"No download of {arguments.model} was begun; `mtplx models` lists those that were."
+            raise EngineError(ErrorKind.NOT_FOUND, sentence)
+        remove.discard(begun, data, as_json=arguments.json)
         return 0
-    Console(sys.stderr).line(f"{wanted.title}: {_what(wanted)}")
-    if begun is None:
-        _judge(look_at(connection, wanted), anyway=arguments.anyway)
-    download = Download(wanted, data, connection)
-    folder_or_error = _watch(download, as_json=arguments.json)
-    if isinstance(folder_or_error, CancelledError):
-        Console(sys.stderr).line(
-            f"Paused at {words.size(download.done)} of {words.size(download.total)}; run the same "
-            "command again to go on."
+    plan.sweep(data)
+    return _Pull(arguments, data, hub_way.connect(arguments, data)).run()
+
+
+class _Pull:
+    """Gets one model."""
+
+    def __init__(self, arguments: argparse.Namespace, data: Path, connection: Connection) -> None:
+        self._arguments = arguments
+        self._data = data
+        self._connection = connection
+        self._name = plan.folder_name(arguments.model)
+        self._notes = Console(sys.stderr)
+
+    def run(self) -> int:
+        """Get it, once more when it is changed meanwhile; returns the exit code."""
+        wanted = self._wanted()
+        if wanted is None:
+            return 0
+        fetching, outcome = self._fetch(wanted)
+        if isinstance(outcome, HubError) and outcome.problem in _MOVED:
+            again = self._wanted()
+            if again is None or again == wanted:
+                raise outcome
+            fetching, outcome = self._fetch(again)
+        if isinstance(outcome, CancelledError):
+            self._tell_paused(fetching)
+            return _INTERRUPTED
+        if isinstance(outcome, BaseException):
+            raise outcome
+        self._tell_installed(fetching.plan, outcome, already=False)
+        return 0
+
+    def _fetch(self, wanted: Plan) -> tuple[Download, Path | BaseException]:
+        fetching = Download(wanted, self._data, self._connection)
+        return fetching, watch.run(fetching, as_json=self._arguments.json)
+
+    def _wanted(self) -> Plan | None:
+        """Return what is to be fetched, in place of what was begun otherwise; None when it is all there, which is said.
+
+        Raises:
+            EngineError: It cannot be had, or would be refused when it is loaded, or will not fit into memory.
+        """
+        begun, there = unfinished.called(self._name, self._data), Standing.find(self._data, self._name)
+        asked = self._asked(begun, there)
+        if there is not None and not there.difference(asked, looked=False):
+            self._tell_installed(asked, there.folder, already=True)
+            return None
+        found = hub_way.look_at(self._connection, asked)
+        wanted = found.plan
+        found.check()
+        for warning in found.warnings:
+            self._notes.line(warning)
+        if there is not None:
+            difference = there.difference(wanted, looked=True)
+            if not difference:
+                self._tell_installed(wanted, there.folder, already=True)
+                return None
+            self._notes.line(difference)
+        self._notes.line(f"{wanted.title}: {_what(wanted)}")
+        if begun is not None:
+            self._notes.line(_how_begun(begun, wanted))
+        goes_on = begun is not None and begun.plan == wanted
+        anyway = self._arguments.anyway or (goes_on and begun is not None and begun.plan.anyway)
+        self._judge(found, anyway=anyway)
+        wanted = plan.placed(self._data, dataclasses.replace(wanted, anyway=anyway))
+        download.exchange(self._data, wanted)
+        return wanted
+
+    def _asked(self, begun: Unfinished | None, there: Standing | None) -> Plan:
+        """Return what the hub has of what was asked for; what was not said is as it was begun, or is installed."""
+        head = self._arguments.head
+        if not head and begun is not None:
+            head = begun.plan.head.id if begun.plan.head is not None else ""
+        elif not head and there is not None:
+            head = there.head_repo
+        revision = self._arguments.revision or (begun.plan.revision if begun is not None else plan.MAIN)
+        try:
+            return look.plan(self._connection, self._arguments.model, revision, head)
+        except HubError as error:
+            if error.problem is not Problem.NOT_FOUND or revision in (plan.MAIN, self._arguments.revision):
+                raise
+            self._notes.line(
+                f"{self._arguments.model} has no {revision} any more; what it has now is fetched."
+            )
+            return look.plan(self._connection, self._arguments.model, plan.MAIN, head)
+
+    def _judge(self, found: Look, *, anyway: bool) -> None:
+        """Say what there is to know of a model before it is fetched.
+
+        Raises:
+            EngineError: It will not fit, and is not wanted all the same.
+        """
+        for sentence in (found.reason, *found.found.notes):
+            self._notes.line(sentence)
+        if found.found.footprint is None:
+            return
+        judged = fit.judge(found.found.footprint, fit.CONTEXT, machine.this())
+        if judged.verdict is not fit.Verdict.FITS:
+            state = "tight" if judged.verdict is fit.Verdict.TIGHT else "too small"
+            self._notes.line(f"Memory is {state}: {judged.in_words}.")
+        if judged.verdict is fit.Verdict.TOO_BIG and not anyway:
+            raise EngineError(
+                ErrorKind.TOO_BIG,
+                f"{found.plan.title} will not fit into this machine's memory, so it was not fetched. Choose a smaller "
+                "model, or get it anyway (--anyway).",
+            )
+
+    def _tell_paused(self, fetching: Download) -> None:
+        if self._arguments.json:
+            done, total = fetching.tally.done, fetching.total
+            Console(sys.stdout).event(event="paused", name=self._name, done=done, total=total)
+        self._notes.line(
+            f"Paused at {words.size(fetching.tally.done)} of {words.size(fetching.total)}; run the same command again "
+            "to go on."
         )
-        return _INTERRUPTED
-    if isinstance(folder_or_error, BaseException):
-        raise folder_or_error
-    _tell(console, wanted, folder_or_error, as_json=arguments.json)
-    return 0
 
-
-def connect(arguments: argparse.Namespace, data: Path) -> Connection:
-    """Return the way to the hub that the options and the settings give."""
-    found = settings.read(data)
-    if arguments.endpoint:
-        found = settings.HubSettings(arguments.endpoint, found.proxy)
-    connection = found.connection(None)
-    store = TokenStore(connection.host, system_keychain())
-    if arguments.ask_token:
-        store.set(getpass.getpass(f"Access token of {connection.host}: "))
-    return found.connection(store.get())
-
-
-def look_at(connection: Connection, wanted: Plan) -> Look:
-    """Look at what would be installed; Ctrl-C ends that.
-
-    Raises:
-        EngineError: The hub does not let us.
-        KeyboardInterrupt: Ctrl-C was pressed.
-    """
-    interrupt = Interrupt()
-    with contextlib.closing(ProgressLine(sys.stderr)) as line:
-        line(0.0, "Looking at it")
-        found = ctrl_c.on_thread(lambda: look.at(connection, wanted, interrupt), interrupt.set)
-    if isinstance(found, CancelledError):
-        raise KeyboardInterrupt from found
-    if isinstance(found, BaseException):
-        raise found
-    return found
-
-
-def _judge(found: Look, *, anyway: bool) -> None:
-    """Say what there is to know of a model before it is fetched.
-
-    Raises:
-        EngineError: It would be refused when it is loaded, or it will not fit and `anyway` was not given.
-    """
-    found.check()
-    notes = Console(sys.stderr)
-    for sentence in (found.found.reason, *found.found.notes, *found.warnings):
-        notes.line(sentence)
-    if found.found.footprint is None:
-        return
-    here = machine.this()
-    judged = fit.judge(found.found.footprint, fit.CONTEXT, here)
-    if judged.verdict is not fit.Verdict.FITS:
-        notes.line(
-            f"Memory is {'tight' if judged.verdict is fit.Verdict.TIGHT else 'too small'}: {judged.in_words}."
-        )
-    if judged.verdict is fit.Verdict.TOO_BIG and not anyway:
-        raise EngineError(
-            ErrorKind.TOO_BIG,
-            f"{found.plan.title} will not fit into this machine's memory, so it was not fetched. Choose a smaller "
-            "model, or get it anyway (--anyway).",
+    def _tell_installed(self, wanted: Plan, folder: Path, *, already: bool) -> None:
+        console = Console(sys.stdout)
+        if not self._arguments.json:
+            state = "is installed already" if already else "is ready"
+            console.line(f"{wanted.id} {state}: mtplx chat --model {wanted.id}")
+            return
+        console.event(
+            event="installed",
+            already=already,
+            name=wanted.id,
+            title=wanted.title,
+            path=str(folder),
+            size=wanted.size,
+            revision=wanted.target.revision,
         )
 
 
-def _installed(wanted: Plan, data: Path) -> Path | None:
-    """Return the folder of the model when this very one is installed and whole."""
-    folder = paths.models_dir(data) / wanted.id
-    noted = manifest.read(folder)
-    is_it = noted is not None and noted.source.endswith(f"@{wanted.target.revision}")
-    return folder if noted and is_it and manifest.is_complete(folder, noted) else None
-
-
-def _watch(download: Download, *, as_json: bool) -> Path | BaseException:
-    """Run a download and show how far it is; Ctrl-C stops it, and the Mac stays awake."""
-    pace = speed.Speed()
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(awake.kept())
-        show = _in_lines_of_json if as_json else _on_one_line(stack)
-
-        def tick() -> None:
-            pace.note(time.monotonic(), download.done)
-            show(download, pace)
-
-        return ctrl_c.on_thread(download.run, download.stop, tick, _JSON_TICK_S if as_json else _TICK_S)
-
-
-def _on_one_line(stack: contextlib.ExitStack) -> Callable[[Download, speed.Speed], None]:
-    line = stack.enter_context(contextlib.closing(ProgressLine(sys.stderr)))
-    return lambda download, pace: line(download.done / max(download.total, 1), _phase(download, pace))
-
-
-def _in_lines_of_json(download: Download, pace: speed.Speed) -> None:
-    body = {"event": "progress", "done": download.done, "total": download.total}
-    rates = {"bytes_s": pace.bytes_s, "seconds_left": pace.seconds_left(download.total)}
-    Console(sys.stdout).line(json.dumps(body | rates))
-
-
-def _phase(download: Download, pace: speed.Speed) -> str:
-    parts = [f"{words.size(download.done)} of {words.size(download.total)}"]
-    if pace.bytes_s:
-        parts.append(f"{words.size(round(pace.bytes_s))}/s")
-    left = pace.seconds_left(download.total)
-    if left is not None:
-        parts.append(f"{words.duration(left)} left")
-    return f"Downloading, {', '.join(parts)}"
+def _how_begun(begun: Unfinished, wanted: Plan) -> str:
+    """Return how what was begun stands to what is wanted now."""
+    former = begun.plan
+    if former == wanted:
+        return f"It goes on at {begun.amount}."
+    if (former.target, former.taken) == (wanted.target, wanted.taken):
+        was, now = (
+            f"with the head of {repo}" if repo else "without" for repo in (former.head_repo, wanted.head_repo)
+        )
+        return f"It was begun {was} and goes on {now}; files that are the same are kept."
+    return (
+        f"{wanted.target.id} is not what it was when this download began (commit {former.target.revision[:7]}); files "
+        "that are the same are kept."
+    )
 
 
 def _what(wanted: Plan) -> str:
-    head = f" with its drafting head ({words.size(wanted.head.size)})" if wanted.head else ""
+    head = ""
+    if wanted.head_repo:
+        source = f", taken out of {wanted.head_repo}" if wanted.taken else ""
+        head = f" with its drafting head ({words.size(wanted.head_size)}{source})"
     licence = wanted.target.licence or "not stated"
     return f"{words.size(wanted.size)}{head}, licence {licence}, commit {wanted.target.revision[:7]}"
-
-
-def _tell(console: Console, wanted: Plan, folder: Path, *, as_json: bool) -> None:
-    if as_json:
-        found = {
-            "event": "installed",
-            "name": wanted.id,
-            "title": wanted.title,
-            "path": str(folder),
-            "size": wanted.size,
-        }
-        console.line(json.dumps({**found, "revision": wanted.target.revision}))
-    else:
-        console.line(f"{wanted.id} is ready: mtplx chat --model {wanted.id}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
 from typing import TYPE_CHECKING
 
@@ -11,11 +10,14 @@ from mtplx_engine import paths
 from mtplx_engine.cli import options
 from mtplx_engine.cli.console import Console
 from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.hub import origin
 from mtplx_engine.models import installed, manifest
 from mtplx_engine.progress import ProgressLine
 
 if TYPE_CHECKING:
     import argparse
+
+    from mtplx_engine.models.manifest import Manifest
 
 SUMMARY = "check an installed model's files against their checksums"
 EXAMPLES = """\
@@ -43,17 +45,25 @@ def run(arguments: argparse.Namespace) -> int:
     if noted is None or not noted.files:
         raise EngineError(
             ErrorKind.UNSUPPORTED,
-            f"{folder.name} was not installed by MTPLX, so its checksums are not known; see mtplx inspect.",
+            f"{folder.name or folder} was not installed by MTPLX, so its checksums are not known; see mtplx inspect.",
         )
     with contextlib.closing(ProgressLine(sys.stderr)) as line:
         wrong = manifest.differing(folder, noted, line)
     console = Console(sys.stdout)
     if arguments.json:
         body = {"name": folder.name, "files": len(noted.files), "wrong": list(wrong)}
-        console.line(json.dumps(body, indent=1))
+        console.json(body)
     elif wrong:
         console.line(f"{len(wrong)} of {len(noted.files)} files are not as they were: {', '.join(wrong)}")
-        console.line("Remove the model (mtplx remove) and get it again.")
+        console.line(_repair(noted))
     else:
         console.line(f"All {len(noted.files)} files of {folder.name} are as they were downloaded.")
     return 1 if wrong else 0
+
+
+def _repair(noted: Manifest) -> str:
+    """Return what brings the right files back."""
+    source = origin.read(noted.source)
+    if source is None:
+        return "Remove the model (mtplx remove) and set it up again."
+    return f"Get only these again with: mtplx pull {source.repo}"

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, cast
 
 from mtplx_engine import backend, durable
 from mtplx_engine.doctor.check import Check, Verdict
-from mtplx_engine.hub.token import system_keychain
+from mtplx_engine.hub.secret import system_keychain
 from mtplx_engine.models import machine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from mtplx_engine.hub.token import Keychain
+    from mtplx_engine.hub.secret import Keychain
     from mtplx_engine.models.machine import Machine
 
 _AGAIN = "Move MTPLX to the trash, download it again and put it into Applications."

@@ -11,7 +11,7 @@ import sys
 from mtplx_engine import conditions
 from mtplx_engine.conditions import Power
 from mtplx_engine.doctor.check import Check, Verdict
-from mtplx_engine.hub.token import system_keychain
+from mtplx_engine.hub.secret import system_keychain
 from mtplx_engine.models import machine
 
 _PACKAGES = (

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mtplx_engine.hub.repo import asked
+from mtplx_engine.hub import answers
+from mtplx_engine.hub.api import Api
 
 if TYPE_CHECKING:
-    from huggingface_hub import HfApi
-
     from mtplx_engine.hub.connection import Connection
     from mtplx_engine.hub.interrupt import Interrupt
 
@@ -24,11 +23,8 @@ def name(connection: Connection, interrupt: Interrupt | None = None) -> str:
         HubError: The hub does not know the token, or cannot be asked.
         CancelledError: The interrupt was set.
     """
-
-    def ask(api: HfApi) -> str:
-        found = api.whoami()["name"]
-        if not isinstance(found, str):
-            raise TypeError(f"{type(found)} is no name")
-        return found
-
-    return asked(connection, "your account", ask, interrupt)
+    with Api(connection, interrupt=interrupt) as api:
+        found = api.fields("/api/whoami-v2").get("name")
+    if not isinstance(found, str):
+        raise answers.no_hub(connection.host, f"{type(found)} is no name")
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import email.utils
 import errno
+import re
 import socket
 import ssl
 import time
@@ -12,49 +13,62 @@ from typing import TYPE_CHECKING
 import httpx2
 
 from mtplx_engine.hub.problem import HubError, Problem
+from mtplx_engine.hub.waiting import LONGEST_S, asked_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_LONGEST_WAIT_S = 3600.0
+_RESET = re.compile(r";\s*t\s*=\s*(\d{1,18})")  # of a RateLimit header: "api";r=0;t=55
+_NOT_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "HTTP_REQUEST")
+_PASSING = (408, 416, 425, 429)  # of the errors that are said to be ours
 
 
 def refusal(
-    status: int, headers: Mapping[str, str], *, what: str, host: str, has_token: bool
+    status: int, headers: Mapping[str, str], *, host: str, has_token: bool, repo: str = "", file: str = ""
 ) -> HubError | None:
     """Return why an answer is no success, None when it is one or a redirection.
 
     Args:
         status: The HTTP status.
         headers: The answer's headers; names in any case must be found.
-        what: The model or file that was asked for, for people.
         host: Who answered.
         has_token: Whether a token was sent.
+        repo: The repository that was asked for; "" where the hub itself was asked, as in a search.
+        file: The file of it.
     """
     if status < 400:
         return None
     code = headers.get("X-Error-Code", "")
     details = f"HTTP {status} {code} from {host}".replace("  ", " ")
     if code == "GatedRepo":
-        return _gated(what, details, has_token=has_token)
+        return _gated(repo, details, has_token=has_token)
     if status == 401 and not (code == "RepoNotFound" and has_token):
-        return _unauthorised(what, host, details, has_token=has_token)
+        return _unauthorised(repo, host, details, has_token=has_token)
     if status == 403:
-        sentence = f"{host} does not let this account or network fetch {what} (403)."
-        return HubError(Problem.FORBIDDEN, f"{sentence} Use a token that may read it.", details)
+        wish = f"fetch {repo}" if repo else "ask it"
+        sentence = f"{host} does not let this account or network {wish} (403)."
+        return HubError(Problem.FORBIDDEN, f"{sentence} Use a token that may.", details)
     if status in (401, 404, 410):
-        sentence = f"{host} has no {what}: it was renamed or removed, or is private."
-        return HubError(Problem.NOT_FOUND, f"{sentence} Check the name or choose another model.", details)
+        return _missing(repo, file, host, details, is_revision=code == "RevisionNotFound")
     if status == 407:
-        sentence = "The proxy wants a name and password (407)."
-        return HubError(Problem.PROXY, f"{sentence} Put them into the proxy's address in Settings.", details)
+        return _proxy_password(details)
+    if status < 500 and status not in _PASSING:
+        sentence = f"{host} does not understand what a hub of models is asked (error {status})."
+        return HubError(Problem.ADDRESS, f"{sentence} Check its address in Settings.", details)
+    return _busy(status, wait_seconds(headers), host, details)
+
+
+def _busy(status: int, wait: float | None, host: str, details: str) -> HubError:
+    """Return what passes by itself, at a time that the hub may say."""
     if status == 429:
-        wait = wait_seconds(headers)
-        when = f"in {wait:.0f} s" if wait else "in a few minutes"
-        sentence = f"{host} gets too many requests from here (429). Try again {when}."
+        if wait is None:
+            sentence = f"{host} gets too many requests from here (429). Try again in a few minutes."
+        else:
+            sentence = f"{host} asks {asked_for(wait, time.time())} (429). Try again then."
         return HubError(Problem.RATE_LIMITED, sentence, details, wait_s=wait)
-    sentence = f"{host} cannot serve {what} at the moment (error {status}). Try again in a few minutes."
-    return HubError(Problem.UNREACHABLE, sentence, details, wait_s=wait_seconds(headers))
+    asks = "" if wait is None else f", and asks {asked_for(wait, time.time())}"
+    sentence = f"{host} cannot answer at the moment (error {status}){asks}. Try again in a few minutes."
+    return HubError(Problem.UNREACHABLE, sentence, details, wait_s=wait)
 
 
 def failure(error: httpx2.HTTPError | OSError, *, host: str, via_proxy: bool) -> HubError:
@@ -66,26 +80,44 @@ def failure(error: httpx2.HTTPError | OSError, *, host: str, via_proxy: bool) ->
         via_proxy: Whether a proxy stood in between.
     """
     causes = _causes(error)
-    details = repr(error)
-    if isinstance(error, httpx2.ProxyError) or (via_proxy and isinstance(error, httpx2.ConnectError)):
-        sentence = f"The proxy does not let us through to {host}. Check its address in Settings."
-        return HubError(Problem.PROXY, sentence, details)
+    details = (
+        type(error).__name__ if via_proxy else repr(error)
+    )  # an address of a proxy may hold its password
+    if isinstance(error, httpx2.ProxyError):
+        return _refused_by_proxy(error, host, details)
     if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
         sentence = (
             f"The certificate of {host} is not valid here, so nothing was fetched. Check this computer's date, or "
             "whether the network reads along."
         )
         return HubError(Problem.CERTIFICATE, sentence, details)
+    if any(isinstance(cause, ssl.SSLError) and cause.reason in _NOT_TLS for cause in causes):
+        sentence = (
+            f"{host} does not speak HTTPS there, so nothing was fetched. Check its address in Settings."
+        )
+        return HubError(Problem.ADDRESS, sentence, details)
+    if via_proxy and isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout):
+        sentence = f"The proxy on the way to {host} cannot be reached. Check its address in Settings."
+        return HubError(Problem.PROXY, sentence, details)
+    return _unreachable(error, causes, host, details)
+
+
+def _unreachable(error: BaseException, causes: list[BaseException], host: str, details: str) -> HubError:
     if any(isinstance(cause, socket.gaierror) for cause in causes):
         sentence = f"{host} cannot be found: this computer seems to be offline. Try again when it is online."
         return HubError(Problem.NO_NETWORK, sentence, details)
-    if any(getattr(cause, "errno", None) in (errno.ENETUNREACH, errno.ENETDOWN) for cause in causes):
+    numbers = {getattr(cause, "errno", None) for cause in causes}
+    if numbers & {errno.ENETUNREACH, errno.ENETDOWN}:
         sentence = f"There is no network to reach {host} by. Try again when this computer is online."
         return HubError(Problem.NO_NETWORK, sentence, details)
-    if isinstance(error, httpx2.TimeoutException):
+    if errno.ECONNREFUSED in numbers:
+        sentence = f"{host} takes no connections at the moment (refused). Try again, or check its address in Settings."
+    elif isinstance(error, httpx2.ConnectTimeout):
+        sentence = f"{host} cannot be reached: no answer to a call. Check the connection and try again."
+    elif isinstance(error, httpx2.TimeoutException):
         sentence = f"{host} stopped answering. Check the connection and try again."
-        return HubError(Problem.UNREACHABLE, sentence, details)
-    sentence = f"The connection to {host} broke off. Check the connection and try again."
+    else:
+        sentence = f"The connection to {host} broke off. Check the connection and try again."
     return HubError(Problem.UNREACHABLE, sentence, details)
 
 
@@ -95,6 +127,12 @@ def portal(host: str, details: str) -> HubError:
         f"This network answers for {host} with a page of its own. Open a browser and sign in to it first."
     )
     return HubError(Problem.PORTAL, sentence, details)
+
+
+def no_hub(host: str, details: str) -> HubError:
+    """Return that what answers is a program, but no hub of models."""
+    sentence = f"{host} does not answer as a hub of models does. Check its address in Settings."
+    return HubError(Problem.ADDRESS, sentence, details)
 
 
 def disk_failure(error: OSError, what: str) -> HubError:
@@ -107,41 +145,85 @@ def disk_failure(error: OSError, what: str) -> HubError:
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
         sentence = f"The models folder cannot be written, so {what} cannot be kept. Choose another folder."
         return HubError(Problem.READ_ONLY, sentence, repr(error))
+    if error.errno == errno.ENOENT:
+        sentence = (
+            f"What had arrived of {what} is gone: it was deleted, or its disk taken away. Download it again."
+        )
+        return HubError(Problem.WRONG_HASH, sentence, repr(error))
     sentence = f"The disk did not take {what} ({error.strerror}). Check the disk and try again."
     return HubError(Problem.READ_ONLY, sentence, repr(error))
 
 
 def wait_seconds(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that Retry-After asks for, as a number or a date, at most an hour; None without one."""
+    """Return the seconds that a hub asks to wait, at most a day; None when it asks for nothing that makes sense.
+
+    Said by Retry-After as a number or a date (RFC 9110, 10.2.3), or by RateLimit as the seconds until the count of
+    requests begins anew (draft-ietf-httpapi-ratelimit-headers).
+    """
     value = headers.get("Retry-After", "").strip()
     if value.isascii() and value.isdigit():
-        return min(float(value[:9]), _LONGEST_WAIT_S)
+        return min(float(value[:18]), LONGEST_S)
     parsed = email.utils.parsedate_tz(value) if value else None
-    if parsed is None:
-        return None
-    try:
-        return min(max(email.utils.mktime_tz(parsed) - time.time(), 0.0), _LONGEST_WAIT_S)
-    except (OverflowError, ValueError):
-        return None
+    if parsed is not None:
+        try:
+            return min(max(email.utils.mktime_tz(parsed) - time.time(), 0.0), LONGEST_S)
+        except (OverflowError, ValueError):
+            return None
+    reset = _RESET.search(headers.get("RateLimit", ""))
+    return min(float(reset[1]), LONGEST_S) if reset else None
 
 
-def _gated(what: str, details: str, *, has_token: bool) -> HubError:
+def _gated(repo: str, details: str, *, has_token: bool) -> HubError:
     if has_token:
-        sentence = f"{what} is gated: the token was accepted, the licence not yet. Accept it on its page."
+        sentence = f"{repo} is gated: the token was accepted, the licence not yet. Accept it on its page."
         return HubError(Problem.LICENCE, sentence, details)
     sentence = (
-        f"{what} is gated: it wants an account that has accepted its licence. Add that account's token."
+        f"{repo} is gated: it wants an account that has accepted its licence. Add that account's token."
     )
     return HubError(Problem.NO_TOKEN, sentence, details)
 
 
-def _unauthorised(what: str, host: str, details: str, *, has_token: bool) -> HubError:
+def _unauthorised(repo: str, host: str, details: str, *, has_token: bool) -> HubError:
     if has_token:
         sentence = f"{host} does not accept the token (401): it is wrong, or was revoked. Change it."
         return HubError(Problem.BAD_TOKEN, sentence, details)
+    if not repo:
+        sentence = f"{host} answers only who has an access token (401). Add one."
+        return HubError(Problem.NO_TOKEN, sentence, details)
     # The hub says 401 of a name that does not exist too, so as not to tell which private ones do.
-    sentence = f"{what} is private, or there is no such model (401). Check the name, or add a token."
+    sentence = f"{repo} is private, or there is no such model (401). Check the name, or add a token."
     return HubError(Problem.NO_TOKEN, sentence, details)
+
+
+def _missing(repo: str, file: str, host: str, details: str, *, is_revision: bool) -> HubError:
+    if not repo:
+        return no_hub(host, details)
+    if is_revision:
+        sentence = f"{repo} has no such branch, tag or commit at {host} (any more). Ask for another one, or for none."
+        return HubError(Problem.NOT_FOUND, sentence, details)
+    if file:
+        sentence = f"{repo} has no {file} at {host} any more. Look at the model again, or choose another one."
+        return HubError(Problem.NOT_FOUND, sentence, details)
+    sentence = f"{host} has no {repo}: it was renamed or removed, or is private."
+    return HubError(Problem.NOT_FOUND, f"{sentence} Check the name or choose another model.", details)
+
+
+def _refused_by_proxy(error: httpx2.ProxyError, host: str, details: str) -> HubError:
+    said = str(error)  # begins with the status that the proxy gave, if it gave one
+    if said.startswith("407"):
+        return _proxy_password(details)
+    status = f" ({said[:3]})" if said[:3].isdigit() else ""
+    sentence = f"The proxy does not let us through to {host}{status}. Check its address in Settings."
+    return HubError(Problem.PROXY, sentence, details)
+
+
+def _proxy_password(details: str) -> HubError:
+    sentence = (
+        "The proxy wants a name and a password, or others (407). Type them into its address in Settings, as in "
+        "http://name:password@proxy:8080; the password goes to the keychain, and where there is none it is known until "
+        "MTPLX quits."
+    )
+    return HubError(Problem.PROXY, sentence, details)
 
 
 def _causes(error: BaseException) -> list[BaseException]:

@@ -20,12 +20,14 @@ class Entry:
         target: Repository of the model.
         head: Repository of its drafting head; "" when the model carries it itself.
         good_for: What for, in a few words.
+        billions: Of parameters, about.
     """
 
     title: str
     target: str
     head: str
     good_for: str
+    billions: int
 
 
 @cache

@@ -13,7 +13,8 @@ import truststore
 
 HUB = "https://huggingface.co"
 
-_TIMEOUT = httpx2.Timeout(connect=10, read=20, write=20, pool=20)
+_CONNECT_S = 10.0
+_ANSWER_S = 20.0
 _CONNECTIONS = httpx2.Limits(max_connections=16, max_keepalive_connections=8)
 
 
@@ -32,13 +33,16 @@ class Connection:
 
     endpoint: str = HUB
     token: str | None = field(default=None, repr=False)
-    proxy: str = ""
+    proxy: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
+        faults = []
         if not is_safe(self.endpoint) or self.endpoint.endswith("/"):
-            raise ValueError(f"{self.endpoint!r} is no https address of a hub")
-        if self.proxy and urlsplit(self.proxy).scheme not in ("http", "https"):
-            raise ValueError(f"{self.proxy!r} is no http address of a proxy")
+            faults.append(f"{self.endpoint!r} is no https address of a hub")
+        if self.proxy and not _is_proxy(self.proxy):
+            faults.append(f"{self.proxy!r} is no http address of a proxy")
+        if faults:
+            raise ValueError(", and ".join(faults))
 
     @property
     def host(self) -> str:
@@ -50,10 +54,10 @@ class Connection:
         """Whether a proxy stands between us and the hub."""
         return self._proxy() is not None
 
-    def client(self) -> httpx2.Client:
-        """Return a new HTTP client; whoever asked for it closes it."""
+    def client(self, answer_s: float = _ANSWER_S) -> httpx2.Client:
+        """Return a new HTTP client, which waits so long for a server that says nothing; who asked for it closes it."""
         return httpx2.Client(
-            timeout=_TIMEOUT,
+            timeout=httpx2.Timeout(answer_s, connect=min(answer_s, _CONNECT_S)),
             limits=_CONNECTIONS,
             follow_redirects=False,
             verify=_certificates(),
@@ -83,6 +87,14 @@ def is_safe(url: str) -> bool:
     return bool(parts.hostname) and (
         parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in ("127.0.0.1", "localhost"))
     )
+
+
+def _is_proxy(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # no port, or a bracket too few
+        return False
 
 
 @cache

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
 import fcntl
 import os
 import shutil
-import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from mtplx_engine import durable, paths
+from mtplx_engine import durable
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.hub import answers, names
+from mtplx_engine.hub import answers, names, origin, partial, reuse, taken_head
 from mtplx_engine.hub import plan as plans
+from mtplx_engine.hub.gatherer import Gatherer
 from mtplx_engine.hub.interrupt import Interrupt
 from mtplx_engine.hub.problem import HubError, Problem
 from mtplx_engine.hub.requests import Requests
 from mtplx_engine.hub.retry import Retries
+from mtplx_engine.hub.tally import Tally
 from mtplx_engine.hub.transfer import Transfer
-from mtplx_engine.models import checkpoint, head_source, manifest
+from mtplx_engine.models import checkpoint, head_source, manifest, model_config, refusal
 from mtplx_engine.models.manifest import FileRecord, Manifest
 
 if TYPE_CHECKING:
@@ -27,9 +29,13 @@ if TYPE_CHECKING:
 
     from mtplx_engine.hub.connection import Connection
     from mtplx_engine.hub.plan import Plan
+    from mtplx_engine.hub.requests import Giver, Source
+    from mtplx_engine.hub.taken_head import TakenHead
     from mtplx_engine.models.manifest import HeadBinding
 
 THREADS = 4
+
+_LONGEST_PID = 20  # digits
 
 
 class Download:
@@ -38,6 +44,7 @@ class Download:
     Attributes:
         plan: What is installed.
         total: Bytes of all its files.
+        tally: How far it is.
     """
 
     def __init__(
@@ -52,16 +59,10 @@ class Download:
         self.total = plan.size
         self._data = data
         self._connection = connection
-        self._retries = retries or Retries()
+        self.tally = Tally()
+        self._retries = dataclasses.replace(retries or Retries(), tell=self.tally.wait)
         self._threads = threads
         self._interrupt = Interrupt()
-        self._lock = threading.Lock()
-        self._done = 0
-
-    @property
-    def done(self) -> int:
-        """Bytes that are on the disk and of use."""
-        return self._done
 
     def stop(self) -> None:
         """End `run` at once; what has arrived stays for the next one."""
@@ -77,10 +78,12 @@ class Download:
             HubError: It cannot be had, or there is no room for it, or it must not be loaded.
             CancelledError: `stop` was called.
         """
-        folder = plans.staging(self._data, self.plan.id)
+        folder = _staging(self._data, self.plan)
         try:
+            plans.check_home(self._data, self.plan)
             with _only_one(folder, self.plan.title):
                 plans.write(folder, self.plan)
+                reuse.link_same(self.plan, folder, _final(folder), self._interrupt)
                 records = self._fetch(folder)
                 self._interrupt.check()
                 return self._install(folder, records, self._check(folder))
@@ -89,28 +92,56 @@ class Download:
 
     def _fetch(self, folder: Path) -> tuple[FileRecord, ...]:
         requests = Requests(self._connection, self._interrupt)
+        sources = [
+            (repo.source(self._connection, file), folder / name) for repo, file, name in self.plan.files()
+        ]
+        head_folder = folder / plans.HEAD_FOLDER
+        taken = [] if self.plan.taken is None else [(self.plan.taken.source, head_folder / taken_head.NAME)]
+        self.tally.find(sum(partial.present(path, source.identity) for source, path in (*sources, *taken)))
         records = []
         weighed = False
         try:
-            for repo, file, name in self.plan.files():
-                if not weighed and names.is_weights(file.name):
+            for source, path in sources:
+                if not weighed and names.is_weights(source.name):
                     weighed = True
-                    promised = _promised(self._data, self.plan.id)
+                    self._check_settings(folder)
+                    promised = _promised(self._data, self.plan.id, folder)
                     plans.check_room(folder, self.plan, _present(folder), promised)
-                path = folder / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                source = repo.source(self._connection, file)
-                if path.is_file() and path.stat().st_size == file.size:
-                    # It got its name when its hash had been found right.
-                    self._received(file.size)
-                    sha256 = manifest.file_sha256(path, self._interrupt.check)
-                else:
-                    transfer = Transfer(source, requests, self._interrupt, self._retries, self._received)
-                    sha256 = transfer.run(path, self._threads)
-                records.append(FileRecord(name, file.size, sha256))
+                records.append(self._bring(source, requests, folder, path))
+            if self.plan.taken is not None:
+                records += self._take(self.plan.taken, head_folder, requests)
         finally:
             requests.close()
         return tuple(records)
+
+    def _bring(self, source: Source, giver: Giver, folder: Path, path: Path) -> FileRecord:
+        """Fetch what is missing of one file of the model in `folder`."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if partial.is_whole(path, source.identity):
+            sha256 = manifest.file_sha256(path, self._interrupt.check)
+        else:
+            transfer = Transfer(source, giver, self._interrupt, self._retries, self.tally.receive)
+            sha256 = transfer.run(path, self._threads)
+        return FileRecord(str(path.relative_to(folder)), source.size, sha256)
+
+    def _take(self, head: TakenHead, folder: Path, requests: Requests) -> tuple[FileRecord, ...]:
+        """Make the files of a head that is taken out of another repository."""
+        gatherer = Gatherer(head, self._connection, requests)
+        gatherer.open(self._interrupt, self._retries)
+        record = self._bring(head.source, gatherer, folder.parent, folder / taken_head.NAME)
+        durable.replace_file(folder / model_config.NAME, head.config)
+        self.tally.find(len(head.config))
+        return record, *manifest.record(folder.parent, [f"{folder.name}/{model_config.NAME}"])
+
+    def _check_settings(self, folder: Path) -> None:
+        """Refuse what would be refused when it is loaded, as far as it can be known without the weights."""
+        try:
+            checkpoint.check_settings(folder)
+        except EngineError as error:
+            shutil.rmtree(folder)  # as little as there is of it
+            why = refusal.cause(str(error))
+            sentence = f"{self.plan.target.id} was not fetched, since it must not be loaded: {why}"
+            raise HubError(Problem.UNSAFE, sentence) from error
 
     def _check(self, folder: Path) -> HeadBinding | None:
         """Refuse what would be refused when it is loaded; return what ties the head to its model."""
@@ -122,7 +153,7 @@ class Download:
                 sentence = f"{self.plan.title} was deleted, since it must not be loaded: {error}"
                 raise HubError(Problem.UNSAFE, sentence) from error
             raise
-        if self.plan.head is None:
+        if not self.plan.head_repo:
             return None
         return head_source.bind(plans.HEAD_FOLDER, checked.config, checked.tensors, folder)
 
@@ -132,23 +163,20 @@ class Download:
             id=self.plan.id,
             name=self.plan.title,
             licence=target.licence,
-            source=f"{self._connection.endpoint}/{target.id}@{target.revision}",
+            source=origin.of(target, self._connection.endpoint),
             revision=1,
             files=records,
             binding=binding,
+            head_source=origin.of_head(self.plan, self._connection.endpoint),
         )
         (folder / plans.NAME).unlink()
         manifest.write(folder, noted)
-        final = paths.models_dir(self._data) / self.plan.id
+        final = _final(folder)
         if final.exists():
             shutil.rmtree(final)
         folder.rename(final)
         durable.sync(final.parent)
         return final
-
-    def _received(self, count: int) -> None:
-        with self._lock:
-            self._done += count
 
 
 def discard(data: Path, plan: Plan) -> None:
@@ -157,15 +185,44 @@ def discard(data: Path, plan: Plan) -> None:
     Raises:
         HubError: BUSY, while it is downloaded.
     """
-    folder = plans.staging(data, plan.id)
+    folder = _staging(data, plan)
+    if not folder.parent.is_dir():
+        return  # and no folder is made where a disk should be
     with _only_one(folder, plan.title):
         (folder / plans.NAME).unlink(missing_ok=True)  # first: half of it must not look like a download
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def exchange(data: Path, plan: Plan) -> None:
+    """Let a download that was begun bring something else, or what the repository has now; what is the same stays.
+
+    Raises:
+        HubError: BUSY, while another program fetches it; or the disk does not take it.
+    """
+    folder = _staging(data, plan)
+    former = plans.read(folder)
+    if former is None or former == plan:
+        return
+    try:
+        with _only_one(folder, plan.title):
+            reuse.leave_same(folder, former, plan)
+            plans.write(folder, plan)
+    except OSError as error:
+        raise answers.disk_failure(error, plan.title) from error
+
+
 def present(data: Path, plan: Plan) -> int:
     """Return about how many bytes of a model have arrived, to a few kilobytes a file."""
-    return min(_present(plans.staging(data, plan.id)), plan.size)
+    return min(_present(_staging(data, plan)), plan.size)
+
+
+def _final(folder: Path) -> Path:
+    """Return where what grows in a folder is installed."""
+    return folder.parent.parent / folder.name
+
+
+def _staging(data: Path, plan: Plan) -> Path:
+    return plans.staging(data, plan.id, plan.home)
 
 
 @contextmanager
@@ -181,12 +238,23 @@ def _only_one(folder: Path, title: str) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise HubError(
-                Problem.BUSY, f"{title} is being downloaded already. Wait for that one."
-            ) from error
+            raise HubError(Problem.BUSY, _who_holds(lock, title)) from error
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, str(os.getpid()).encode(), 0)
         yield
     finally:
         os.close(lock)
+
+
+def _who_holds(lock: int, title: str) -> str:
+    """Return who downloads a model, by what the holder of its lock has written into it."""
+    holder = os.pread(lock, _LONGEST_PID, 0).decode(errors="replace")
+    if not holder.isdecimal() or int(holder) == os.getpid():
+        return f"{title} is being downloaded already. Wait for that one."
+    return (
+        f"{title} is being downloaded by another program (process {holder}), such as `mtplx pull`. Wait for it, or "
+        "stop it there."
+    )
 
 
 def _present(folder: Path) -> int:
@@ -194,17 +262,23 @@ def _present(folder: Path) -> int:
     return sum(path.stat().st_blocks * 512 for path in folder.rglob("*") if path.is_file())
 
 
-def _promised(data: Path, but: str) -> int:
-    """Return the bytes that downloads still need which are past their own look at the room, all but one of them."""
-    folders = {plan: plans.staging(data, plan.id) for plan in plans.unfinished(data) if plan.id != but}
+def _promised(data: Path, but: str, beside: Path) -> int:
+    """Return the bytes that downloads still need which are past their own look at the room, all but one of them.
+
+    Only those on the volume of the folder `beside` count.
+    """
+    volume = beside.stat().st_dev
+    folders = {plan: _staging(data, plan) for plan in plans.unfinished(data) if plan.id != but}
     return sum(
         max(plan.size - _present(folder), 0)
         for plan, folder in folders.items()
-        if any(folder.rglob("*.safetensors.partial")) and _is_running(folder)
+        if folder.stat().st_dev == volume
+        and any(folder.rglob("*.safetensors.partial"))
+        and is_running(folder)
     )
 
 
-def _is_running(folder: Path) -> bool:
+def is_running(folder: Path) -> bool:
     """Whether somebody holds the lock of a download."""
     try:
         lock = os.open(_lock_of(folder), os.O_RDWR | os.O_CLOEXEC)

@@ -6,45 +6,42 @@ folder is then inspected like any model's, so that there is no second copy of an
 
 from __future__ import annotations
 
+import dataclasses
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from mtplx_engine.hub import answers, catalogue, names
+from mtplx_engine.errors import EngineError
+from mtplx_engine.harmless import one_line
+from mtplx_engine.hub import answers, catalogue, listing, names
+from mtplx_engine.hub import original as head_original
 from mtplx_engine.hub import repo as repos
 from mtplx_engine.hub.interrupt import Interrupt
 from mtplx_engine.hub.plan import HEAD_FOLDER, Plan, folder_name
-from mtplx_engine.hub.problem import HubError, Problem
-from mtplx_engine.hub.requests import Requests
-from mtplx_engine.hub.retry import Retries
-from mtplx_engine.hub.transfer import Transfer
-from mtplx_engine.models import folder_safety, inspection, model_config, safetensors_header, weight_files
+from mtplx_engine.hub.problem import ON_THE_WAY, HubError, Problem
+from mtplx_engine.hub.retry import QUESTION
+from mtplx_engine.hub.sparse_copy import SparseCopier
+from mtplx_engine.models import (
+    folder_safety,
+    head_source,
+    inspection,
+    json_file,
+    model_config,
+    refusal,
+)
+from mtplx_engine.models.families.supported import PUBLISHED
+from mtplx_engine.models.inspection import Tier
 from mtplx_engine.models.probe_memory import ProbeMemory
 
 if TYPE_CHECKING:
     from mtplx_engine.hub.connection import Connection
-    from mtplx_engine.hub.repo import RemoteFile, Repo
+    from mtplx_engine.hub.repo import Repo
+    from mtplx_engine.hub.retry import Retries
     from mtplx_engine.models.inspection import Inspection
 
-MAX_BYTES: Final = 64 << 20
-"""More than this no honest model needs to say what it is."""
-
-_FIRST_BYTES = 128 << 10  # holds most headers whole, so that one request is enough
-_LENGTH_BYTES = 8
-# What only a tokenizer or a person reads is as good as empty here.
-_UNREAD = frozenset(
-    {
-        "LICENSE",
-        "LICENSE.md",
-        "LICENSE.txt",
-        "README.md",
-        "merges.txt",
-        "tokenizer.json",
-        "tokenizer.model",
-        "vocab.json",
-    }
-)
+_DRAFTING = (Tier.VERIFIED, Tier.UNVERIFIED)
+_LONGEST = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +60,6 @@ class Look:
     fetched: int
     warnings: tuple[str, ...]
 
-    @property
-    def head_size(self) -> int:
-        """Bytes that a repository with the drafting head adds, 0 without one."""
-        return self.plan.head.size if self.plan.head else 0
-
     def check(self) -> None:
         """Refuse what would be refused once it was installed.
 
@@ -76,7 +68,12 @@ class Look:
         """
         if not self.found.loads:
             sentence = f"{self.plan.target.id} was not fetched, since this version does not load it: "
-            raise HubError(Problem.UNSAFE, sentence + self.found.reason)
+            raise HubError(Problem.UNSAFE, sentence + self.reason)
+
+    @property
+    def reason(self) -> str:
+        """Why it is what it is, in a sentence or two."""
+        return refusal.cause(self.found.reason)
 
 
 def plan(
@@ -99,12 +96,26 @@ def plan(
         HubError: One of them is not there, or cannot be had.
         CancelledError: The interrupt was set.
     """
+    listing.check_name(repo_id)
+    if not names.is_revision(revision):
+        shown = one_line(revision, _LONGEST)
+        raise HubError(
+            Problem.NOT_FOUND, f'"{shown}" is no branch, tag or commit of a model. Ask for another one.'
+        )
     entry = catalogue.entry_of(repo_id)
     head = head or (entry.head if entry else "")
     target = repos.read(connection, repo_id, revision, interrupt)
+    if names.is_commit(revision) and target.revision != revision:
+        raise HubError(
+            Problem.CHANGED, f"{connection.host} gives another commit of {repo_id} than {revision}."
+        )
+    listing.check_model(target)
     title = entry.title if entry else repo_id.partition("/")[2]
-    with_head = repos.read(connection, head, interrupt=interrupt) if head else None
-    return Plan(folder_name(repo_id), title, target, with_head)
+    with_head = None
+    if head:
+        with_head = repos.read(connection, head, interrupt=interrupt)
+        listing.check_head(with_head)
+    return Plan(folder_name(repo_id), title, target, with_head, revision=revision)
 
 
 def at(
@@ -125,103 +136,104 @@ def at(
         HubError: The hub does not give what is needed to know, or says it in more bytes than anybody honest.
         CancelledError: The interrupt was set.
     """
+    looking = _Looking(connection, interrupt or Interrupt(), retries or QUESTION)
     with tempfile.TemporaryDirectory(prefix="mtplx-look-") as temporary:
-        root = Path(temporary)
-        folder = root / wanted.target.id.partition("/")[2]
-        copier = _Copier(connection, interrupt or Interrupt(), retries or Retries())
         try:
-            copier.lay(wanted.target, folder)
-            if wanted.head is not None:
-                copier.lay(wanted.head, folder / HEAD_FOLDER)
-            found = inspection.inspect(folder, ProbeMemory(root), tokenizer=False)
+            return looking.at(wanted, Path(temporary))
         except OSError as error:
             raise answers.disk_failure(error, wanted.title) from error
         finally:
-            copier.close()
-    return Look(wanted, found, copier.fetched, _warnings(wanted))
+            looking.close()
 
 
-class _Copier:
-    """Lays sparse copies of repositories; weighs what it fetches."""
+class _Looking:
+    """One look."""
 
     def __init__(self, connection: Connection, interrupt: Interrupt, retries: Retries) -> None:
         self._connection = connection
         self._interrupt = interrupt
-        self._retries = retries
-        self._requests = Requests(connection, interrupt)
-        self.fetched = 0
+        self._copier = SparseCopier(connection, interrupt, retries)
 
     def close(self) -> None:
         """Close all connections."""
-        self._requests.close()
+        self._copier.close()
 
-    def lay(self, repo: Repo, folder: Path) -> None:
-        """Make `folder` look like the repository."""
-        for file in repo.files:
-            path = folder / file.name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if names.is_weights(file.name):
-                self._lay_weights(repo, file, path)
-            elif file.name in _UNREAD or file.size > _most(file.name):
-                _hole(path, b"", file.size)  # what is too large is refused for that
-            else:
-                self._lay_whole(repo, file, path)
+    def at(self, wanted: Plan, root: Path) -> Look:
+        """Look at what would be installed, by copies below `root`."""
+        folder = root / wanted.target.id.partition("/")[2]
+        self._copier.lay(wanted.target, folder)
+        found, note = self._inspect(folder), ""
+        if wanted.head is not None and found.loads:
+            wanted, found, note = self._with_head(wanted, wanted.head, found)
+        elif wanted.target.base and found.loads and found.head is None and found.family in PUBLISHED:
+            wanted, found, note = self._with_taken_head(wanted, found, root)
+        warnings = (*_warnings(wanted), *((note,) if note else ()))
+        return Look(wanted, found, self._copier.fetched, warnings)
 
-    def _lay_whole(self, repo: Repo, file: RemoteFile, path: Path) -> None:
-        self._weigh(file.size)
-        source = repo.source(self._connection, file)
-        Transfer(source, self._requests, self._interrupt, self._retries, lambda _: None).run(path, 1)
+    def _inspect(self, folder: Path) -> Inspection:
+        return inspection.inspect(folder, ProbeMemory(folder.parent), tokenizer=False)
 
-    def _lay_weights(self, repo: Repo, file: RemoteFile, path: Path) -> None:
-        start = self._read(repo, file, 0, min(_FIRST_BYTES, file.size))
-        length = int.from_bytes(start[:_LENGTH_BYTES], "little")
-        end = _LENGTH_BYTES + length
-        if length > safetensors_header.MAX_HEADER_BYTES or end > file.size:
-            end = len(start)  # a header that lies is refused for that
-        if end > len(start):
-            start += self._read(repo, file, len(start), end)
-        _hole(path, start[:end], file.size)
+    def _with_head(self, wanted: Plan, head: Repo, found: Inspection) -> tuple[Plan, Inspection, str]:
+        """Return the plan with a head that was asked for, what is found then, and what there is to know of it.
 
-    def _read(self, repo: Repo, file: RemoteFile, start: int, end: int) -> bytes:
-        """Return the bytes of a file from `start` to `end`."""
-        self._weigh(end - start)
-        source = repo.source(self._connection, file)
-
-        def ask() -> bytes:
-            found = bytearray()
-            if start == end:
-                return b""
-            with self._requests.get(source, start, end) as body:
-                wanted = end - body.start
-                for piece in body.response.iter_raw():
-                    self._interrupt.check()
-                    found += piece
-                    if len(found) >= wanted:
-                        return bytes(found[start - body.start : wanted])
-            raise HubError(Problem.UNREACHABLE, f"The connection broke off in {file.name}. Try again.")
-
-        return self._retries.patiently(ask, self._interrupt)
-
-    def _weigh(self, count: int) -> None:
-        self.fetched += count
-        if self.fetched > MAX_BYTES:
-            raise HubError(
-                Problem.UNSAFE,
-                f"This repository needs more than {MAX_BYTES >> 20} MB to say what it holds, which no honest model "
-                "does. Choose another one.",
+        Raises:
+            HubError: UNFIT_HEAD, when it is no head, or not this model's.
+        """
+        if found.head is not None:
+            state = (
+                "does not fit, and no other one can be used beside it" if found.head.problem else "is used"
             )
+            note = (
+                f"{wanted.target.id} has a drafting head of its own, which {state}; {head.id} is not fetched."
+            )
+            return dataclasses.replace(wanted, head=None), found, note
+        place = found.folder / HEAD_FOLDER
+        self._copier.lay_config(head, place)
+        if not head_source.is_head_only(place):
+            kind = one_line(model_config.model_type(place) or "none that can be read", _LONGEST)
+            raise _unfit(head, f"its config.json names a model of its own ({kind})")
+        self._copier.lay(head, place)
+        again = self._inspect(found.folder)
+        if again.head is None or again.tier not in _DRAFTING:
+            reason = again.head.problem if again.head and again.head.problem else refusal.cause(again.reason)
+            raise _unfit(head, f"it cannot draft for {wanted.target.id}. {reason}")
+        return wanted, again, ""
+
+    def _with_taken_head(self, wanted: Plan, found: Inspection, root: Path) -> tuple[Plan, Inspection, str]:
+        """Return the plan with the head that the original has, what is found then, and what there is to know of it."""
+        base, folder = wanted.target.base, found.folder
+        config = model_config.flat(json_file.read(folder / model_config.NAME, model_config.MAX_BYTES))
+        try:
+            original = repos.read(self._connection, base, interrupt=self._interrupt)
+            taken = head_original.find(self._copier, original, config, root / "original")
+        except EngineError as error:
+            if isinstance(error, HubError) and error.problem in ON_THE_WAY:
+                raise
+            return wanted, found, f"No drafting head is taken from {base}, its original: {_first(error)}"
+        if taken is None:
+            return wanted, found, ""
+        taken.lay(folder / HEAD_FOLDER)
+        again = self._inspect(folder)
+        if again.head is None or again.head.problem:
+            reason = again.head.problem if again.head else again.reason
+            return wanted, found, f"No drafting head is taken from {base}, its original: {reason}"
+        licence = taken.original.licence or "not stated"
+        note = f"The drafting head is from {base}, whose licence is {licence}."
+        same = taken.original.licence == wanted.target.licence
+        return dataclasses.replace(wanted, taken=taken), again, "" if same else note
 
 
-def _most(name: str) -> int:
-    """Return from how many bytes on a file is refused unread."""
-    return MAX_BYTES if name == weight_files.INDEX else model_config.MAX_BYTES
+def _unfit(head: Repo, problem: str) -> HubError:
+    return HubError(
+        Problem.UNFIT_HEAD,
+        f"{head.id} is not fetched as a drafting head: {problem.removesuffix('.')}. Choose another head, or none.",
+    )
 
 
-def _hole(path: Path, start: bytes, size: int) -> None:
-    """Write a file that begins with `start` and is nothing behind it, which takes no room on the disk."""
-    with path.open("wb") as file:
-        file.write(start)
-        file.truncate(size)
+def _first(error: EngineError) -> str:
+    """Return what went wrong; what else a refusal says is about a model that is to be loaded."""
+    text = str(error)
+    return text if isinstance(error, HubError) else text.partition(". ")[0].removesuffix(".") + "."
 
 
 def _warnings(wanted: Plan) -> tuple[str, ...]:
@@ -229,7 +241,8 @@ def _warnings(wanted: Plan) -> tuple[str, ...]:
     code = [name for repo in repositories for name in repo.left_out if folder_safety.is_unsafe(name)]
     if not code:
         return ()
-    more = f" and {len(code) - 1} more files" if len(code) > 1 else ""
+    others = len(code) - 1
+    more = f" and {others} more {'files' if others > 1 else 'file'}" if others else ""
     return (
         f"It also holds {code[0][:60]!r}{more} that can run code when they are read; they are never fetched.",
     )

@@ -6,6 +6,7 @@ import re
 
 _REPO = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
+_REVISION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,200}")
 _WEIGHTS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,120}\.safetensors")
 _DEEPER_WEIGHTS = frozenset({"mtp/weights.safetensors"})
 _OTHERS = frozenset(
@@ -38,6 +39,11 @@ def is_repo(name: str) -> bool:
 def is_commit(revision: str) -> bool:
     """Whether `revision` is a commit, which never means something else later."""
     return bool(_COMMIT.fullmatch(revision))
+
+
+def is_revision(name: str) -> bool:
+    """Whether a branch, a tag or a commit can be called that."""
+    return bool(_REVISION.fullmatch(name)) and ".." not in name
 
 
 def is_weights(name: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
 import os
 import struct
@@ -54,13 +55,10 @@ class Partial:
             OSError: The disk cannot be read or written.
         """
         self._path = path
-        self._data_path = path.with_name(f"{path.name}.partial")
-        self._note_path = path.with_name(f"{path.name}.progress")
-        self.segments = max(1, -(-identity.size // SEGMENT))
+        self._data_path, self._note_path = _names(path)
         self._lock = threading.Lock()
-        known, counts = self._read(identity)
-        self.identity = known
-        self._counts = counts
+        self.identity, self._counts = _read(path, identity)
+        self.segments = len(self._counts)
         self._data = os.open(self._data_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self._note = os.open(self._note_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         os.ftruncate(self._data, identity.size)
@@ -112,7 +110,7 @@ class Partial:
 
         Raises:
             ValueError: Bytes before them are missing, or they go beyond the end.
-            OSError: The disk is full, or cannot be written.
+            OSError: The disk is full, or cannot be written, or somebody has deleted the file.
         """
         new = 0
         while data:
@@ -126,6 +124,8 @@ class Partial:
         start, end = self.missing(segment)
         if offset > start or offset + len(data) > end:
             raise ValueError(f"bytes {offset} to {offset + len(data)} do not follow what is there")
+        if not os.fstat(self._data).st_nlink:
+            raise FileNotFoundError(errno.ENOENT, "deleted while it grows", str(self._data_path))
         data = data[start - offset :]
         new = len(data)
         while data:
@@ -171,27 +171,56 @@ class Partial:
         self._data_path.unlink(missing_ok=True)
         self._note_path.unlink(missing_ok=True)
 
-    def _read(self, wanted: Identity) -> tuple[Identity, list[int]]:
-        """Return what the files on the disk are, as far as they are of use for `wanted`."""
-        fresh = (wanted, [0] * self.segments)
-        try:
-            note = self._note_path.read_bytes()
-            known = Identity(**json.loads(note[:_HEAD]))
-            counts = [count for (count,) in _COUNT.iter_unpack(note[_HEAD:])]
-            size = self._data_path.stat().st_size
-        except (OSError, ValueError, TypeError, struct.error, RecursionError):
-            return fresh
-        sound = (
-            dataclasses.replace(known, etag="") == wanted
-            and size == wanted.size
-            and len(counts) == self.segments
-            and all(0 <= count <= min(SEGMENT, wanted.size - i * SEGMENT) for i, count in enumerate(counts))
-        )
-        return (known, counts) if sound else fresh
-
     def _write_note(self) -> None:
         head = json.dumps(dataclasses.asdict(self.identity)).encode().ljust(_HEAD)
         counts = b"".join(_COUNT.pack(count) for count in self._counts)
         # One write and never an empty note in between, since a kill may come at any point.
         os.pwrite(self._note, head + counts, 0)
         os.ftruncate(self._note, len(head) + len(counts))
+
+
+def present(path: Path, wanted: Identity) -> int:
+    """Return how many bytes of a file are there and of use."""
+    return wanted.size if is_whole(path, wanted) else sum(_read(path, wanted)[1])
+
+
+def is_whole(path: Path, wanted: Identity) -> bool:
+    """Whether a file has its name, which it gets when its hash was found right."""
+    return path.is_file() and path.stat().st_size == wanted.size
+
+
+def is_growing(path: Path) -> bool:
+    """Whether something of a file has arrived, of use or not."""
+    return _names(path)[0].exists()
+
+
+def delete(path: Path) -> None:
+    """Delete a file, however much of it has arrived."""
+    for part in (path, *_names(path)):
+        part.unlink(missing_ok=True)
+
+
+def _names(path: Path) -> tuple[Path, Path]:
+    """Return where the bytes of a growing file are, and the note of which ones are there."""
+    return path.with_name(f"{path.name}.partial"), path.with_name(f"{path.name}.progress")
+
+
+def _read(path: Path, wanted: Identity) -> tuple[Identity, list[int]]:
+    """Return what is on the disk of a growing file and its bytes by segment, as far as they are of use for `wanted`."""
+    segments = max(1, -(-wanted.size // SEGMENT))
+    data_path, note_path = _names(path)
+    fresh = (wanted, [0] * segments)
+    try:
+        note = note_path.read_bytes()
+        known = Identity(**json.loads(note[:_HEAD]))
+        counts = [count for (count,) in _COUNT.iter_unpack(note[_HEAD:])]
+        size = data_path.stat().st_size
+    except (OSError, ValueError, TypeError, struct.error, RecursionError):
+        return fresh
+    sound = (
+        dataclasses.replace(known, etag="") == wanted
+        and size == wanted.size
+        and len(counts) == segments
+        and all(0 <= count <= min(SEGMENT, wanted.size - i * SEGMENT) for i, count in enumerate(counts))
+    )
+    return (known, counts) if sound else fresh

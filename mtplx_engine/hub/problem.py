@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 from mtplx_engine.errors import EngineError, ErrorKind
 
@@ -19,14 +20,36 @@ class Problem(StrEnum):
     UNREACHABLE = "Try again"
     PORTAL = "Sign in to the network"
     PROXY = "Check the proxy"
+    ADDRESS = "Check the address"
     CERTIFICATE = "Check date and network"
     DISK_FULL = "Make room and try again"
     READ_ONLY = "Choose another folder"
+    NOT_CONNECTED = "Try again when connected"
     RATE_LIMITED = "Try again later"
     CHANGED = "Start over"
     WRONG_HASH = "Download again"
     UNSAFE = "Choose a safe model"
+    NO_MODEL = "Choose an MLX model"
+    UNFIT_HEAD = "Choose another head"
     BUSY = "Wait for the other one"
+
+
+ON_THE_WAY: Final = frozenset(
+    {
+        Problem.NO_NETWORK,
+        Problem.UNREACHABLE,
+        Problem.PORTAL,
+        Problem.PROXY,
+        Problem.ADDRESS,
+        Problem.CERTIFICATE,
+        Problem.RATE_LIMITED,
+    }
+)
+"""What lies on the way to the hub, and so is the same for every model."""
+
+
+IN_THE_FOLDER: Final = frozenset({Problem.READ_ONLY, Problem.NOT_CONNECTED})
+"""What another folder for models helps against."""
 
 
 class HubError(EngineError):
@@ -43,6 +66,11 @@ class HubError(EngineError):
         super().__init__(ErrorKind.DOWNLOAD, message, details)
         self.problem = problem
         self.wait_s = wait_s
+
+    @property
+    def cause(self) -> str:
+        """What happened, without what to do about it and without a full stop."""
+        return self.info.message.partition(". ")[0].removesuffix(".")
 
     @property
     def passes(self) -> bool:

@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-import threading
+import re
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 from urllib.parse import quote
 
-import httpx2
-
-from mtplx_engine.hub import answers, names
+from mtplx_engine.harmless import one_line
+from mtplx_engine.hub import names
+from mtplx_engine.hub.api import Api, odd
 from mtplx_engine.hub.digest import Expected
 from mtplx_engine.hub.problem import HubError, Problem
 from mtplx_engine.hub.requests import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TypeVar
-
-    from huggingface_hub import HfApi
-    from huggingface_hub.hf_api import RepoFile
+    from collections.abc import Mapping, Sequence
 
     from mtplx_engine.hub.connection import Connection
     from mtplx_engine.hub.interrupt import Interrupt
 
-    _T = TypeVar("_T")
-
 _MOST_FILES = 2000
 _LARGEST = 2 << 40
-_TIMEOUT_S = 20.0
-_lock = threading.Lock()
+_LONGEST_LICENCE, _LONGEST_NAME = 40, 120
+_LICENCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +43,11 @@ class Repo:
     Attributes:
         id: owner/name.
         revision: The commit.
-        licence: As its makers say, mostly an SPDX identifier; "" when they do not.
+        licence: As its makers say, mostly an SPDX identifier; anything else in quotation marks, "" for nothing.
         gated: Whether an account must accept the licence first.
         files: Those that a model needs, by name.
-        left_out: Names of all others, which are never fetched.
+        left_out: Names of all others, which are never fetched, in a form that can be shown.
+        base: The one repository that its makers say it was made from, owner/name; "" when they name none or several.
     """
 
     id: str
@@ -61,6 +56,7 @@ class Repo:
     gated: bool
     files: tuple[RemoteFile, ...]
     left_out: tuple[str, ...]
+    base: str = ""
 
     @property
     def size(self) -> int:
@@ -70,7 +66,7 @@ class Repo:
     def source(self, connection: Connection, file: RemoteFile) -> Source:
         """Return where a file is fetched from."""
         url = f"{connection.endpoint}/{self.id}/resolve/{self.revision}/{quote(file.name)}"
-        return Source(url, file.name, file.size, file.digest)
+        return Source(url, self.id, file.name, file.size, file.digest)
 
 
 def read(
@@ -91,112 +87,70 @@ def read(
     if not names.is_repo(repo_id):
         raise HubError(Problem.NOT_FOUND, f'"{repo_id}" is no name of a model; it looks like owner/name.')
 
-    def ask(api: HfApi) -> Repo:
-        from huggingface_hub.hf_api import RepoFile
-
-        info = api.model_info(repo_id, revision=revision, timeout=_TIMEOUT_S)
-        commit = info.sha or ""
-        if not names.is_commit(commit):
-            raise ValueError(f"{commit!r} is no commit")
-        listed = islice(api.list_repo_tree(repo_id, recursive=True, revision=commit), _MOST_FILES)
-        entries = [item for item in listed if isinstance(item, RepoFile)]
-        licence = info.card_data.get("license") if info.card_data else None
-        return Repo(
-            id=repo_id,
-            revision=commit,
-            licence=licence if isinstance(licence, str) else "",
-            gated=bool(info.gated),
-            files=_files(entries),
-            left_out=tuple(item.path for item in entries if not names.is_wanted(item.path)),
-        )
-
-    return asked(connection, repo_id, ask, interrupt)
-
-
-def asked(
-    connection: Connection, what: str, ask: Callable[[HfApi], _T], interrupt: Interrupt | None = None
-) -> _T:
-    """Call the hub's API, and put what goes wrong into words.
-
-    Args:
-        connection: How the hub is reached.
-        what: What is asked about, for people.
-        ask: Makes the calls; what it cannot understand it raises as a ValueError, TypeError or KeyError.
-        interrupt: Stops it.
-
-    Raises:
-        HubError: As it says.
-        CancelledError: The interrupt was set.
-    """
-    # Here, since it takes a tenth of a second that most starts do not need.
-    from huggingface_hub import HfApi, constants, set_client_factory
-    from huggingface_hub.errors import HfHubHTTPError
-
-    # Nobody is told what runs here, and what program runs it.
-    constants.HF_HUB_DISABLE_TELEMETRY = True
-    api = HfApi(endpoint=connection.endpoint, token=connection.token or False)
-    with _lock:
-        set_client_factory(lambda: _client(connection, interrupt))
-        try:
-            return ask(api)
-        except HfHubHTTPError as error:
-            response = error.response
-            refused = answers.refusal(
-                response.status_code,
-                response.headers,
-                what=what,
-                host=connection.host,
-                has_token=connection.token is not None,
-            )
-            raise refused or answers.portal(connection.host, repr(error)) from error
-        except httpx2.HTTPError as error:
-            if interrupt is not None:
-                interrupt.check()
-            raise answers.failure(error, host=connection.host, via_proxy=connection.via_proxy) from error
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            # No JSON, or JSON of another form: not the hub.
-            raise answers.portal(connection.host, repr(error)) from error
+    with Api(connection, repo_id, interrupt) as api:
+        about = api.fields(f"/api/models/{repo_id}/revision/{quote(revision, safe='')}")
+        commit = about.get("sha")
+        if not isinstance(commit, str) or not names.is_commit(commit):
+            raise odd(repo_id, "the hub names no commit of it", repr(commit)[:100])
+        path = f"/api/models/{repo_id}/tree/{commit}"
+        listed = islice(api.entries(path, (("recursive", "true"), ("expand", "false"))), _MOST_FILES)
+        entries = [entry for entry in listed if _is_file(entry)]
+    card = about.get("cardData")
+    card = card if isinstance(card, dict) else {}
+    return Repo(
+        id=repo_id,
+        revision=commit,
+        licence=_licence(card.get("license")),
+        gated=bool(about.get("gated")),
+        files=_files(repo_id, entries),
+        left_out=tuple(
+            one_line(entry["path"], _LONGEST_NAME) for entry in entries if not names.is_wanted(entry["path"])
+        ),
+        base=_base(card.get("base_model"), repo_id),
+    )
 
 
-def _client(connection: Connection, interrupt: Interrupt | None) -> httpx2.Client:
-    client = connection.client()
-    client.follow_redirects = True  # renamed repositories
-    if interrupt is not None:
-        client.send = _stoppable(client.send, interrupt)  # type: ignore[method-assign]
-    return client
+def _is_file(entry: object) -> TypeGuard[Mapping[str, Any]]:
+    return isinstance(entry, dict) and entry.get("type") == "file" and isinstance(entry.get("path"), str)
 
 
-def _stoppable(send: Callable[..., httpx2.Response], interrupt: Interrupt) -> Callable[..., httpx2.Response]:
-    """Return what sends requests until the interrupt is set; the library would wait, and try again."""
-
-    def send_or_stop(request: httpx2.Request, **options: Any) -> httpx2.Response:
-        interrupt.check()
-        request.extensions = {**request.extensions, **interrupt.extensions}
-        try:
-            return send(request, **options)
-        except httpx2.HTTPError:
-            interrupt.check()
-            raise
-
-    return send_or_stop
+def _licence(said: object) -> str:
+    """Return what a model card says of the licence; free words must not look like ours."""
+    line = one_line(said, _LONGEST_LICENCE) if isinstance(said, str) else ""
+    return f'"{line}"' if line and not _LICENCE.fullmatch(line) else line
 
 
-def _files(items: list[RepoFile]) -> tuple[RemoteFile, ...]:
+def _base(said: object, repo_id: str) -> str:
+    """Return the one other repository that a model card names as its base, which may be anything that YAML can say."""
+    listed = said if isinstance(said, list) else [said]
+    if len(listed) != 1 or not isinstance(listed[0], str) or not names.is_repo(listed[0]):
+        return ""
+    return "" if listed[0].casefold() == repo_id.casefold() else listed[0]
+
+
+def _files(repo_id: str, entries: Sequence[Mapping[str, Any]]) -> tuple[RemoteFile, ...]:
     """Return the files that a model needs, by name.
 
     Raises:
-        ValueError: One has an impossible size or hash, or two would be one on a disk that takes names in any case.
+        HubError: One has an impossible size or hash, or two would be one on a disk that takes names in any case.
     """
-    found = [_file(item) for item in sorted(items, key=lambda item: item.path) if names.is_wanted(item.path)]
+    wanted = [entry for entry in entries if names.is_wanted(entry["path"])]
+    found = []
+    for entry in sorted(wanted, key=lambda entry: entry["path"]):
+        try:
+            found.append(_file(entry))
+        except (ValueError, TypeError, KeyError) as error:
+            problem = f"the hub lists {entry['path']} with a size or hash that cannot be"
+            raise odd(repo_id, problem, repr(error)) from error
     if len({file.name.casefold() for file in found}) < len(found):
-        raise ValueError("two files have the same name")
+        raise odd(repo_id, "the hub lists two files of one name")
     return tuple(found)
 
 
-def _file(item: RepoFile) -> RemoteFile:
-    size = item.size if item.lfs is None else item.lfs.size
-    if not isinstance(size, int) or not 0 <= size <= _LARGEST or size != item.size:
-        raise ValueError(f"{item.path} has {size} bytes, or {item.size}")
-    if item.lfs is not None:
-        return RemoteFile(item.path, size, Expected("sha256", item.lfs.sha256))
-    return RemoteFile(item.path, size, Expected("git", item.blob_id))
+def _file(entry: Mapping[str, Any]) -> RemoteFile:
+    lfs = entry.get("lfs")
+    size = entry["size"] if lfs is None else lfs["size"]
+    if type(size) is not int or not 0 <= size <= _LARGEST or size != entry["size"]:
+        raise ValueError(f"{size} bytes, or {entry['size']}")
+    digest = Expected("git", entry["oid"]) if lfs is None else Expected("sha256", lfs["oid"])
+    return RemoteFile(entry["path"], size, digest)

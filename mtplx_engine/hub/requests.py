@@ -1,27 +1,27 @@
-"""Requests for files: redirections followed with care, and everything that goes wrong put into words."""
+"""Requests for parts of files."""
 
 from __future__ import annotations
 
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from urllib.parse import urljoin, urlsplit
-
-import httpx2
+from typing import TYPE_CHECKING, Protocol
 
 from mtplx_engine.hub import answers
-from mtplx_engine.hub.connection import is_safe
+from mtplx_engine.hub.partial import Identity
 from mtplx_engine.hub.problem import HubError, Problem
+from mtplx_engine.hub.wire import Wire
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+
+    import httpx2
 
     from mtplx_engine.hub.connection import Connection
     from mtplx_engine.hub.digest import Expected
     from mtplx_engine.hub.interrupt import Interrupt
 
-_HOPS = 5
 _RANGE = re.compile(r"bytes (\d{1,19})-(\d{1,19})/(\d{1,19})")
 _OK, _PARTIAL = 200, 206
 _EXPIRED = (401, 403, 404, 410)  # what a storage says of a signed address that has become too old
@@ -33,15 +33,27 @@ class Source:
 
     Attributes:
         url: Its address at the endpoint, of one commit.
-        name: For people.
+        repo: The repository that it is in.
+        name: Its name there, for people.
         size: Its bytes.
         digest: What it must hash to.
     """
 
     url: str
+    repo: str
     name: str
     size: int
     digest: Expected
+
+    @property
+    def identity(self) -> Identity:
+        """What it will be while it grows."""
+        return Identity(self.size, str(self.digest))
+
+    @property
+    def title(self) -> str:
+        """Both names, for people."""
+        return f"{self.repo} ({self.name})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +61,23 @@ class Body:
     """The content of an answer.
 
     Attributes:
-        response: To be read.
+        pieces: The bytes, as they arrive.
         start: Which byte of the file comes first.
         etag: The server's name for the content; "" without one that can be relied on.
+        is_range: Whether the server gave what it was asked for, and not the whole file.
     """
 
-    response: httpx2.Response
+    pieces: Iterator[bytes]
     start: int
     etag: str
+    is_range: bool
 
-    @property
-    def is_range(self) -> bool:
-        """Whether the server gave what it was asked for, and not the whole file."""
-        return self.response.status_code == _PARTIAL
+
+class Giver(Protocol):
+    """What gives parts of a file."""
+
+    def get(self, source: Source, start: int, end: int, etag: str = "") -> AbstractContextManager[Body]:
+        """Give bytes `start` to `end`, see `Requests.get`."""
 
 
 class Requests:
@@ -72,13 +88,12 @@ class Requests:
 
     def __init__(self, connection: Connection, interrupt: Interrupt) -> None:
         self._connection = connection
-        self._interrupt = interrupt
-        self._client = connection.client()
+        self._wire = Wire(connection, connection.client(), interrupt)
         self._moved: dict[str, str] = {}
 
     def close(self) -> None:
         """Close all connections."""
-        self._client.close()
+        self._wire.close()
 
     @contextmanager
     def get(self, source: Source, start: int, end: int, etag: str = "") -> Iterator[Body]:
@@ -100,61 +115,33 @@ class Requests:
             headers["Range"] = f"bytes={start}-{end - 1}"
         if etag and headers:
             headers["If-Range"] = etag
-        response: httpx2.Response | None = None
-        try:
-            response = self._send(source, headers)
+        with self._answer(source, headers) as response:
             self._refuse(response, source)
             yield _body(response, source, start)
-        except httpx2.HTTPError as error:
-            self._interrupt.check()
-            host = urlsplit(self._moved.get(source.url, source.url)).hostname or ""
-            raise answers.failure(error, host=host, via_proxy=self._connection.via_proxy) from error
-        finally:
-            if response is not None:
-                response.close()
 
-    def _send(self, source: Source, headers: dict[str, str]) -> httpx2.Response:
+    @contextmanager
+    def _answer(self, source: Source, headers: dict[str, str]) -> Iterator[httpx2.Response]:
+        """Yield the answer of the storage that we were sent to before, or else of where the hub sends us."""
         moved = self._moved.get(source.url)
         if moved is not None:
-            response = self._once(moved, headers)
-            if response.status_code not in _EXPIRED:
-                return response
-            response.close()
+            with self._wire.get(moved, headers) as response:
+                if response.status_code not in _EXPIRED:
+                    yield response
+                    return
             self._moved.pop(source.url, None)
-        return self._follow(source, headers)
-
-    def _follow(self, source: Source, headers: dict[str, str]) -> httpx2.Response:
-        url = source.url
-        for _ in range(_HOPS):
-            response = self._once(url, headers)
-            if not response.has_redirect_location:
-                if url != source.url and response.is_success:
-                    self._moved[source.url] = url
-                return response
-            response.close()
-            url = urljoin(url, response.headers["Location"])
-            if not is_safe(url):
-                raise answers.portal(self._connection.host, f"sent to {urlsplit(url).hostname}")
-        host = self._connection.host
-        raise HubError(Problem.UNREACHABLE, f"{host} sends requests in a circle. Try again in a few minutes.")
-
-    def _once(self, url: str, headers: dict[str, str]) -> httpx2.Response:
-        self._interrupt.check()
-        request = self._client.build_request(
-            "GET",
-            url,
-            headers={**headers, **self._connection.headers(url)},
-            extensions=self._interrupt.extensions,
-        )
-        return self._client.send(request, stream=True)
+        with self._wire.get(source.url, headers) as response:
+            if response.is_success and str(response.url) != source.url:
+                self._moved[source.url] = str(response.url)
+            yield response
 
     def _refuse(self, response: httpx2.Response, source: Source) -> None:
         error = answers.refusal(
             response.status_code,
             response.headers,
-            what=source.name,
             host=response.url.host,
             has_token=self._connection.token is not None,
+            repo=source.repo,
+            file=source.name,
         )
         if error is not None:
             raise error
@@ -172,15 +159,32 @@ def _body(response: httpx2.Response, source: Source, wanted: int) -> Body:
     if response.status_code == _PARTIAL and found:
         start, _, total = (int(group) for group in found.groups())
         if total == source.size and start <= wanted:
-            return Body(response, start, etag)
+            return Body(response.iter_raw(), start, etag, is_range=True)
         raise _another_file(source, f"range {found.group()}")
     if response.status_code != _OK or _is_page(response, source):
         details = f"HTTP {response.status_code}, {response.headers.get('Content-Type', '')}"
-        raise answers.portal(response.url.host, details)
+        somebody = answers.portal if _is_page(response, source) else answers.no_hub
+        raise somebody(response.url.host, details)
     length = response.headers.get("Content-Length", "")
     if length and length != str(source.size):
         raise _another_file(source, f"{length} bytes instead of {source.size}")
-    return Body(response, 0, etag)
+    return Body(response.iter_raw(), 0, etag, is_range=False)
+
+
+def changed(source: Source) -> HubError:
+    """Return that a file is not the same any more."""
+    return HubError(
+        Problem.CHANGED,
+        f"{source.title} was changed at the hub while it was fetched. Start the download over.",
+    )
+
+
+def cut_off(source: Source) -> HubError:
+    """Return that an answer ended too early."""
+    return HubError(
+        Problem.UNREACHABLE,
+        f"The connection broke off in the middle of {source.title}. Check the connection and try again.",
+    )
 
 
 def _is_page(response: httpx2.Response, source: Source) -> bool:
@@ -191,6 +195,6 @@ def _is_page(response: httpx2.Response, source: Source) -> bool:
 def _another_file(source: Source, details: str) -> HubError:
     return HubError(
         Problem.CHANGED,
-        f"{source.name} is not the file that the hub listed any more. Start the download over.",
+        f"{source.title} is not the file that the hub listed any more. Start the download over.",
         details,
     )

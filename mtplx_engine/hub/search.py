@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING
 
+from mtplx_engine.harmless import one_line
 from mtplx_engine.hub import names
-from mtplx_engine.hub.repo import asked
+from mtplx_engine.hub.api import Api
 
 if TYPE_CHECKING:
-    from huggingface_hub import HfApi
-    from huggingface_hub.hf_api import ExpandModelProperty_T, ModelInfo
-
     from mtplx_engine.hub.connection import Connection
     from mtplx_engine.hub.interrupt import Interrupt
 
 LIMIT = 40
 
 _LIBRARY = "mlx"  # the tag of repositories in the form that we load
-_WANTED: list[ExpandModelProperty_T] = ["downloads", "likes", "gated", "tags", "config", "lastModified"]
+_WANTED = ("downloads", "likes", "gated", "tags", "config", "lastModified")
+_LONGEST_TYPE = 30
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +43,22 @@ class Hit:
     updated: str
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search found.
+
+    Attributes:
+        hits: The repositories.
+        odd: How many entries of the hub's list made no sense and were left out.
+    """
+
+    hits: tuple[Hit, ...]
+    odd: int = 0
+
+
 def search(
     connection: Connection, words: str, limit: int = LIMIT, interrupt: Interrupt | None = None
-) -> tuple[Hit, ...]:
+) -> Found:
     """Return the models in MLX form that fit the words, the most used first.
 
     Args:
@@ -58,23 +71,40 @@ def search(
         HubError: The hub cannot be asked.
         CancelledError: The interrupt was set.
     """
+    parameters = [("filter", _LIBRARY), ("sort", "downloads"), ("limit", str(limit))]
+    parameters += [("expand", wanted) for wanted in _WANTED]
+    if words.strip():
+        parameters.append(("search", words.strip()))
+    hits: list[Hit] = []
+    odd = 0
+    with Api(connection, interrupt=interrupt) as api:
+        for entry in api.entries("/api/models", tuple(parameters)):
+            hit = _hit(entry)
+            if hit is None:
+                odd += 1
+            else:
+                hits.append(hit)
+            if len(hits) + odd == limit:
+                break
+    return Found(tuple(hits), odd)
 
-    def ask(api: HfApi) -> tuple[Hit, ...]:
-        found = api.list_models(
-            search=words.strip() or None, filter=_LIBRARY, sort="downloads", limit=limit, expand=_WANTED
-        )
-        return tuple(_hit(info) for info in islice(found, limit) if names.is_repo(info.id))
 
-    return asked(connection, "models", ask, interrupt)
-
-
-def _hit(info: ModelInfo) -> Hit:
-    model_type = (info.config or {}).get("model_type")
+def _hit(entry: object) -> Hit | None:
+    """Return what an entry of the list says; None when it names no repository. What else is odd is not known."""
+    if not isinstance(entry, dict) or not isinstance(entry.get("id"), str) or not names.is_repo(entry["id"]):
+        return None
+    config, updated = entry.get("config"), entry.get("lastModified")
+    model_type = config.get("model_type") if isinstance(config, dict) else None
+    day = _DAY.match(updated) if isinstance(updated, str) else None
     return Hit(
-        id=info.id,
-        model_type=model_type if isinstance(model_type, str) else "",
-        downloads=info.downloads or 0,
-        likes=info.likes or 0,
-        gated=bool(info.gated),
-        updated=info.last_modified.date().isoformat() if info.last_modified else "",
+        id=entry["id"],
+        model_type=one_line(model_type, _LONGEST_TYPE) if isinstance(model_type, str) else "",
+        downloads=_count(entry.get("downloads")),
+        likes=_count(entry.get("likes")),
+        gated=bool(entry.get("gated")),
+        updated=day[0] if day else "",
     )
+
+
+def _count(said: object) -> int:
+    return said if type(said) is int and said >= 0 else 0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mtplx_engine import durable
 from mtplx_engine.codec import build
 from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.hub import proxy
 from mtplx_engine.hub.connection import HUB, Connection
 
 if TYPE_CHECKING:
@@ -24,26 +25,32 @@ class HubSettings:
 
     Attributes:
         endpoint: Address of the hub or of a mirror.
-        proxy: Address of a proxy; "" for what the system is set to.
+        proxy: Address of a proxy, with the name that it wants and without the password; "" for what the system is set
+            to.
     """
 
     endpoint: str = HUB
     proxy: str = ""
 
-    def but(self, endpoint: str, proxy: str) -> HubSettings:
+    def but(self, endpoint: str, proxy_address: str) -> HubSettings:
         """Return these settings with what a person typed, each "" for what it is here."""
-        return HubSettings(endpoint or self.endpoint, proxy or self.proxy)
+        return HubSettings(endpoint or self.endpoint, proxy_address or self.proxy)
 
-    def connection(self, token: str | None) -> Connection:
+    def connection(self, token: str | None, password: str | None = None) -> Connection:
         """Return the way to the hub.
+
+        Args:
+            token: The access token of the hub, None without one.
+            password: The one of the proxy, None when it wants none.
 
         Raises:
             EngineError: BAD_REQUEST, when an address is none.
         """
+        address = self.proxy if password is None else proxy.with_password(self.proxy, password)
         try:
-            return Connection(self.endpoint.rstrip("/"), token, self.proxy)
+            return Connection(self.endpoint.rstrip("/"), token, address)
         except ValueError as error:
-            raise EngineError(ErrorKind.BAD_REQUEST, f"{error}. Correct it and try again.") from error
+            raise EngineError(ErrorKind.BAD_REQUEST, f"{error}. Correct this and try again.") from error
 
 
 def read(data: Path) -> HubSettings:
@@ -56,10 +63,11 @@ def read(data: Path) -> HubSettings:
 
 
 def write(data: Path, settings: HubSettings) -> None:
-    """Keep the settings.
+    """Keep the settings, readable for nobody else; a password in the address of the proxy is left out.
 
     Raises:
         OSError: The disk does not take them.
     """
     data.mkdir(parents=True, exist_ok=True)
-    durable.replace_file(data / _NAME, json.dumps(dataclasses.asdict(settings), indent=1).encode())
+    kept = dataclasses.replace(settings, proxy=proxy.without_password(settings.proxy)[0])
+    durable.replace_file(data / _NAME, json.dumps(dataclasses.asdict(kept), indent=1).encode(), mode=0o600)

@@ -9,16 +9,14 @@ _SOON_S = 1.0  # a shorter span says nothing yet
 
 
 class Speed:
-    """Bytes a second over the last seconds."""
+    """Bytes a second over the last seconds, of those that come over the network."""
 
     def __init__(self) -> None:
         self._seen: deque[tuple[float, int]] = deque()
 
-    def note(self, now_s: float, done: int) -> None:
-        """Note how many bytes there are at a time of a clock that never goes back."""
-        if self._seen and done < self._seen[-1][1]:
-            self._seen.clear()  # bytes turned out to be of no use
-        self._seen.append((now_s, done))
+    def note(self, now_s: float, fetched: int) -> None:
+        """Note how many bytes have come, never fewer than before, at a time of a clock that never goes back."""
+        self._seen.append((now_s, fetched))
         while len(self._seen) > 2 and now_s - self._seen[1][0] >= _WINDOW_S:
             self._seen.popleft()
 
@@ -30,7 +28,7 @@ class Speed:
         (first_s, first), (last_s, last) = self._seen[0], self._seen[-1]
         return (last - first) / (last_s - first_s) if last_s - first_s >= _SOON_S else None
 
-    def seconds_left(self, total: int) -> float | None:
-        """Return how long the rest takes at this speed, None when it stands still or is not known."""
+    def seconds_left(self, count: int) -> float | None:
+        """Return how long so many bytes take at this speed, None when it stands still or is not known."""
         speed = self.bytes_s
-        return (total - self._seen[-1][1]) / speed if speed else None
+        return count / speed if speed else None

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from mtplx_engine.hub import answers
 from mtplx_engine.hub.crew import Crew
-from mtplx_engine.hub.partial import Identity, Partial
+from mtplx_engine.hub.partial import Partial
 from mtplx_engine.hub.problem import HubError, Problem
+from mtplx_engine.hub.requests import changed, cut_off
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from mtplx_engine.hub.digest import Hasher
     from mtplx_engine.hub.interrupt import Interrupt
-    from mtplx_engine.hub.requests import Body, Requests, Source
+    from mtplx_engine.hub.requests import Body, Giver, Source
     from mtplx_engine.hub.retry import Retries
 
 
@@ -29,14 +30,14 @@ class Transfer:
         requests: Asks for parts of it.
         interrupt: Stops it.
         retries: How patient it is.
-        received: Told how many bytes have become of use, those of a former try among them; a negative number when
-            some turned out to be of none. Called from several threads.
+        received: Told how many bytes have arrived and are of use; a negative number when some, also of a former try,
+            turned out to be of none. Called from several threads.
     """
 
     def __init__(
         self,
         source: Source,
-        requests: Requests,
+        requests: Giver,
         interrupt: Interrupt,
         retries: Retries,
         received: Callable[[int], None],
@@ -63,8 +64,7 @@ class Transfer:
         """
         source = self._source
         try:
-            with Partial(path, Identity(source.size, str(source.digest))) as partial:
-                self._received(partial.done)
+            with Partial(path, source.identity) as partial:
                 hasher = self._fill(partial, threads)
                 if not hasher.is_right():
                     self._received(-partial.done)
@@ -73,7 +73,7 @@ class Transfer:
                 partial.keep()
                 return hasher.sha256
         except OSError as error:
-            raise answers.disk_failure(error, source.name) from error
+            raise answers.disk_failure(error, source.title) from error
 
     def _fill(self, partial: Partial, threads: int) -> Hasher:
         """Fetch what is missing, and meanwhile hash what is there from the start."""
@@ -118,7 +118,7 @@ class Transfer:
         start, end = partial.missing(segment)
         with self._requests.get(self._source, start, end, partial.identity.etag) as body:
             if body.start != start:
-                raise _changed(self._source)
+                raise changed(self._source)
             self._pour(body, partial, start, end)
 
     def _fetch_rest(self, partial: Partial) -> None:
@@ -135,9 +135,9 @@ class Transfer:
             HubError: The answer begins later, or ended before.
         """
         if body.start > offset:
-            raise _changed(self._source)
+            raise changed(self._source)
         skip = offset - body.start
-        for piece in body.response.iter_raw():
+        for piece in body.pieces:
             self._interrupt.check()
             data = memoryview(piece)[skip:][: end - offset]
             skip = max(skip - len(piece), 0)
@@ -145,7 +145,7 @@ class Transfer:
             offset += len(data)
             if offset == end:
                 return
-        raise _cut_off(self._source)
+        raise cut_off(self._source)
 
     def _patiently(self, step: Callable[[], None], partial: Partial) -> None:
         """Do a step, again as long as its failures may pass."""
@@ -155,20 +155,6 @@ class Transfer:
 def _wrong_bytes(source: Source) -> HubError:
     return HubError(
         Problem.WRONG_HASH,
-        f"What arrived as {source.name} is not what its publisher put there (its checksum differs), so it was "
+        f"What arrived as {source.title} is not what its publisher put there (its checksum differs), so it was "
         "thrown away. Download it again; if it happens twice, the network or the mirror changes files.",
-    )
-
-
-def _changed(source: Source) -> HubError:
-    return HubError(
-        Problem.CHANGED,
-        f"{source.name} was changed at the hub while it was fetched. Start the download over.",
-    )
-
-
-def _cut_off(source: Source) -> HubError:
-    return HubError(
-        Problem.UNREACHABLE,
-        f"The connection broke off in the middle of {source.name}. Check the connection and try again.",
     )

@@ -78,11 +78,7 @@ def check(folder: Path, *, tokenizer: bool = True) -> Checkpoint:
         folder = _target_of(*pair)
     if not folder.is_dir():
         raise EngineError(ErrorKind.NOT_FOUND, f"There is no folder {folder}; check the path.")
-    if not (folder / model_config.NAME).exists():
-        raise EngineError(
-            ErrorKind.NOT_FOUND,
-            f"{folder} holds no model: it has no config.json. Choose the folder that has one.",
-        )
+    _check_has_config(folder)
     try:
         return _check(folder, pair, tokenizer=tokenizer)
     except OSError as error:
@@ -91,6 +87,28 @@ def check(folder: Path, *, tokenizer: bool = True) -> Checkpoint:
             f"{folder} cannot be read: {error.strerror}. Make it readable or choose another model.",
             repr(error),
         ) from error
+
+
+def check_settings(folder: Path) -> None:
+    """Check what can be known of a model folder while its weights are not there yet.
+
+    Raises:
+        EngineError: As for `check`.
+    """
+    _check_has_config(folder)
+    folder_safety.check_files(folder)
+    folder_safety.check_json(folder)
+    config = model_config.flat(json_file.read(folder / model_config.NAME, model_config.MAX_BYTES))
+    model_config.check(config)
+    _check_tokenizer(folder, config["vocab_size"], read=True)
+
+
+def _check_has_config(folder: Path) -> None:
+    if not (folder / model_config.NAME).exists():
+        raise EngineError(
+            ErrorKind.NOT_FOUND,
+            f"{folder} holds no model: it has no config.json. Choose the folder that has one.",
+        )
 
 
 def _target_of(pair: Manifest, binding: HeadBinding) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mtplx_engine.harmless import one_line
 from mtplx_engine.models import hub_cache
 from mtplx_engine.models.families.supported import PLAIN_ONLY
 from mtplx_engine.models.families.tensor_lists import LISTS
@@ -24,6 +25,7 @@ _KNOWN: Mapping[str, Mapping[str, Any]] = {
 }
 # These it converts, or reads the weights in another way, before it compares them.
 _CONVERTED = frozenset({"awq", "bitnet", "compressed-tensors", "gptq", "modelopt", "ue8m0"})
+_LONGEST = 200
 _MODELOPT = "hf_quant_config.json"
 _SEEN_LATER = "Whether it runs at all is seen when it is loaded."
 
@@ -72,7 +74,7 @@ def head_problem(config: Mapping[str, Any], head: HeadSource) -> str:
 
 def unfit(mismatch: str) -> str:
     """Return the sentence that says what of a head does not fit."""
-    return f"The drafting head does not fit this model ({mismatch}), so it is off."
+    return f"The drafting head does not fit this model ({one_line(mismatch, _LONGEST)}), so it is off."
 
 
 def _method(folder: Path, config: Mapping[str, Any]) -> str:

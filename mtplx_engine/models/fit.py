@@ -111,7 +111,7 @@ class Fit:
     @property
     def verdict(self) -> Verdict:
         """Whether that fits."""
-        if self.total + self.reserve <= min(self.memory * _COMFORT, self.limit):
+        if self.total + self.reserve <= comfortable(self.memory, self.limit):
             return Verdict.FITS
         if self.total <= min(self.memory - self.reserve, self.limit):
             return Verdict.TIGHT
@@ -132,6 +132,16 @@ class Fit:
             f"{', '.join(parts)}: {words.size(self.total)} in all, and {words.size(self.reserve)} for the system; "
             f"this machine has {there}"
         )
+
+
+def comfortable(memory: int, limit: int) -> float:
+    """Return how many bytes a model that fits and the reserve have together at most.
+
+    Args:
+        memory: Bytes that the machine has.
+        limit: Bytes that models can take of it.
+    """
+    return min(memory * _COMFORT, limit)
 
 
 def measure(

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from mtplx_engine.harmless import one_line
 from mtplx_engine.models import json_file, manifest, model_config, safetensors_header
 from mtplx_engine.models.manifest import HeadBinding
 from mtplx_engine.models.refusal import refused
@@ -250,7 +251,7 @@ def _in_folder(folder: Path, config: Mapping[str, Any]) -> HeadSource:
     if differing:
         problem = (
             f"The drafting head in {folder.name} was made for a model with {differing} "
-            f"{str(own[differing])[:20]}, but this one has {config[differing]}, so it is off."
+            f"{one_line(str(own[differing]), 20)}, but this one has {config[differing]}, so it is off."
         )
     return HeadSource(f"the folder {folder.name}", tensors, _draft_vocabulary(folder), problem)
 

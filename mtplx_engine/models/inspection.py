@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.harmless import one_line
 from mtplx_engine.models import (
     chat_template,
     checkpoint,
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from mtplx_engine.models.fit import Footprint
     from mtplx_engine.models.head_source import HeadSource
     from mtplx_engine.models.probe_memory import ProbeMemory
+
+
+_LONGEST = 60
 
 
 class Tier(StrEnum):
@@ -81,13 +85,12 @@ def inspect(folder: Path, memory: ProbeMemory, *, tokenizer: bool = True) -> Ins
         EngineError: NOT_FOUND, when no model is there.
     """
     try:
-        checked = checkpoint.check(folder, tokenizer=tokenizer)
-        footprint = fit.measure(checked.config, checked.tensors, checked.head, machine.this())
+        checked, footprint = check(folder, tokenizer=tokenizer)
     except EngineError as error:
         tier = {ErrorKind.REFUSED: Tier.REFUSED, ErrorKind.UNSUPPORTED: Tier.UNSUPPORTED}.get(error.kind)
         if tier is None:
             raise
-        name, family = hub_cache.title(folder), model_config.model_type(folder) or ""
+        name, family = hub_cache.title(folder), one_line(model_config.model_type(folder) or "", _LONGEST)
         if error.kind is ErrorKind.UNSUPPORTED and (later := supported.why_later(family)):
             return Inspection(folder, name, Tier.LATER, later, family)
         return Inspection(folder, name, tier, str(error), family)
@@ -102,6 +105,20 @@ def inspect(folder: Path, memory: ProbeMemory, *, tokenizer: bool = True) -> Ins
         footprint=footprint,
         notes=_notes(checked),
     )
+
+
+def check(folder: Path, *, tokenizer: bool = True) -> tuple[Checkpoint, Footprint]:
+    """Refuse a model folder that this version does not load; return what it says of itself, and what it takes here.
+
+    Args:
+        folder: The folder.
+        tokenizer: Whether to look into its tokenizer too.
+
+    Raises:
+        EngineError: NOT_FOUND, REFUSED or UNSUPPORTED, with the reason.
+    """
+    checked = checkpoint.check(folder, tokenizer=tokenizer)
+    return checked, fit.measure(checked.config, checked.tensors, checked.head, machine.this())
 
 
 def _notes(checked: Checkpoint) -> tuple[str, ...]:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from mtplx_engine import paths
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.models import head_source
+from mtplx_engine.models import head_source, naming
 from mtplx_engine.models.habits import Habits
+from mtplx_engine.models.homes import Homes
 from mtplx_engine.models.installed_model import describe, size
 from mtplx_engine.models.places import Places
 
@@ -19,17 +20,21 @@ if TYPE_CHECKING:
 
 
 def models(data: Path) -> tuple[InstalledModel, ...]:
-    """Return all models: under the data folder `data` by name, then those in the person's places.
+    """Return all models: those that are installed, the ones in the data folder first, then the person's places.
 
     Folders with only a drafting head are none.
     """
     own = _own(data)
-    known = {model.path for model in own}
-    return (*own, *(model for model in Places(data).models() if model.path not in known))
+    known = {model.path.resolve() for model in own}
+    return (*own, *(model for model in Places(data).models() if model.path.resolve() not in known))
 
 
 def _own(data: Path) -> tuple[InstalledModel, ...]:
-    root = paths.models_dir(data)
+    """Return what is installed, whether its disk is connected or not."""
+    return (*_in_data(paths.models_dir(data)), *Homes(data).models())
+
+
+def _in_data(root: Path) -> tuple[InstalledModel, ...]:
     if not root.is_dir():
         return ()
     folders = [path for path in root.iterdir() if path.is_dir() and not path.name.startswith(".")]
@@ -37,69 +42,92 @@ def _own(data: Path) -> tuple[InstalledModel, ...]:
 
 
 def resolve(model: str, data: Path) -> Path:
-    """Return the folder that `model` means: an installed model's name, or else a path.
+    """Return the folder that `model` means: a path, a model's name, or else a path from here.
 
     Raises:
-        EngineError: NOT_FOUND, saying what is installed, or which disk is missing.
+        EngineError: NOT_FOUND, saying what there is, or which disk is missing; BAD_REQUEST, when several models have
+            that name.
     """
-    found = _own(data)
-    for item in found:
-        if item.is_called(model):
-            return item.path
     folder = head_folder(model, data)
     if model and Path(model).is_absolute() and folder.is_dir():
         return folder
-    if (elsewhere := _elsewhere(model, data)) is not None:
-        return elsewhere
+    found = models(data)
+    meant = naming.called(model, found)
+    meant = tuple(item for item in meant if item.there) or meant
+    naming.check_one(model, meant, found)
+    if meant:
+        _check_there(meant[0])
+        return meant[0].path
     if model and folder.is_dir():
         return folder
     if os.sep in model:
         raise EngineError(ErrorKind.NOT_FOUND, f"There is no model folder {folder}; check the path.")
-    names = ", ".join(item.name for item in found if item.complete)
-    raise EngineError(
+    raise _unknown(model, found)
+
+
+def find(model: str, data: Path) -> InstalledModel:
+    """Return the one model that a name or the path of its folder means, whether its disk is connected or not.
+
+    Raises:
+        EngineError: NOT_FOUND, saying what there is; BAD_REQUEST, when several models have that name.
+    """
+    found = models(data)
+    meant = naming.called(model, found)
+    if not meant and os.sep in model:
+        meant = tuple(item for item in found if item.path == paths.folder(model))
+    naming.check_one(model, meant, found)
+    if not meant:
+        raise _unknown(model, found)
+    return meant[0]
+
+
+def _unknown(model: str, found: tuple[InstalledModel, ...]) -> EngineError:
+    names = naming.listed(found)
+    return EngineError(
         ErrorKind.NOT_FOUND,
         f'No model is called "{model}". '
-        + (f"Installed: {names}. " if names else "None is installed. ")
+        + (f"There are: {names}. " if names else "None is installed. ")
         + "Give one of these names or the path of a model folder.",
     )
 
 
-def _elsewhere(model: str, data: Path) -> Path | None:
-    """Return the folder of a model in the person's places that has this name, None without one."""
-    named = [item for item in Places(data).models() if item.is_called(model)]
-    if named and not named[0].there:
+def _check_there(model: InstalledModel) -> None:
+    """Check that a model's disk is connected.
+
+    Raises:
+        EngineError: NOT_FOUND.
+    """
+    if not model.there:
         raise EngineError(
             ErrorKind.NOT_FOUND,
-            f"{named[0].title} is in {named[0].place}, which is not there at the moment. Connect its disk and try "
-            "again.",
+            f"{model.title} is in {model.place or model.path.parent}, which is not there at the moment. Connect its "
+            "disk and try again.",
         )
-    return named[0].path if named else None
 
 
-def remove(name: str, data: Path) -> int:
+def remove(folder: Path, data: Path) -> int:
     """Delete an installed model; of a pair only that it is one, since both folders are the person's own.
 
     Args:
-        name: Of the model or its folder; never a path.
+        folder: The model's, as it is listed; no name, since two models may have the same one.
         data: The data folder.
 
     Returns:
         Bytes that are free again.
 
     Raises:
-        EngineError: NOT_FOUND, when it is not installed; STORAGE, when it cannot be deleted.
+        EngineError: NOT_FOUND, when none is installed there; STORAGE, when it cannot be deleted.
     """
-    found = next((item for item in _own(data) if item.is_called(name)), None)
+    found = next((model for model in _own(data) if model.path == folder), None)
     if found is None:
-        elsewhere = next((item for item in Places(data).models() if item.is_called(name)), None)
-        if elsewhere is not None:
-            sentence = (
-                f"{elsewhere.title} is your own, in {elsewhere.path}; nothing there is ever deleted by MTPLX."
-            )
-            raise EngineError(ErrorKind.NOT_FOUND, sentence)
+        is_own = any(model.path == folder for model in Places(data).models())
         raise EngineError(
-            ErrorKind.NOT_FOUND, f'No installed model is called "{name}"; `mtplx models` lists them.'
+            ErrorKind.NOT_FOUND,
+            f"{folder} is your own, and nothing of that is ever deleted by MTPLX."
+            if is_own
+            else f"No model is installed in {folder}; `mtplx models` lists them.",
         )
+    _check_there(found)
     freed = size(found.path)
     try:
         # A link under the models folder leads to somebody else's files.
@@ -114,6 +142,19 @@ def remove(name: str, data: Path) -> int:
     if habits.default() == found.path:
         habits.set_default(None)
     return freed
+
+
+def forget(folder: Path, data: Path) -> None:
+    """Look for models in a folder no more that the person added, or chose for new ones once; nothing in it is touched.
+
+    Raises:
+        EngineError: NOT_FOUND, when it was neither; BAD_REQUEST, while new models go there.
+    """
+    homes = Homes(data)
+    if folder in homes.all()[1:]:
+        homes.forget(folder)
+    else:
+        Places(data).forget(folder)
 
 
 def head_folder(head: str, data: Path) -> Path:

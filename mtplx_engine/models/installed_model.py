@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mtplx_engine.errors import EngineError
+from mtplx_engine.harmless import one_line
 from mtplx_engine.models import head_source, hub_cache, manifest, model_config, weight_files
 
 if TYPE_CHECKING:
@@ -38,10 +39,16 @@ class InstalledModel:
     place: str = ""
     there: bool = True
 
-    def is_called(self, name: str) -> bool:
-        """Whether this is a name of it; what came from OWNER/NAME at the hub may be called that too."""
-        names = (self.name, self.title, self.name.replace("--", "/", 1))
-        return name.casefold() in (own.casefold() for own in names)
+    @property
+    def repo(self) -> str:
+        """What it is called at the hub, OWNER/NAME; "" when its name does not say that."""
+        owner, _, name = self.name.replace("--", "/", 1).partition("/")
+        return f"{owner}/{name}" if owner and name else ""
+
+    @property
+    def owner(self) -> str:
+        """Whose it is at the hub, "" when its name does not say that."""
+        return self.repo.partition("/")[0]
 
 
 def describe(folder: Path, place: str = "") -> InstalledModel:
@@ -56,7 +63,7 @@ def describe(folder: Path, place: str = "") -> InstalledModel:
     name = hub_cache.title(folder)
     return InstalledModel(
         name=name,
-        title=noted.name if noted else name,
+        title=noted.name if noted else one_line(name),
         path=folder,
         size=size(folder),
         has_head=_has_head(folder),

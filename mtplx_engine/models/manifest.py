@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mtplx_engine import durable
+from mtplx_engine.harmless import one_line
 from mtplx_engine.models.wiring import Concat, Hidden, Norms, Wiring
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ NAME = "mtplx.json"
 FORMAT = 1
 _MAX_BYTES = 1 << 20
 _BLOCK = 4 << 20
+_LONGEST_NAME = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,7 @@ class Manifest:
         files: Every file of the model.
         head: How its drafting head is connected, None without one or when the probe has to find out.
         binding: The head-only folder that belongs to it, None without one.
+        head_source: Where what is in that folder came from, for people; "" without one.
     """
 
     id: str
@@ -102,6 +105,7 @@ class Manifest:
     files: tuple[FileRecord, ...]
     head: HeadWiring | None = None
     binding: HeadBinding | None = None
+    head_source: str = ""
 
 
 def read(folder: Path) -> Manifest | None:
@@ -198,6 +202,7 @@ def _parse(body: dict[str, Any]) -> Manifest | None:
     files = tuple(FileRecord(**item) for item in body.pop("files"))
     if any(not isinstance(item.size, int) or not is_inside(item.name) for item in files):
         return None
+    body["name"] = one_line(body["name"], _LONGEST_NAME)
     head, bound = body.pop("head"), body.pop("binding", None)
     binding = None if bound is None else HeadBinding(**bound)
     if binding is not None and not _is_placed(binding):

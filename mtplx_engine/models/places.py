@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.kept_results import KeptResults
 from mtplx_engine.models import head_source, hub_cache, installed_model, model_config
-from mtplx_engine.models.installed_model import InstalledModel
+from mtplx_engine.models.last_seen import LastSeen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mtplx_engine.models.installed_model import InstalledModel
+
 _NAME, _FORMAT = "places.json", 1
-_MODELS = "models"
 _DEEPEST = 2  # folders below a place in which models are looked for, as in OWNER/NAME
 _MOST = 1000  # folders of a place that are looked at
 
@@ -32,6 +32,7 @@ class Places:
 
     def __init__(self, data: Path, cache: Path | None = None) -> None:
         self._kept = KeptResults(data / _NAME, _FORMAT)
+        self._seen = LastSeen(self._kept)
         self._cache = hub_cache.folder() if cache is None else cache
 
     def added(self) -> tuple[Path, ...]:
@@ -39,21 +40,27 @@ class Places:
         return tuple(Path(key) for key in self._kept.all())
 
     def add(self, folder: Path) -> tuple[InstalledModel, ...]:
-        """Add a folder, and return the models in it.
+        """Add a folder, however its path is written, and return the models in it.
 
         Raises:
-            EngineError: NOT_FOUND, when it is no folder or has no model; STORAGE, when it cannot be noted.
+            EngineError: NOT_FOUND, when it is no folder or has no model; BAD_REQUEST, when it is a whole system;
+                STORAGE, when it cannot be noted.
         """
         if not folder.is_dir():
             raise EngineError(ErrorKind.NOT_FOUND, f"There is no folder {folder}; check the path.")
+        folder = folder.resolve()
+        if folder == folder.parent:
+            raise EngineError(
+                ErrorKind.BAD_REQUEST,
+                f"{folder} holds the whole system; add the folder in it that has the models.",
+            )
         found = _scan(folder)
         if not found:
             raise EngineError(
                 ErrorKind.NOT_FOUND,
                 f"{folder} has no model in it, nor have the folders below it: none of them has a config.json.",
             )
-        self._remember(folder, found)
-        if self._kept.get(str(folder)) is None:
+        if not self._seen.note(folder, found):
             raise EngineError(
                 ErrorKind.STORAGE, "The folder could not be noted in the data folder. Make it writable."
             )
@@ -65,39 +72,24 @@ class Places:
         Raises:
             EngineError: NOT_FOUND, when it was never added.
         """
-        if folder not in self.added():
+        added = self.added()
+        noted = folder if folder in added else folder.resolve()
+        if noted not in added:
             raise EngineError(
                 ErrorKind.NOT_FOUND, f"{folder} is not among the added folders; `mtplx models` lists them."
             )
-        self._kept.drop(str(folder))
+        self._kept.drop(str(noted))
 
     def models(self) -> tuple[InstalledModel, ...]:
         """Return the models in all places, each once; those on a disk that is not connected as they were last seen."""
         cached = _scan(self._cache) if self._cache.is_dir() else ()
-        found = {model.path: model for place in self.added() for model in self._models(place)}
-        return tuple(({model.path: model for model in cached} | found).values())
+        added = (model for place in self.added() for model in self._models(place))
+        return tuple({model.path.resolve(): model for model in (*cached, *added)}.values())
 
     def _models(self, place: Path) -> tuple[InstalledModel, ...]:
-        remembered = self._remembered(place)
         found = _scan(place) if place.is_dir() else ()
-        if found and found != remembered:
-            self._remember(place, found)
         # Where a disk is mounted an empty folder may stay when it is not.
-        return found or tuple(dataclasses.replace(model, there=False) for model in remembered)
-
-    def _remember(self, place: Path, found: tuple[InstalledModel, ...]) -> None:
-        self._kept.put(str(place), {_MODELS: [_as_json(model) for model in found]})
-
-    def _remembered(self, place: Path) -> tuple[InstalledModel, ...]:
-        entry = self._kept.get(str(place))
-        try:
-            return tuple(InstalledModel(**{**item, "path": Path(item["path"])}) for item in entry[_MODELS])  # type: ignore[index]
-        except (TypeError, KeyError):
-            return ()
-
-
-def _as_json(model: InstalledModel) -> dict[str, Any]:
-    return {**dataclasses.asdict(model), "path": str(model.path)}
+        return self._seen.models(place, found, there=bool(found))
 
 
 def _scan(place: Path) -> tuple[InstalledModel, ...]:

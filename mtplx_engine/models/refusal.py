@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from mtplx_engine.errors import EngineError, ErrorKind
 
+_THEN = "Nothing was loaded; "
+
+
+def cause(reason: str) -> str:
+    """Return a refusal without what it says to somebody who has the model already."""
+    return reason.partition(f" {_THEN}")[0]
+
 
 def refused(
     name: str, problem: str, advice: str = "get the model again", *, details: str = ""
@@ -16,4 +23,4 @@ def refused(
         advice: What the person can do.
         details: For a bug report.
     """
-    return EngineError(ErrorKind.REFUSED, f"{name} {problem}. Nothing was loaded; {advice}.", details)
+    return EngineError(ErrorKind.REFUSED, f"{name} {problem}. {_THEN}{advice}.", details)

@@ -19,7 +19,7 @@ MAX_HEADER_BYTES = 32 << 20
 MAX_TENSORS = 200_000
 MAX_DIMENSIONS = 8
 _MAX_DIMENSION = 2**31 - 1
-_LENGTH_BYTES = 8
+LENGTH_BYTES = 8
 _OTHER_BRACES = 1 << 10  # the header's own, and those in the metadata's texts
 _MOST_COMMAS = 4 + MAX_DIMENSIONS - 1  # of a tensor
 
@@ -65,8 +65,8 @@ def read(path: Path) -> dict[str, TensorSpec]:
     """
     with path.open("rb") as file:
         size = path.stat().st_size
-        length = int.from_bytes(file.read(_LENGTH_BYTES), "little")
-        if size < _LENGTH_BYTES or length > size - _LENGTH_BYTES:
+        length = int.from_bytes(file.read(LENGTH_BYTES), "little")
+        if size < LENGTH_BYTES or length > size - LENGTH_BYTES:
             raise refused(path.name, f"is cut off or no safetensors file ({size} bytes)")
         if length > MAX_HEADER_BYTES:
             raise refused(path.name, f"has a header of {length} bytes, more than {MAX_HEADER_BYTES}")
@@ -79,8 +79,8 @@ def read(path: Path) -> dict[str, TensorSpec]:
     if len(header) > MAX_TENSORS:
         raise refused(path.name, f"lists more than {MAX_TENSORS} tensors")
     spans = sorted((*_span(entry, name, path.name), name) for name, entry in header.items())
-    _check_layout(spans, size - _LENGTH_BYTES - length, path.name)
-    data = _LENGTH_BYTES + length
+    _check_layout(spans, size - LENGTH_BYTES - length, path.name)
+    data = LENGTH_BYTES + length
     return {
         name: TensorSpec(entry["dtype"], tuple(entry["shape"]), path.name, data + entry["data_offsets"][0])
         for name, entry in header.items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 INDEX = "model.safetensors.index.json"
 
+_PATTERN = "model*.safetensors"
 _MAX_INDEX_BYTES = 128 << 20
 
 
@@ -24,7 +26,7 @@ def missing(folder: Path) -> tuple[str, ...]:
     Raises:
         EngineError: REFUSED, when the index is damaged.
     """
-    promised = set(_index(folder).values())
+    promised = set(index(folder).values())
     listed = {path.name for path in _files(folder)} or {"model.safetensors"}
     return tuple(name for name in sorted(promised or listed) if not (folder / name).is_file())
 
@@ -35,8 +37,8 @@ def tensor_names(folder: Path) -> tuple[str, ...]:
     Raises:
         EngineError: REFUSED, when index or headers are damaged.
     """
-    if index := _index(folder):
-        return tuple(index)
+    if table := index(folder):
+        return tuple(table)
     return tuple(name for path in _files(folder) for name in safetensors_header.read(path))
 
 
@@ -61,18 +63,27 @@ def check_promised(folder: Path, names: AbstractSet[str]) -> None:
     Raises:
         EngineError: REFUSED.
     """
-    for name in _index(folder):
+    for name in index(folder):
         if name not in names:
             raise refused(hub_cache.title(folder), f"lacks the tensor {name[:100]!r} that {INDEX} promises")
 
 
+def is_one(name: str) -> bool:
+    """Whether mlx-lm takes a model's weights from a file of this name."""
+    return fnmatch.fnmatchcase(name, _PATTERN) and "/" not in name
+
+
 def _files(folder: Path) -> list[Path]:
     """Return the files that mlx-lm takes a model's weights from."""
-    return sorted(folder.glob("model*.safetensors"))
+    return sorted(folder.glob(_PATTERN))
 
 
-def _index(folder: Path) -> dict[str, str]:
-    """Return which file each tensor is in, empty for a model without an index."""
+def index(folder: Path) -> dict[str, str]:
+    """Return which file each tensor is in, empty for a model without an index.
+
+    Raises:
+        EngineError: REFUSED, when it is damaged.
+    """
     if not (folder / INDEX).exists():
         return {}
     table = json_file.read(folder / INDEX, _MAX_INDEX_BYTES).get("weight_map")

@@ -50,7 +50,13 @@ def settings(page):
 
 
 def models(state):
-    return lambda driver: state(driver.program.theme)
+    def open_state(driver):
+        made = state(driver.program.theme)
+        window = made if made.parentWidget() is None else made.parentWidget()
+        driver.until(lambda: not window._refreshes._timer.isActive())  # or rows go while they are looked at
+        return made
+
+    return open_state
 
 
 def speed(state):

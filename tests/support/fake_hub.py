@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, ClassVar
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,6 +27,9 @@ class FakeRepo:
     """A repository: its files, and what the hub says of it.
 
     Attributes:
+        commit: The one that "main" means.
+        older: The files of other commits.
+        card: What else its model card says, parsed.
         listed: Changes the list of its files before it is sent.
         fault: Answers requests for its files in place of the hub.
     """
@@ -36,8 +39,14 @@ class FakeRepo:
     licence: str = "apache-2.0"
     gated: bool = False
     tags: tuple[str, ...] = ()
+    card: dict[str, object] = field(default_factory=dict)
     listed: Callable[[list[dict[str, object]]], object] | None = None
     fault: Callable[[Handler, bytes, Asked], None] | None = None
+    older: dict[str, dict[str, bytes]] = field(default_factory=dict)
+
+    def at(self, revision: str) -> dict[str, bytes] | None:
+        """Return the files of a revision, None when there is none."""
+        return self.files if revision in ("main", self.commit) else self.older.get(revision)
 
 
 @dataclass(frozen=True)
@@ -73,6 +82,7 @@ class FakeHub:
 
     repos: dict[str, FakeRepo] = field(default_factory=dict)
     accounts: dict[str, str] = field(default_factory=dict)  # names by token
+    listed: tuple[str, ...] = ()  # found by a search, and given to nobody
     faults: list[Fault] = field(default_factory=list)
     api_fault: Callable[[Handler], None] | None = None
     asked: list[Asked] = field(default_factory=list)
@@ -103,6 +113,11 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     hub: ClassVar[FakeHub]
 
+    def setup(self) -> None:
+        # What counts as sent must be on its way, and not in megabytes of a buffer of this end.
+        self.request.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 64 << 10)
+        super().setup()
+
     def do_HEAD(self) -> None:
         """Answer without a body."""
         self.do_GET()
@@ -119,10 +134,11 @@ class Handler(BaseHTTPRequestHandler):
             return
         found = re.fullmatch(r"/([^/]+/[^/]+)/resolve/([0-9a-f]{40})/(.+)", parts.path)
         repo = self.hub.repos.get(found[1]) if found else None
-        if found is None or repo is None or found[3] not in repo.files or found[2] != repo.commit:
+        files = repo.at(found[2]) if found and repo else None
+        if found is None or repo is None or files is None or found[3] not in files:
             self.reply(404, headers={"X-Error-Code": "EntryNotFound"})
             return
-        self._file(found[3], repo)
+        self._file(found[3], repo, files[found[3]])
 
     def _api(self, path: str, query: dict[str, list[str]]) -> None:
         if path == "/api/models":
@@ -135,19 +151,21 @@ class Handler(BaseHTTPRequestHandler):
         repo = self.hub.repos.get(found[1]) if found else None
         if found is None or repo is None:
             self.reply(401, headers={"X-Error-Code": "RepoNotFound"})
+        elif (files := repo.at(unquote(found[3] or "main"))) is None:
+            self.reply(404, headers={"X-Error-Code": "RevisionNotFound"})
         elif found[2] == "tree":
-            entries = [entry(name, data) for name, data in sorted(repo.files.items())]
+            entries = [entry(name, data) for name, data in sorted(files.items())]
             self._json(repo.listed(entries) if repo.listed else entries)
         else:
             self._json(
                 {
                     "id": found[1],
-                    "sha": repo.commit,
+                    "sha": repo.commit if files is repo.files else found[3],
                     "private": False,
                     "gated": "manual" if repo.gated else False,
                     "tags": [*repo.tags, f"license:{repo.licence}"],
-                    "cardData": {"license": repo.licence},
-                    "siblings": [{"rfilename": name} for name in sorted(repo.files)],
+                    "cardData": {"license": repo.licence, **repo.card},
+                    "siblings": [{"rfilename": name} for name in sorted(files)],
                 }
             )
 
@@ -165,10 +183,9 @@ class Handler(BaseHTTPRequestHandler):
             for name, repo in self.hub.repos.items()
             if wanted in name.casefold()
         ]
-        self._json(found)
+        self._json([*found, *({"id": name} for name in self.hub.listed)])
 
-    def _file(self, name: str, repo: FakeRepo) -> None:
-        data = repo.files[name]
+    def _file(self, name: str, repo: FakeRepo, data: bytes) -> None:
         if self.hub.cdn and not self.headers.get("Host", "").endswith(self.hub.cdn.rpartition(":")[2]):
             self.reply(302, headers={"Location": self.hub.cdn + self.path})
             return

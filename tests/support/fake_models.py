@@ -17,6 +17,7 @@ from mtplx_engine.hub.look import Look
 from mtplx_engine.hub.plan import Plan, folder_name
 from mtplx_engine.hub.repo import RemoteFile, Repo
 from mtplx_engine.hub.search import Hit
+from mtplx_engine.hub.taken_head import Header, Part, TakenHead
 from mtplx_engine.models.fit import Footprint
 from mtplx_engine.models.head_source import HeadSource
 from mtplx_engine.models.inspection import Inspection, Tier
@@ -36,10 +37,21 @@ def repo(repo_id, size, *, gated=False, licence="apache-2.0", names=("config.jso
     return Repo(repo_id, "1" * 40, licence, gated, files, ("README.txt",))
 
 
-def look(repo_id, size, *, head_size=0, own_head=False, warnings=(), loads=True, gated=False, title=""):
-    """Return what would be known of a model of `size` bytes, with a head beside it or in it."""
+def taken_head(repo_id, size):
+    """Return a head of some `size` bytes, a tensor of them, in a repository with a whole model."""
+    original = repo(repo_id, 50 * GB, names=("model-00011-of-00011.safetensors",))
+    file = original.files[0].name
+    part = Part("norm.weight", "BF16", (size // 2,), file, 64)
+    return TakenHead(original, "qwen3_5", 2560, 248_320, (Header(file, 64, "0" * 64),), (part,))
+
+
+def look(
+    repo_id, size, *, head_size=0, own_head=False, original="", warnings=(), loads=True, gated=False, title=""
+):
+    """Return what would be known of a model of `size` bytes, with a head beside it, in it, or in its original."""
     target = repo(repo_id, size, gated=gated)
-    head = repo(f"{repo_id}-head", head_size) if head_size else None
+    head = repo(f"{repo_id}-head", head_size) if head_size and not original else None
+    taken = taken_head(original, head_size) if original else None
     footprint = Footprint(
         weights=size,
         head=head_size or (size // 20 if own_head else 0),
@@ -59,7 +71,7 @@ def look(repo_id, size, *, head_size=0, own_head=False, warnings=(), loads=True,
         head=HeadSource("mtp.safetensors", {}) if loads and (head_size or own_head) else None,
         footprint=footprint if loads else None,
     )
-    plan = Plan(folder_name(repo_id), title or repo_id.partition("/")[2], target, head)
+    plan = Plan(folder_name(repo_id), title or repo_id.partition("/")[2], target, head, taken)
     return Look(plan, found, 300_000, tuple(warnings))
 
 
@@ -83,8 +95,9 @@ HITS = (
 )
 
 
-def installed(name, *, size=3 * GB, has_head=True, complete=True, place="", there=True):
-    return InstalledModel(name, name, Path("/models") / name, size, has_head, complete, place, there)
+def installed(name, *, folder="", title="", size=3 * GB, has_head=True, complete=True, place="", there=True):
+    path = Path(folder) if folder else Path("/models") / name
+    return InstalledModel(name, title or name, path, size, has_head, complete, place, there)
 
 
 def row(plan_id, state=DownloadState.RUNNING, done=0, total=3 * GB, **fields):
@@ -108,6 +121,10 @@ class FakeHub(QObject):
         self.searches = []
         self.looks = []
         self.tokens = []
+        self.stopped = []
+
+    def stop(self, question):
+        self.stopped.append(question)
 
     def search(self, words):
         self.searches.append(words)
@@ -173,34 +190,47 @@ class FakeShelf(QObject):
     """Records what it is asked; the test lists models."""
 
     listed = Signal(object)
-    verifying = Signal(str, float)
-    verified = Signal(str, object)
-    removed = Signal(str)
-    failed = Signal(str, object)
+    loadable = Signal(object)
+    verifying = Signal(object, float)
+    verified = Signal(object, object)
+    removed = Signal(object)
+    failed = Signal(object, object)
 
     def __init__(self):
         super().__init__()
         self.asked = []
+        self.in_use = None
         self.shelf = Shelf()
 
-    def list(self, *models, default=None, used=()):
-        self.shelf = Shelf(models, default, dict(used))
+    def list(self, *models, default=None, used=(), places=()):
+        self.shelf = Shelf(models, default, dict(used), frozenset(places))
         self.listed.emit(models)
 
     def refresh(self):
         self.asked.append(("refresh",))
 
-    def verify(self, name):
-        self.asked.append(("verify", name))
+    def check(self, folder, *, anyway):
+        """Find every model sound."""
+        self.asked.append(("check", folder, anyway))
+        self.loadable.emit(folder)
 
-    def remove(self, name):
-        self.asked.append(("remove", name))
+    def is_in_use(self, folder):
+        return folder == self.in_use
 
-    def set_default(self, name):
-        self.asked.append(("set_default", name))
+    def verify(self, folder):
+        self.asked.append(("verify", folder))
+
+    def remove(self, folder):
+        self.asked.append(("remove", folder))
+
+    def set_default(self, folder):
+        self.asked.append(("set_default", folder))
 
     def add_place(self, folder):
         self.asked.append(("add_place", folder))
+
+    def forget_place(self, folder):
+        self.asked.append(("forget_place", folder))
 
 
 class FakeInspector(QObject):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 from app.model_manager.download_row import DownloadState
 from app.model_manager.face import Action
@@ -14,6 +15,8 @@ from mtplx_engine.errors import ErrorInfo, ErrorKind
 from mtplx_engine.hub import catalogue
 from mtplx_engine.hub.plan import folder_name
 from mtplx_engine.hub.problem import Problem
+from mtplx_engine.hub.search import Found, Hit
+from mtplx_engine.hub.waiting import Waiting
 from mtplx_engine.models import starter
 from tests.support.fake_models import GB, HITS, installed, look, recommended_looks, row, services
 
@@ -23,8 +26,9 @@ ELSEWHERE = installed(
     "Qwen3-8B-4bit", size=4_600_000_000, has_head=False, place="/Volumes/Big/models", there=False
 )
 HALF = installed("somebody--half-a-model", complete=False)
-FIRST, SECOND = (folder_name(entry.target) for entry in catalogue.entries()[:2])
+FIRST, SECOND, THIRD = (folder_name(entry.target) for entry in catalogue.entries()[:3])
 GATED = HITS[1].id
+TAKEN = Hit("somebody/Qwen3.5-9B-6bit", "qwen3_5", 1_200, 8, gated=False, updated="2026-10-02")
 LOOKS = recommended_looks() | {
     GATED: look(GATED, 1_500_000_000, gated=True),
     HITS[2].id: look(
@@ -33,6 +37,7 @@ LOOKS = recommended_looks() | {
         own_head=True,
         warnings=("It also holds 'run.py' that can run code when they are read; they are never fetched.",),
     ),
+    TAKEN.id: look(TAKEN.id, 5_100_000_000, head_size=482_000_000, original="Qwen/Qwen3.5-9B"),
     HITS[3].id: look(HITS[3].id, 2 * GB, loads=False),
 }
 
@@ -95,6 +100,14 @@ def paused(theme):
             error=full,
             problem=Problem.DISK_FULL,
         ),
+        row(
+            THIRD,
+            DownloadState.WAITING,
+            done=24_000,
+            total=16_100_000_000,
+            waiting=Waiting("huggingface.co asks to wait until 14:20 (429)", time.time() + 3000, asked=True),
+            again_s=3000,
+        ),
     )
 
 
@@ -114,7 +127,7 @@ def searching(theme):
 
 def found(theme):
     window = searching(theme)
-    window.manager.services.hub.found.emit("qwen", HITS)
+    window.manager.services.hub.found.emit("qwen", Found(HITS))
     window.manager.look_at_hits()
     window.manager.services.hub.answer_looks(LOOKS)
     return window
@@ -122,7 +135,7 @@ def found(theme):
 
 def nothing_found(theme):
     window = searching(theme)
-    window.manager.services.hub.found.emit("qwen", ())
+    window.manager.services.hub.found.emit("qwen", Found(()))
     return window
 
 
@@ -138,7 +151,7 @@ def search_failed(theme):
 def gated(theme):
     window = searching(theme)
     hub = window.manager.services.hub
-    hub.found.emit("qwen", HITS)
+    hub.found.emit("qwen", Found(HITS))
     window.manager.act_on_repo(GATED, Action.DETAILS)
     sentence = f"{GATED} is given only to accounts that accepted its licence, and no token is known. Add one."
     hub.failed.emit(Question.LOOK, ErrorInfo(ErrorKind.DOWNLOAD, sentence), Problem.NO_TOKEN)
@@ -151,6 +164,16 @@ def details(theme):
     return window
 
 
+def taken(theme):
+    """A model whose head is in its original."""
+    window = found(theme)
+    hub = window.manager.services.hub
+    hub.found.emit("qwen", Found((*HITS, TAKEN)))
+    window.manager.act_on_repo(TAKEN.id, Action.DETAILS)
+    hub.answer_looks(LOOKS)
+    return window
+
+
 def will_not_fit(theme):
     window = found(theme)
     window.manager.act_on_repo(HITS[2].id, Action.DETAILS)
@@ -160,7 +183,15 @@ def will_not_fit(theme):
 def installed_place(theme):
     window = recommended(theme)
     shelf, keeper = window.manager.services.shelf, window.manager.keeper
-    shelf.list(STARTER, BIG, ELSEWHERE, HALF, default=STARTER.path, used={STARTER.path: int(time.time())})
+    shelf.list(
+        STARTER,
+        BIG,
+        ELSEWHERE,
+        HALF,
+        default=STARTER.path,
+        used={STARTER.path: int(time.time())},
+        places={Path(ELSEWHERE.place)},
+    )
     keeper.show_loaded(STARTER.path)
     inspector = window.manager.services.inspector
     inspector.inspected.emit(STARTER.path, look("starter", STARTER.size, own_head=True).found)
@@ -204,6 +235,7 @@ STATES = {
     "search-failed": search_failed,
     "gated": gated,
     "details": details,
+    "taken": taken,
     "will-not-fit": will_not_fit,
     "installed": installed_place,
     "none-installed": none_installed,

@@ -22,6 +22,9 @@ SUPPORTED: frozenset[str] = frozenset(
 )
 """Values of config.json's `model_type` whose drafting heads load; `registry` has a family for each."""
 
+PUBLISHED: frozenset[str] = SUPPORTED - {"llama"}
+"""Those of `SUPPORTED` whose makers publish heads; for the others there are only such as were trained later."""
+
 PLAIN_ONLY: Mapping[str, str] = {
     "deepseek_v32": "DeepSeek-V3.2",
     "gemma4": "Gemma 4",

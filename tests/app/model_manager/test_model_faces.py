@@ -10,6 +10,7 @@ from app.model_manager import installed_faces, offer, repo_faces
 from app.model_manager.download_row import DownloadState
 from app.model_manager.face import Action, Tone
 from app.model_manager.fault import Fault
+from app.model_manager.filters import Filters
 from app.model_manager.installed_faces import Use
 from app.model_manager.known import Known
 from mtplx_engine.errors import ErrorInfo, ErrorKind
@@ -25,16 +26,20 @@ ENTRY = catalogue.entries()[0]
 LOOKS = recommended_looks()
 DAY_S = 24 * 3600
 NOW_S = 1_795_000_000
-NOTHING = Use(None, "", None, {}, {}, {}, {}, {}, MACHINE)
+NOTHING = Use(None, None, None, {}, frozenset(), {}, {}, {}, {}, MACHINE)
 
 
 def recommended(entry=ENTRY, **known):
     return repo_faces.recommended(entry, Known(MACHINE, **known))
 
 
-def test_before_the_hub_has_answered_there_is_nothing_to_get():
+def test_before_the_hub_has_answered_a_model_can_be_got_already():
     face = recommended()
-    assert (face.size, face.fit, face.actions) == ("", "", (Action.DETAILS,))
+    assert (face.size, face.fit, face.actions) == ("", "", (Action.GET, Action.DETAILS))
+    face = recommended(asking=frozenset({ENTRY.target}))
+    assert (face.fit, face.tone, face.state) == ("asking the hub…", Tone.QUIET, "")
+    face = recommended(asking=frozenset({ENTRY.target}), wanted=frozenset({ENTRY.target}))
+    assert (face.state, face.actions) == ("Looking…", (Action.DETAILS,))
     assert ENTRY.good_for in face.note
 
 
@@ -76,8 +81,18 @@ def test_a_download_takes_the_place_of_get(state, words):
 
 
 def test_a_look_that_failed_says_why_and_what_to_do():
-    face = recommended(faults={ENTRY.target: Fault("No token is known.", Problem.NO_TOKEN)})
+    faults = {
+        repo_id: Fault("No token is known.", Problem.NO_TOKEN) for repo_id in (ENTRY.target, HITS[1].id)
+    }
+    face = repo_faces.found(HITS[1], Known(MACHINE, faults=faults))
     assert (face.problem, face.remedy) == ("No token is known.", "Add a token")
+    face = recommended(faults=faults)  # of a list that is ours it says so quietly, and why in its details
+    assert (face.fit, face.tone, face.because) == (
+        "not to be had at this hub",
+        Tone.QUIET,
+        "No token is known.",
+    )
+    assert (face.problem, face.remedy, face.actions) == ("", "", (Action.DETAILS,))
 
 
 def test_what_does_not_load_says_so():
@@ -91,14 +106,28 @@ def test_a_found_repository_says_what_the_hub_says():
     assert repo_faces.found(HITS[1], Known(MACHINE)).note == "gated · llama · 9 k downloads · 2026-08-11"
 
 
-def test_filters_know_only_what_was_looked_at():
+@pytest.mark.parametrize(
+    ("filters", "passes"),
+    [
+        (Filters(), True),
+        (Filters(drafting=True), True),
+        (Filters(fitting=True), False),
+        (Filters(largest=18 * GB), False),  # its settings count too
+        (Filters(largest=19 * GB), True),
+        (Filters(drafting=True, largest=2 * GB), False),
+    ],
+)
+def test_filters_hold_for_what_was_looked_at(filters, passes):
     known = Known(MACHINE)
-    assert repo_faces.fits(HITS[2].id, known) is None
-    assert repo_faces.may_draft(HITS[2], known) is None
-    assert repo_faces.may_draft(HITS[0], known) is True  # recommended with a head
+    assert filters.may_pass(HITS[2], known)  # nobody knows
     big = dataclasses.replace(known, looks={HITS[2].id: look(HITS[2].id, 18 * GB, own_head=True)})
-    assert repo_faces.fits(HITS[2].id, big) is False
-    assert repo_faces.may_draft(HITS[2], big) is True
+    assert filters.may_pass(HITS[2], big) is passes
+
+
+def test_what_is_recommended_with_a_head_drafts():
+    known = Known(MACHINE, looks={HITS[0].id: look(HITS[0].id, GB), HITS[2].id: look(HITS[2].id, GB)})
+    assert Filters(drafting=True).may_pass(HITS[0], known)
+    assert not Filters(drafting=True).may_pass(HITS[2], known)
 
 
 def use(**fields):
@@ -116,13 +145,13 @@ def test_an_installed_model_can_be_loaded_and_kept():
     face = face_of()
     assert face.actions == (Action.LOAD,)
     assert face.more == (Action.SET_DEFAULT, Action.VERIFY, Action.SHOW, Action.DELETE)
-    assert face.note == "drafts for itself (MTP) · never used"
+    assert face.note == "by org · drafts for itself (MTP) · never used"
 
 
 def test_the_loaded_one_can_only_be_unloaded():
     face = face_of(loaded=MODEL.path)
     assert (face.state, face.actions) == ("Loaded", (Action.UNLOAD,))
-    assert face_of(loading=str(MODEL.path)).state == "Loading…"
+    assert face_of(loading=MODEL.path).state == "Loading…"
 
 
 def test_the_default_one_is_marked_and_not_offered_again():
@@ -170,7 +199,7 @@ def test_an_incomplete_model_is_not_loaded_but_can_go():
 def test_the_tier_is_said(tier, words):
     found = dataclasses.replace(look("a/b", GB).found, tier=tier)
     face = face_of(inspected={MODEL.path: found})
-    assert face.note.startswith(f"{words} ·")
+    assert face.note.startswith(f"by org · {words} ·")
     assert face.fit.startswith("fits")
     assert "weights 1.0 GB" in face.because
 
@@ -184,9 +213,9 @@ def test_an_installed_model_that_does_not_load_says_why():
 def test_only_what_is_too_big_can_be_loaded_anyway():
     big = ErrorInfo(ErrorKind.TOO_BIG, "It will not fit.")
     broken = ErrorInfo(ErrorKind.REFUSED, "It is damaged.")
-    assert face_of(faults={MODEL.name: big}).remedy == "Load Anyway"
-    assert face_of(faults={MODEL.name: broken}).remedy == ""
-    assert face_of(faults={MODEL.name: broken}).problem == "It is damaged."
+    assert face_of(faults={MODEL.path: big}).remedy == "Load Anyway"
+    assert face_of(faults={MODEL.path: broken}).remedy == ""
+    assert face_of(faults={MODEL.path: broken}).problem == "It is damaged."
 
 
 STARTER = starter.shipped_recipe().id

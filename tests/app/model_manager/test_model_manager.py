@@ -9,12 +9,14 @@ from PySide6.QtGui import QDesktopServices
 
 from app.model_manager.download_row import DownloadState
 from app.model_manager.face import Action
+from app.model_manager.filters import Filters
 from app.model_manager.manager import ModelManager
 from app.services.hub_client import Question
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 from mtplx_engine.hub import catalogue
 from mtplx_engine.hub.plan import folder_name
 from mtplx_engine.hub.problem import Problem
+from mtplx_engine.hub.search import Found
 from mtplx_engine.models import starter
 from tests.support.fake_models import GB, HITS, error, installed, look, row, services
 
@@ -74,7 +76,7 @@ def test_get_puts_the_model_and_its_head_in_line(manager, hub):
     manager.act_on_repo(FIRST, Action.GET)
     assert manager.services.downloads.asked == [("enqueue", folder_name(FIRST))]
     assert manager.recommended[0].state == "Waiting"
-    assert [face.key for face in manager.downloading] == [folder_name(FIRST)]
+    assert [face.key for face in manager.fetching.faces] == [folder_name(FIRST)]
 
 
 @pytest.mark.parametrize(
@@ -107,10 +109,10 @@ def test_a_licence_is_accepted_at_the_hub(manager, hub, monkeypatch):
 def test_all_other_remedies_try_again(manager, hub):
     manager.looking.look(FIRST)
     fail_look(hub, Problem.CHANGED)
-    assert manager.recommended[0].remedy == "Start over"
+    assert manager.recommended[0].fit == "not to be had at this hub"
     manager.help_repo(FIRST)
     assert hub.looks == [FIRST]
-    assert manager.recommended[0].problem == ""
+    assert manager.recommended[0].fit == "asking the hub…"
 
 
 def test_a_trouble_on_the_way_is_said_once_and_stops_all_questions(manager, hub, heard):
@@ -152,26 +154,28 @@ def test_with_a_new_token_all_is_asked_again_that_wanted_one(manager, hub):
 def test_only_the_answer_to_the_last_search_counts(manager, hub):
     manager.search("one")
     manager.search("two")
-    hub.found.emit("one", HITS[:1])
+    hub.found.emit("one", Found(HITS[:1]))
     assert manager.searching
-    hub.found.emit("two", HITS)
+    hub.found.emit("two", Found(HITS))
     assert not manager.searching
-    assert len(manager.searched(fitting=False, drafting=False)) == len(HITS)
+    assert len(manager.searched(Filters())) == len(HITS)
 
 
 def test_filters_leave_out_what_is_known_not_to_pass(manager, hub):
     manager.search("qwen")
-    hub.found.emit("qwen", HITS)
+    hub.found.emit("qwen", Found(HITS))
     manager.look_at_hits()
     while hub.looks:
         fail_look(hub, Problem.NOT_FOUND)
     assert manager.looked_at_hits == len(HITS)
-    assert len(manager.searched(fitting=True, drafting=True)) == len(HITS)  # nothing is known
+    assert len(manager.searched(Filters(fitting=True, drafting=True, largest=1))) == len(
+        HITS
+    )  # nothing is known
 
 
 def test_what_waits_for_an_answer_is_not_told_again_and_again(manager, hub):
     manager.search("qwen")
-    hub.found.emit("qwen", HITS[1:])
+    hub.found.emit("qwen", Found(HITS[1:]))
     manager.look_at_hits()
     told = []
     manager.changed.connect(lambda: told.append(1))
@@ -196,7 +200,7 @@ def test_the_offered_model_is_loaded_as_soon_as_it_is_in_the_list(manager, hub, 
     shelf, downloads = manager.services.shelf, manager.services.downloads
     shelf.list(STARTER)
     made = manager.offer
-    manager.accept(made)
+    manager.wishes.fetch_and_load(made.repo_id)
     assert manager.offer is None  # it is on its way
     plan_id = folder_name(made.repo_id)
     shelf.list(STARTER)
@@ -214,15 +218,16 @@ def test_what_is_done_with_an_installed_model(manager, heard):
     folder = str(STARTER.path)
     for action in (Action.SET_DEFAULT, Action.VERIFY, Action.LOAD):
         keeper.act(folder, action)
-    assert shelf.asked == [("set_default", STARTER.name), ("verify", STARTER.name)]
+    path = STARTER.path
+    assert shelf.asked == [("set_default", path), ("verify", path), ("check", path, False)]
     assert heard == [(folder, False)]
     assert keeper.faces[0].fraction == 0.0
-    shelf.verifying.emit(STARTER.name, 0.5)
+    shelf.verifying.emit(path, 0.5)
     assert keeper.faces[0].fraction == 0.5
-    shelf.verified.emit(STARTER.name, ())
+    shelf.verified.emit(path, ())
     assert keeper.faces[0].fraction is None
     assert "all files are as they were installed" in keeper.faces[0].note
-    shelf.verified.emit(STARTER.name, ("model.safetensors",))
+    shelf.verified.emit(path, ("model.safetensors",))
     assert "damaged, download it again: model.safetensors" in keeper.faces[0].note
 
 
@@ -251,8 +256,119 @@ def test_a_model_that_is_too_big_is_loaded_when_the_person_insists(manager, hear
 def test_what_the_shelf_cannot_do_is_said_where_it_belongs(manager, qtbot):
     shelf = manager.services.shelf
     shelf.list(STARTER)
-    shelf.failed.emit(STARTER.name, ErrorInfo(ErrorKind.STORAGE, "It could not be deleted."))
+    shelf.failed.emit(STARTER.path, ErrorInfo(ErrorKind.STORAGE, "It could not be deleted."))
     assert manager.keeper.faces[0].problem == "It could not be deleted."
     with qtbot.waitSignal(manager.keeper.failed) as said:
-        shelf.failed.emit("/empty", ErrorInfo(ErrorKind.NOT_FOUND, "/empty has no model in it."))
+        shelf.failed.emit(Path("/empty"), ErrorInfo(ErrorKind.NOT_FOUND, "/empty has no model in it."))
     assert said.args == ["/empty has no model in it."]
+
+
+def test_what_is_known_of_a_model_is_said_of_no_other_with_its_name(manager):
+    shelf, keeper = manager.services.shelf, manager.keeper
+    twins = [installed("toy", folder=f"/{disk}/toy", place=f"/{disk}") for disk in ("one", "two")]
+    first, second = (twin.path for twin in twins)
+    shelf.list(*twins, default=second, used={second: 1}, places={Path("/one")})
+    shelf.failed.emit(first, ErrorInfo(ErrorKind.STORAGE, "It is damaged."))
+    shelf.verified.emit(second, ())
+    keeper.show_loaded(second)
+    one, two = keeper.faces
+    assert (one.problem, two.problem) == ("It is damaged.", "")
+    assert "as they were installed" in two.note
+    assert "as they were installed" not in one.note
+    assert ("used by default" in one.note, "used by default" in two.note) == (False, True)
+    assert (one.state, two.state) == ("", "Loaded")
+    assert "never used" in one.note
+    assert (Action.FORGET in one.more, Action.FORGET in two.more) == (True, False)
+    shelf.verifying.emit(first, 0.5)
+    assert [face.fraction for face in keeper.faces] == [0.5, None]
+
+
+def test_what_arrived_is_loaded_and_no_folder_of_the_persons_own_with_its_name(manager, hub, heard):
+    manager.open()
+    hub.answer_looks()
+    shelf = manager.services.shelf
+    shelf.list(STARTER)
+    made = manager.offer
+    manager.wishes.fetch_and_load(made.repo_id)
+    plan_id = folder_name(made.repo_id)
+    manager.services.downloads.finish(plan_id)
+    twin = installed(plan_id, folder=f"/disk/{plan_id}", place="/disk")
+    shelf.list(STARTER, twin)
+    assert heard == []
+    shelf.list(STARTER, twin, installed(plan_id))
+    assert heard == [(f"/models/{plan_id}", False)]
+
+
+def test_what_is_gone_is_not_loaded_and_that_is_said(manager, heard, qtbot, monkeypatch):
+    shelf, keeper = manager.services.shelf, manager.keeper
+    shelf.list(STARTER)
+    monkeypatch.setattr(shelf, "check", lambda folder, *, anyway: None)
+    keeper.act(str(STARTER.path), Action.LOAD)
+    with qtbot.waitSignal(keeper.failed) as said:
+        shelf.failed.emit(STARTER.path, ErrorInfo(ErrorKind.NOT_FOUND, "It is not there any more."))
+    assert said.args == ["It is not there any more."]
+    assert heard == []
+    assert keeper.faces[0].state == ""
+
+
+def test_get_fetches_once_the_hub_has_said_that_it_fits(manager, hub):
+    first, second = HITS[0].id, HITS[1].id
+    manager.act_on_repo(first, Action.GET)
+    manager.act_on_repo(second, Action.GET)
+    assert manager.services.downloads.asked == []
+    assert repo_state(manager, first) == "Looking…"
+    hub.answer_looks({first: look(first, GB), second: look(second, GB)})
+    asked = manager.services.downloads.asked
+    assert set(asked) == {("enqueue", folder_name(first)), ("enqueue", folder_name(second))}
+    assert manager.wishes.repos == frozenset()
+
+
+@pytest.mark.parametrize("kind", ["too big", "does not load"])
+def test_get_fetches_nothing_that_is_not_for_this_machine(manager, hub, qtbot, kind):
+    repo_id = HITS[2].id
+    manager.act_on_repo(repo_id, Action.GET)
+    found = look(repo_id, 90 * GB) if kind == "too big" else look(repo_id, GB, loads=False)
+    with qtbot.waitSignal(manager.wishes.refused):
+        hub.answer_looks({repo_id: found})
+    assert manager.services.downloads.asked == []
+    assert repo_state(manager, repo_id) == ""
+
+
+@pytest.mark.parametrize("problem", [Problem.NOT_FOUND, Problem.NO_NETWORK])
+def test_what_the_hub_does_not_tell_is_wanted_no_more(manager, hub, problem):
+    repo_id = HITS[2].id
+    manager.act_on_repo(repo_id, Action.GET)
+    fail_look(hub, problem)
+    assert repo_state(manager, repo_id) == ""
+    manager.looking.retry()
+    hub.answer_looks({repo_id: look(repo_id, GB)})
+    assert manager.services.downloads.asked == []  # the person was told
+
+
+def repo_state(manager, repo_id):
+    return manager.face_of(repo_id).state
+
+
+def test_only_what_is_in_sight_is_asked_about(manager, hub):
+    manager.search("qwen")
+    hub.found.emit("qwen", Found(HITS))
+    one, two, three = (hit.id for hit in HITS[1:])
+    manager.look_at_seen((one, two))
+    assert manager.looking.asking == {one, two}
+    manager.look_at_seen((three,))  # scrolled on, and one question was asked already
+    asked = hub.looks[0]
+    assert manager.looking.asking == {asked, three}
+    manager.act_on_repo(three, Action.GET)
+    manager.look_at_seen((one, two))
+    manager.search("other")
+    assert manager.looking.asking == {asked, three}
+
+
+def test_one_card_says_what_keeps_all_recommended_models_away(manager, hub, heard):
+    manager.open()
+    for _ in catalogue.entries():
+        assert manager.trouble is None
+        hub.failed.emit(Question.LOOK, error(), Problem.NO_TOKEN)
+    assert manager.trouble.remedy == "Add a token"
+    manager.help_way()
+    assert heard == ["token"]

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
+from app.model_manager.download_row import DownloadState
 from app.model_manager.face import Action
+from app.services.engine_link import EngineState
 from app.services.hub_client import HubClient, Question
+from app.widgets.message_box import MessageBox
 from mtplx_engine import paths
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 from mtplx_engine.hub.problem import Problem
@@ -15,6 +20,7 @@ from mtplx_engine.models import starter
 from mtplx_engine.models.habits import Habits
 from tests.support import model_folder
 from tests.support.fake_host import Script
+from tests.support.fake_models import row
 
 KEYS = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
 
@@ -67,8 +73,8 @@ def test_a_model_is_loaded_from_its_row(start, asked, tmp_path):
     loads = []
     driver.program.link.loaded.connect(lambda info: loads.append(info.path))
     keeper.act(str(folder), Action.LOAD)
+    driver.until(lambda: driver.program.link.model == str(folder))
     assert driver.program.presenter.status.name == "another"
-    assert driver.program.link.model == str(folder)
     driver.until(lambda: len(loads) == 1)
 
 
@@ -101,6 +107,26 @@ def test_without_the_starter_there_is_a_way_to_other_models(start, asked, monkey
     assert driver.program.models.window().isVisible()
 
 
+def test_a_folder_is_looked_at_in_the_settings_and_tried_again(start, asked, monkeypatch, tmp_path):
+    driver = start()
+    manager = open_window(driver).manager
+    failed = ErrorInfo(ErrorKind.DOWNLOAD, "The models folder cannot be written.")
+    desk, resumed = driver.program.models, []
+    rows = {
+        name: row(name, DownloadState.FAILED, error=failed, problem=problem)
+        for name, problem in (("one", Problem.READ_ONLY), ("two", Problem.DISK_FULL))
+    }
+    monkeypatch.setattr(desk.downloads, "rows", lambda: tuple(rows.values()))
+    monkeypatch.setattr(desk.downloads, "resume", resumed.append)
+    desk.downloads.changed.emit(rows["one"])
+    manager.help_download("one")
+    assert driver.program.open_settings().models.isVisible()
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    desk.folder.choose(disk)
+    driver.until(lambda: resumed == ["one"])
+
+
 def test_a_proxy_is_looked_at_in_the_settings(start, asked):
     driver = start()
     manager = open_window(driver).manager
@@ -108,3 +134,54 @@ def test_a_proxy_is_looked_at_in_the_settings(start, asked):
     manager.services.hub.failed.emit(Question.LOOK, failure, Problem.PROXY)
     manager.help_way()
     assert driver.program.open_settings().network.isVisible()
+
+
+def test_what_is_gone_leaves_the_loaded_model_alone(start, asked, tmp_path):
+    folder = add_model(tmp_path, "another")
+    driver = start()
+    driver.until(lambda: driver.program.line.model is not None)
+    window = open_window(driver)
+    keeper = window.manager.keeper
+    driver.until(lambda: keeper.models is not None)
+    before = driver.program.link.model
+    shutil.rmtree(folder)
+    keeper.act(str(folder), Action.LOAD)
+    driver.until(lambda: not any(model.path == folder for model in keeper.models))
+    box = window.findChild(MessageBox)
+    assert f"{folder} is not there any more" in box.informativeText()
+    box.close()
+    assert driver.program.link.model == before
+    assert driver.program.link.state is EngineState.READY
+
+
+def delete(driver, folder):
+    keeper = open_window(driver).manager.keeper
+    driver.until(lambda: any(model.path == folder for model in keeper.models or ()))
+    driver.program.models._shelf.remove(folder)
+    driver.until(lambda: not folder.exists())
+
+
+def test_when_the_loaded_model_is_deleted_the_starter_takes_its_place(start, asked, tmp_path):
+    folder = add_model(tmp_path, "another")
+    Habits(tmp_path).set_default(folder)
+    driver = start()
+    driver.until(lambda: driver.program.line.model is not None)
+    delete(driver, folder)
+    driver.until(lambda: driver.program.link.model == starter.shipped_recipe().id)
+    driver.until(lambda: driver.program.link.state is EngineState.READY)
+
+
+def test_when_the_loaded_starter_is_deleted_it_can_be_got_again(start, asked, tmp_path, monkeypatch):
+    recipe = starter.shipped_recipe()
+    folder = add_model(tmp_path, recipe.id)
+    driver = start()
+    driver.until(lambda: driver.program.line.model is not None)
+    monkeypatch.setattr(starter, "is_installed", lambda *_: False)
+    got = []
+    monkeypatch.setattr(driver.program.setup, "start", lambda: got.append(True))
+    delete(driver, folder)
+    driver.until(lambda: driver.program.presenter.status.missing)
+    status = driver.program.presenter.status
+    assert (status.name, status.action) == (recipe.name, "Get the model")
+    driver.pane.empty.action.click()
+    assert got == [True]

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QFileDialog, QMessageBox
+from PySide6.QtWidgets import QFileDialog, QLabel, QMessageBox
 
 from app.model_manager import window as window_module
 from app.model_manager.card import ModelCard
 from app.model_manager.download_row import DownloadState
 from app.model_manager.face import Action, Face
+from app.model_manager.fault import Fault
 from app.model_manager.token_sheet import TokenSheet
 from app.palette import DARK
 from app.services.hub_client import Question
 from app.widgets.message_box import MessageBox
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 from mtplx_engine.hub import catalogue
+from mtplx_engine.hub.problem import Problem
+from mtplx_engine.hub.search import Found
 from mtplx_engine.models.fit import Verdict
 from tests.support import models_window
 from tests.support.fake_models import HITS, error, row
@@ -48,6 +52,10 @@ def show(theme, qtbot):
 
 def card(place, key):
     return place.list.cards[key]
+
+
+def choose(button, name):
+    next(action for action in button.menu().actions() if action.text() == name).trigger()
 
 
 def press(row, name):
@@ -159,10 +167,22 @@ def test_filters_hide_what_does_not_pass(show):
     assert list(window.search.list.cards) == [HITS[0].id]
 
 
+def test_a_size_can_be_chosen(show):
+    window = show(models_window.found)
+    size = window.search.largest
+    assert (size.text(), size.accessibleName()) == ("Any size", "Size: Any size")
+    choose(size, "Up to 2 GB")
+    assert list(window.search.list.cards) == [HITS[1].id]
+    choose(size, "Up to 4 GB")
+    assert list(window.search.list.cards) == [HITS[0].id, HITS[1].id, HITS[3].id]
+    choose(size, "Any size")
+    assert list(window.search.list.cards) == [hit.id for hit in HITS]
+
+
 def test_a_filter_asks_about_what_was_found(show):
     window = show(models_window.searching)
     hub = window.manager.services.hub
-    hub.found.emit("qwen", HITS[2:])
+    hub.found.emit("qwen", Found(HITS[2:]))
     assert hub.looks == []
     window.search.fitting.click()
     hub.answer_looks(LOOKS)
@@ -199,6 +219,21 @@ def test_the_details_are_scrolled_with_the_keyboard(show):
     assert bar.value() > 0
     QTest.keyClick(window.details.back, Qt.Key.Key_PageUp)
     assert bar.value() == 0
+
+
+def test_a_head_that_is_taken_out_of_the_original_is_told_of(show):
+    window = show(models_window.taken)
+    assert window.details._about.text().endswith(
+        "drafts for itself (MTP), its head adds 482 MB, taken out of Qwen/Qwen3.5-9B"
+    )
+    assert "the drafting head out of Qwen/Qwen3.5-9B · 482 MB" in window.details._files.text()
+    window.search.drafting.click()
+    assert models_window.TAKEN.id in window.search.list.cards
+    window.details.get.click()
+    assert (
+        window.manager.services.downloads.rows()[0].total
+        == window.manager.look_of(models_window.TAKEN.id).plan.size
+    )
 
 
 def test_what_will_not_fit_is_fetched_when_the_person_insists(show):
@@ -265,10 +300,31 @@ def test_delete_asks_first(show):
     next(action for action in more.actions() if action.text() == "Delete…").trigger()
     box = window.findChild(MessageBox)
     assert "270 MB" in box.informativeText()
+    assert "It is loaded" not in box.informativeText()
     shelf = window.manager.services.shelf
-    assert ("remove", STARTER.name) not in shelf.asked
+    assert ("remove", STARTER.path) not in shelf.asked
     next(b for b in box.buttons() if box.buttonRole(b) is QMessageBox.ButtonRole.DestructiveRole).click()
-    assert ("remove", STARTER.name) in shelf.asked
+    assert ("remove", STARTER.path) in shelf.asked
+
+
+def test_delete_says_that_a_model_is_loaded(show):
+    window = show(models_window.recommended)
+    window.manager.services.shelf.in_use = STARTER.path
+    window.manager.keeper.act(str(STARTER.path), Action.DELETE)
+    assert "It is loaded" in window.findChild(MessageBox).informativeText()
+
+
+def test_a_folder_is_taken_off_the_list_after_a_question(show):
+    window = show(models_window.installed_place)
+    place = Path(models_window.ELSEWHERE.place)
+    more = card(window.installed, str(models_window.ELSEWHERE.path)).more.menu()
+    [action] = more.actions()  # also of what is not connected
+    action.trigger()
+    box, shelf = window.findChild(MessageBox), window.manager.services.shelf
+    assert str(place) in box.text()
+    assert ("forget_place", place) not in shelf.asked
+    next(b for b in box.buttons() if box.buttonRole(b) is QMessageBox.ButtonRole.DestructiveRole).click()
+    assert ("forget_place", place) in shelf.asked
 
 
 def test_a_folder_of_the_persons_own_is_added(show, monkeypatch):
@@ -281,7 +337,7 @@ def test_a_folder_of_the_persons_own_is_added(show, monkeypatch):
 def test_what_belongs_to_no_row_is_said_in_front(show):
     window = show(models_window.none_installed)
     failure = ErrorInfo(ErrorKind.NOT_FOUND, "/empty has no model in it.")
-    window.manager.services.shelf.failed.emit("/empty", failure)
+    window.manager.services.shelf.failed.emit(Path("/empty"), failure)
     assert window.findChild(MessageBox).informativeText() == "/empty has no model in it."
 
 
@@ -297,3 +353,127 @@ def test_the_tab_counts_and_the_disk_is_told(show):
     window = show(models_window.installed_place)
     assert "Installed (4)" in [button.text() for button in window.tabs.buttons]
     assert window._room.text() == "Disk 214 GB free"
+    window._free_bytes = lambda: None
+    window._refresh()
+    assert window._room.text() == "Models folder not connected"
+
+
+def test_tab_goes_through_the_rows_as_they_are_seen(show, qtbot):
+    window = show(models_window.recommended)
+    names = [entry.target for entry in catalogue.entries()]
+    # Buttons of the first rows are the newest ones.
+    for repo_id in reversed(names[:2]):
+        window.manager.looking.looks.pop(repo_id)
+        window.manager.looking.faults[repo_id] = Fault("Gone.", Problem.NOT_FOUND)
+        window._refresh()
+        del window.manager.looking.faults[repo_id]
+        window.manager.looking.looks[repo_id] = LOOKS[repo_id]
+        window._refresh()
+    wanted = [button for name in names for button in card(window.recommended, name).buttons]
+    reached, widget = [], window
+    for _ in range(200):
+        widget = widget.nextInFocusChain()
+        if widget in wanted:
+            reached.append(widget)
+    assert reached[: len(wanted)] == wanted
+
+
+def test_the_offered_model_is_not_listed_a_second_time(show, qtbot):
+    window = show(models_window.offered)
+    offered = window.manager.offer.repo_id
+    assert offered not in window.recommended.list.cards
+    assert len(window.recommended.list.cards) == len(catalogue.entries()) - 1
+    window.recommended.offer.details.click()
+    assert window.details.isVisible()
+    assert window.details.repo_id == offered
+
+
+def test_all_that_is_halted_goes_on_and_all_that_is_done_goes_away(show, qtbot):
+    window = show(models_window.two_downloading)
+    strip, downloads = window.strip, window.manager.services.downloads
+    window._refresh()
+    assert (strip.resume_all.isVisible(), strip.clear_all.isVisible()) == (False, False)
+    for name in ("a--one", "a--two"):
+        downloads.put(row(name, DownloadState.PAUSED))
+        downloads.put(row(f"{name}-done", DownloadState.DONE))
+    window._refresh()
+    strip.resume_all.click()
+    assert downloads.asked == [("queued", "a--one"), ("queued", "a--two")]
+    strip.clear_all.click()
+    assert downloads.asked[2:] == [("cancel", "a--one-done"), ("cancel", "a--two-done")]
+    window._refresh()
+    assert (strip.resume_all.isVisible(), strip.clear_all.isVisible()) == (False, False)
+
+
+@pytest.mark.parametrize("height", [440, 600, 900])
+def test_downloads_take_a_third_of_a_low_window(show, height):
+    window = show(models_window.two_downloading)
+    for number in range(6):
+        window.manager.services.downloads.put(row(f"a--{number}", DownloadState.PAUSED))
+    window._refresh()
+    window.resize(860, height)
+    assert window.strip.height() <= height // 3
+    assert window.strip.list.height() >= card(window.strip, FIRST).height()
+
+
+def test_of_two_downloads_with_one_title_it_is_said_whose_they_are(show):
+    window = show(models_window.recommended)
+    for owner in ("acme", "other"):
+        window.manager.services.downloads.put(row(f"{owner}--toy"))
+    window.manager.services.downloads.put(row("acme--alone"))
+    assert [face.title for face in window.manager.fetching.faces] == ["toy by acme", "toy by other", "alone"]
+
+
+def test_the_end_of_a_long_name_can_be_read(show):
+    window = show(models_window.recommended)
+    name = "Llama-70B-with-an-exceedingly-long-name-that-somebody-thought-was-good-4bit"
+    window.manager.services.shelf.list(models_window.installed(name))
+    window.open_place(window.installed)
+    window.resize(720, 440)
+    window._refresh()
+    shown = card(window.installed, f"/models/{name}")._title
+    assert QLabel.text(shown).startswith("Llama")
+    assert QLabel.text(shown).endswith("-4bit")
+    assert "…" in QLabel.text(shown)
+    assert shown.toolTip()
+
+
+def test_get_is_advised_only_where_it_fits(show):
+    window = show(models_window.will_not_fit)
+    assert (window.details.get.text(), window.details.get.property("primary")) == ("Get Anyway", False)
+    window.manager.act_on_repo(catalogue.entries()[0].target, Action.DETAILS)
+    assert (window.details.get.text(), window.details.get.property("primary")) == ("Get", True)
+
+
+def test_a_context_is_chosen_only_where_there_is_a_choice(show):
+    window = show(models_window.details)
+    fit = window.details.fit
+    assert fit.slider.isVisible()
+    fit.show_footprint(dataclasses.replace(fit._footprint, window=2048))
+    assert not fit.slider.isVisible()
+    assert fit._context.text() == "2,048 tokens, all that it reads"
+
+
+def test_rows_in_sight_are_asked_about_and_no_others(show, qtbot):
+    window = show(models_window.searching)
+    hub = window.manager.services.hub
+    many = tuple(dataclasses.replace(HITS[2], id=f"somebody/model-{number}") for number in range(40))
+    window.resize(860, 600)
+    hub.found.emit("qwen", Found(many))
+    qtbot.waitUntil(lambda: bool(window.manager.looking.asking))
+    first = window.manager.looking.asking
+    assert many[0].id in first
+    assert len(first) <= 12
+    area = window.search.list
+    area.verticalScrollBar().setValue(area.verticalScrollBar().maximum())
+    qtbot.waitUntil(lambda: many[-1].id in window.manager.looking.asking)
+    assert len(window.manager.looking.asking - first) <= 12
+    assert window.manager.looking.asking & first <= {hub.looks[0]}
+    assert {button.text() for button in card(window.search, many[0].id).buttons} == {"Get", "Details"}
+
+
+@pytest.mark.parametrize(("lasts", "words"), [(True, "Check and Keep"), (False, "Check and Use")])
+def test_nothing_is_said_to_be_kept_where_it_is_not(theme, qtbot, lasts, words):
+    sheet = TokenSheet(theme, models_window.services().hub, "hub.test", lasts=lasts)
+    qtbot.addWidget(sheet)
+    assert sheet.check.text() == words

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
 import threading
-from functools import partial as partial_of
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from app.model_manager import download_faces
 from app.model_manager.download_row import DownloadRow, DownloadState
+from app.services import download_job
 from app.services import downloads as downloads_module
+from app.services.download_folder import DownloadFolder
 from app.services.downloads import Downloads
 from mtplx_engine import paths
 from mtplx_engine.errors import ErrorKind
-from mtplx_engine.hub import look, partial, plan
+from mtplx_engine.hub import connection, look, partial, plan
 from mtplx_engine.hub.connection import Connection
 from mtplx_engine.hub.problem import Problem
-from mtplx_engine.hub.retry import Retries
 from mtplx_engine.models import installed, manifest
 from tests.support import downloads_child, model_folder
 from tests.support.fake_hub import BLOCK, FakeHub, FakeRepo, Fault, running
@@ -245,23 +248,123 @@ def test_a_failure_says_what_and_can_be_tried_again(bench: Bench, model: dict[st
     bench.until_state(DownloadState.DONE)
 
 
-def test_what_failed_for_want_of_a_network_is_tried_again_by_itself(
+@dataclass(frozen=True)
+class Lasting:
+    """A fault, and what is said while it lasts."""
+
+    status: int
+    headers: dict[str, str]
+    said: str
+
+    def __call__(self, handler: Handler, _data: bytes, _asked: Asked) -> None:
+        handler.reply(self.status, headers=self.headers)
+
+
+LASTING = (
+    Lasting(
+        429,
+        {"Retry-After": "3600"},
+        r"127\.0\.0\.1 asks to wait until \d\d:\d\d( tomorrow)? \(429\) · .+ of .+ MB",
+    ),
+    Lasting(
+        503,
+        {"Retry-After": "60"},
+        r".+\(error 503\), and asks to wait 60 s, trying again in \d\d s · .+ of .+ MB",
+    ),
+    Lasting(
+        429, {"Retry-After": "9" * 30}, r"127\.0\.0\.1 asks to wait for a day or longer \(429\) · .+ of .+ MB"
+    ),
+    Lasting(
+        500,
+        {},
+        r"127\.0\.0\.1 cannot answer at the moment \(error 500\), trying again in \d+ s · .+ of .+ MB",
+    ),
+)
+
+
+@pytest.mark.parametrize("fault", LASTING, ids=lambda fault: fault.said)
+def test_what_has_to_wait_says_why_and_lets_the_next_ones_go_on(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, fault: Lasting
+) -> None:
+    """Two that wait hold no place; at their time they are in line again, and the bytes that are there stay."""
+    monkeypatch.setattr(download_job, "_HOLD_S", 0.0)
+    for repo in REPOS[:2]:
+        bench.hub.repos[repo].fault = fault
+    for repo in REPOS:
+        bench.downloads.enqueue(bench.plan(repo))
+    bench.until_state(DownloadState.DONE, THREE)
+    for item in (ONE, TWO):
+        bench.until_state(DownloadState.WAITING, item)
+        assert re.fullmatch(fault.said, download_faces.progress(bench.row(item)))
+        bench.hub.repos[REPOS[(ONE, TWO).index(item)]].fault = None
+    monkeypatch.setattr("mtplx_engine.hub.waiting.Waiting.seconds", lambda *_: 0.0)  # the time has come
+    for item in (ONE, TWO):
+        bench.until_state(DownloadState.DONE, item)
+
+
+def test_a_server_that_says_nothing_holds_no_place(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By clocks on which the silence takes a moment; the first one in line is not tried again and again."""
+    monkeypatch.setattr(connection.Connection.client, "__defaults__", (0.1,))
+    monkeypatch.setattr(download_job, "_PATIENCE_S", 0.05)
+    stall = Stall()
+    for repo in REPOS[:2]:
+        bench.hub.repos[repo].fault = stall
+    for repo in REPOS:
+        bench.downloads.enqueue(bench.plan(repo))
+    bench.until_state(DownloadState.DONE, THREE)
+    for item in (ONE, TWO):
+        bench.until_state(DownloadState.WAITING, item)
+        said = r"127\.0\.0\.1 stopped answering, trying again in \d+ s · .+"
+        assert re.fullmatch(said, download_faces.progress(bench.row(item)))
+    stall.go_on.set()
+
+
+def test_what_waits_can_be_paused_gone_on_with_and_wanted_again(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    impatient = partial_of(Retries, limit=1)
-    monkeypatch.setattr("mtplx_engine.hub.download.Retries", impatient)
-    for name, status in (("tokenizer.json", 503), ("config.json", 404)):
-        bench.hub.faults.append(Fault(lambda handler, *_, s=status: handler.reply(s), name, times=1))
-    bench.downloads.enqueue(bench.plan(REPOS[1]))
-    bench.until_state(DownloadState.FAILED, TWO)
-    assert bench.row(TWO).problem is Problem.NOT_FOUND
+    monkeypatch.setattr(download_job, "_HOLD_S", 0.0)
+    wanted = bench.plan()
+    bench.hub.repos[REPOS[0]].fault = LASTING[0]
+    bench.downloads.enqueue(wanted)
+    for act in (bench.downloads.resume, lambda _: bench.downloads.enqueue(wanted)):
+        bench.until_state(DownloadState.WAITING)
+        bench.downloads.pause(ONE)
+        assert bench.state() is DownloadState.PAUSED
+        act(ONE)
+    bench.until_state(DownloadState.WAITING)
+    bench.downloads.close()
+    bench.hub.repos[REPOS[0]].fault = None
+    bench.reopen().open()  # it was under way
+    bench.until(bench.downloads.rows)
+    bench.until_state(DownloadState.DONE)
+
+
+def test_a_moment_of_no_answer_is_said_in_place_of_a_speed(bench: Bench) -> None:
+    asks = Lasting(
+        503, {"Retry-After": "3"}, r".+ \(error 503\), and asks to wait 3 s, trying again in [123] s · .+"
+    )
+    bench.hub.repos[REPOS[0]].fault = asks
+    bench.downloads.enqueue(bench.plan())
+    bench.until(lambda: bench.row().waiting)
+    assert bench.state() is DownloadState.RUNNING
+    assert re.fullmatch(asks.said, download_faces.progress(bench.row()))
+
+
+def test_bytes_that_were_there_are_progress_and_no_speed(bench: Bench, model: dict[str, bytes]) -> None:
+    there = len(model["LICENSE"])
+    bench.hub.faults.append(Fault(lambda handler, *_: handler.reply(404), "tokenizer.json"))
     bench.downloads.enqueue(bench.plan())
     bench.until_state(DownloadState.FAILED)
-    assert bench.row().problem is Problem.UNREACHABLE
-    assert bench.downloads._again.isActive()
-    bench.downloads._again.timeout.emit()
+    stall = Stall()
+    bench.hub.faults[:] = [Fault(stall, "tokenizer.json", times=1)]
+    bench.rows.clear()
+    bench.downloads.resume(ONE)
+    bench.until(stall.asked.is_set)
+    bench.until(lambda: bench.row().bytes_s is not None)  # enough was seen
+    assert all(row.done >= there for row in bench.rows)
+    assert all(row.bytes_s in (None, 0.0) and row.seconds_left is None for row in bench.rows)
+    stall.go_on.set()
     bench.until_state(DownloadState.DONE)
-    assert bench.state(TWO) is DownloadState.FAILED
 
 
 def test_another_commit_starts_over(bench: Bench) -> None:
@@ -373,3 +476,35 @@ def test_d13_nothing_is_ready_before_its_hash_is_right(bench: Bench) -> None:
     bench.downloads.resume(ONE)
     bench.until_state(DownloadState.DONE)
     assert bench.files() == bench.hub.repos[REPOS[0]].files
+
+
+_HOLDER = """
+import sys
+from pathlib import Path
+from mtplx_engine.hub import download
+with download._only_one(Path(sys.argv[1]), "it"):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_what_another_program_fetches_stays_on_the_list_and_it_is_said_who_does(bench: Bench) -> None:
+    wanted = DownloadFolder(bench.data).note(bench.plan())
+    bench.reopen().open()
+    bench.until(bench.downloads.rows)
+    folder = plan.staging(bench.data, wanted.id, wanted.home)
+    command = [sys.executable, "-c", _HOLDER, str(folder)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        bench.downloads.cancel(ONE)
+        bench.until(bench.downloads.rows)
+        row = bench.row()
+        assert (row.state, row.problem) == (DownloadState.FAILED, Problem.BUSY)
+        assert row.error is not None
+        assert f"by another program (process {holder.pid})" in row.error.message
+        assert plan.begun(bench.data, ONE) is not None
+        holder.communicate("")
+    bench.downloads.cancel(ONE)
+    bench.until(lambda: plan.begun(bench.data, ONE) is None)
+    assert bench.downloads.rows() == ()

@@ -85,8 +85,8 @@ def silent(release: threading.Event, asked: threading.Event) -> Callable[[Handle
 def test_models_are_found_and_looked_at(bench: Bench) -> None:
     assert bench.keychain.asked == 0  # it may show a dialog
     bench.client.search("MODEL")
-    name, words, hits = bench.wait()
-    assert (name, words, [hit.id for hit in hits]) == ("found", "MODEL", [REPO])
+    name, words, found = bench.wait()
+    assert (name, words, [hit.id for hit in found.hits]) == ("found", "MODEL", [REPO])
     bench.client.look(REPO)
     name, repo, look = bench.wait(2)
     assert (name, repo, look.plan.target.id) == ("looked", REPO, REPO)
@@ -106,6 +106,37 @@ def test_the_newest_question_wins(bench: Bench, kind: str) -> None:
     assert bench.wait()[1] == REPO
     bench.until_nobody_asks()
     release.set()
+    assert len(bench.heard) == 1
+
+
+@pytest.mark.parametrize("wanted", ["300", "99999999999"])
+def test_a_hub_that_asks_to_wait_blocks_no_later_question(bench: Bench, wanted: str) -> None:
+    """Searches and a look while it does fail with the reason; the next ones are answered."""
+    bench.hub.api_fault = lambda handler: handler.reply(429, headers={"Retry-After": wanted})
+    bench.client.look("makers/unknown")
+    bench.client.search("zz")
+    for count in (1, 2):
+        name, _, info, problem = bench.wait(count)
+        assert (name, problem) == ("failed", Problem.RATE_LIMITED)
+        assert "asks to wait" in info.message
+    bench.client.search("yy")
+    bench.until(lambda: len(bench.hub.paths) == 3)
+    bench.hub.api_fault = None
+    bench.client.search("model")
+    bench.until(lambda: bench.heard[-1][0] == "found")
+    assert bench.heard[-1][1] == "model"
+    bench.until_nobody_asks()
+
+
+@pytest.mark.parametrize("status", [500, 503])
+def test_a_new_search_replaces_one_that_waits_to_try_again(bench: Bench, status: int) -> None:
+    bench.hub.api_fault = lambda handler: handler.reply(status)
+    bench.client.search("old")
+    bench.until(lambda: bench.hub.paths)
+    bench.hub.api_fault = None
+    bench.client.search("model")
+    assert bench.wait()[:2] == ("found", "model")
+    bench.until_nobody_asks()
     assert len(bench.heard) == 1
 
 

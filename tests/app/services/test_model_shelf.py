@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,9 @@ from app.services.model_shelf import ModelShelf
 from mtplx_engine import paths
 from mtplx_engine.client import EngineClient
 from mtplx_engine.errors import ErrorKind
-from mtplx_engine.models import manifest
+from mtplx_engine.models import machine, manifest
 from mtplx_engine.models.habits import Habits
+from mtplx_engine.models.machine import Machine
 from mtplx_engine.models.manifest import Manifest
 from tests.support import model_folder
 from tests.support.fake_host import Script, fake_host_command
@@ -43,7 +45,7 @@ class Bench:
 
         self.link = EngineLink(make_client)
         self.shelf = ModelShelf(data, self.link)
-        for name in ("listed", "verified", "removed", "failed"):
+        for name in ("listed", "loadable", "verified", "removed", "failed"):
             getattr(self.shelf, name).connect(partial(self._hear, name))
 
     def _hear(self, name: str, *values: Any) -> None:
@@ -107,36 +109,46 @@ def test_models_are_listed_with_what_is_known_of_them(bench: Callable[..., Bench
 
 def test_the_default_is_chosen(bench: Callable[..., Bench]) -> None:
     app = bench()
-    app.shelf.set_default("two")
+    app.shelf.set_default(app.folder("two"))
     app.wait("listed")
     assert app.shelf.shelf.default == app.folder("two")
-    app.shelf.set_default("")
+    app.shelf.set_default(None)
     app.wait("listed")
     assert app.shelf.shelf.default is None
-    app.shelf.set_default("three")
-    name, error = app.wait("failed")
-    assert (name, error.kind) == ("three", ErrorKind.NOT_FOUND)
+    app.shelf.set_default(app.folder("three"))
+    folder, error = app.wait("failed")
+    assert (folder, error.kind) == (app.folder("three"), ErrorKind.NOT_FOUND)
+
+
+def test_what_is_not_loaded_is_no_default(bench: Callable[..., Bench]) -> None:
+    app = bench()
+    (app.folder("two") / "run.py").write_text("")
+    app.shelf.set_default(app.folder("two"))
+    folder, error = app.wait("failed")
+    assert (folder, error.kind) == (app.folder("two"), ErrorKind.REFUSED)
+    assert Habits(app.data).default() is None
 
 
 def test_every_byte_is_checked(bench: Callable[..., Bench]) -> None:
     app = bench()
-    app.shelf.verify("one")
-    assert app.wait("verified") == ("one", ())
-    weights = app.folder("one") / "model.safetensors"
+    one, two = app.folder("one"), app.folder("two")
+    app.shelf.verify(one)
+    assert app.wait("verified") == (one, ())
+    weights = one / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1] + b"?")
-    app.shelf.verify("one")
-    assert app.wait("verified") == ("one", ("model.safetensors",))
-    (app.folder("two") / manifest.NAME).unlink()
-    app.shelf.verify("two")
-    name, error = app.wait("failed")
-    assert (name, error.kind) == ("two", ErrorKind.UNSUPPORTED)
+    app.shelf.verify(one)
+    assert app.wait("verified") == (one, ("model.safetensors",))
+    (two / manifest.NAME).unlink()
+    app.shelf.verify(two)
+    folder, error = app.wait("failed")
+    assert (folder, error.kind) == (two, ErrorKind.UNSUPPORTED)
 
 
 def test_a_model_is_deleted_while_another_one_is_in_use(bench: Callable[..., Bench]) -> None:
     app = bench()
     app.load("one")
-    app.shelf.remove("two")
-    assert app.wait("removed") == ("two",)
+    app.shelf.remove(app.folder("two"))
+    assert app.wait("removed") == (app.folder("two"),)
     [models] = app.wait("listed")
     assert [model.name for model in models] == ["one"]
     assert not app.folder("two").exists()
@@ -152,9 +164,9 @@ def test_a_model_in_use_is_unloaded_before_it_is_deleted(
     app.load("one", state)
     order: list[str] = []
     app.link.state_changed.connect(lambda now: order.append(now.name))
-    app.shelf.removed.connect(lambda _name: order.append("removed"))
-    app.shelf.remove("one")
-    assert app.wait("removed") == ("one",)
+    app.shelf.removed.connect(lambda _folder: order.append("removed"))
+    app.shelf.remove(app.folder("one"))
+    assert app.wait("removed") == (app.folder("one"),)
     assert order == ["STARTING", "NO_MODEL", "removed"]
     assert not app.folder("one").exists()
 
@@ -165,10 +177,63 @@ def test_what_is_the_persons_own_is_never_deleted(bench: Callable[..., Bench], t
     app.shelf.add_place(tmp_path / "disk")
     [models] = app.wait("listed")
     assert [model.path for model in models if model.place] == [own]
-    app.shelf.remove("mine")
-    name, error = app.wait("failed")
-    assert (name, error.kind) == ("mine", ErrorKind.NOT_FOUND)
+    app.shelf.remove(own)
+    folder, error = app.wait("failed")
+    assert (folder, error.kind) == (own, ErrorKind.NOT_FOUND)
     assert (own / "model.safetensors").exists()
+    app.wait("listed")
+    assert app.shelf.shelf.places == {tmp_path / "disk"}
     app.shelf.forget_place(tmp_path / "disk")
     [models] = app.wait("listed")
     assert [model.name for model in models] == ["one", "two"]
+
+
+def test_of_two_models_with_one_name_only_the_one_that_was_meant_is_touched(
+    bench: Callable[..., Bench], tmp_path: Path
+) -> None:
+    app = bench()
+    twins = [model_folder.write(tmp_path / disk / "one") for disk in ("first", "second")]
+    for twin in twins:
+        app.shelf.add_place(twin.parent)
+        app.wait("listed")
+    app.shelf.set_default(twins[1])
+    app.wait("listed")
+    assert app.shelf.shelf.default == twins[1]
+    app.shelf.verify(twins[0])
+    folder, error = app.wait("failed")
+    assert (folder, error.kind) == (twins[0], ErrorKind.UNSUPPORTED)  # it is not the one that we installed
+    app.link.start(str(twins[1]), app.data)
+    app.until(lambda: app.link.state is EngineState.READY)
+    app.shelf.remove(app.folder("one"))
+    assert app.wait("removed") == (app.folder("one"),)
+    assert app.link.state is EngineState.READY
+    assert all(twin.is_dir() for twin in twins)
+
+
+def test_what_cannot_be_loaded_leaves_the_loaded_one_alone(
+    bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = bench()
+    app.load("one")
+    two = app.folder("two")
+    app.shelf.check(two, anyway=False)
+    app.until(lambda: ("loadable", two) in app.heard)
+    monkeypatch.setattr(machine, "this", lambda: Machine(1 << 20, 1 << 20, packed=False, chunk=64))
+    app.shelf.check(two, anyway=False)
+    assert app.wait("failed")[1].kind is ErrorKind.TOO_BIG
+    app.heard.clear()
+    app.shelf.check(two, anyway=True)
+    assert app.wait("loadable") == (two,)
+    weights = two / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1])
+    app.shelf.check(two, anyway=True)
+    assert app.wait("failed")[1].kind is ErrorKind.REFUSED
+    shutil.rmtree(two)
+    app.heard.clear()
+    app.shelf.check(two, anyway=True)
+    folder, error = app.wait("failed")
+    assert (folder, error.kind) == (two, ErrorKind.NOT_FOUND)
+    [models] = app.wait("listed")  # what was listed was not so
+    assert [model.name for model in models] == ["one"]
+    assert app.link.state is EngineState.READY
+    assert len(app.clients) == 1

@@ -8,13 +8,14 @@ import pytest
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel
 
 from app.chat.chat_settings import ChatSettings
 from app.chat.presets import Preset
 from app.palette import DARK, LIGHT
 from app.services.settings import Appearance, SendKey, Settings
 from app.theme import TEXT_PX
+from mtplx_engine import paths
 from mtplx_engine.hub.settings import HubSettings
 
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -184,6 +185,35 @@ def test_another_hub_and_a_proxy_are_used_and_kept(start):
     assert again._access.settings == HubSettings(proxy=found.proxy)
 
 
+def test_a_password_of_a_proxy_is_in_no_file_and_not_shown_again(driver):
+    page = open_window(driver).network
+    access = driver.program.models.access
+    said = [label.text() for label in page.findChildren(QLabel)]
+    assert [text for text in said if ("keychain" if access.lasts else "until it quits") in text]
+    page.proxy.setText("http://ada:s3cret-p%40ss@proxy.example:3128")
+    page.proxy.editingFinished.emit()
+    assert page.fault.text() == ""
+    assert page.proxy.text() == "http://ada@proxy.example:3128"
+    page.proxy.editingFinished.emit()  # nothing was typed
+    assert access.connection().proxy == "http://ada:s3cret-p%40ss@proxy.example:3128"
+    kept = [path.read_bytes() for path in access._data_dir.rglob("*") if path.is_file()]
+    assert not [data for data in kept if b"s3cret" in data]
+    assert (access._data_dir / "hub.json").stat().st_mode & 0o077 == 0
+    assert "s3cret" not in repr(access.connection())
+
+
+def test_all_that_is_wrong_is_said_at_once_and_in_colour(driver):
+    window = open_window(driver)
+    window.open_page(window.network)
+    page = window.network
+    page.hub.setText("ftp://mirror.example")
+    page.proxy.setText("socks5://proxy.example")
+    page.proxy.editingFinished.emit()
+    assert all(word in page.fault.text() for word in ("ftp://mirror.example", "socks5://proxy.example"))
+    assert page.fault.palette().windowText().color().name() == page._theme.palette.slower.lower()
+    assert page.fault.height() >= page.fault.heightForWidth(page.fault.width())
+
+
 def test_an_address_of_no_use_is_said_and_stays_to_be_corrected(driver):
     page = open_window(driver).network
     before = driver.program.models.access.settings
@@ -233,3 +263,33 @@ def test_nothing_is_cut_off(driver):
         for label in page.findChildren(QLabel):
             assert label.height() >= label.heightForWidth(label.width()) or not label.wordWrap(), label.text()
             assert label.width() >= label.minimumSizeHint().width(), label.text()
+
+
+def test_new_models_go_to_a_folder_that_is_chosen(driver, tmp_path, monkeypatch):
+    disk, window = tmp_path / "disk", open_window(driver)
+    disk.mkdir()
+    page, size = window.models, window.size()
+    window.open_page(page)
+    usual = paths.models_dir(driver.program._data_dir)
+    assert page.place.text() == str(usual)
+    assert not page.usual.isEnabled()
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: "")
+    page.choose.click()
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(disk / "nowhere"))
+    page.choose.click()
+    driver.until(lambda: "There is no folder" in page.fault.text())
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(disk))
+    page.choose.click()
+    driver.until(lambda: page.place.text() == str(disk))
+    assert page.fault.text() == ""
+    opened = []
+    monkeypatch.setattr(QDesktopServices, "openUrl", opened.append)
+    page.show_folder.click()
+    assert opened == [QUrl.fromLocalFile(str(disk))]
+    disk.rename(tmp_path / "away")
+    window.refresh()
+    assert "not connected" in page.fault.text()
+    assert not page.show_folder.isEnabled()
+    page.usual.click()
+    driver.until(lambda: page.place.text() == str(usual))
+    assert window.size() == size

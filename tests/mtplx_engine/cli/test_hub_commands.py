@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mtplx_engine import paths
-from mtplx_engine.cli.main import FAILED, INTERRUPTED, main
+from mtplx_engine.cli.main import FAILED, INTERRUPTED, WRONG_USE, main
 from mtplx_engine.hub import awake, catalogue, plan, settings
 from mtplx_engine.models import machine
 from mtplx_engine.models.machine import Machine
-from tests.support import model_folder
+from tests.support import model_folder, toy_pair
 from tests.support.fake_hub import FakeHub, FakeRepo, Fault, running
+from tests.support.toy import TOY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +54,7 @@ def test_a_model_from_search_to_removal(hub: FakeHub, data: Path, capfd: pytest.
     assert f"mtplx chat --model {NAME}" in out
     assert "licence mit, commit ccccccc" in err
     assert main(["models", "--data-dir", str(data)]) == 0
-    assert "ready" in capfd.readouterr().out
+    assert "no MTP heads" in capfd.readouterr().out
     assert main(["verify", NAME, "--data-dir", str(data)]) == 0
     assert "All 4 files" in capfd.readouterr().out
     assert main(["remove", NAME, "--data-dir", str(data)]) == 0
@@ -69,10 +70,8 @@ def test_what_is_installed_is_not_fetched_again(
     capfd.readouterr()
     assert run(hub, data, "pull", REPO, "--json") == 0
     assert hub.asked == []
-    assert json.loads(capfd.readouterr().out)["revision"] == "c" * 40
-    hub.repos[REPO].commit = "e" * 40
-    assert run(hub, data, "pull", REPO) == 0
-    assert {asked.name for asked in hub.asked} == hub.repos[REPO].files.keys()
+    found = json.loads(capfd.readouterr().out)
+    assert (found["revision"], found["already"]) == ("c" * 40, True)
 
 
 def test_progress_is_told_to_programs_too(
@@ -129,7 +128,7 @@ def test_what_will_not_fit_is_fetched_only_when_told_to(
     monkeypatch.setattr(machine, "this", lambda: Machine(1 << 20, 1 << 20, packed=False, chunk=64))
     assert run(hub, data, "pull", REPO) == FAILED
     err = capfd.readouterr().err
-    assert "Memory is too small: weights 0 MB, 8192 tokens of context" in err
+    assert "Memory is too small: weights 1 kB, 8192 tokens of context" in err
     assert "--anyway" in err
     assert not paths.models_dir(data).exists()
     assert run(hub, data, "pull", REPO, "--anyway") == 0
@@ -181,7 +180,100 @@ def test_ctrl_c_pauses_and_the_same_command_goes_on(
     hub.faults.clear()
     hub.asked.clear()
     assert run(hub, data, "pull", REPO) == 0
-    assert [asked.name for asked in hub.asked] == ["model.safetensors"]
+    *look, last = (asked.name for asked in hub.asked)
+    assert last == "model.safetensors"
+    assert "tokenizer.json" not in look
+
+
+def test_a_download_that_goes_on_looks_whether_the_hub_has_the_same(
+    hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """What is the same is kept, what is another file now is fetched, and what is gone does not stay."""
+    files = hub.repos[REPO].files
+    files |= {"merges.txt": b"a b\n", "LICENSE": b"old", "vocab.json": b"{}"}
+    hub.faults.append(Fault(lambda handler, *_: handler.reply(404), "model.safetensors", after=1))
+    assert run(hub, data, "pull", REPO) == FAILED
+    hub.faults.clear()
+    del files["vocab.json"]
+    files["LICENSE"] = b"new"
+    hub.repos[REPO].commit = "e" * 40
+    hub.asked.clear()
+    capfd.readouterr()
+    assert run(hub, data, "pull", REPO) == 0
+    assert "not what it was when this download began (commit ccccccc)" in capfd.readouterr().err
+    fetched = [asked.name for asked in hub.asked]
+    assert "LICENSE" in fetched
+    assert "merges.txt" not in fetched
+    folder = paths.models_dir(data) / NAME
+    assert (folder / "LICENSE").read_bytes() == b"new"
+    assert not (folder / "vocab.json").exists()
+    assert main(["verify", NAME, "--data-dir", str(data)]) == 0
+
+
+def test_a_head_that_the_original_has_comes_along(
+    hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    target = toy_pair.write(tmp_path / "toys").target
+    base = "makers/whole"
+    hub.repos[REPO].files = {path.name: path.read_bytes() for path in target.iterdir()}
+    hub.repos[REPO].card = {"base_model": base}
+    hub.repos[base] = FakeRepo({path.name: path.read_bytes() for path in TOY.iterdir()})
+    assert run(hub, data, "inspect", REPO, "--hub", "--json") == 0
+    found = json.loads(capfd.readouterr().out)
+    assert (found["head_repository"]["id"], found["head_repository"]["taken_out"]) == (base, True)
+    assert found["head_repository"]["size"] > found["head"]["size"] > 400_000
+    assert run(hub, data, "inspect", REPO, "--hub") == 0
+    assert "taken out of makers/whole, which adds 4" in capfd.readouterr().out
+    go_on = threading.Event()
+
+    def stall(*_: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+        go_on.wait(30)
+
+    # Both have a file of this name; once for each look, then the target's, and the header of the original's.
+    hub.faults.append(Fault(stall, "model.safetensors", after=4))
+    try:
+        assert run(hub, data, "pull", REPO) == INTERRUPTED
+    finally:
+        go_on.set()
+    hub.faults.clear()
+    assert "with its drafting head (445 kB, taken out of makers/whole)" in capfd.readouterr().err
+    assert run(hub, data, "pull", REPO) == 0
+    assert main(["models", "--data-dir", str(data)]) == 0
+    assert "mtp" in capfd.readouterr().out
+
+
+def test_new_models_go_where_they_are_told_to(
+    hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    told = ("--data-dir", str(data))
+    assert main(["models", "folder", *told]) == 0
+    assert capfd.readouterr().out == f"New models go to {paths.models_dir(data)}.\n"
+    assert main(["models", "folder", str(disk), *told]) == 0
+    assert run(hub, data, "pull", REPO) == 0
+    assert (disk / NAME / "config.json").is_file()
+    capfd.readouterr()
+    assert main(["models", "--json", *told]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert (found["folder"], found["models"][0]["path"]) == (str(disk), str(disk / NAME))
+    assert main(["models", "folder", "usual", *told]) == 0
+    hub.asked.clear()
+    assert run(hub, data, "pull", REPO) == 0  # it is there
+    assert hub.asked == []
+    assert main(["models", "folder", str(disk), *told]) == 0
+    disk.rename(tmp_path / "away")
+    hub.repos[REPO].commit = "e" * 40
+    assert run(hub, data, "pull", REPO) == FAILED
+    assert "Connect its disk" in capfd.readouterr().err
+    assert main(["models", "folder", *told]) == 0
+    assert capfd.readouterr().out.endswith("which is not connected.\n")
+    assert main(["models", *told]) == 0
+    assert "not connected" in capfd.readouterr().out
+    assert main(["models", "forget", str(disk), *told]) == WRONG_USE
+    assert main(["models", "folder", "usual", *told]) == 0
+    assert main(["models", "forget", str(disk), *told]) == 0
 
 
 def test_ctrl_c_ends_a_look(hub: FakeHub, data: Path) -> None:
@@ -234,6 +326,42 @@ def test_without_words_the_recommendations_are_listed(capfd: pytest.CaptureFixtu
     assert main(["search"]) == 0
     out = capfd.readouterr().out
     assert all(entry.target in out for entry in catalogue.entries())
+
+
+def test_a_search_by_size_asks_for_each(hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    hub.repos["makers/tiny-large"] = FakeRepo(
+        hub.repos[REPO].files | {"model-2.safetensors": bytes(2_000_000)}
+    )
+    sizes = {name: sum(map(len, repo.files.values())) for name, repo in hub.repos.items()}
+    assert run(hub, data, "search", "tiny") == 0
+    assert "SIZE" not in capfd.readouterr().out
+    assert run(hub, data, "search", "tiny", "--max-gb", "0.002", "--json") == 0
+    (model,) = json.loads(capfd.readouterr().out)["models"]
+    assert (model["id"], model["size"]) == (REPO, sizes[REPO])
+    assert run(hub, data, "search", "tiny", "--max-gb", "0.01") == 0
+    heading, *rows = capfd.readouterr().out.splitlines()
+    assert heading.endswith("SIZE")
+    assert [row.split()[0] for row in rows] == [REPO, "makers/tiny-large"]
+    assert rows[1].endswith("2 MB")
+    assert run(hub, data, "search", "tiny", "--max-gb", "1e-9") == 0
+    assert "these words and at most 1e-09 GB" in capfd.readouterr().out
+
+
+def test_what_has_no_size_for_us_is_left_out_and_told_of(
+    hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A private repository is listed to its owner; another account cannot ask about it."""
+    hub.listed = ("makers/tiny-gone",)
+    assert run(hub, data, "search", "tiny", "--max-gb", "1") == 0
+    out, err = capfd.readouterr()
+    assert "makers/tiny-gone" not in out
+    assert "makers/tiny-gone is private, or there is no such model" in err
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "many"])
+def test_a_size_is_a_number_above_0(data: Path, text: str) -> None:
+    with pytest.raises(SystemExit):
+        main(["search", "qwen", f"--max-gb={text}", "--data-dir", str(data)])
 
 
 def test_the_mirror_in_the_settings_is_asked(hub: FakeHub, data: Path) -> None:

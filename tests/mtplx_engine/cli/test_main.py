@@ -170,8 +170,8 @@ def test_models_are_listed(capsys: Capture, tmp_path: Path) -> None:
     folder = model_folder.write(tmp_path / "models" / "tiny")
     assert main(["models", "--data-dir", str(tmp_path)]) == 0
     headings, row = capsys.readouterr().out.splitlines()
-    assert headings.split() == ["NAME", "SIZE", "HEAD", "STATE", "USED", "FOLDER"]
-    assert row.split() == ["tiny", "0", "MB", "none", "ready", "never", str(folder)]
+    assert headings.split() == ["NAME", "SIZE", "HEAD", "TIER", "USED", "FOLDER"]
+    assert row.split() == ["tiny", "2", "kB", "none", "no", "MTP", "heads", "never", str(folder)]
 
     assert main(["models", "--json", "--data-dir", str(tmp_path)]) == 0
     (model,) = json.loads(capsys.readouterr().out)["models"]

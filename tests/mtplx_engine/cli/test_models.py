@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mtplx_engine import paths
 from mtplx_engine.cli.main import main
 from mtplx_engine.engine import Engine
-from mtplx_engine.models import installed
-from tests.support import toy_pair
+from mtplx_engine.models import installed, machine
+from mtplx_engine.models.habits import Habits
+from mtplx_engine.models.machine import Machine
+from tests.support import model_folder, toy_pair
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,6 +67,17 @@ def test_folders_elsewhere_are_listed_and_left_alone(capsys: Capture, toys: ToyP
     assert installed.models(data) == ()
 
 
+def test_a_pair_that_will_not_fit_is_tried_only_when_told_to(
+    capsys: Capture, toys: ToyPair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "this", lambda: Machine(1 << 20, 1 << 20, packed=False, chunk=64))
+    assert run("join", *toys, "--data-dir", tmp_path) == 1
+    assert "--anyway" in capsys.readouterr().err
+    assert installed.models(tmp_path) == ()
+    assert run("join", *toys, "--data-dir", tmp_path, "--anyway") == 0
+    assert [model.name for model in installed.models(tmp_path)] == ["toy+mtp"]
+
+
 def test_both_may_be_given_by_their_installed_names(tmp_path: Path) -> None:
     toy_pair.write(tmp_path / "models")
     assert run("join", "toy", "toy-MTP", "--data-dir", tmp_path) == 0
@@ -86,3 +100,41 @@ def test_a_head_alone_is_no_chat_model(capsys: Capture, toys: ToyPair) -> None:
     assert main(["generate", "--model", str(toys.head), "hi"], Engine) == 1
     expected = "holds a drafting head and no model of its own. Join it with the model that it was made for"
     assert expected in capsys.readouterr().err
+
+
+def test_the_list_says_what_inspect_says(capsys: Capture, tmp_path: Path) -> None:
+    models = paths.models_dir(tmp_path)
+    for name in ("code", "plain", "strange"):
+        model_folder.write(models / name)
+    (models / "code" / "run.py").write_text("")
+    (models / "strange" / "config.json").write_text('{"model_type": "mamba9"}')
+    tiers = {}
+    for name in ("code", "plain", "strange"):
+        main(["inspect", name, "--json", "--data-dir", str(tmp_path)])
+        tiers[name] = json.loads(capsys.readouterr().out)["tier"]
+    for _ in range(2):  # also when it is remembered
+        assert run("--json", "--data-dir", tmp_path) == 0
+        listed = json.loads(capsys.readouterr().out)["models"]
+        assert {model["name"]: model["tier"] for model in listed} == tiers
+        assert {model["name"]: model["loads"] for model in listed} == {
+            "code": False,
+            "plain": True,
+            "strange": False,
+        }
+    assert run("--data-dir", tmp_path) == 0
+    out = capsys.readouterr().out
+    assert "refused" in out
+    assert "unsupported architecture" in out
+    assert "ready" not in out
+
+
+@pytest.mark.parametrize("name", ["code", "strange", "gone"])
+def test_what_inspect_refuses_is_no_default(capsys: Capture, tmp_path: Path, name: str) -> None:
+    models = paths.models_dir(tmp_path)
+    for each in ("code", "strange"):
+        model_folder.write(models / each)
+    (models / "code" / "run.py").write_text("")
+    (models / "strange" / "config.json").write_text('{"model_type": "mamba9"}')
+    assert run("default", name, "--data-dir", tmp_path) == 1
+    assert "is the default now" not in capsys.readouterr().out
+    assert Habits(tmp_path).default() is None

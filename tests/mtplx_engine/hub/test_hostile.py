@@ -12,14 +12,15 @@ import pytest
 
 from mtplx_engine import paths
 from mtplx_engine.cli.main import FAILED, main
+from mtplx_engine.harmless import BIDI_CONTROLS
 from mtplx_engine.models import manifest
-from tests.support import hostile_repos, odd_folders
+from tests.support import hostile_repos, odd_folders, wrong_repos
 from tests.support.fake_hub import FakeHub, running
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-REPOS = hostile_repos.all_of_them()
+REPOS = hostile_repos.all_of_them() | wrong_repos.REPOS
 NAMES = (
     "../evil",
     "../../etc/passwd",
@@ -63,6 +64,7 @@ class Outcome(NamedTuple):
     imported: list[str]
     left: list[str]
     canary: bool
+    root: str
 
 
 def below(folder: Path) -> list[str]:
@@ -100,7 +102,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
         for name in below(root)
         if name not in ("home", "tmp", "data", "data/models", "data/models/.incoming")
     ]
-    return Outcome(said, told["imported"], left, canary.exists())
+    return Outcome(said, told["imported"], left, canary.exists(), str(root))
 
 
 def test_there_are_many() -> None:
@@ -115,6 +117,10 @@ def test_it_is_refused_in_a_sentence(outcome: Outcome, name: str) -> None:
     assert last.endswith((".", "?")), last
     assert "fault in the program" not in words
     assert "Traceback" not in words
+    assert outcome.root not in words  # a temporary path says nothing to anybody
+    assert "mtplx-look" not in words
+    assert "get the model again" not in words
+    assert not BIDI_CONTROLS & set(words)
 
 
 def test_nothing_of_theirs_ran_or_stayed(outcome: Outcome) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mtplx_engine.hub import catalogue, look
+from mtplx_engine.hub import catalogue, look, sparse_copy
 from mtplx_engine.hub.connection import Connection
 from mtplx_engine.hub.problem import HubError, Problem
 from mtplx_engine.hub.retry import Retries
@@ -123,7 +123,7 @@ def test_a_head_in_a_repository_of_its_own(hub: FakeHub, tmp_path: Path) -> None
     assert found.found.tier is Tier.UNVERIFIED
     assert found.found.head
     assert found.found.head.size == sum(4 * a * (b or 1) for a, b in ((*s, 0)[:2] for _, s in HEAD.values()))
-    assert found.head_size == sum(map(len, hub.repos[HEAD_REPO].files.values()))
+    assert found.plan.head_size == sum(map(len, hub.repos[HEAD_REPO].files.values()))
     assert looked(hub, HEAD_REPO).found.tier is Tier.UNSUPPORTED
 
 
@@ -145,25 +145,31 @@ def test_too_large_is_an_answer(hub: FakeHub, tmp_path: Path) -> None:
     assert fit.judge(footprint, fit.CONTEXT, small).verdict is fit.Verdict.TOO_BIG
 
 
-def test_code_is_told_of_and_never_fetched(hub: FakeHub, tmp_path: Path) -> None:
-    more = {"modeling.py": b"", "pytorch_model.bin": b"", "notes.txt": b""}
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["modeling.py"], "'modeling.py' that can"),
+        (["modeling.py", "pytorch_model.bin"], "'modeling.py' and 1 more file that can"),
+        (["modeling.py", "pytorch_model.bin", "tool.pkl"], "'modeling.py' and 2 more files that can"),
+    ],
+)
+def test_code_is_told_of_and_never_fetched(hub: FakeHub, tmp_path: Path, names: list[str], said: str) -> None:
+    more = dict.fromkeys((*names, "notes.txt"), b"")
     hub.repos[REPO] = FakeRepo(files_of(model_folder.write(tmp_path)) | more)
     found = looked(hub)
     assert found.found.loads
-    assert found.warnings == (
-        "It also holds 'modeling.py' and 1 more files that can run code when they are read; they are never fetched.",
-    )
+    assert found.warnings == (f"It also holds {said} run code when they are read; they are never fetched.",)
     assert not {asked.name for asked in hub.asked} & more.keys()
 
 
 def test_who_needs_many_bytes_to_say_what_it_is_is_refused(
     hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(look, "MAX_BYTES", 100_000)
+    monkeypatch.setattr(sparse_copy, "MAX_BYTES", 100_000)
     index = json.dumps({"weight_map": dict.fromkeys(map(str, range(10_000)), "model.safetensors")}).encode()
     hub.repos[REPO] = FakeRepo(files_of(model_folder.write(tmp_path)) | {weight_files.INDEX: index})
     assert looked(hub).found.tier is Tier.REFUSED  # larger than allowed: not even begun
-    monkeypatch.setattr(look, "MAX_BYTES", len(index) + 10)
+    monkeypatch.setattr(sparse_copy, "MAX_BYTES", len(index) + 10)
     with pytest.raises(HubError, match="no honest model") as caught:
         looked(hub)
     assert caught.value.problem is Problem.UNSAFE

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.hub import repo, token
+from mtplx_engine.hub import repo, secret
 from mtplx_engine.hub.connection import Connection
 from mtplx_engine.hub.download import Download
 from mtplx_engine.hub.plan import Plan, folder_name
@@ -70,18 +70,27 @@ def test_a_keychain_that_does_not_keep_it_is_said(keychain: FakeKeychain) -> Non
 
 
 @pytest.mark.parametrize(
-    "text", ["", "short", "two words here", "line\nline-line", "ключ-ключ-ключ", "x" * 600]
+    ("text", "said"),
+    [
+        ("", "No access token was entered"),
+        (" \n", "No access token was entered"),
+        ("short", "too short for an access token: it has 5 of at least 8"),
+        ("two words here", "without spaces"),
+        ("line\nline-line", "without spaces"),
+        ("ключ-ключ-ключ", "letters A to Z"),
+        ("x" * 600, "too long for an access token: it has 600 of at most 512"),
+    ],
 )
-def test_what_is_no_token_is_refused(text: str) -> None:
+def test_what_is_no_token_is_refused_for_what_it_is(text: str, said: str) -> None:
     store = TokenStore("hub.example", FakeKeychain())
-    with pytest.raises(EngineError) as raised:
+    with pytest.raises(EngineError, match=said) as raised:
         store.set(text)
     assert raised.value.kind is ErrorKind.BAD_REQUEST
     assert store.get() is None
 
 
 def test_only_a_mac_has_a_keychain_that_we_trust() -> None:
-    assert (token.system_keychain() is not None) == (sys.platform == "darwin")
+    assert (secret.system_keychain() is not None) == (sys.platform == "darwin")
 
 
 def test_the_token_is_in_no_artefact(

@@ -77,7 +77,7 @@ def test_an_installed_name_wins_over_a_folder_here(data: Path, monkeypatch: pyte
 
 @pytest.mark.parametrize("name", ["other", ""])
 def test_an_unknown_name_is_told_what_is_installed(data: Path, name: str) -> None:
-    with pytest.raises(EngineError, match=f'No model is called "{name}". Installed: named, plain.') as caught:
+    with pytest.raises(EngineError, match=f'No model is called "{name}". There are: named, plain.') as caught:
         installed.resolve(name, data)
     assert caught.value.kind is ErrorKind.NOT_FOUND
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +13,6 @@ from mtplx_engine.models import checkpoint, hub_cache, installed
 from mtplx_engine.models.habits import Habits
 from mtplx_engine.models.places import Places
 from tests.support import model_folder
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 COMMITS = ("1" * 40, "2" * 40)
 
@@ -54,7 +51,7 @@ def test_the_hubs_cache_is_used_in_place(cache: Path, tmp_path: Path) -> None:
     assert checkpoint.check(model.path).name == "makers/model"
     assert not data.exists()  # looking notes nothing
     with pytest.raises(EngineError, match="is your own"):
-        installed.remove("makers/model", data)
+        installed.remove(model.path, data)
     assert model.complete
     Places(data).add(cache)
     assert installed.models(data) == (model,)
@@ -157,12 +154,41 @@ def test_a_removed_model_is_the_default_no_more(tmp_path: Path) -> None:
     habits = Habits(tmp_path)
     folders = {name: model_folder.write(tmp_path / "models" / name) for name in ("one", "two")}
     habits.set_default(folders["one"])
-    installed.remove("two", tmp_path)
+    installed.remove(folders["two"], tmp_path)
     assert habits.default() == folders["one"]
-    installed.remove("one", tmp_path)
+    installed.remove(folders["one"], tmp_path)
     assert habits.default() is None
 
 
 def test_an_installed_model_may_be_called_as_at_the_hub(tmp_path: Path) -> None:
     folder = model_folder.write(tmp_path / "models" / "makers--tiny")
     assert installed.resolve("makers/tiny", tmp_path) == folder
+
+
+def test_a_whole_system_is_no_place(tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match="holds the whole system") as caught:
+        Places(tmp_path).add(Path("/"))
+    assert caught.value.kind is ErrorKind.BAD_REQUEST
+
+
+@pytest.mark.parametrize("way", ["disk/../disk", "link", "disk"])
+def test_a_place_is_one_however_its_path_is_written(tmp_path: Path, way: str) -> None:
+    data, place = tmp_path / "data", tmp_path / "disk"
+    model_folder.write(place / "one")
+    (tmp_path / "link").symlink_to(place)
+    Places(data).add(place)
+    Places(data).add(tmp_path / way)
+    assert Places(data).added() == (place,)
+    assert [model.path for model in installed.models(data)] == [place / "one"]
+    Places(data).forget(tmp_path / way)
+    assert installed.models(data) == ()
+
+
+def test_a_model_that_two_ways_lead_to_is_listed_once(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    ours = model_folder.write(tmp_path / "data" / "models" / "one")
+    model_folder.write(tmp_path / "disk" / "two")
+    (tmp_path / "disk" / "ours").symlink_to(ours)
+    (tmp_path / "disk" / "again").symlink_to(tmp_path / "disk" / "two")
+    Places(data).add(tmp_path / "disk")
+    assert len(installed.models(data)) == 2

@@ -1,0 +1,70 @@
+"""A download that the person or a program watches: how far it is, and Ctrl-C pauses it."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from mtplx_engine import words
+from mtplx_engine.cli import ctrl_c
+from mtplx_engine.cli.console import Console
+from mtplx_engine.hub import awake, speed
+from mtplx_engine.progress import ProgressLine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from mtplx_engine.hub.download import Download
+
+_TICK_S, _JSON_TICK_S = 0.2, 1.0
+
+
+def run(fetching: Download, *, as_json: bool) -> Path | BaseException:
+    """Run a download and show how far it is; the Mac stays awake meanwhile.
+
+    Returns:
+        The model's folder, or why there is none.
+    """
+    pace = speed.Speed()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(awake.kept())
+        show = _in_lines_of_json if as_json else _on_one_line(stack)
+
+        def tick() -> None:
+            pace.note(time.monotonic(), fetching.tally.fetched)
+            show(fetching, pace)
+
+        return ctrl_c.on_thread(fetching.run, fetching.stop, tick, _JSON_TICK_S if as_json else _TICK_S)
+
+
+def _on_one_line(stack: contextlib.ExitStack) -> Callable[[Download, speed.Speed], None]:
+    line = stack.enter_context(contextlib.closing(ProgressLine(sys.stderr)))
+    return lambda fetching, pace: line(fetching.tally.done / max(fetching.total, 1), _phase(fetching, pace))
+
+
+def _in_lines_of_json(fetching: Download, pace: speed.Speed) -> None:
+    tally = fetching.tally
+    body: dict[str, object] = {"event": "progress", "done": tally.done, "total": fetching.total}
+    if (waiting := tally.waiting) is not None:
+        body |= {"event": "waiting", "reason": waiting.cause}
+        body |= {"asked": waiting.asked, "seconds": round(waiting.seconds(time.time()), 1)}
+    else:
+        body |= {"bytes_s": pace.bytes_s, "seconds_left": pace.seconds_left(fetching.total - tally.done)}
+    Console(sys.stdout).event(**body)
+
+
+def _phase(fetching: Download, pace: speed.Speed) -> str:
+    tally = fetching.tally
+    amount = f"{words.size(tally.done)} of {words.size(fetching.total)}"
+    if (waiting := tally.waiting) is not None:
+        return f"{waiting.in_words(time.time())}, {amount}"
+    parts = [amount]
+    if pace.bytes_s:
+        parts.append(f"{words.size(round(pace.bytes_s))}/s")
+    left = pace.seconds_left(fetching.total - tally.done)
+    if left is not None:
+        parts.append(f"{words.duration(left)} left")
+    return f"Downloading, {', '.join(parts)}"

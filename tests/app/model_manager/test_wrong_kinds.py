@@ -1,0 +1,33 @@
+"""What is no model in MLX form leads to another model in the window, and is never to be tried again."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.model_manager.face import Action
+from app.model_manager.fault import ABOUT_CHOICE, Fault
+from app.services.failure import describe
+from app.translate import tr
+from mtplx_engine.hub import look
+from mtplx_engine.hub.connection import Connection
+from mtplx_engine.hub.problem import HubError
+from tests.support import wrong_repos
+from tests.support.fake_hub import FakeHub, running
+
+REPOS = {f"makers/wrong{number}": repo for number, repo in enumerate(wrong_repos.REPOS.values())}
+
+
+@pytest.fixture(scope="module")
+def hub():
+    with running(FakeHub(REPOS)) as hub:
+        yield hub
+
+
+@pytest.mark.parametrize("repo_id", REPOS)
+def test_the_button_leads_to_another_model(hub, repo_id):
+    with pytest.raises(HubError) as caught:
+        look.plan(Connection(hub.endpoint), repo_id)
+    fault = Fault.of(*describe(caught.value, "a look"))
+    assert fault.problem in ABOUT_CHOICE
+    assert fault.remedy == tr(fault.problem.value)
+    assert fault.remedy.casefold() != tr(Action.LOOK_AGAIN.value).casefold()
