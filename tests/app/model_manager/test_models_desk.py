@@ -157,7 +157,7 @@ def test_what_is_gone_leaves_the_loaded_model_alone(start, asked, tmp_path):
 def delete(driver, folder):
     keeper = open_window(driver).manager.keeper
     driver.until(lambda: any(model.path == folder for model in keeper.models or ()))
-    driver.program.models._shelf.remove(folder)
+    driver.program.models.shelf.remove(folder)
     driver.until(lambda: not folder.exists())
 
 
