@@ -129,8 +129,10 @@ def test_identical_answers_or_the_first_that_differs():
         (1.06, "MTPLX decodes plainly 1.06x as fast as mlx-lm does (1.06–1.06x over 3 pairs)."),
         (
             0.9,
-            "MTPLX decodes plainly 0.90x as fast as mlx-lm does (0.90–0.90x over 3 pairs). Against that, drafting "
-            "gains less than is said here.",
+            (
+                "MTPLX decodes plainly 0.90x as fast as mlx-lm does (0.90–0.90x over 3 pairs). Against that, drafting "
+                "gains less than is said here."
+            ),
         ),
     ],
 )
