@@ -90,7 +90,7 @@ class ResultCard(QFrame):
         self._taken.say(result_words.day(measurement))
         self._doubts["stale"].say(stale)
         self._doubts["pressure"].say(result_words.pressure(measurement))
-        self._doubts["cross"].say(result_words.cross_check(measurement))
+        self._doubts["cross"].say(*result_words.cross_check(measurement))
         self.draft_again.setVisible(found.winner == 0 and not stale)
         self._speeds.show_figures(result_figures.speeds(measurement))
         if found.headline is not None:

@@ -169,17 +169,17 @@ def identical(best: DepthResult, measurement: Measurement) -> str:
     return told + tr("; the first that differs: {prompt}").format(prompt=first.prompt)
 
 
-def cross_check(measurement: Measurement) -> str:
-    """Return how our plain decoding compares with mlx-lm's, when they differ by more than 5 %."""
+def cross_check(measurement: Measurement) -> tuple[str, str]:
+    """Return how our plain decoding compares with mlx-lm's when they differ by more than 5 %, and in which tone."""
     ratio = measurement.odd_cross_check
     if ratio is None:
-        return ""
-    if ratio.median > 1:
-        return tr("MTPLX decodes plainly {times} as fast as mlx-lm does.").format(times=times(ratio.median))
-    sentence = tr(
-        "MTPLX decodes plainly {times} as fast as mlx-lm does: against that, drafting gains less than is said here."
+        return "", "secondary"
+    told = tr("MTPLX decodes plainly {times} as fast as mlx-lm does ({range}).").format(
+        times=times(ratio.median), range=_spread(ratio)
     )
-    return sentence.format(times=times(ratio.median))
+    if ratio.median > 1:
+        return told, "secondary"
+    return f"{told} {tr('Against that, drafting gains less than is said here.')}", "warning"
 
 
 def pressure(measurement: Measurement) -> str:
