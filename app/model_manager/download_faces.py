@@ -60,7 +60,12 @@ def fraction(row: DownloadRow) -> float:
 
 
 def progress(row: DownloadRow) -> str:
-    """Return bytes, speed and time left in words."""
+    """Return bytes, speed and time left in words, and whether it is not what was looked at."""
+    said = _progress(row)
+    return tr("{progress} · changed at the hub meanwhile").format(progress=said) if row.renewed else said
+
+
+def _progress(row: DownloadRow) -> str:
     amount = fit_words.share(row.done, row.total)
     match row.state:
         case DownloadState.QUEUED:

@@ -38,6 +38,7 @@ class DownloadRow:
         waiting: Why nothing comes at the moment: WAITING for a time at which it is in the queue again, or, for a
             moment, RUNNING. None without a reason.
         again_s: Whole seconds that it still waits, None without `waiting`.
+        renewed: Whether the hub had what was looked at no more, so that what it has now is fetched.
         error: Why it failed.
         problem: What kind of failure that is; its value names the one thing to do.
     """
@@ -51,5 +52,6 @@ class DownloadRow:
     seconds_left: float | None = None
     waiting: Waiting | None = None
     again_s: int | None = None
+    renewed: bool = False
     error: ErrorInfo | None = None
     problem: Problem | None = None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 
-from app.model_manager import offer, repo_faces
+from app.model_manager import fit_words, offer, repo_faces
 from app.model_manager.face import Action
 from app.model_manager.fault import ABOUT_CHOICE, ABOUT_TOKEN, ABOUT_WAY, Fault
 from app.model_manager.fetching import Fetching
@@ -19,6 +20,7 @@ from app.services.hub_client import Question
 from app.translate import tr
 from mtplx_engine.hub import catalogue
 from mtplx_engine.hub.problem import Problem
+from mtplx_engine.models.fit import Verdict
 
 if TYPE_CHECKING:
     from app.model_manager.download_row import DownloadRow
@@ -190,7 +192,9 @@ class ModelManager(QObject):
         """Download the model of a repository, be it too big."""
         look = self.looking.looks.get(repo_id)
         if look is not None:
-            self.services.downloads.enqueue(look.plan)
+            judged = fit_words.judge(look.found, self.services.machine)
+            anyway = judged is not None and judged.verdict is Verdict.TOO_BIG
+            self.services.downloads.enqueue(dataclasses.replace(look.plan, anyway=anyway))
 
     def act_on_repo(self, repo_id: str, action: Action) -> None:
         """Do something about a repository."""

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mtplx_engine.hub import awake
-from mtplx_engine.hub.problem import CancelledError
+from mtplx_engine.hub.interrupt import Interrupt
+from mtplx_engine.hub.problem import MOVED, CancelledError, HubError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,10 +28,12 @@ class DownloadEnd:
     """How it ended.
 
     Attributes:
+        plan: What was installed, or was to be; another one than at the beginning when the hub has that no more.
         present: Bytes that are there.
         error: Why the model is not installed; None when it is.
     """
 
+    plan: Plan
     present: int
     error: BaseException | None = None
 
@@ -50,7 +53,13 @@ class DownloadJob:
         self._connect = connect
         self._lock = threading.Lock()
         self._stopped = False
+        self._interrupt = Interrupt()
         self._download: Download | None = None
+
+    @property
+    def plan(self) -> Plan:
+        """What is fetched now."""
+        return self._plan
 
     @property
     def tally(self) -> Tally | None:
@@ -61,6 +70,7 @@ class DownloadJob:
         """End `run` at once; what has arrived stays for the next one."""
         with self._lock:
             self._stopped = True
+            self._interrupt.set()
             if self._download is not None:
                 self._download.stop()
 
@@ -68,10 +78,25 @@ class DownloadJob:
         """Fetch what is missing, and keep a Mac awake meanwhile."""
         try:
             with awake.kept():
-                self._begin().run()
+                self._fetch()
         except BaseException as error:  # noqa: BLE001 - told with how far it came
-            return DownloadEnd(self._present(), error)
-        return DownloadEnd(self._plan.size)
+            return DownloadEnd(self._plan, self._present(), error)
+        return DownloadEnd(self._plan, self._plan.size)
+
+    def _fetch(self) -> None:
+        """Fetch it, or what the hub has in its place now."""
+        try:
+            self._begin().run()
+        except HubError as error:
+            if error.problem not in MOVED:
+                raise
+            from mtplx_engine.hub import renewal
+
+            renewed = renewal.renewed(self._connect(), self._data_dir, self._plan, self._interrupt)
+            if renewed is None:
+                raise
+            self._plan = renewed
+            self._begin().run()
 
     def _present(self) -> int:
         from mtplx_engine.hub import download

@@ -218,6 +218,8 @@ class Downloads(QObject):
 
     def _fetched(self, item: DownloadItem, end: DownloadEnd) -> None:
         tally = self._jobs.pop(item.plan.id).tally
+        self._set(item, **_of(end.plan, item))
+        item.plan = end.plan
         if tally is not None and tally.fetched:
             item.failures = 0
         item.present = end.present
@@ -264,17 +266,17 @@ class Downloads(QObject):
 
     def _measure(self) -> None:
         for item in tuple(self._items.values()):
-            if item.row.state is not DownloadState.RUNNING:
+            job = self._jobs.get(item.plan.id)
+            if item.row.state is not DownloadState.RUNNING or job is None or job.tally is None:
                 continue
-            tally = self._jobs[item.plan.id].tally
-            if tally is None:
-                continue
+            tally, plan = job.tally, job.plan
             item.speed.note(time.monotonic(), tally.fetched)
             self._set(
                 item,
-                done=max(tally.done, item.present),
+                **_of(plan, item),
+                done=max(tally.done, item.present if plan == item.plan else 0),
                 bytes_s=item.speed.bytes_s,
-                seconds_left=item.speed.seconds_left(item.row.total - tally.done),
+                seconds_left=item.speed.seconds_left(plan.size - tally.done),
                 **_wait(tally.waiting),
             )
 
@@ -285,6 +287,11 @@ class Downloads(QObject):
             item.row = row
             if self._items.get(row.id) is item:
                 self.changed.emit(row)
+
+
+def _of(plan: Plan, item: DownloadItem) -> dict[str, Any]:
+    """Return what a row says of what is fetched, which may be another plan than before."""
+    return {"total": plan.size, "renewed": item.row.renewed or plan != item.plan}
 
 
 def _wait(waiting: Waiting | None) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from mtplx_engine.cli.console import Console
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.hub import download, look, plan, unfinished
 from mtplx_engine.hub.download import Download
-from mtplx_engine.hub.problem import CancelledError, HubError, Problem
+from mtplx_engine.hub.problem import MOVED, CancelledError, HubError, Problem
 from mtplx_engine.hub.standing import Standing
 from mtplx_engine.models import fit, machine
 
@@ -35,7 +35,6 @@ examples:
 What is interrupted goes on where it was when the same command is run again, and what is damaged is repaired.
 """
 _INTERRUPTED = 130
-_MOVED = (Problem.NOT_FOUND, Problem.CHANGED)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -93,7 +92,7 @@ class _Pull:
         if wanted is None:
             return 0
         fetching, outcome = self._fetch(wanted)
-        if isinstance(outcome, HubError) and outcome.problem in _MOVED:
+        if isinstance(outcome, HubError) and outcome.problem in MOVED:
             again = self._wanted()
             if again is None or again == wanted:
                 raise outcome
@@ -174,12 +173,8 @@ class _Pull:
         if judged.verdict is not fit.Verdict.FITS:
             state = "tight" if judged.verdict is fit.Verdict.TIGHT else "too small"
             self._notes.line(f"Memory is {state}: {judged.in_words}.")
-        if judged.verdict is fit.Verdict.TOO_BIG and not anyway:
-            raise EngineError(
-                ErrorKind.TOO_BIG,
-                f"{found.plan.title} will not fit into this machine's memory, so it was not fetched. Choose a smaller "
-                "model, or get it anyway (--anyway).",
-            )
+        if not anyway:
+            found.check_memory(machine.this())
 
     def _tell_paused(self, fetching: Download) -> None:
         if self._arguments.json:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mtplx_engine.errors import EngineError
+from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.harmless import one_line
 from mtplx_engine.hub import answers, catalogue, listing, names
 from mtplx_engine.hub import original as head_original
@@ -23,6 +23,7 @@ from mtplx_engine.hub.problem import ON_THE_WAY, HubError, Problem
 from mtplx_engine.hub.retry import QUESTION
 from mtplx_engine.hub.sparse_copy import SparseCopier
 from mtplx_engine.models import (
+    fit,
     folder_safety,
     head_source,
     inspection,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from mtplx_engine.hub.repo import Repo
     from mtplx_engine.hub.retry import Retries
     from mtplx_engine.models.inspection import Inspection
+    from mtplx_engine.models.machine import Machine
 
 _DRAFTING = (Tier.VERIFIED, Tier.UNVERIFIED)
 _LONGEST = 40
@@ -69,6 +71,20 @@ class Look:
         if not self.found.loads:
             sentence = f"{self.plan.target.id} was not fetched, since this version does not load it: "
             raise HubError(Problem.UNSAFE, sentence + self.reason)
+
+    def check_memory(self, here: Machine) -> None:
+        """Refuse what does not fit into memory with the usual context.
+
+        Raises:
+            EngineError: TOO_BIG.
+        """
+        judged = fit.judge(self.found.footprint, fit.CONTEXT, here) if self.found.footprint else None
+        if judged is not None and judged.verdict is fit.Verdict.TOO_BIG:
+            raise EngineError(
+                ErrorKind.TOO_BIG,
+                f"{self.plan.title} will not fit into this machine's memory, so it was not fetched. Choose a smaller "
+                "model, or get it anyway (--anyway).",
+            )
 
     @property
     def reason(self) -> str:

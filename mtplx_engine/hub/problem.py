@@ -48,6 +48,10 @@ ON_THE_WAY: Final = frozenset(
 """What lies on the way to the hub, and so is the same for every model."""
 
 
+MOVED: Final = frozenset({Problem.NOT_FOUND, Problem.CHANGED})
+"""What is said of a file that a repository had when it was looked at, and has no more."""
+
+
 IN_THE_FOLDER: Final = frozenset({Problem.READ_ONLY, Problem.NOT_CONNECTED})
 """What another folder for models helps against."""
 

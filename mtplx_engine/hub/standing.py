@@ -63,9 +63,13 @@ class Standing:
                 "and files that are the same are kept."
             )
         if head != self.head and (looked or wanted.head is not None):
-            own = f"the drafting head of {self.head.in_words()}" if self.head else "no other drafting head"
+            own = (
+                f"with the drafting head of {self.head.in_words()}"
+                if self.head
+                else "without another drafting head"
+            )
             other = f"that of {head.in_words()}" if head else "none beside it"
-            return f"{name} is installed with {own}; it gets {other}."
+            return f"{name} is installed {own}; it gets {other}."
         if self.missing:
             more = f" and {len(self.missing) - 1} more" if len(self.missing) > 1 else ""
             return (

@@ -28,7 +28,7 @@ class FakeRepo:
 
     Attributes:
         commit: The one that "main" means.
-        older: The files of other commits.
+        older: The files of other commits; of a branch, the very ones of `commit`.
         card: What else its model card says, parsed.
         listed: Changes the list of its files before it is sent.
         fault: Answers requests for its files in place of the hub.

@@ -73,7 +73,9 @@ def test_where_the_hub_does_not_have_it_the_models_window_says_so(start, tmp_pat
         window = driver.program.models.window()
         driver.until(window.isVisible)
         driver.until(
-            lambda: window.recommended.trouble.isVisible() or window.recommended.list.cards[REPO].face.fit
+            lambda: (
+                window.recommended.trouble.isVisible() or bool(window.recommended.list.cards[REPO].face.fit)
+            )
         )
         assert card.get.isEnabled()
 

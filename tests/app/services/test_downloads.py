@@ -380,6 +380,38 @@ def test_another_commit_starts_over(bench: Bench) -> None:
     assert bench.files() == newer.files
 
 
+def test_what_the_hub_has_no_more_is_fetched_as_it_is_now_and_that_is_said(bench: Bench) -> None:
+    """A download that was paused long ago is no dead end, nor is one whose repository is changed under it."""
+    repo = bench.hub.repos[REPOS[0]]
+
+    def vanish(handler: Handler, _data: bytes, _asked: Asked) -> None:
+        repo.commit = "d" * 40
+        repo.files["LICENSE"] = b"new"
+        handler.reply(404, headers={"X-Error-Code": "EntryNotFound"})
+
+    bench.hub.faults.append(Fault(vanish, "tokenizer.json", times=1))
+    bench.downloads.enqueue(bench.plan())
+    bench.until_state(DownloadState.DONE)
+    assert bench.files() == repo.files
+    assert bench.row().total == sum(map(len, repo.files.values()))
+    assert bench.row().renewed
+    assert "changed at the hub meanwhile" in download_faces.progress(bench.row())
+
+
+def test_what_it_is_now_is_judged_first(bench: Bench) -> None:
+    repo = bench.hub.repos[REPOS[0]]
+
+    def vanish(handler: Handler, _data: bytes, _asked: Asked) -> None:
+        repo.commit = "d" * 40
+        repo.files["config.json"] = b'{"model_type": "rwkv9"}'
+        handler.reply(404, headers={"X-Error-Code": "EntryNotFound"})
+
+    bench.hub.faults.append(Fault(vanish, "tokenizer.json", times=1))
+    bench.downloads.enqueue(bench.plan())
+    bench.until_state(DownloadState.FAILED)
+    assert bench.row().problem is Problem.UNSAFE
+
+
 def test_a_disk_that_does_not_take_it_is_said(bench: Bench) -> None:
     wanted = bench.plan()
     bench.data.mkdir()

@@ -124,7 +124,9 @@ def test_ctrl_c_keeps_what_was_written(capsys: Capture, json_option: list[str]) 
 def test_an_engine_error_is_one_sentence(capsys: Capture) -> None:
     command = Command(Script(answer="a b c", answer_error="It broke; try again."))
     assert command.run("generate", "Hi", "--json") == 1
-    assert capsys.readouterr() == ("", "It broke; try again.\n")
+    out, err = capsys.readouterr()
+    assert err == "It broke; try again.\n"
+    assert json.loads(out) == {"event": "failed", "kind": "non_finite", "message": "It broke; try again."}
 
 
 @pytest.mark.starter

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -58,13 +59,17 @@ print(json.dumps({"found": found, "imported": sorted(stack & set(sys.modules))})
 
 
 class Outcome(NamedTuple):
-    """What became of all of them: exit code and words by repository, and what was imported and left anywhere."""
+    """What became of all of them: exit code and words by repository, and what was imported and left anywhere.
+
+    And where, and how often each one's weights were asked for.
+    """
 
     said: dict[str, tuple[int, str]]
     imported: list[str]
     left: list[str]
     canary: bool
     root: str
+    weights: Counter[str]
 
 
 def below(folder: Path) -> list[str]:
@@ -94,6 +99,8 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
             cwd=root / "tmp",
             env={**os.environ, **places, "TMPDIR": str(root / "tmp")},
         )
+        asked = (path.split("/resolve/") for path in hub.paths if path.endswith(".safetensors"))
+        weights = Counter(repo.removeprefix("/") for repo, _ in asked)
     told = json.loads(done.stdout)
     names = dict(zip(repos, REPOS, strict=True))
     said = {names.get(repo, repo): (code, words) for repo, (code, words) in told["found"].items()}
@@ -102,7 +109,14 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
         for name in below(root)
         if name not in ("home", "tmp", "data", "data/models", "data/models/.incoming")
     ]
-    return Outcome(said, told["imported"], left, canary.exists(), str(root))
+    return Outcome(
+        said,
+        told["imported"],
+        left,
+        canary.exists(),
+        str(root),
+        Counter({names[repo]: count for repo, count in weights.items()}),
+    )
 
 
 def test_there_are_many() -> None:
@@ -121,6 +135,13 @@ def test_it_is_refused_in_a_sentence(outcome: Outcome, name: str) -> None:
     assert "mtplx-look" not in words
     assert "get the model again" not in words
     assert not BIDI_CONTROLS & set(words)
+
+
+@pytest.mark.parametrize("name", [name for name, repo in REPOS.items() if repo.fault is None])
+def test_their_weights_are_never_begun(outcome: Outcome, name: str) -> None:
+    """One look at the header of each file is enough to know, and at the rest of a long one."""
+    files = [data for file, data in REPOS[name].files.items() if file.endswith(".safetensors")]
+    assert outcome.weights[name] <= sum(2 if len(data) > 128 << 10 else 1 for data in files)
 
 
 def test_nothing_of_theirs_ran_or_stayed(outcome: Outcome) -> None:

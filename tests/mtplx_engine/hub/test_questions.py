@@ -237,6 +237,7 @@ def test_what_is_wrong_with_an_address_is_said(hub: FakeHub, waits: list[float])
 
 def test_what_is_asked_for_is_what_the_hub_knows(hub: FakeHub) -> None:
     search.search(Connection(hub.endpoint), " two words ", limit=7)
+    hub.repos[REPO].older["a/branch"] = hub.repos[REPO].files
     repo.read(Connection(hub.endpoint), REPO, "a/branch")
     listing, about, tree = hub.paths
     assert listing.startswith("/api/models?filter=mlx&sort=downloads&limit=7&expand=downloads&")
