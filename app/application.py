@@ -7,28 +7,28 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer
 
-from app.chat.answer_line import AnswerLine
-from app.chat.chat_list import ChatList
 from app.chat.chat_settings import ChatSettings
-from app.chat.context_watch import ContextWatch
-from app.chat.figures_keeper import FiguresKeeper
-from app.chat.idle_unload import IdleUnload
-from app.chat.model_status import ModelPresenter, ModelStatus
 from app.chat.presets import find
-from app.chat.session import ChatSession
 from app.dashboard.desk import SpeedDesk
 from app.dashboard.speed_offer import SpeedOffer
 from app.first_start import FirstStart
 from app.library.chat_files import ChatFiles
+from app.library.chat_list import ChatList
 from app.library.library import Library
 from app.main_window import MainWindow
 from app.model_manager.desk import ModelsDesk
 from app.model_manager.first_card import FirstCard
+from app.pane.model_status import ModelPresenter, ModelStatus
 from app.quitting import Quitting
 from app.services.engine_link import EngineLink, EngineState
 from app.services.settings import LARGEST_TEXT_PX, SMALLEST_TEXT_PX, SettingsFile
 from app.services.starter_setup import StarterSetup
 from app.services.store import Store
+from app.session.answer_line import AnswerLine
+from app.session.context_watch import ContextWatch
+from app.session.figures_keeper import FiguresKeeper
+from app.session.idle_unload import IdleUnload
+from app.session.session import ChatSession
 from app.settings_window.window import SettingsWindow
 from app.theme import TEXT_PX, Theme
 from app.translate import tr

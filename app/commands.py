@@ -17,9 +17,9 @@ from app.widgets.link_sheet import LinkSheet
 from app.widgets.shortcut_sheet import ShortcutSheet
 
 if TYPE_CHECKING:
-    from app.chat.chat_list import ChatList
-    from app.chat.session import ChatSession
+    from app.library.chat_list import ChatList
     from app.main_window import MainWindow
+    from app.session.session import ChatSession
 
 _ABOUT_ICON = 64
 

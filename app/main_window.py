@@ -9,13 +9,13 @@ from PySide6.QtCore import QUrl, Signal
 from PySide6.QtGui import QCloseEvent, QDesktopServices, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QMenuBar, QWidget
 
-from app.chat.chat_pane import ChatPane
-from app.chat.sidebar import WIDTH as SIDEBAR_WIDTH
-from app.chat.sidebar import Sidebar
 from app.commands import Commands
 from app.inspector.inspector import WIDTH as INSPECTOR_WIDTH
 from app.inspector.inspector import Inspector
+from app.library.sidebar import WIDTH as SIDEBAR_WIDTH
+from app.library.sidebar import Sidebar
 from app.menus import Menus
+from app.pane.chat_pane import ChatPane
 from app.translate import tr
 from app.widgets.link_sheet import LinkSheet
 from app.widgets.undo_toast import UndoToast
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from app.chat.chat_list import ChatList
     from app.chat.conversation import ChatSummary, Conversation
-    from app.chat.model_status import ModelStatus
     from app.chat.presets import Preset
-    from app.chat.session import ChatSession
+    from app.library.chat_list import ChatList
+    from app.pane.model_status import ModelStatus
     from app.services.settings import SettingsFile
+    from app.session.session import ChatSession
     from app.theme import Theme
 
 _ON_MAC = sys.platform == "darwin"

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QAction
     from PySide6.QtWidgets import QMenu
 
-    from app.chat.chat_pane import ChatPane
     from app.chat.conversation import Message
-    from app.chat.session import ChatSession
     from app.menus import Menus
+    from app.pane.chat_pane import ChatPane
+    from app.session.session import ChatSession
 
 
 class MessageCommands(QObject):

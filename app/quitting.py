@@ -16,9 +16,9 @@ from app.widgets.message_box import MessageBox
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from app.chat.session import ChatSession
     from app.library.chat_files import ChatFiles
     from app.main_window import MainWindow
+    from app.session.session import ChatSession
 
 _log = logging.getLogger(__name__)
 

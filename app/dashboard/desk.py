@@ -17,7 +17,6 @@ from mtplx_engine.measurement import PromptKind
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from app.chat.answer_line import AnswerLine
     from app.dashboard.machine_page import MachinePage
     from app.dashboard.speed_files import SpeedFiles
     from app.dashboard.window import SpeedWindow
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from app.services.model_shelf import ModelShelf
     from app.services.settings import SettingsFile
     from app.services.store import Store
+    from app.session.answer_line import AnswerLine
     from app.theme import Theme
 
 _QUICK = MeasurePlan(kinds=(PromptKind.CHAT,))

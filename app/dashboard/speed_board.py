@@ -15,11 +15,11 @@ from mtplx_engine import results
 from mtplx_engine.trials import CheckExactness
 
 if TYPE_CHECKING:
-    from app.chat.answer_line import AnswerLine
     from app.dashboard.trials import Trials
     from app.services.engine_link import EngineLink
     from app.services.model_shelf import ModelShelf
     from app.services.speed_records import SpeedRecords
+    from app.session.answer_line import AnswerLine
     from mtplx_engine.measurement import ExactnessReport, Measurement, PromptKind
     from mtplx_engine.protocol import Finished, ModelInfo
 

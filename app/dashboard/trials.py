@@ -16,7 +16,7 @@ from mtplx_engine.errors import ErrorInfo, ErrorKind
 from mtplx_engine.trials import Measure
 
 if TYPE_CHECKING:
-    from app.chat.answer_line import AnswerLine
+    from app.session.answer_line import AnswerLine
     from mtplx_engine.protocol import Failed
     from mtplx_engine.trials import Checked, CheckExactness, Measured, TrialProgress
 

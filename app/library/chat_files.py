@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from app.chat.conversation import ChatSummary, Conversation
-    from app.chat.session import ChatSession
     from app.main_window import MainWindow
     from app.services.store import Store
+    from app.session.session import ChatSession
     from mtplx_engine.errors import ErrorInfo
 
 _WRITERS: Final[dict[str, Callable[[Iterable[Conversation]], str]]] = {

@@ -8,8 +8,8 @@ from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, Qt,
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QAbstractItemView, QListView, QMenu, QWidget
 
-from app.chat.chat_list import ChatList, ChatRole
-from app.chat.chat_rows import ChatRowDelegate
+from app.library.chat_list import ChatList, ChatRole
+from app.library.chat_rows import ChatRowDelegate
 from app.translate import tr
 
 if TYPE_CHECKING:

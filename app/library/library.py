@@ -13,11 +13,11 @@ from app.translate import tr
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from app.chat.chat_list import ChatList
     from app.chat.conversation import ChatSummary, Conversation
-    from app.chat.session import ChatSession
+    from app.library.chat_list import ChatList
     from app.main_window import MainWindow
     from app.services.store import Store
+    from app.session.session import ChatSession
 
 
 class Library(QObject):

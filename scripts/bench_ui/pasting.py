@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QMimeData
 from PySide6.QtTest import QTest
 
-from app.chat.question_row import QuestionRow
+from app.transcript.question_row import QuestionRow
 from scripts.bench_ui.figure import LONGEST_BLOCK_MS, Figure, timed
 from scripts.bench_ui.program import Program
 from scripts.bench_ui.texts import lines, long_line

@@ -153,7 +153,7 @@ def _edited(stage: Stage) -> None:
 
 
 def _details(stage: Stage) -> QWidget | None:
-    from app.chat.details_popover import DetailsPopover
+    from app.pane.details_popover import DetailsPopover
 
     stage.answer("Why are there tides?")
     stage.menus.details.trigger()

@@ -13,9 +13,9 @@ from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtTest import QTest
 
 from app.application import Application
-from app.chat.answer_row import AnswerRow
 from app.services.garbage import collect_if_due
 from app.theme import Theme
+from app.transcript.answer_row import AnswerRow
 from mtplx_engine.client import EngineClient
 from mtplx_engine.models import starter
 from tests.support.fake_host import Script, fake_host_command

@@ -9,10 +9,10 @@ from PySide6.QtTest import QTest
 
 from app.chat.chat_settings import ChatSettings
 from app.chat.conversation import MessageStatus
-from app.chat.details_popover import DetailsPopover
-from app.chat.question_row import QuestionRow
 from app.chat.row_state import RowAction
+from app.pane.details_popover import DetailsPopover
 from app.services.engine_link import EngineState
+from app.transcript.question_row import QuestionRow
 from tests.support.fake_host import Script
 
 ECHO = Script(answer="You said: {question}", cycle_s=0.002)

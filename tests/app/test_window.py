@@ -74,7 +74,7 @@ def test_tab_goes_round_and_comes_back_to_the_message(start):
 
 def test_end_of_an_answer_is_announced(start, monkeypatch):
     spoken = []
-    monkeypatch.setattr("app.chat.chat_pane.announce", lambda _, sentence: spoken.append(sentence))
+    monkeypatch.setattr("app.pane.chat_pane.announce", lambda _, sentence: spoken.append(sentence))
     driver = start(Script(cycle_s=0.02))
     driver.ask("Why?")
     driver.until_idle()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from app.chat.answer_line import AnswerLine
-from app.chat.session import ChatSession
+from app.session.answer_line import AnswerLine
+from app.session.session import ChatSession
 from tests.support.fake_services import FakeLink, FakeStore
 
 

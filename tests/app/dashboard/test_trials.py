@@ -6,9 +6,9 @@ import dataclasses
 
 import pytest
 
-from app.chat.idle_unload import IdleUnload
 from app.dashboard.trials import Stage, Trials
 from app.services.engine_link import EngineState
+from app.session.idle_unload import IdleUnload
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 from mtplx_engine.measurement import PromptKind
 from mtplx_engine.trials import CheckExactness, Measure

@@ -148,7 +148,7 @@ class TestTypesetting:
         assert [tex_of(each) for each in ("$a$", "$$ b $$", r"\(c\)", "\\[\nd\n\\]")] == ["a", "b", "c", "d"]
 
     def test_the_library_is_imported_with_the_first_formula(self):
-        code = "import sys, app.chat.message_view; sys.exit('ziamath' in sys.modules)"
+        code = "import sys, app.transcript.message_view; sys.exit('ziamath' in sys.modules)"
         assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

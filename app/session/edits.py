@@ -1,0 +1,190 @@
+"""What a person changes in the messages of the chat that is shown; every branch is kept."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from app.chat import branches
+from app.chat.conversation import Message, MessageStatus, Role
+from app.chat.row_state import RowAction, RowState
+from app.translate import tr
+from mtplx_engine.errors import ErrorKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from app.chat.branches import Place
+    from app.chat.chat_settings import ChatSettings
+    from app.chat.conversation import Attachment, Conversation
+    from app.services.store import Store
+    from app.session.session import ChatSession
+
+_NO_SUCH_MODEL = (ErrorKind.NOT_FOUND, ErrorKind.REFUSED, ErrorKind.UNSUPPORTED)
+# Asking the same again gives the same error.
+_HOPELESS = (ErrorKind.BAD_REQUEST, ErrorKind.CONTEXT_OVERFLOW)
+_AGAIN = {RowAction.REGENERATE, RowAction.FOCUSED, RowAction.VARIED, RowAction.OTHER_MODEL}
+_ASKING = {*_AGAIN, RowAction.RESUME}  # these need a question
+_HOTTEST = 2.0  # above that no model makes sense
+_CUT = (MessageStatus.STOPPED, MessageStatus.LENGTH, MessageStatus.INTERRUPTED)
+
+
+class Edits:
+    """Edits, asks again, continues, deletes, and moves between branches.
+
+    Nothing but moving and deleting is done while an answer is to come in the chat.
+    """
+
+    def __init__(self, session: ChatSession, store: Store) -> None:
+        self._session = session
+        self._store = store
+
+    def edit(
+        self, message_id: str, text: str, attachments: Sequence[Attachment] = (), *, alone: bool = False
+    ) -> bool:
+        """Ask something else in the place of a question, about some files; return whether it was taken.
+
+        With `alone` the model reads nothing of what came before, from now on.
+        """
+        chat = self._session.shown
+        old = branches.find(chat, message_id)
+        if self._session.busy or not (text.strip() or attachments):
+            return False
+        if (text, tuple(attachments)) != (old.text, old.attachments):
+            self._session.rearrange(branches.up_to(chat, old.parent_id))
+            self._session.questions.say(text, attachments, old.parent_id, alone=alone)
+        return True
+
+    def regenerate(self, answer_id: str, settings: ChatSettings | None = None) -> None:
+        """Have the question of an answer answered once more, beside it; `settings` hold for the new one alone."""
+        chat = self._session.shown
+        question = branches.question_of(chat, answer_id)
+        if question is not None and not self._session.busy:
+            self._session.rearrange(branches.up_to(chat, question.id))
+            self._session.questions.answer(question, settings)
+
+    def vary(self, answer_id: str, factor: float) -> None:
+        """Have a question answered once more, its temperature that many times as high, with a seed of its own."""
+        settings, sampler = self._session.settings, self._session.sampler
+        warmth = min(sampler.temperature * factor, _HOTTEST)
+        other = replace(sampler, temperature=round(warmth, 3), seed=None)
+        self.regenerate(answer_id, replace(settings, sampler=other))
+
+    def resume(self, answer_id: str) -> None:
+        """Write a cut answer on."""
+        answer = branches.find(self._session.shown, answer_id)
+        if not self._session.busy and self.can_resume(answer):
+            self._session.questions.resume(answer)
+
+    def retry(self, answer_id: str) -> None:
+        """Ask again what a failed answer was to answer; what there is of it stays as a branch.
+
+        Where the chat's own model was what failed, the loaded one is asked, from now on.
+        """
+        chat = self._session.shown
+        failed = branches.find(chat, answer_id)
+        question = branches.question_of(chat, answer_id)
+        if question is None or self._session.busy:
+            return
+        anyway = self._is_too_big(failed)
+        if self._needs_other_model(failed):
+            self._session.set_settings(replace(self._session.settings, model=""))
+        self._session.questions.revive(question, anyway=anyway)
+        if (failed.text or failed.thinking) and not self.can_resume(failed):
+            self.regenerate(answer_id)
+        else:
+            self._session.questions.resume(failed)
+
+    def delete(self, message_id: str) -> Callable[[], None]:
+        """Take away a message and all that follow it; the result brings them back."""
+        session = self._session
+        turn = session.turn
+        if turn and turn.answer.id in branches.subtree(session.shown, message_id):
+            session.stop()
+        before = session.shown
+        self._store.delete_message(message_id)
+        session.rearrange(branches.without(before, message_id))
+        return lambda: self._restore(before, message_id)
+
+    def move(self, message_id: str, step: int) -> None:
+        """Show the branch through the sibling that is `step` places on."""
+        chat = self._session.shown
+        moved = branches.beside(chat, message_id, step)
+        if moved is not chat:
+            self._session.rearrange(moved)
+
+    def can_resume(self, message: Message) -> bool:
+        """Whether a message is a cut answer at the end of the shown branch."""
+        is_cut = message.status in _CUT and bool(message.text or message.thinking)
+        return is_cut and message.id == self._session.shown.leaf_id
+
+    def states(self) -> dict[str, RowState]:
+        """Return what can be done to each message of the shown branch, and where it stands."""
+        chat = self._session.shown
+        places = branches.places(chat)
+        states: dict[str, RowState] = {}
+        is_asked = False
+        for message in chat.path():
+            is_asked = is_asked or message.role is Role.USER
+            state = self._state(chat, message, places[message.id])
+            states[message.id] = state if is_asked else replace(state, offers=state.offers - _ASKING, fix="")
+        return states
+
+    def _state(self, chat: Conversation, message: Message, place: Place) -> RowState:
+        is_answer = message.role is Role.ASSISTANT
+        offers = {RowAction.DELETE}
+        offers |= {RowAction.COPY} if message.text else set()
+        offers |= {RowAction.DETAILS} if is_answer and message.stats else set()
+        offers |= {RowAction.PREVIOUS} if place.number > 1 else set()
+        offers |= {RowAction.NEXT} if place.number < place.of else set()
+        if not self._session.busy:
+            offers |= _AGAIN if is_answer else {RowAction.EDIT}
+            offers |= {RowAction.RESUME} if self.can_resume(message) else set()
+        return RowState(
+            place,
+            frozenset(offers),
+            fix=self.action_for(message) if message.id == chat.leaf_id else "",
+            boundary=message.id == chat.settings.reads_from,
+        )
+
+    def action_for(self, message: Message) -> str:
+        """Return the name of the one thing to do about a message, "" when there is nothing to do."""
+        fault = self._session.fault(message)
+        kind = fault.kind if fault else None
+        if kind is ErrorKind.ENGINE_LOST:
+            return tr("Restart")
+        if self._is_too_big(message):
+            return tr("Load anyway")
+        if self._needs_other_model(message):
+            return tr("Use {model}").format(model=self._session.loaded_model)
+        failed = message.status is MessageStatus.ERROR or bool(message.error)
+        cut_off = message.status is MessageStatus.INTERRUPTED and not (message.text or message.thinking)
+        return tr("Try again") if (failed and kind not in _HOPELESS) or cut_off else ""
+
+    def _is_too_big(self, message: Message) -> bool:
+        """Whether a message failed because its model will not fit into memory."""
+        fault = self._session.fault(message)
+        return fault is not None and fault.kind is ErrorKind.TOO_BIG
+
+    def _needs_other_model(self, message: Message) -> bool:
+        """Whether an answer failed because the model that is set for the chat cannot be loaded."""
+        fault = self._session.fault(message)
+        return fault is not None and fault.kind in _NO_SUCH_MODEL and bool(self._session.settings.model)
+
+    def last_answer(self) -> Message | None:
+        """Return the last answer of the shown branch."""
+        return self._last(Role.ASSISTANT)
+
+    def last_question(self) -> Message | None:
+        """Return the last question of the shown branch."""
+        return self._last(Role.USER)
+
+    def _last(self, role: Role) -> Message | None:
+        path = reversed(self._session.shown.path())
+        return next((message for message in path if message.role is role), None)
+
+    def _restore(self, before: Conversation, message_id: str) -> None:
+        now = self._session.shown
+        self._store.restore_message(message_id)
+        if now.chat.id == before.chat.id:
+            self._session.rearrange(branches.with_back(now, before))

@@ -1,0 +1,77 @@
+"""Keeps the figures of every answer, for the history in the dashboard."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+
+from app.chat.answer_kind import kind_of
+from app.chat.figures import AnswerFigures, sampler_words
+from mtplx_engine.bench.subject import subject_of
+from mtplx_engine.config import SamplerConfig
+
+if TYPE_CHECKING:
+    from app.chat.turn import Turn
+    from app.services.store import Store
+    from app.session.answer_line import AnswerLine
+    from mtplx_engine.measurement import PromptKind, Subject
+    from mtplx_engine.protocol import Finished, ModelInfo
+
+
+class FiguresKeeper(QObject):
+    """Passes on what the engine says of an answer when it ends, to be written after the answer itself.
+
+    Only answers to questions of the person come this way: no warm-up, measurement or title does. One that failed, or
+    ended before its first token, has no figures.
+    """
+
+    def __init__(self, line: AnswerLine, store: Store) -> None:
+        super().__init__(line)
+        self._line = line
+        self._store = store
+        line.answered.connect(self._keep)
+
+    def _keep(self, turn: Turn, event: Finished) -> None:
+        model = self._line.model
+        if model is None or not event.stats.emitted:
+            return
+        # The last turn of one that is written on is its own beginning.
+        prompt = turn.ask.prompt[:-1] if turn.ask.continues else turn.ask.prompt
+        how = sampler_words(turn.sampler or SamplerConfig())
+        now = datetime.now().astimezone()
+
+        def made() -> AnswerFigures:
+            """Ask the system and read the texts, for which no window should wait."""
+            return _figures(_subject(model), event, now, how, kind_of(prompt, turn.text))
+
+        self._store.add_figures(made)
+
+
+def _figures(
+    subject: Subject, event: Finished, now: datetime, sampler: str, kind: PromptKind
+) -> AnswerFigures:
+    return AnswerFigures(
+        ended_ms=round(now.timestamp() * 1000),
+        day=now.date(),
+        model=subject.model,
+        revision=subject.revision,
+        quantization=subject.quantization,
+        speed_key=subject.key,
+        backend=subject.backend,
+        chip=subject.chip,
+        memory=subject.memory,
+        system=subject.system,
+        sampler=sampler,
+        kind=kind,
+        reason=event.reason,
+        version=subject.version,
+        stats=event.stats,
+    )
+
+
+@lru_cache(maxsize=1)
+def _subject(model: ModelInfo) -> Subject:
+    return subject_of(model)

@@ -1,0 +1,160 @@
+"""What is not on the disk stays at hand: it is shown and exported, and forgotten once it is saved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from app.chat.conversation import ChatSummary, Conversation, MessageStatus
+from app.library.chat_json import from_json, to_json
+from app.services.chat_database import ChatDatabase
+from app.services.store import Store
+from app.session.answer_line import AnswerLine
+from app.session.desk import Desk
+from app.session.session import ChatSession
+from tests.support.chats import NOW, message
+from tests.support.disks import full_disk
+from tests.support.fake_services import FakeLink
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pytestqt.qtbot import QtBot
+
+PLENTY = 10**9
+
+
+def conversation(name: str) -> Conversation:
+    return Conversation(ChatSummary(name, name, 0, 0), (message(f"m {name}", name),))
+
+
+def test_chats_stay_at_hand_while_busy_or_unsaved() -> None:
+    desk = Desk()
+    for changes, name in enumerate("abc"):
+        desk.show(conversation(name), changes)  # "a" is left with 1 change, "b" with 2
+    desk.let_go({"a"}, 1)
+    assert [desk.at_hand(name) is not None for name in "abc"] == [True, True, True]
+    desk.let_go((), 1)
+    assert [desk.at_hand(name) is not None for name in "abc"] == [False, True, True]
+    desk.note_changes("b", 5)
+    desk.let_go((), 4)
+    assert desk.at_hand("b") == conversation("b")
+    desk.let_go((), 5)
+    assert [each.chat.id for each in desk.begun()] == ["c"]
+
+
+class Person:
+    """Asks and switches chats on a disk that fills up; the engine is played."""
+
+    def __init__(self, qtbot: QtBot, folder: Path) -> None:
+        self.qtbot = qtbot
+        self.store, self.link = Store(folder), FakeLink()
+        self.session = ChatSession(self.store, AnswerLine(self.link))
+        self.link.become_ready()
+        with qtbot.waitSignal(self.store.opened):
+            self.store.open()
+
+    def ask(self, text: str) -> None:
+        asked = len(self.link.asked)
+        assert self.session.send(text)
+        self.qtbot.waitUntil(lambda: len(self.link.asked) > asked)
+
+    def answer(self, text: str) -> None:
+        self.link.say(text)
+        self.link.finish()
+
+    def begin_two_chats(self) -> tuple[str, str]:
+        """Return the ids of two chats; the first one is shown."""
+        self.ask("first")
+        self.answer("1.")
+        first = self.session.chat_id
+        self.session.new_chat()
+        self.ask("second")
+        self.answer("2.")
+        second = self.session.chat_id
+        self.qtbot.waitUntil(lambda: self.session.unsaved == ())
+        self.open(first)
+        return first, second
+
+    def open(self, chat_id: str) -> None:
+        self.session.open_chat(chat_id)
+        self.qtbot.waitUntil(lambda: self.session.chat_id == chat_id)
+
+    @property
+    def seen(self) -> list[tuple[str, MessageStatus]]:
+        return [(each.text, each.status) for each in self.session.shown.path()]
+
+
+@pytest.fixture
+def person(qtbot: QtBot, tmp_path: Path) -> Iterator[Person]:
+    with full_disk(PLENTY) as disk:
+        person = Person(qtbot, tmp_path / "chats")
+        person.disk = disk
+        yield person
+        disk.room = PLENTY
+        person.session.close()
+        person.store.close()
+
+
+def test_an_answer_that_ended_on_a_full_disk_is_there_again(person: Person) -> None:
+    first, second = person.begin_two_chats()
+    person.ask("precious")
+    person.link.say("An answer")
+    person.disk.room = 0
+    with person.qtbot.waitSignal(person.store.failed):
+        person.link.finish(text=" to keep.")
+    expected = [
+        *person.seen[:2],
+        ("precious", MessageStatus.DONE),
+        ("An answer to keep.", MessageStatus.DONE),
+    ]
+    assert person.seen == expected
+    for _ in range(2):
+        person.open(second)
+        person.open(first)
+        assert person.seen == expected
+    person.open(second)
+    assert [each.text for each in person.session.at_hand(first).path()][-1] == "An answer to keep."
+
+    person.disk.room = PLENTY
+    person.qtbot.waitUntil(lambda: person.session.at_hand(first) is None)
+    person.open(first)
+    assert person.seen == expected
+
+
+def test_a_question_on_a_full_disk_is_kept_shown_exported_and_saved_later(
+    person: Person, tmp_path: Path
+) -> None:
+    first, second = person.begin_two_chats()
+    person.disk.room = 0
+    with person.qtbot.waitSignal(person.store.failed):
+        assert person.session.send("precious")
+    person.session.new_chat()
+    assert person.session.send("never on the disk")
+    fresh = person.session.chat_id
+    person.qtbot.waitUntil(lambda: not person.session.busy)
+    person.open(second)
+    person.open(first)
+    assert [text for text, _ in person.seen[:3]] == ["first", "1.", "precious"]
+    assert person.seen[-1][1] is MessageStatus.ERROR
+
+    path = tmp_path / "all.json"
+    with person.qtbot.waitSignal(person.store.exported) as exported:
+        person.store.export(path, to_json, person.session.unsaved)
+    assert exported.args == [str(path), 3]
+    found = {each.chat.id: [message.text for message in each.path()] for each in from_json(path.read_bytes())}
+    assert [found[chat_id][-2] for chat_id in (first, second, fresh)] == [
+        "precious",
+        "second",
+        "never on the disk",
+    ]
+
+    person.session.delete_chats([fresh])
+    assert fresh not in {each.chat.id for each in person.session.unsaved}
+    person.disk.room = PLENTY
+    person.qtbot.waitUntil(lambda: person.session.unsaved == ())
+    person.store.close()
+    with ChatDatabase(tmp_path / "chats", NOW) as database:
+        assert [each.text for each in database.load_chat(first)[0].path()][-2] == "precious"
