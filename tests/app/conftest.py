@@ -36,6 +36,8 @@ def _garbage_on_the_main_thread():
 def theme(qapp):
     made = Theme(qapp)
     yield made
+    # It names pictures that go with the theme, and what a test has left on the screen would look for them.
+    qapp.setStyleSheet("")
     made.deleteLater()
 
 
