@@ -149,14 +149,14 @@ def check_answers(engine: Engine, question: str, depths: tuple[int, ...], max_to
 
 
 @pytest.mark.starter
-@pytest.mark.parametrize("question", PROMPTS[:4])
+@pytest.mark.parametrize("question", [prompt.text for prompt in PROMPTS[:4]])
 def test_the_starters_answers_are_mlx_lms(starter: Engine, question: str) -> None:
     check_answers(starter, question, depths=(3, 1), max_tokens=24)
 
 
 @pytest.mark.long
 @pytest.mark.starter
-@pytest.mark.parametrize("question", PROMPTS)
+@pytest.mark.parametrize("question", [prompt.text for prompt in PROMPTS])
 def test_longer_answers_at_every_depth(starter: Engine, question: str) -> None:
     check_answers(starter, question, depths=(4, 3, 2, 1), max_tokens=64)
 
@@ -164,7 +164,7 @@ def test_longer_answers_at_every_depth(starter: Engine, question: str) -> None:
 @pytest.mark.long
 @pytest.mark.starter
 def test_strict_verification_is_plain_decoding_on_openblas(starter: Engine, starter_dir: Path) -> None:
-    prompts = json.dumps([prompt_ids(starter, question) for question in PROMPTS[:4]])
+    prompts = json.dumps([prompt_ids(starter, prompt.text) for prompt in PROMPTS[:4]])
     command = [sys.executable, "-I", "-c", STRICT, str(starter_dir), prompts]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     backend, answers = json.loads(output)

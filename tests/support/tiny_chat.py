@@ -13,7 +13,7 @@ from mtplx_engine.config import SamplerConfig
 from mtplx_engine.depth import DepthController
 from mtplx_engine.engine import Engine
 from mtplx_engine.models import checkpoint, loader
-from mtplx_engine.protocol import Finished, Generate, Tokens
+from mtplx_engine.protocol import DepthChosen, Finished, Generate, Tokens
 from tests.support import tiny_folder
 from tests.support.fresh import check_caches
 from tests.support.oracle import OracleDrafter
@@ -127,9 +127,13 @@ class Chat:
         return self.engine.generate_ids(request, list(prompt), cancelled or threading.Event())
 
     def answer(self, *arguments: Any, events: int | None = None, **settings: Any) -> list[int]:
-        """Answer as `stream` does; with `events` the generator is closed after so many of them."""
+        """Answer as `stream` does; with `events` the generator is closed after so many that tell of its progress."""
         running = self.stream(*arguments, **settings)
-        got = list(itertools.islice(running, events))
+        got: list[object] = []
+        for event in running:
+            got.append(event)
+            if sum(not isinstance(each, DepthChosen) for each in got) == events:
+                break
         running.close()
         self.cycles = [event for event in got if isinstance(event, Tokens)]
         self.tokens = [token for event in self.cycles for token in event.token_ids]
