@@ -18,7 +18,10 @@ def test_times(seconds: float, said: str) -> None:
 @pytest.mark.parametrize(
     ("count", "said"),
     [
-        (0, "0 MB"),
+        (0, "0 kB"),
+        (12_400, "12 kB"),
+        (999_499, "999 kB"),
+        (999_500, "1 MB"),
         (430_400_000, "430 MB"),
         (999_499_999, "999 MB"),
         (999_500_000, "1.0 GB"),
