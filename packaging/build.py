@@ -9,6 +9,7 @@ from pathlib import Path
 
 from mtplx_bundle import archive, distributions, notary
 from mtplx_bundle.assembly import Order, assemble
+from mtplx_bundle.runtime import UnfitPythonError
 from mtplx_bundle.target import LINUX, MACOS
 from mtplx_engine import paths
 from mtplx_engine.models import starter
@@ -36,7 +37,10 @@ def main() -> int:
         python=Path(sys.base_prefix) if options.twin else options.python,
         identity=options.identity,
     )
-    layout = assemble(order, _say)
+    try:
+        layout = assemble(order, _say)
+    except UnfitPythonError as error:
+        parser.exit(1, f"app: {error}\n")
     if not options.twin:
         if options.notary_profile:
             notary.notarise(layout.root, options.notary_profile)

@@ -22,6 +22,7 @@ from mtplx_bundle import (
 )
 from mtplx_bundle.layout import Layout
 from mtplx_bundle.target import MACOS
+from mtplx_engine.models import manifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,11 +71,12 @@ def assemble(order: Order, say: Callable[[str], None]) -> Layout:
         "wheels": lambda: wheels.install(layout, target, order.cache),
         "trimming": lambda: trimming.trim(layout),
         "thinning": lambda: trimming.thin(layout),
-        "starter model": lambda: shutil.copytree(order.starter, layout.starter),
+        "starter model": lambda: _lay_starter(order, layout),
         "launchers": lambda: launchers.compile_all(layout, target, order.cache),
         "licences": lambda: licences.collect(layout),
-        "lists": lambda: _write_lists(layout),
+        "lists": lambda: _write_lists(order, layout),
         "compiling": lambda: precompiling.compile_all(layout),
+        "modes": lambda: _set_modes(layout),
         "signing": lambda: _sign(order, layout),
     }
     for name, step in steps.items():
@@ -91,10 +93,28 @@ def _lay_python(order: Order, layout: Layout) -> None:
         runtime.from_installation(layout, order.target, order.python)
 
 
-def _write_lists(layout: Layout) -> None:
+def _lay_starter(order: Order, layout: Layout) -> None:
+    """Copy the starter model as it was installed, without what its use has left beside it."""
+    installed = manifest.read(order.starter)
+    if installed is None:
+        raise FileNotFoundError(order.starter / manifest.NAME)
+    layout.starter.mkdir(parents=True)
+    for name in (*(item.name for item in installed.files), manifest.NAME):  # the manifest is the newest
+        shutil.copy2(order.starter / name, layout.starter / name)
+
+
+def _write_lists(order: Order, layout: Layout) -> None:
+    modules = runtime.running() if order.python is None else runtime.installed(order.python)
     info_plist.write(layout, distributions.version(layout))
     icon.write(layout.icon)
-    sbom.write(layout)
+    sbom.write(layout, modules.version)
+
+
+def _set_modes(layout: Layout) -> None:
+    """Let everybody read and only the owner write, whatever the builder's umask and the wheels say."""
+    for path in layout.root.rglob("*"):
+        if not path.is_symlink():
+            path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
 
 
 def _sign(order: Order, layout: Layout) -> None:

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-_SIZES = {
+_PNG = b"\x89PNG\r\n\x1a\n"
+_IHDR = 24  # up to and with width and height
+SIZES = {
     b"icp4": 16,
     b"ic11": 32,  # of 16 points on a Retina screen
     b"icp5": 32,
@@ -32,12 +34,13 @@ _SIZES = {
     b"ic09": 512,
     b"ic10": 1024,
 }
+"""Width of the picture of each type."""
 
 
 def write(path: Path) -> None:
     """Paint the icon in each size and write it to `path`."""
-    pictures = {size: _png(size) for size in set(_SIZES.values())}
-    path.write_bytes(icns({kind: pictures[size] for kind, size in _SIZES.items()}))
+    pictures = {size: _png(size) for size in set(SIZES.values())}
+    path.write_bytes(icns({kind: pictures[size] for kind, size in SIZES.items()}))
 
 
 def icns(pictures: Mapping[bytes, bytes]) -> bytes:
@@ -48,6 +51,25 @@ def icns(pictures: Mapping[bytes, bytes]) -> bytes:
     """
     body = b"".join(kind + struct.pack(">I", len(png) + 8) + png for kind, png in pictures.items())
     return b"icns" + struct.pack(">I", len(body) + 8) + body
+
+
+def is_whole(data: bytes) -> bool:
+    """Whether an icns file holds a PNG of each size, to its last byte."""
+    if data[:4] != b"icns" or int.from_bytes(data[4:8]) != len(data):
+        return False
+    found, at = {}, 8
+    while at + 32 <= len(data):
+        kind, length = struct.unpack_from(">4sI", data, at)
+        found[kind] = data[at + 8 : at + length]
+        at += max(length, 8)
+    if at != len(data) or found.keys() != SIZES.keys():
+        return False
+    return all(
+        len(png) > _IHDR
+        and png.startswith(_PNG)
+        and struct.unpack_from(">2I", png, _IHDR - 8) == (SIZES[kind],) * 2
+        for kind, png in found.items()
+    )
 
 
 def _png(size: int) -> bytes:

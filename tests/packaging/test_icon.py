@@ -24,3 +24,5 @@ def test_every_size_of_the_icon_is_in_the_file(qapp, tmp_path):
     assert sizes[b"ic10"] == 1024
     assert sizes[b"icp4"] == 16
     assert set(sizes.values()) == {16, 32, 64, 128, 256, 512, 1024}
+    assert icon.is_whole(data)
+    assert not icon.is_whole(data[:-1])

@@ -20,6 +20,7 @@ class Tiny:
     architecture: int = ARM64
     kind: int = DYLIB
     minimum: tuple[int, int] | None = (14, 0)
+    sdk: tuple[int, int] = (15, 0)
     needs: tuple[str, ...] = ("/usr/lib/libSystem.B.dylib",)
     weak: tuple[str, ...] = ()
     rpaths: tuple[str, ...] = ()
@@ -33,8 +34,8 @@ class Tiny:
         commands += [_load(0x80000018, name) for name in self.weak]
         commands += [_string(0x8000001C, 12, path) for path in self.rpaths]
         if self.minimum is not None:
-            packed = self.minimum[0] << 16 | self.minimum[1] << 8
-            commands.append(struct.pack("<6I", 0x32, 24, 1, packed, packed, 0))
+            versions = [major << 16 | minor << 8 for major, minor in (self.minimum, self.sdk)]
+            commands.append(struct.pack("<6I", 0x32, 24, 1, *versions, 0))
         if self.signed:
             commands.append(struct.pack("<4I", 0x1D, 16, _BODY, 8192))
         body = b"".join(commands)
