@@ -74,8 +74,15 @@ def test_about_and_quit_go_where_a_mac_looks_for_them(start):
     assert roles["Show Logs"] is QAction.MenuRole.NoRole
 
 
-def test_updates_are_a_page_that_opens_once_the_person_has_seen_where(start, opened_urls):
+def test_without_a_page_for_releases_no_command_leads_to_one(start):
+    assert releases.PAGE == ""
+    assert not start().window.menus.updates.isVisible()
+
+
+def test_updates_are_a_page_that_opens_once_the_person_has_seen_where(start, opened_urls, monkeypatch):
+    monkeypatch.setattr(releases, "PAGE", "https://example.org/releases")
     driver = start()
+    assert driver.window.menus.updates.isVisible()
     driver.window.menus.updates.trigger()
     (sheet,) = driver.window.findChildren(LinkSheet)
     assert opened_urls == []
