@@ -37,7 +37,7 @@ class Order:
 
     Attributes:
         target: For which system.
-        folder: Gets `MTPLX.app`; whatever is in it is deleted first.
+        folder: Gets `MTPLX.app` once it is finished; whatever was in it before is deleted then.
         cache: Keeps downloads for the next time.
         starter: The starter model, ready to use.
         python: An installed Python whose library is taken, None for python.org's from the locked wheel.
@@ -62,12 +62,14 @@ def assemble(order: Order, say: Callable[[str], None]) -> Layout:
     Raises:
         CalledProcessError: One of the tools failed and has said why.
         NoLicenceError, BrokenSourceError, NotMachOError: Something that is to be shipped is not as it must be.
+        UnfitPythonError: Python cannot be shipped as it is.
     """
-    layout, target = Layout(order.folder / "MTPLX.app"), order.target
-    shutil.rmtree(order.folder, ignore_errors=True)
+    work = order.folder.with_name(f"{order.folder.name}-unfinished")
+    layout, target = Layout(work / "MTPLX.app"), order.target
+    shutil.rmtree(work, ignore_errors=True)
     order.cache.mkdir(parents=True, exist_ok=True)
     steps: dict[str, Callable[[], object]] = {
-        "Python": lambda: _lay_python(order, layout),
+        "Python": lambda: _lay_python(order, layout, say),
         "wheels": lambda: wheels.install(layout, target, order.cache),
         "trimming": lambda: trimming.trim(layout),
         "thinning": lambda: trimming.thin(layout),
@@ -83,14 +85,26 @@ def assemble(order: Order, say: Callable[[str], None]) -> Layout:
         started = time.monotonic()
         step()
         say(f"{name}: {time.monotonic() - started:.1f} s")
-    return layout
+    shutil.rmtree(order.folder, ignore_errors=True)
+    work.rename(order.folder)
+    return Layout(order.folder / layout.root.name)
 
 
-def _lay_python(order: Order, layout: Layout) -> None:
+def _lay_python(order: Order, layout: Layout, say: Callable[[str], None]) -> None:
     if order.python is None:
         runtime.from_wheel(layout, order.target, order.cache)
     else:
         runtime.from_installation(layout, order.target, order.python)
+    interpreter, modules = runtime.version(layout), _modules(order).version
+    if interpreter != modules:
+        words = f"the interpreter is Python {interpreter}, the modules in Python are of {modules}"
+        if order.identity is not None:
+            raise runtime.UnfitPythonError(f"{words}. For a release take both from one: --python DIR.")
+        say(words)
+
+
+def _modules(order: Order) -> runtime.Modules:
+    return runtime.running() if order.python is None else runtime.installed(order.python)
 
 
 def _lay_starter(order: Order, layout: Layout) -> None:
@@ -104,10 +118,9 @@ def _lay_starter(order: Order, layout: Layout) -> None:
 
 
 def _write_lists(order: Order, layout: Layout) -> None:
-    modules = runtime.running() if order.python is None else runtime.installed(order.python)
     info_plist.write(layout, distributions.version(layout))
     icon.write(layout.icon)
-    sbom.write(layout, modules.version)
+    sbom.write(layout, _modules(order).version)
 
 
 def _set_modes(layout: Layout) -> None:

@@ -47,7 +47,7 @@ DROPPED = (
 _DROPPED_EXTENSIONS = (
     "_test*",
     "_ctypes_test*",
-    "_xxtestfuzz*",
+    "_xx*",
     "xxlimited*",
     "_tkinter*",
     "nis.*",

@@ -276,6 +276,11 @@ FAULTS = {
         "every import is found",
         "json.tool, which app.child imports",
     ),
+    "two Pythons in an app for release": (
+        lambda layout: layout.executable.write_bytes(Tiny(kind=EXECUTABLE, adhoc=False).bytes()),
+        "Python is complete",
+        "the interpreter is Python 3.11.0",
+    ),
     "a wheel is missing": (
         lambda layout: shutil.rmtree(layout.site / "helper-1.0.dist-info"),
         WHEELS,

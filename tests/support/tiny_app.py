@@ -136,7 +136,7 @@ def launcher(module: str | None, slots: tuple[tuple[int, bytes], ...] = ()) -> b
 
 def interpreter(modules: frozenset[str]) -> bytes:
     """Return a library that is Python with these modules built in."""
-    return Tiny(text=b"".join(f"_PyInit_{name}\0".encode() for name in modules) + b"3.11.9\0").bytes()
+    return Tiny(text=b"".join(f"_PyInit_{name}\0".encode() for name in modules) + b"3.11.0\0").bytes()
 
 
 def seal(layout: Layout) -> None:

@@ -25,6 +25,7 @@ class Tiny:
     weak: tuple[str, ...] = ()
     rpaths: tuple[str, ...] = ()
     signed: bool = True
+    adhoc: bool = True  # by nobody
     text: bytes = b""  # somewhere in it
     slots: tuple[tuple[int, bytes], ...] = ()  # number, and what it is the hash of
 
@@ -41,7 +42,7 @@ class Tiny:
         body = b"".join(commands)
         head = struct.pack("<8I", 0xFEEDFACF, self.architecture, 0, self.kind, len(commands), len(body), 0, 0)
         data = (head + body + self.text).ljust(_BODY, b"\x90")
-        return data + _signature(data, dict(self.slots)) if self.signed else data
+        return data + _signature(data, dict(self.slots), 0x2 if self.adhoc else 0) if self.signed else data
 
 
 def fat(*images: bytes, architectures: tuple[int, ...]) -> bytes:
@@ -63,7 +64,7 @@ def _load(command: int, name: str) -> bytes:
     return _string(command, 24, name, struct.pack("<3I", 2, 0x10000, 0x10000))
 
 
-def _signature(data: bytes, slots: dict[int, bytes]) -> bytes:
+def _signature(data: bytes, slots: dict[int, bytes], flags: int) -> bytes:
     name, special = b"tiny\0", max(slots, default=0)
     outside = b"".join(
         hashlib.sha256(slots[slot]).digest() if slot in slots else bytes(32) for slot in range(special, 0, -1)
@@ -71,7 +72,7 @@ def _signature(data: bytes, slots: dict[int, bytes]) -> bytes:
     pages = [data[start : start + _PAGE] for start in range(0, len(data), _PAGE)]
     inside = b"".join(hashlib.sha256(page).digest() for page in pages)
     at = 44 + len(name) + len(outside)
-    rest = struct.pack(">2I", 0x20400, 0x2) + struct.pack(
+    rest = struct.pack(">2I", 0x20400, flags) + struct.pack(
         ">5I4BI", at, 44, special, len(pages), len(data), 32, 2, 0, 12, 0
     )
     directory = rest + name + outside + inside

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from typing import TYPE_CHECKING
 
+from mtplx_bundle import code_signature, runtime
 from mtplx_bundle.runtime import DROPPED, SETTINGS
 from mtplx_bundle.target import EXTENSION_SUFFIXES, MACOS
 
@@ -45,6 +47,17 @@ def faults(contents: Contents) -> Iterator[str]:
     if len(list(layout.stdlib.glob(SETTINGS))) != 1:
         yield f"there is not one {SETTINGS}"
     yield from _machine_code(contents)
+    interpreter = runtime.version(layout)
+    if _is_for_release(contents) and interpreter != modules.version:
+        yield f"the interpreter is Python {interpreter}, the modules are of {modules.version}"
+
+
+def _is_for_release(contents: Contents) -> bool:
+    """Whether somebody has signed the app; an app of two Pythons is for trying out."""
+    for image in contents.images.get(contents.layout.executable, ()):
+        with contextlib.suppress(code_signature.BadSignatureError):
+            return not code_signature.verify(image).adhoc
+    return False
 
 
 def _machine_code(contents: Contents) -> Iterator[str]:

@@ -33,6 +33,8 @@ def _own(contents: Contents) -> Iterator[Path]:
     layout = contents.layout
     yield from launchers.modules(layout)
     yield from (layout.plist, layout.seal, layout.ticket, layout.icon, layout.sbom)
+    # The signing seals each of Qt's frameworks by itself.
+    yield from layout.site.glob("PySide6/Qt/lib/*.framework/Versions/A/_CodeSignature/CodeResources")
 
 
 def _of_wheels(contents: Contents) -> Iterator[Path]:
