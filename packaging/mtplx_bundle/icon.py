@@ -10,8 +10,8 @@ import struct
 import sys
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QBuffer, QIODevice
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QBuffer, QIODevice, QRectF, Qt
+from PySide6.QtGui import QGuiApplication, QPainter, QPixmap
 
 from app.icons import IconSet
 from app.palette import LIGHT
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+_TILE = 824 / 896  # Apple's tile in a picture of 1024, by ours
 _PNG = b"\x89PNG\r\n\x1a\n"
 _IHDR = 24  # up to and with width and height
 SIZES = {
@@ -77,5 +78,14 @@ def _png(size: int) -> bytes:
     _application = QGuiApplication.instance() or QGuiApplication([sys.argv[0], "-platform", "offscreen"])
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    IconSet().pixmap("app", LIGHT.accent, size, 1).save(buffer, "PNG")
+    picture = QPixmap(size, size)
+    picture.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(picture)
+    painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+    inner = size * _TILE
+    at = QRectF((size - inner) / 2, (size - inner) / 2, inner, inner)
+    drawn = IconSet().pixmap("app", LIGHT.accent, size, 1)
+    painter.drawPixmap(at, drawn, QRectF(drawn.rect()))
+    painter.end()
+    picture.save(buffer, "PNG")
     return bytes(buffer.data().data())
