@@ -79,7 +79,7 @@ _TRANSFORMERS = re.compile(
     r"transformers/models/(?!auto/)[^/]+/"  # which lists what there is
     r"(feature_extraction|image_processing|modeling|modular|processing|video_processing)_[^/]*\.py"
 )
-_PATTERNS = (*(f"PySide6/{pattern}" for pattern in _PYSIDE), *_SITE)
+_PATTERNS = tuple(tuple(pattern.split("/")) for pattern in (*(f"PySide6/{name}" for name in _PYSIDE), *_SITE))
 
 
 def trim(layout: Layout) -> None:
@@ -103,7 +103,8 @@ def is_left_out(name: str) -> bool:
         return True
     if name.startswith("PySide6/") and _UNUSED_QT.match(last):
         return True
-    return bool(_TRANSFORMERS.fullmatch(name)) or any(_matches(name, pattern) for pattern in _PATTERNS)
+    parts = tuple(name.split("/"))
+    return bool(_TRANSFORMERS.fullmatch(name)) or any(_matches(parts, pattern) for pattern in _PATTERNS)
 
 
 @functools.cache
@@ -111,13 +112,12 @@ def _is_folder_left_out(name: str) -> bool:
     return is_left_out(name)
 
 
-def _matches(name: str, pattern: str) -> bool:
+def _matches(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
     """Whether a path matches a pattern, part by part."""
-    parts, patterns = name.split("/"), pattern.split("/")
-    if patterns[0] == "**":
-        patterns = patterns[1:]
-        parts = parts[-len(patterns) :]
-    return len(parts) == len(patterns) and all(map(fnmatchcase, parts, patterns))
+    if pattern[0] == "**":
+        pattern = pattern[1:]
+        parts = parts[-len(pattern) :]
+    return len(parts) == len(pattern) and all(map(fnmatchcase, reversed(parts), reversed(pattern)))
 
 
 def thin(layout: Layout) -> None:
