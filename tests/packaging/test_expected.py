@@ -28,6 +28,7 @@ def test_a_checkout_expects_its_own_version_and_the_modules_of_its_python():
     names = {name for name, _ in found.wheels}
     assert {"mlx-metal", "pyside6-essentials", "backports-tarfile"} <= names
     assert not {"mlx-cpu", "secretstorage", "colorama"} & names
+    assert {"app/__main__.py", "mtplx_engine/host.py", "resources/models.toml"} <= found.own
     assert found.modules.version == platform.python_version()
 
 

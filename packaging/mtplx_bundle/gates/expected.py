@@ -13,6 +13,8 @@ from packaging.requirements import Requirement
 from mtplx_bundle import runtime
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mtplx_bundle.runtime import Modules
 
 _PROJECT = Path(__file__).resolve().parents[3]
@@ -36,11 +38,13 @@ class Expected:
     Attributes:
         version: Ours.
         wheels: Name and version of each wheel that is locked for Macs, ours left out.
+        own: Every file of this checkout that ships, below site-packages.
         modules: Python's own modules.
     """
 
     version: str
     wheels: frozenset[tuple[str, str]]
+    own: frozenset[str]
     modules: Modules
 
 
@@ -55,7 +59,18 @@ def of_checkout(python: Path | None) -> Expected:
     """
     project = tomllib.loads((_PROJECT / "pyproject.toml").read_text())["project"]
     modules = runtime.running() if python is None else runtime.installed(python)
-    return Expected(project["version"], locked((_PROJECT / "requirements" / "run.txt").read_text()), modules)
+    return Expected(
+        version=project["version"],
+        wheels=locked((_PROJECT / "requirements" / "run.txt").read_text()),
+        own=frozenset(_own()),
+        modules=modules,
+    )
+
+
+def _own() -> Iterator[str]:
+    """Yield our modules, and all of our resources."""
+    for folder, pattern in (("app", "*.py"), ("mtplx_engine", "*.py"), ("resources", "*.*")):
+        yield from (str(path.relative_to(_PROJECT)) for path in (_PROJECT / folder).rglob(pattern))
 
 
 def locked(text: str) -> frozenset[tuple[str, str]]:

@@ -30,6 +30,9 @@ def faults(contents: Contents) -> Iterator[str]:
             yield f"{name} {version} is missing"
     for name, version in sorted(found.keys() - wanted):
         yield f"{name} {version} is not locked"
+    for name in sorted(contents.expected.own):
+        if not (contents.layout.site / name).is_file():
+            yield f"{name} of this checkout is missing"
     for item in found.values():
         try:
             yield from _of_one(contents, item)
