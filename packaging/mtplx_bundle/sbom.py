@@ -7,7 +7,7 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mtplx_bundle import runtime
+from mtplx_bundle import fonts, runtime
 from mtplx_bundle.distributions import OWN, shipped
 from mtplx_engine.models import recipe
 from mtplx_engine.paths import APP_NAME
@@ -55,6 +55,7 @@ def besides(layout: Layout, python: str) -> tuple[Part, ...]:
         python: Version of Python's own modules, which need not be that of the interpreter.
     """
     model = recipe.read(layout.starter.parent)
+    shipped_fonts = layout.site / "resources" / "fonts"
     versions = {item.key: item.version for item in shipped(layout)}
     return (
         Part("CPython", runtime.version(layout), "Python-2.0"),
@@ -65,6 +66,8 @@ def besides(layout: Layout, python: str) -> tuple[Part, ...]:
         Part(
             "Qt", versions.get("pyside6_essentials"), "LGPL-3.0-only"
         ),  # the wheels of both have one version
+        Part("Inter", fonts.version(shipped_fonts, "Inter"), "OFL-1.1"),
+        Part("JetBrains Mono", fonts.version(shipped_fonts, "JetBrainsMono"), "OFL-1.1"),
         Part(model.name, model.requirement.partition("==")[2], model.licence, "machine-learning-model"),
     )
 
