@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _VERSION = re.compile(rb"(3\.11\.\d+)\0")
 _OPENSSL = re.compile(rb"OpenSSL (3\.\d+\.\d+) ")
-_PATCH_LEVEL = re.compile(r'#define PY_VERSION\s+"(3\.11\.\d+)"')
+_PATCH_LEVEL = re.compile(r'#define PY_VERSION\s+"(3\.11\.\d+)')
 _NAMES = Path(__file__).with_name("python_modules.txt")  # of 3.11, DROPPED left out
 _NCURSES = re.compile(rb"ncurses (\d+\.\d+)\.\d{8}\0")
 _SQLITE = re.compile(rb"(3\.\d\d\.\d+)\0")
@@ -143,7 +143,8 @@ def from_installation(layout: Layout, target: Target, prefix: Path) -> None:
     _copy_modules(modules, layout)
     for path in modules.folder.glob(SETTINGS):
         shutil.copy2(path, layout.stdlib)
-    shutil.copytree(modules.folder / "lib-dynload", layout.extensions)
+    if (modules.folder / "lib-dynload").is_dir():  # else they are all in the library
+        shutil.copytree(modules.folder / "lib-dynload", layout.extensions)
     _drop_extensions(layout)
 
 

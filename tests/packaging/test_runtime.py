@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 import sys
 
 import pytest
@@ -42,6 +43,12 @@ def test_an_installed_python_is_taken_with_what_every_python_has_and_nothing_els
     expected = runtime.installed(prefix)
     assert names == {*expected.names, "_sysconfigdata__linux.py", "lib-dynload/_ssl.so"}
     assert runtime.version(layout) == expected.version == "3.11.7"
+
+
+def test_a_python_with_all_its_modules_in_its_library_is_taken(layout, prefix):
+    shutil.rmtree(prefix / "lib" / "python3.11" / "lib-dynload")
+    runtime.from_installation(layout, LINUX, prefix)
+    assert not layout.extensions.exists()
 
 
 def test_the_python_that_runs_is_whole():

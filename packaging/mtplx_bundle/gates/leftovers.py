@@ -13,9 +13,8 @@ if TYPE_CHECKING:
 _ELSEWHERE = {"pyvenv.cfg", "python311.zip", "sitecustomize.py", "usercustomize.py"}
 _SUFFIXES = (".pth", "._pth", ".egg-link")
 _ANYWHERE = re.compile(r"WebEngine", re.IGNORECASE)
-_UNWANTED = re.compile(
-    rf"{_ANYWHERE.pattern}|Qml|\bqml\b|Quick", re.IGNORECASE
-)  # others may name a module so
+# Outside of Qt a module may have such a name.
+_UNWANTED = re.compile(rf"{_ANYWHERE.pattern}|Qml|\bqml\b|Quick", re.IGNORECASE)
 
 
 def paths_to_elsewhere(contents: Contents) -> Iterator[str]:
