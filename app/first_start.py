@@ -67,6 +67,7 @@ class FirstStart(QObject):
         ):
             self._check = SelfCheck(self._data_dir, self)
             self._check.ended.connect(self._tell)
+            self._check.unanswered.connect(self.close)  # the next start looks again
             self._check.start()
 
     def _tell(self, checks: tuple[Check, ...]) -> None:
@@ -75,7 +76,8 @@ class FirstStart(QObject):
             _log.info("self-check: %s %s", check.name, check.verdict)
         wrong = failed(checks)
         if wrong:
-            more = "\n\n".join(f"{check.name}: {check.detail}" for check in wrong)
+            where = tr("Help, Show Logs and the command “mtplx doctor” say more.")
+            more = "\n\n".join([*(f"{check.name}: {check.detail}" for check in wrong), where])
             self.sheet = MessageBox(tr("Not everything here is as MTPLX needs it."), more, self._window)
             self.sheet.setWindowTitle(paths.APP_NAME)
             self.sheet.open()

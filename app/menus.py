@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QMenu, QMenuBar
 
+from app import releases
 from app.command import add_command
 from app.edit_menu import EditMenu
 from app.translate import tr
@@ -162,6 +163,7 @@ class Menus(QObject):
         self.privacy = add_command(menu, tr("Privacy"))
         self.show_logs = add_command(menu, tr("Show Logs"))
         self.updates = add_command(menu, tr("Check for Updates…"), role=_Role.ApplicationSpecificRole)
+        self.updates.setVisible(bool(releases.PAGE))
         self.about = add_command(menu, tr("About MTPLX"), role=_Role.AboutRole)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 
+from app import qt_plugins
 from app.application import Application
 from app.main_window import MainWindow, quits_with_its_window
 from app.quitting import QtProgram
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 def run(data_dir: Path, log_dir: Path) -> int:
     """Run the program with a window; return the exit code."""
     start_logging(log_dir)
+    qt_plugins.find()
     qt = QtProgram(sys.argv[:1])
     log_qt()
     qt.setApplicationName(paths.APP_NAME)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from platformdirs import user_data_path, user_log_path
 
 from mtplx_engine.errors import EngineError, ErrorKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 APP_NAME = "MTPLX"
 
@@ -15,9 +19,9 @@ def data_dir(override: str | Path | None = None) -> Path:
     """Return the folder that holds models, chats and settings; it may not exist yet.
 
     Raises:
-        EngineError: BAD_REQUEST, when the override cannot be a path.
+        EngineError: BAD_REQUEST, when the override cannot be a path, or when this user has no home folder.
     """
-    return folder(override) if override else user_data_path(APP_NAME, appauthor=False)
+    return folder(override) if override else _at_home(user_data_path)
 
 
 def folder(given: str | Path) -> Path:
@@ -40,8 +44,21 @@ def models_dir(data: Path) -> Path:
 
 
 def log_dir(override: str | Path | None = None) -> Path:
-    """Return the folder of the rotating logs; beside the data when the data folder is overridden."""
-    return data_dir(override) / "logs" if override else user_log_path(APP_NAME, appauthor=False)
+    """Return the folder of the rotating logs; beside the data when the data folder is overridden.
+
+    Raises:
+        EngineError: As `data_dir`.
+    """
+    return data_dir(override) / "logs" if override else _at_home(user_log_path)
+
+
+def _at_home(find: Callable[..., Path]) -> Path:
+    try:
+        return find(APP_NAME, appauthor=False)
+    except RuntimeError as error:
+        raise EngineError(
+            ErrorKind.BAD_REQUEST, "This user has no home folder; choose another one with --data-dir."
+        ) from error
 
 
 def bundle() -> Path | None:

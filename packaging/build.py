@@ -7,8 +7,9 @@ import sys
 import time
 from pathlib import Path
 
-from mtplx_bundle import archive, distributions, notary
+from mtplx_bundle import archive, distributions, notary, signing
 from mtplx_bundle.assembly import Order, assemble
+from mtplx_bundle.runtime import UnfitPythonError
 from mtplx_bundle.target import LINUX, MACOS
 from mtplx_engine import paths
 from mtplx_engine.models import starter
@@ -27,6 +28,10 @@ def main() -> int:
     parser.add_argument("--identity", metavar="NAME", help="sign for this Developer ID; needs a Mac")
     parser.add_argument("--notary-profile", metavar="NAME", help="notarise with this account; needs a Mac")
     options = parser.parse_args()
+    if options.notary_profile and not options.identity:
+        parser.error("Apple looks only at what is signed: --notary-profile needs --identity")
+    if options.identity and sys.platform != "darwin":
+        parser.error("only a Mac signs for a Developer ID; without --identity the app is signed for nobody")
     started = time.monotonic()
     order = Order(
         target=LINUX if options.twin else MACOS,
@@ -36,7 +41,10 @@ def main() -> int:
         python=Path(sys.base_prefix) if options.twin else options.python,
         identity=options.identity,
     )
-    layout = assemble(order, _say)
+    try:
+        layout = assemble(order, _say)
+    except UnfitPythonError as error:
+        parser.exit(1, f"app: {error}\n")
     if not options.twin:
         if options.notary_profile:
             notary.notarise(layout.root, options.notary_profile)
@@ -44,7 +52,11 @@ def main() -> int:
         packed = archive.zipped(layout, order.folder / f"{name}.zip")
         _say(f"{packed.relative_to(_PROJECT)}: {packed.stat().st_size / 1e6:.0f} MB")
         if sys.platform == "darwin":
-            archive.disk_image(layout, order.folder / f"{name}.dmg")
+            image = archive.disk_image(layout, order.folder / f"{name}.dmg")
+            if options.identity:
+                signing.sign_image(image, options.identity)
+            if options.notary_profile:
+                notary.notarise(image, options.notary_profile)
     _say(f"{layout.root.relative_to(_PROJECT)} in {time.monotonic() - started:.0f} s")
     return 0
 

@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from mtplx_bundle.gates import sizes
+from mtplx_bundle.gates import expected, sizes
 from mtplx_bundle.gates.contents import Contents
 from mtplx_bundle.gates.gate import GATES
 from mtplx_bundle.layout import Layout
@@ -22,10 +22,14 @@ def main() -> int:
     parser.add_argument(
         "app", nargs="?", type=Path, default=_APP, help="by default what `make app` has built"
     )
-    app: Path = parser.parse_args().app
+    parser.add_argument(
+        "--python", type=Path, metavar="DIR", help="the Python that `make app` was told to take"
+    )
+    options = parser.parse_args()
+    app: Path = options.app
     if not app.is_dir():
         parser.error(f"there is no {app}; `make app` builds it")
-    contents, closed = Contents(Layout(app.resolve())), 0
+    contents, closed = Contents(Layout(app.resolve()), expected.of_checkout(options.python)), 0
     for gate in GATES:
         started = time.monotonic()
         faults = list(gate.faults(contents))

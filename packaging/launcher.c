@@ -42,14 +42,18 @@ static void find_contents(char *path) {
         fail("launcher", "its path is too long");
 #else
     ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
-    if (length < 0)
+    if (length < 0 || length == sizeof own - 1)
         fail("launcher", "its path is not known");
     own[length] = 0;
 #endif
     if (!realpath(own, path))
         fail(own, "not there");
-    for (int i = 0; i < UP_FROM_HERE; i++)
-        *strrchr(path, '/') = 0;
+    for (int i = 0; i < UP_FROM_HERE; i++) {
+        char *last = strrchr(path, '/');
+        if (!last)
+            fail("launcher", "it is outside the app");
+        *last = 0;
+    }
 }
 
 static void join(char *path, const char *folder, const char *rest) {
@@ -61,6 +65,18 @@ static void check(PyStatus status) {
     if (CALL(PyStatus_Exception)(status))
         CALL(Py_ExitStatusException)(status);
 }
+
+#ifdef MTPLX_MODULE
+/* Without the number of the process that the Finder of old added, and Qt's own start still knows of. */
+static int without_number(int argc, char **argv) {
+    int kept = 0;
+    for (int i = 0; i < argc; i++)
+        if (strncmp(argv[i], "-psn_", 5) != 0)
+            argv[kept++] = argv[i];
+    argv[kept] = NULL;
+    return kept;
+}
+#endif
 
 int main(int argc, char **argv) {
     char contents[PATH_MAX], path[PATH_MAX];
@@ -86,6 +102,7 @@ int main(int argc, char **argv) {
     check(CALL(PyConfig_SetBytesString)(&config, &config.base_executable, path));
 #ifdef MTPLX_MODULE
     check(CALL(PyConfig_SetString)(&config, &config.run_module, L"" MTPLX_MODULE));
+    argc = without_number(argc, argv);
 #else
     config.parse_argv = 1;
 #endif

@@ -29,9 +29,11 @@ class SelfCheck(QObject):
 
     Signals:
         ended(tuple): The `Check` rows.
+        unanswered(): It could not begin, or did not end in time, as while the keychain waits for the person.
     """
 
     ended = Signal(object)
+    unanswered = Signal()
 
     def __init__(self, data_dir: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -40,8 +42,9 @@ class SelfCheck(QObject):
         self._process.setArguments(["-I", "-m", "mtplx_engine.doctor.bundle_child", str(data_dir)])
         self._process.setStandardInputFile(QProcess.nullDevice())
         self._process.finished.connect(self._finished)
+        self._process.errorOccurred.connect(self._failed)
         self._patience = QTimer(self, singleShot=True, interval=_PATIENCE_MS)
-        self._patience.timeout.connect(self._process.kill)
+        self._patience.timeout.connect(self._give_up)
 
     def start(self) -> None:
         """Begin."""
@@ -51,10 +54,21 @@ class SelfCheck(QObject):
     def close(self) -> None:
         """End it; nothing is told then."""
         self._patience.stop()
-        self._process.finished.disconnect(self._finished)
+        self._process.blockSignals(True)
         if self._process.state() != QProcess.ProcessState.NotRunning:
             self._process.kill()
             self._process.waitForFinished(_END_MS)
+
+    def _give_up(self) -> None:
+        _log.warning("self-check took longer than %d s", _PATIENCE_MS // 1000)
+        self.close()
+        self.unanswered.emit()
+
+    def _failed(self, error: QProcess.ProcessError) -> None:
+        if error is QProcess.ProcessError.FailedToStart:  # any other is followed by an end
+            _log.warning("self-check: %s", self._process.errorString())
+            self.close()
+            self.unanswered.emit()
 
     def _finished(self, code: int) -> None:
         self._patience.stop()

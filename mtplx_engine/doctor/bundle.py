@@ -204,7 +204,9 @@ def open_files(limit: int) -> Check:
     """
     name = "Open files"
     if limit != resource.RLIM_INFINITY and limit < _LEAST_FILES:
-        sentence = f"Only {limit} files may be open at once, {_LEAST_FILES} are needed; raise `ulimit -n`."
+        sentence = (
+            f"Only {limit} files may be open at once, {_LEAST_FILES} are needed. Restart this computer."
+        )
         return Check(name, Verdict.FAILED, sentence)
     return Check(
         name, Verdict.PASSED, "Any number." if limit == resource.RLIM_INFINITY else f"Up to {limit}."

@@ -22,6 +22,7 @@ from mtplx_bundle import (
 )
 from mtplx_bundle.layout import Layout
 from mtplx_bundle.target import MACOS
+from mtplx_engine.models import manifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +37,7 @@ class Order:
 
     Attributes:
         target: For which system.
-        folder: Gets `MTPLX.app`; whatever is in it is deleted first.
+        folder: Gets `MTPLX.app` once it is finished; whatever was in it before is deleted then.
         cache: Keeps downloads for the next time.
         starter: The starter model, ready to use.
         python: An installed Python whose library is taken, None for python.org's from the locked wheel.
@@ -61,40 +62,72 @@ def assemble(order: Order, say: Callable[[str], None]) -> Layout:
     Raises:
         CalledProcessError: One of the tools failed and has said why.
         NoLicenceError, BrokenSourceError, NotMachOError: Something that is to be shipped is not as it must be.
+        UnfitPythonError: Python cannot be shipped as it is.
     """
-    layout, target = Layout(order.folder / "MTPLX.app"), order.target
-    shutil.rmtree(order.folder, ignore_errors=True)
+    work = order.folder.with_name(f"{order.folder.name}-unfinished")
+    layout, target = Layout(work / "MTPLX.app"), order.target
+    shutil.rmtree(work, ignore_errors=True)
     order.cache.mkdir(parents=True, exist_ok=True)
     steps: dict[str, Callable[[], object]] = {
-        "Python": lambda: _lay_python(order, layout),
+        "Python": lambda: _lay_python(order, layout, say),
         "wheels": lambda: wheels.install(layout, target, order.cache),
         "trimming": lambda: trimming.trim(layout),
         "thinning": lambda: trimming.thin(layout),
-        "starter model": lambda: shutil.copytree(order.starter, layout.starter),
+        "starter model": lambda: _lay_starter(order, layout),
         "launchers": lambda: launchers.compile_all(layout, target, order.cache),
         "licences": lambda: licences.collect(layout),
-        "lists": lambda: _write_lists(layout),
+        "lists": lambda: _write_lists(order, layout),
         "compiling": lambda: precompiling.compile_all(layout),
+        "modes": lambda: _set_modes(layout),
         "signing": lambda: _sign(order, layout),
     }
     for name, step in steps.items():
         started = time.monotonic()
         step()
         say(f"{name}: {time.monotonic() - started:.1f} s")
-    return layout
+    shutil.rmtree(order.folder, ignore_errors=True)
+    work.rename(order.folder)
+    return Layout(order.folder / layout.root.name)
 
 
-def _lay_python(order: Order, layout: Layout) -> None:
+def _lay_python(order: Order, layout: Layout, say: Callable[[str], None]) -> None:
     if order.python is None:
         runtime.from_wheel(layout, order.target, order.cache)
     else:
         runtime.from_installation(layout, order.target, order.python)
+    interpreter, modules = runtime.version(layout), _modules(order).version
+    if interpreter != modules:
+        words = f"the interpreter is Python {interpreter}, the modules in Python are of {modules}"
+        if order.identity is not None:
+            raise runtime.UnfitPythonError(f"{words}. For a release take both from one: --python DIR.")
+        say(words)
 
 
-def _write_lists(layout: Layout) -> None:
+def _modules(order: Order) -> runtime.Modules:
+    return runtime.running() if order.python is None else runtime.installed(order.python)
+
+
+def _lay_starter(order: Order, layout: Layout) -> None:
+    """Copy the starter model as it was installed, without what its use has left beside it."""
+    installed = manifest.read(order.starter)
+    if installed is None:
+        raise FileNotFoundError(order.starter / manifest.NAME)
+    layout.starter.mkdir(parents=True)
+    for name in (*(item.name for item in installed.files), manifest.NAME):  # the manifest is the newest
+        shutil.copy2(order.starter / name, layout.starter / name)
+
+
+def _write_lists(order: Order, layout: Layout) -> None:
     info_plist.write(layout, distributions.version(layout))
     icon.write(layout.icon)
-    sbom.write(layout)
+    sbom.write(layout, _modules(order).version)
+
+
+def _set_modes(layout: Layout) -> None:
+    """Let everybody read and only the owner write, whatever the builder's umask and the wheels say."""
+    for path in layout.root.rglob("*"):
+        if not path.is_symlink():
+            path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
 
 
 def _sign(order: Order, layout: Layout) -> None:

@@ -10,8 +10,8 @@ import struct
 import sys
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QBuffer, QIODevice
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QBuffer, QIODevice, QRectF, Qt
+from PySide6.QtGui import QGuiApplication, QPainter, QPixmap
 
 from app.icons import IconSet
 from app.palette import LIGHT
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-_SIZES = {
+_TILE = 824 / 896  # Apple's tile in a picture of 1024, by ours
+_PNG = b"\x89PNG\r\n\x1a\n"
+_IHDR = 24  # up to and with width and height
+SIZES = {
     b"icp4": 16,
     b"ic11": 32,  # of 16 points on a Retina screen
     b"icp5": 32,
@@ -32,12 +35,13 @@ _SIZES = {
     b"ic09": 512,
     b"ic10": 1024,
 }
+"""Width of the picture of each type."""
 
 
 def write(path: Path) -> None:
     """Paint the icon in each size and write it to `path`."""
-    pictures = {size: _png(size) for size in set(_SIZES.values())}
-    path.write_bytes(icns({kind: pictures[size] for kind, size in _SIZES.items()}))
+    pictures = {size: _png(size) for size in set(SIZES.values())}
+    path.write_bytes(icns({kind: pictures[size] for kind, size in SIZES.items()}))
 
 
 def icns(pictures: Mapping[bytes, bytes]) -> bytes:
@@ -50,10 +54,38 @@ def icns(pictures: Mapping[bytes, bytes]) -> bytes:
     return b"icns" + struct.pack(">I", len(body) + 8) + body
 
 
+def is_whole(data: bytes) -> bool:
+    """Whether an icns file holds a PNG of each size, to its last byte."""
+    if data[:4] != b"icns" or int.from_bytes(data[4:8]) != len(data):
+        return False
+    found, at = {}, 8
+    while at + 32 <= len(data):
+        kind, length = struct.unpack_from(">4sI", data, at)
+        found[kind] = data[at + 8 : at + length]
+        at += max(length, 8)
+    if at != len(data) or found.keys() != SIZES.keys():
+        return False
+    return all(
+        len(png) > _IHDR
+        and png.startswith(_PNG)
+        and struct.unpack_from(">2I", png, _IHDR - 8) == (SIZES[kind],) * 2
+        for kind, png in found.items()
+    )
+
+
 def _png(size: int) -> bytes:
     # Pixmaps need a program with a screen, the one that shows nothing will do.
     _application = QGuiApplication.instance() or QGuiApplication([sys.argv[0], "-platform", "offscreen"])
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    IconSet().pixmap("app", LIGHT.accent, size, 1).save(buffer, "PNG")
+    picture = QPixmap(size, size)
+    picture.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(picture)
+    painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+    inner = size * _TILE
+    at = QRectF((size - inner) / 2, (size - inner) / 2, inner, inner)
+    drawn = IconSet().pixmap("app", LIGHT.accent, size, 1)
+    painter.drawPixmap(at, drawn, QRectF(drawn.rect()))
+    painter.end()
+    picture.save(buffer, "PNG")
     return bytes(buffer.data().data())

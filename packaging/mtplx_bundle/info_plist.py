@@ -11,7 +11,10 @@ from mtplx_engine.paths import APP_NAME
 if TYPE_CHECKING:
     from mtplx_bundle.layout import Layout
 
-IDENTIFIER = "io.github.mtplx.MTPLX"
+_ASKED = ("DesktopFolder", "DocumentsFolder", "DownloadsFolder", "NetworkVolumes", "RemovableVolumes")
+_WHY = "MTPLX reads the files that you attach and the models that you keep there."
+IDENTIFIER = "local.MTPLX"
+"""Nobody's domain or account: a release takes one of its publisher's, once and for all."""
 
 
 def write(layout: Layout, version: str) -> None:
@@ -27,6 +30,7 @@ def write(layout: Layout, version: str) -> None:
 def entries(version: str) -> dict[str, object]:
     """Return what stands in Info.plist."""
     return {
+        "CFBundleAllowMixedLocalizations": True,  # the system's own panels speak the person's language
         "CFBundleDevelopmentRegion": "en",
         "CFBundleDisplayName": APP_NAME,
         "CFBundleExecutable": APP_NAME,
@@ -42,6 +46,7 @@ def entries(version: str) -> dict[str, object]:
         "LSArchitecturePriority": ["arm64"],
         "LSMinimumSystemVersion": MINIMUM_MACOS,
         "LSRequiresNativeExecution": True,
+        **{f"NS{place}UsageDescription": _WHY for place in _ASKED},
         "NSHighResolutionCapable": True,
         "NSHumanReadableCopyright": "Apache-2.0. Licences of all parts are inside the app.",
         "NSPrincipalClass": "NSApplication",

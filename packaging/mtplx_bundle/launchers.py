@@ -9,6 +9,9 @@ import sysconfig
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mtplx_bundle import macho
+from mtplx_bundle.target import MACOS, SDK
+
 if TYPE_CHECKING:
     from mtplx_bundle.layout import Layout
     from mtplx_bundle.target import Target
@@ -27,9 +30,19 @@ def compile_all(layout: Layout, target: Target, cache: Path) -> None:
     Raises:
         CalledProcessError: The compiler refused.
     """
-    _compile(layout.executable, target, cache, "app")
-    _compile(layout.command, target, cache, "mtplx_engine.cli.entry")
-    _compile(layout.interpreter, target, cache, None)
+    for launcher, module in modules(layout).items():
+        _compile(launcher, target, cache, module)
+        if target is MACOS:  # where the compiler names the newest SDK that it knows
+            launcher.write_bytes(macho.with_sdk(launcher.read_bytes(), SDK))
+
+
+def modules(layout: Layout) -> dict[Path, str | None]:
+    """Return what each launcher runs; None for whatever its command line says."""
+    return {
+        layout.executable: "app",
+        layout.command: "mtplx_engine.cli.entry",
+        layout.interpreter: None,
+    }
 
 
 def _compile(launcher: Path, target: Target, cache: Path, module: str | None) -> None:

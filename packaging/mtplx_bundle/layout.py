@@ -100,6 +100,11 @@ class Layout:
         return self.resources / "sbom.cdx.json"
 
     @property
+    def ticket(self) -> Path:
+        """Apple's answer, when the app was notarised; fastened to it after the signing."""
+        return self.contents / "CodeResources"
+
+    @property
     def seal(self) -> Path:
         """The hashes of all files, which the signature of the launcher covers."""
         return self.contents / "_CodeSignature" / "CodeResources"

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from mtplx_bundle.distributions import Distribution
     from mtplx_bundle.layout import Layout
 
+NOTICE = "README.txt"
+"""What it says of all texts: which are whose, and the rights that the LGPL gives."""
 _TEXT = re.compile(r"licen[cs]e|copying|notice|authors", re.IGNORECASE)
 _OWN = Path(__file__).resolve().parent.parent / "licences"
 _PROJECT = _OWN.parents[1]
@@ -44,7 +46,7 @@ def collect(layout: Layout) -> None:
         NoLicenceError: There is none for a wheel.
     """
     layout.licences.mkdir(parents=True)
-    shutil.copy2(_OWN / "README.txt", layout.licences)
+    shutil.copyfile(_OWN / NOTICE, layout.licences / NOTICE)
     for distribution in shipped(layout):
         _collect_one(layout, distribution)
     for name, texts in _BESIDES.items():

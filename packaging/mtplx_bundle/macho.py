@@ -26,6 +26,7 @@ _LC_RPATH, _LC_CODE_SIGNATURE = 0x8000001C, 0x1D
 _LC_LOADS = {0xC, 0x80000018, 0x8000001F, 0x80000023}  # load, weak, re-export, upward
 _LC_WEAK = 0x80000018
 _LC_VERSION_MIN_MACOSX, _LC_BUILD_VERSION = 0x24, 0x32
+_VERSIONS = {_LC_VERSION_MIN_MACOSX: 8, _LC_BUILD_VERSION: 12}  # where minimum and SDK stand in the command
 
 
 class NotMachOError(ValueError):
@@ -48,6 +49,7 @@ class Image:
         architecture: The processor, as ARM64.
         kind: The file type, as EXECUTABLE.
         minimum: The oldest macOS that it is made for, as (14, 0); None when it does not say.
+        sdk: The macOS whose behaviour it is made for; None when it does not say.
         dependencies: The libraries that it is linked to.
         rpaths: Where `@rpath` leads.
         signature: Offset and size of the code signature within the image, None without one.
@@ -57,6 +59,7 @@ class Image:
     architecture: int
     kind: int
     minimum: tuple[int, int] | None
+    sdk: tuple[int, int] | None
     dependencies: tuple[Dependency, ...]
     rpaths: tuple[str, ...]
     signature: tuple[int, int] | None
@@ -99,6 +102,25 @@ def thinned(data: bytes) -> bytes:
     raise NotMachOError("no arm64 image")
 
 
+def with_sdk(data: bytes, sdk: tuple[int, int]) -> bytes:
+    """Return a thin file that names another SDK; its signature no longer fits.
+
+    Raises:
+        NotMachOError: It does not say with which SDK it was made.
+    """
+    at = _HEADER.size
+    for command, body in _commands(memoryview(data), _HEADER.unpack_from(data)[4]):
+        if command == _LC_BUILD_VERSION:
+            at += _VERSIONS[command] + 4
+            return data[:at] + struct.pack("<I", sdk[0] << 16 | sdk[1] << 8) + data[at + 4 :]
+        at += len(body)
+    raise NotMachOError("no SDK")
+
+
+def _version(packed: int) -> tuple[int, int]:
+    return packed >> 16, packed >> 8 & 0xFF
+
+
 def _parts(data: memoryview) -> Iterator[memoryview]:
     magic, count = struct.unpack_from(">2I", data)
     if magic not in (_FAT_MAGIC, _FAT_MAGIC_64):
@@ -117,6 +139,7 @@ def _image(data: memoryview) -> Image:
     if magic != _MAGIC_64:
         raise NotMachOError(f"magic {magic:#x}")
     minimum: tuple[int, int] | None = None
+    sdk: tuple[int, int] | None = None
     signature: tuple[int, int] | None = None
     dependencies: list[Dependency] = []
     rpaths: list[str] = []
@@ -126,11 +149,10 @@ def _image(data: memoryview) -> Image:
         elif command == _LC_RPATH:
             rpaths.append(_string(body))
         elif command in (_LC_BUILD_VERSION, _LC_VERSION_MIN_MACOSX):
-            (packed,) = struct.unpack_from("<I", body, 12 if command == _LC_BUILD_VERSION else 8)
-            minimum = (packed >> 16, packed >> 8 & 0xFF)
+            minimum, sdk = map(_version, struct.unpack_from("<2I", body, _VERSIONS[command]))
         elif command == _LC_CODE_SIGNATURE:
             signature = struct.unpack_from("<2I", body, 8)
-    return Image(architecture, kind, minimum, tuple(dependencies), tuple(rpaths), signature, data)
+    return Image(architecture, kind, minimum, sdk, tuple(dependencies), tuple(rpaths), signature, data)
 
 
 def _commands(data: memoryview, count: int) -> Iterator[tuple[int, memoryview]]:

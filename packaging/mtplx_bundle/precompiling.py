@@ -25,6 +25,16 @@ class BrokenSourceError(ValueError):
     """A module cannot be compiled; the compiler has said which."""
 
 
+def compiled(path: Path) -> Path:
+    """Return where the compiled form of a module belongs."""
+    return path.parent / "__pycache__" / f"{path.stem}.cpython-311.pyc"
+
+
+def is_seldom(path: Path) -> bool:
+    """Whether a module is not compiled beforehand."""
+    return _SELDOM.search(str(path)) is not None
+
+
 def compile_all(layout: Layout) -> None:
     """Compile every module but those that are seldom needed; the results hold no path of this machine.
 

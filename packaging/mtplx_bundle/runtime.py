@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import platform
 import re
 import shutil
 import subprocess
 import sys
 import sysconfig
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,8 +19,17 @@ if TYPE_CHECKING:
 
 _VERSION = re.compile(rb"(3\.11\.\d+)\0")
 _OPENSSL = re.compile(rb"OpenSSL (3\.\d+\.\d+) ")
+_PATCH_LEVEL = re.compile(r'#define PY_VERSION\s+"(3\.11\.\d+)')
+_NAMES = Path(__file__).with_name("python_modules.txt")  # of 3.11, DROPPED left out
+_NCURSES = re.compile(rb"ncurses (\d+\.\d+)\.\d{8}\0")
+_SQLITE = re.compile(rb"(3\.\d\d\.\d+)\0")
 _LOCK = Path(__file__).resolve().parents[2] / "requirements" / "python-macos.txt"
 _DEPLOY = "deploy_libs/"  # where panda3d's wheel keeps python.org's libraries, made for packing apps anywhere
+
+_FIT = (
+    "Linux distributions ship Python in parts; build with a whole one, as pyenv makes it with "
+    "PYTHON_CONFIGURE_OPTS=--enable-shared: make clean, then make PYTHON=/path/to/python3.11 app."
+)
 
 DROPPED = (
     "distutils",
@@ -36,7 +47,7 @@ DROPPED = (
 _DROPPED_EXTENSIONS = (
     "_test*",
     "_ctypes_test*",
-    "_xxtestfuzz*",
+    "_xx*",
     "xxlimited*",
     "_tkinter*",
     "nis.*",
@@ -44,11 +55,62 @@ _DROPPED_EXTENSIONS = (
 )
 
 
+SETTINGS = "_sysconfigdata_*.py"
+"""What Python knows of how it was built; belongs to its library."""
+
+
+class UnfitPythonError(ValueError):
+    """A Python cannot be shipped; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Modules:
+    """Python's own modules in Python.
+
+    Attributes:
+        folder: Where they are.
+        version: Of the Python that they belong to.
+        names: Their files below the folder, as every whole Python 3.11 has them, and the licence.
+    """
+
+    folder: Path
+    version: str
+    names: tuple[str, ...]
+
+
+def running() -> Modules:
+    """Return the modules of the Python that runs."""
+    return Modules(Path(sysconfig.get_path("stdlib")), platform.python_version(), _names())
+
+
+def installed(prefix: Path) -> Modules:
+    """Return the modules of an installed Python.
+
+    Args:
+        prefix: Where it is: `lib/python3.11` and `include/python3.11` are below it.
+
+    Raises:
+        UnfitPythonError: It does not say which version it is.
+    """
+    header = prefix / "include" / "python3.11" / "patchlevel.h"
+    said = _PATCH_LEVEL.search(header.read_text()) if header.is_file() else None
+    if said is None:
+        raise UnfitPythonError(
+            f"{header} does not name a version of Python 3.11. Is it installed in {prefix}?"
+        )
+    return Modules(prefix / "lib" / "python3.11", said[1], _names())
+
+
+def _names() -> tuple[str, ...]:
+    return tuple(_NAMES.read_text().split())
+
+
 def from_wheel(layout: Layout, target: Target, cache: Path) -> None:
     """Take python.org's libraries for macOS out of the locked wheel, and the modules in Python from this machine.
 
     Raises:
         CalledProcessError: The wheel could not be fetched, or is another one.
+        UnfitPythonError: The Python that runs is not whole.
     """
     wheel = _fetch(cache)
     layout.extensions.mkdir(parents=True)
@@ -58,7 +120,7 @@ def from_wheel(layout: Layout, target: Target, cache: Path) -> None:
                 name = member.removeprefix(_DEPLOY)
                 folder = _folder(layout, target, name)
                 (folder / name).write_bytes(archive.read(member))
-    _copy_modules(Path(sysconfig.get_path("stdlib")), layout, "lib-dynload", "_sysconfigdata_*")
+    _copy_modules(running(), layout)
     _drop_extensions(layout)
 
 
@@ -71,11 +133,18 @@ def from_installation(layout: Layout, target: Target, prefix: Path) -> None:
         prefix: Where it is: `lib` with the library and `lib/python3.11` are below it.
 
     Raises:
-        FileNotFoundError: It has no shared library.
+        UnfitPythonError: It has no shared library there, or is not whole.
     """
+    library, modules = prefix / "lib" / target.python_library, installed(prefix)
+    if not library.is_file():
+        raise UnfitPythonError(f"{library} is missing. {_FIT}")
     layout.libraries.mkdir(parents=True)
-    shutil.copy2(prefix / "lib" / target.python_library, layout.libraries / target.python_library)
-    _copy_modules(prefix / "lib" / "python3.11", layout)
+    shutil.copy2(library, layout.libraries)
+    _copy_modules(modules, layout)
+    for path in modules.folder.glob(SETTINGS):
+        shutil.copy2(path, layout.stdlib)
+    if (modules.folder / "lib-dynload").is_dir():  # else they are all in the library
+        shutil.copytree(modules.folder / "lib-dynload", layout.extensions)
     _drop_extensions(layout)
 
 
@@ -87,6 +156,16 @@ def version(layout: Layout) -> str | None:
 def openssl_version(layout: Layout) -> str | None:
     """Return the version that the OpenSSL beside the interpreter says it has, None when the system's is used."""
     return _said(layout.extensions, "libcrypto.*", _OPENSSL)
+
+
+def ncurses_version(layout: Layout) -> str | None:
+    """Return the version that the ncurses beside the interpreter says it has, None when there is none."""
+    return _said(layout.extensions, "libncurses*", _NCURSES)
+
+
+def sqlite_version(layout: Layout) -> str | None:
+    """Return the version of the SQLite inside Python's own module, None when it says none."""
+    return _said(layout.extensions, "_sqlite3.*", _SQLITE)
 
 
 def _said(folder: Path, name: str, pattern: re.Pattern[bytes]) -> str | None:
@@ -110,9 +189,21 @@ def _folder(layout: Layout, target: Target, name: str) -> Path:
     return layout.stdlib if name.endswith(".py") else layout.extensions
 
 
-def _copy_modules(stdlib: Path, layout: Layout, *besides: str) -> None:
-    ignore = shutil.ignore_patterns(*DROPPED, "__pycache__", "site-packages", "config-3.11-*", *besides)
-    shutil.copytree(stdlib, layout.stdlib, ignore=ignore, dirs_exist_ok=True)
+def _copy_modules(modules: Modules, layout: Layout) -> None:
+    """Copy what every Python 3.11 has, and nothing that a distribution has added.
+
+    Raises:
+        UnfitPythonError: Something is not there.
+    """
+    missing = [name for name in modules.names if not (modules.folder / name).is_file()]
+    if missing:
+        raise UnfitPythonError(
+            f"{modules.folder} lacks {len(missing)} files of Python 3.11, {missing[0]} among them. {_FIT}"
+        )
+    for name in modules.names:
+        path = layout.stdlib / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(modules.folder / name, path)
 
 
 def _drop_extensions(layout: Layout) -> None:

@@ -7,7 +7,7 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mtplx_bundle import runtime
+from mtplx_bundle import fonts, runtime
 from mtplx_bundle.distributions import OWN, shipped
 from mtplx_engine.models import recipe
 from mtplx_engine.paths import APP_NAME
@@ -36,18 +36,38 @@ class Part:
     kind: str = "library"
 
 
-def write(layout: Layout) -> None:
-    """Write the document into the app, which has everything in it."""
-    body = document(shipped(layout), besides(layout))
+def write(layout: Layout, python: str) -> None:
+    """Write the document into the app, which has everything in it.
+
+    Args:
+        layout: The app.
+        python: Version of Python's own modules.
+    """
+    body = document(shipped(layout), besides(layout, python))
     layout.sbom.write_text(json.dumps(body, indent=1) + "\n")
 
 
-def besides(layout: Layout) -> tuple[Part, ...]:
-    """Return what the app ships besides wheels."""
+def besides(layout: Layout, python: str) -> tuple[Part, ...]:
+    """Return what the app ships besides wheels, and what wheels bring along that has faults of its own.
+
+    Args:
+        layout: The app.
+        python: Version of Python's own modules, which need not be that of the interpreter.
+    """
     model = recipe.read(layout.starter.parent)
+    shipped_fonts = layout.site / "resources" / "fonts"
+    versions = {item.key: item.version for item in shipped(layout)}
     return (
         Part("CPython", runtime.version(layout), "Python-2.0"),
+        Part("CPython standard library", python, "Python-2.0"),
         Part("OpenSSL", runtime.openssl_version(layout), "Apache-2.0"),
+        Part("ncurses", runtime.ncurses_version(layout), "X11-distribute-modifications-variant"),
+        Part("SQLite", runtime.sqlite_version(layout), "blessing"),
+        Part(
+            "Qt", versions.get("pyside6_essentials"), "LGPL-3.0-only"
+        ),  # the wheels of both have one version
+        Part("Inter", fonts.version(shipped_fonts, "Inter"), "OFL-1.1"),
+        Part("JetBrains Mono", fonts.version(shipped_fonts, "JetBrainsMono"), "OFL-1.1"),
         Part(model.name, model.requirement.partition("==")[2], model.licence, "machine-learning-model"),
     )
 

@@ -53,6 +53,20 @@ def sign_for(layout: Layout, identity: str, run: Callable[[Sequence[str]], None]
     run([*_codesign(identity), "--identifier", IDENTIFIER, str(layout.root)])
 
 
+def sign_image(path: Path, identity: str, run: Callable[[Sequence[str]], None] = run) -> None:
+    """Sign a disk image for a Developer ID; needs Apple's codesign.
+
+    Args:
+        path: The image.
+        identity: Name of the certificate in the keychain.
+        run: Runs a command.
+
+    Raises:
+        CalledProcessError: codesign refused.
+    """
+    run(["codesign", "--force", "--timestamp", "--sign", identity, str(path)])
+
+
 def code(layout: Layout) -> tuple[Path, ...]:
     """Return every Mach-O file of the app but the one that stands for the whole app, by what is in it."""
     files = sorted(path for path in layout.contents.rglob("*") if path.is_file() and not path.is_symlink())

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 MINIMUM_MACOS = "14.0"  # mlx's own
+SDK = (15, 0)
+"""The macOS whose looks and behaviour the programs ask for: Qt's own, which knows of no newer one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,3 +28,5 @@ class Target:
 
 MACOS = Target("macos-arm64", "aarch64-apple-darwin", f"aarch64-macos.{MINIMUM_MACOS}", "libpython3.11.dylib")
 LINUX = Target("linux", None, None, "libpython3.11.so.1.0")
+EXTENSION_SUFFIXES = (".cpython-311-darwin.so", ".abi3.so", ".so")
+"""The endings by which Python 3.11 for Macs knows a module in machine code."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import re
-import shutil
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from mtplx_bundle import macho
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from mtplx_bundle.layout import Layout
 
 # The window is of QtWidgets, with QtSvg for its icons and QtNetwork for the lock of its data folder.
@@ -55,6 +54,9 @@ _PYSIDE = (
     "uic",
 )
 _SITE = (
+    "*.dist-info/direct_url.json",  # where the installer found it, on this machine
+    "*.dist-info/uv_cache.json",
+    ".lock",  # the installer's
     "**/*.a",
     "**/*.lib",
     "**/*.pxd",
@@ -64,6 +66,7 @@ _SITE = (
     "**/share/cmake",
     "**/share/man",
     "**/tests",
+    "bin",  # scripts that name this machine's Python
     "apsw/sqlite_extra_binaries",
     "hf_xet*",  # downloads with code of its own; ours take plain HTTP
     "google/protobuf/compiler",
@@ -72,29 +75,49 @@ _SITE = (
     "numpy/f2py",
 )
 # Of its models transformers tokenizes; to run them would take torch, which is not there.
-_TRANSFORMERS = (
-    "feature_extraction",
-    "image_processing",
-    "modeling",
-    "modular",
-    "processing",
-    "video_processing",
+_TRANSFORMERS = re.compile(
+    r"transformers/models/(?!auto/)[^/]+/"  # which lists what there is
+    r"(feature_extraction|image_processing|modeling|modular|processing|video_processing)_[^/]*\.py"
 )
+_PATTERNS = tuple(tuple(pattern.split("/")) for pattern in (*(f"PySide6/{name}" for name in _PYSIDE), *_SITE))
 
 
 def trim(layout: Layout) -> None:
     """Take the unused parts of Qt and what only developers need out of the app."""
-    for pattern in _PYSIDE:
-        _remove(layout.site / "PySide6", pattern)
-    for pattern in _SITE:
-        _remove(layout.site, pattern)
-    for folder in (layout.site / "transformers" / "models").glob("*/"):
-        if folder.name != "auto":  # which lists what there is
-            for name in _TRANSFORMERS:
-                _remove(folder, f"{name}_*.py")
-    for path in sorted((layout.site / "PySide6").rglob("*")):
-        if path.exists() and _UNUSED_QT.match(path.name):
-            _remove(path.parent, path.name)
+    for path in sorted(layout.site.rglob("*")):
+        if is_left_out(str(path.relative_to(layout.site))) and (path.is_symlink() or not path.is_dir()):
+            path.unlink()
+    for path in sorted(layout.site.rglob("*/"), reverse=True):
+        if not any(path.iterdir()):
+            path.rmdir()
+
+
+def is_left_out(name: str) -> bool:
+    """Whether the app does without a file, or without something that it is in.
+
+    Args:
+        name: Its path below site-packages.
+    """
+    folder, _, last = name.rpartition("/")
+    if folder and _is_folder_left_out(folder):
+        return True
+    if name.startswith("PySide6/") and _UNUSED_QT.match(last):
+        return True
+    parts = tuple(name.split("/"))
+    return bool(_TRANSFORMERS.fullmatch(name)) or any(_matches(parts, pattern) for pattern in _PATTERNS)
+
+
+@functools.cache
+def _is_folder_left_out(name: str) -> bool:
+    return is_left_out(name)
+
+
+def _matches(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
+    """Whether a path matches a pattern, part by part."""
+    if pattern[0] == "**":
+        pattern = pattern[1:]
+        parts = parts[-len(pattern) :]
+    return len(parts) == len(pattern) and all(map(fnmatchcase, reversed(parts), reversed(pattern)))
 
 
 def thin(layout: Layout) -> None:
@@ -105,11 +128,3 @@ def thin(layout: Layout) -> None:
             thinned = macho.thinned(fat)
             if len(thinned) < len(fat):
                 path.write_bytes(thinned)
-
-
-def _remove(folder: Path, pattern: str) -> None:
-    for path in list(folder.glob(pattern)):
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        elif path.exists():
-            path.unlink()

@@ -32,7 +32,6 @@ def install(layout: Layout, target: Target, cache: Path) -> None:
     locked = ["--require-hashes", "-r", str(_PROJECT / "requirements" / "run.txt")]
     _uv_install(layout, target, cache, locked)
     _uv_install(layout, target, cache, ["--no-index", str(_own_wheel(cache))])
-    shutil.rmtree(layout.site / "bin", ignore_errors=True)  # scripts that name this machine's Python
 
 
 def _uv_install(layout: Layout, target: Target, cache: Path, what: list[str]) -> None:

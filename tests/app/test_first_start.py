@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import sys
 from dataclasses import asdict
 
 import pytest
+from PySide6.QtCore import QProcess
 
 from app import first_start
+from app.services import self_check
 from app.services.self_check import SelfCheck
 from mtplx_engine import paths
 from mtplx_engine.doctor.check import Check, Verdict
@@ -60,7 +63,9 @@ def test_what_is_wrong_is_on_a_sheet_and_nothing_else_is(start, runs):
     driver = start()
     driver.until(lambda: driver.program.first_start.sheet is not None)
     sheet = driver.program.first_start.sheet
-    assert sheet.informativeText() == f"Files: {FULL.detail}"
+    said, where = sheet.informativeText().split("\n\n")
+    assert said == f"Files: {FULL.detail}"
+    assert "Show Logs" in where
     sheet.close()
 
 
@@ -71,6 +76,28 @@ def test_a_library_that_ends_the_process_is_said_to(start, runs, script):
     driver.until(lambda: driver.program.first_start.sheet is not None)
     assert "Model library: " in driver.program.first_start.sheet.informativeText()
     driver.program.first_start.sheet.close()
+
+
+def test_a_check_that_does_not_end_says_nothing_and_is_done_again_at_the_next_start(start, runs, monkeypatch):
+    """As while the keychain asks the person something."""
+    monkeypatch.setattr(self_check, "_PATIENCE_MS", 10)
+    runs.script = "import time; time.sleep(60)"
+    driver = start()
+    driver.until(lambda: len(runs.started) == 1)
+    driver.until(lambda: runs.started[0]._process.state() is QProcess.ProcessState.NotRunning)
+    driver.until_idle()
+    assert driver.program.first_start.sheet is None
+    assert not checked(driver)
+    start().until(lambda: len(runs.started) == 2)
+
+
+def test_a_check_that_cannot_begin_has_no_answer(qtbot, monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "nothing"))
+    check, rows = SelfCheck(tmp_path), []
+    check.ended.connect(rows.append)
+    with qtbot.waitSignal(check.unanswered):
+        check.start()
+    assert rows == []
 
 
 def test_a_program_that_ends_meanwhile_ends_it_too(start, runs):

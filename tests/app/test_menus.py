@@ -14,6 +14,7 @@ from app.services.engine_link import EngineState
 from app.widgets.about_box import AboutBox
 from app.widgets.link_sheet import LinkSheet
 from app.widgets.shortcut_sheet import ShortcutSheet
+from mtplx_engine import paths
 from tests.support.fake_host import Script
 
 
@@ -59,7 +60,18 @@ def test_about_is_wide_enough_to_be_read(start, qtbot):
     qtbot.waitUntil(box.isVisible)
     assert box.text().startswith("MTPLX 0.")
     assert "Apache-2.0" in box.informativeText()
+    assert "Qt 6." in box.informativeText()
+    assert "LGPL 3.0" in box.informativeText()
     assert box.width() > box.height()
+    box.close()
+
+
+def test_about_leads_to_the_licences_inside_the_app(start, monkeypatch, tmp_path):
+    driver = start()
+    monkeypatch.setattr(paths, "bundle", lambda: tmp_path / "MTPLX.app")
+    driver.program.window.menus.about.trigger()
+    (box,) = driver.program.window.findChildren(AboutBox)
+    assert str(tmp_path / "MTPLX.app" / "Contents" / "Resources" / "licences") in box.informativeText()
     box.close()
 
 
@@ -74,8 +86,15 @@ def test_about_and_quit_go_where_a_mac_looks_for_them(start):
     assert roles["Show Logs"] is QAction.MenuRole.NoRole
 
 
-def test_updates_are_a_page_that_opens_once_the_person_has_seen_where(start, opened_urls):
+def test_without_a_page_for_releases_no_command_leads_to_one(start):
+    assert releases.PAGE == ""
+    assert not start().window.menus.updates.isVisible()
+
+
+def test_updates_are_a_page_that_opens_once_the_person_has_seen_where(start, opened_urls, monkeypatch):
+    monkeypatch.setattr(releases, "PAGE", "https://example.org/releases")
     driver = start()
+    assert driver.window.menus.updates.isVisible()
     driver.window.menus.updates.trigger()
     (sheet,) = driver.window.findChildren(LinkSheet)
     assert opened_urls == []

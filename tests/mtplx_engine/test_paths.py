@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pwd
 from typing import TYPE_CHECKING
 
 import pytest
@@ -43,3 +44,19 @@ def test_the_app_around_the_code_is_found(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_the_resources_are_beside_the_packages() -> None:
     assert (paths.resources() / "starter" / "recipe.json").is_file()
+
+
+def test_a_user_without_a_home_gets_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the system's own users: no HOME, and no entry among the users."""
+
+    def missing(uid: int) -> None:
+        raise KeyError(uid)
+
+    monkeypatch.delenv("HOME", raising=False)
+    for name in ("XDG_DATA_HOME", "XDG_STATE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", missing)
+    for find in (paths.data_dir, paths.log_dir):
+        with pytest.raises(EngineError, match="no home folder; choose another one with --data-dir") as caught:
+            find()
+        assert caught.value.kind is ErrorKind.BAD_REQUEST

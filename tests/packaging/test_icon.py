@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import struct
 
+import pytest
 from PySide6.QtGui import QImage
 
 from mtplx_bundle import icon
@@ -24,3 +25,9 @@ def test_every_size_of_the_icon_is_in_the_file(qapp, tmp_path):
     assert sizes[b"ic10"] == 1024
     assert sizes[b"icp4"] == 16
     assert set(sizes.values()) == {16, 32, 64, 128, 256, 512, 1024}
+    whole = QImage.fromData(data[data.index(b"ic10") + 8 :], "PNG")
+    row = [whole.pixelColor(x, 512).alpha() > 127 for x in range(1024)]
+    assert row.index(True) == pytest.approx(100, abs=2)  # Apple's grid: a tile of 824 in the middle
+    assert row[::-1].index(True) == pytest.approx(100, abs=2)
+    assert icon.is_whole(data)
+    assert not icon.is_whole(data[:-1])

@@ -62,3 +62,12 @@ def test_bytes_that_are_off_are_refused_or_read_but_never_crash(at, byte):
     data[at if at < 28 else 4096 + at] = byte
     with contextlib.suppress(NotMachOError):
         macho.images(bytes(data))
+
+
+def test_an_sdk_is_named_without_touching_anything_else():
+    tiny = Tiny(minimum=(14, 0), sdk=(27, 1), signed=False).bytes()
+    (image,) = macho.images(tiny)
+    assert (image.minimum, image.sdk) == ((14, 0), (27, 1))
+    assert macho.with_sdk(tiny, (15, 0)) == Tiny(minimum=(14, 0), sdk=(15, 0), signed=False).bytes()
+    with pytest.raises(NotMachOError):
+        macho.with_sdk(Tiny(minimum=None).bytes(), (15, 0))

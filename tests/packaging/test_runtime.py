@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import shutil
+import sys
+
 import pytest
 
 from mtplx_bundle import precompiling, runtime
@@ -18,8 +21,11 @@ def prefix(tmp_path):
     """An installed Python."""
     folder = tmp_path / "python"
     put(folder / "lib" / LINUX.python_library, b"\0 /build/Python-3.11.7\0 ")
+    put(folder / "include" / "python3.11" / "patchlevel.h", b'#define PY_VERSION "3.11.7"\n')
     for name in (
-        "json/decoder.py",
+        *runtime.running().names,
+        "_sysconfigdata__linux.py",
+        "sitecustomize.py",
         "test/test_json.py",
         "idlelib/run.py",
         "turtle.py",
@@ -31,16 +37,50 @@ def prefix(tmp_path):
     return folder
 
 
-def test_an_installed_python_is_taken_without_what_only_developers_need(layout, prefix):
+def test_an_installed_python_is_taken_with_what_every_python_has_and_nothing_else(layout, prefix):
     runtime.from_installation(layout, LINUX, prefix)
     names = {str(path.relative_to(layout.stdlib)) for path in layout.stdlib.rglob("*") if path.is_file()}
-    assert names == {"json/decoder.py", "lib-dynload/_ssl.so"}
-    assert runtime.version(layout) == "3.11.7"
+    expected = runtime.installed(prefix)
+    assert names == {*expected.names, "_sysconfigdata__linux.py", "lib-dynload/_ssl.so"}
+    assert runtime.version(layout) == expected.version == "3.11.7"
 
 
-def test_a_python_without_a_shared_library_is_refused(layout, prefix):
-    (prefix / "lib" / LINUX.python_library).unlink()
-    with pytest.raises(FileNotFoundError):
+def test_a_python_with_all_its_modules_in_its_library_is_taken(layout, prefix):
+    shutil.rmtree(prefix / "lib" / "python3.11" / "lib-dynload")
+    runtime.from_installation(layout, LINUX, prefix)
+    assert not layout.extensions.exists()
+
+
+def test_the_python_that_runs_is_whole():
+    modules = runtime.running()
+    assert [name for name in modules.names if not (modules.folder / name).is_file()] == []
+    roots = {name.partition("/")[0].removesuffix(".py") for name in modules.names}
+    assert (
+        {"ctypes", "encodings", "json", "asyncio"}
+        <= roots
+        <= sys.stdlib_module_names
+        | {
+            "LICENSE.txt",
+            "__hello__",
+            "__phello__",
+        }
+    )
+    assert not roots & {name.removesuffix(".py") for name in runtime.DROPPED}
+    assert {"ctypes/macholib/dyld.py", "encodings/idna.py", "asyncio/unix_events.py"} <= set(modules.names)
+
+
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [
+        (f"lib/{LINUX.python_library}", "libpython3.11.so.1.0 is missing. Linux distributions"),
+        ("lib/python3.11/ctypes/macholib/dyld.py", "lacks 1 files of Python 3.11, ctypes/macholib/dyld.py"),
+        ("lib/python3.11/LICENSE.txt", "LICENSE.txt among them"),
+        ("include/python3.11/patchlevel.h", "does not name a version"),
+    ],
+)
+def test_a_python_that_comes_in_parts_is_refused_with_a_sentence(layout, prefix, name, word):
+    (prefix / name).unlink()
+    with pytest.raises(runtime.UnfitPythonError, match=word):
         runtime.from_installation(layout, LINUX, prefix)
 
 

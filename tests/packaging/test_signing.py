@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from mtplx_bundle import archive, notary, signing
 from tests.support import tiny_app
 from tests.support.tiny_macho import Tiny
 
+BUILD = Path(__file__).resolve().parents[2] / "packaging" / "build.py"
 NAME = "Developer ID Application: Ann (TEAM)"
 
 
@@ -62,6 +65,36 @@ def test_an_image_goes_to_the_notary_as_it_is(tmp_path):
     notary.notarise(image, "ann", commands.append)
     assert commands[0][3] == str(image)
     assert len(commands) == 2
+
+
+def test_an_image_is_signed_without_what_only_programs_have(tmp_path):
+    commands = []
+    signing.sign_image(tmp_path / "MTPLX.dmg", NAME, commands.append)
+    (command,) = commands
+    assert command[0] == "codesign"
+    assert command[-2:] == [NAME, str(tmp_path / "MTPLX.dmg")]
+    assert "--timestamp" in command
+    assert "runtime" not in command
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        (("--notary-profile", "ann"), "needs --identity"),
+        pytest.param(
+            ("--identity", NAME),
+            "only a Mac signs",
+            marks=pytest.mark.skipif(sys.platform == "darwin", reason="this is one"),
+        ),
+    ],
+)
+def test_what_cannot_be_signed_is_refused_before_anything_is_built(options, word):
+    ended = subprocess.run(
+        [sys.executable, str(BUILD), *options], capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 2
+    assert word in ended.stderr
+    assert ended.stdout == ""
 
 
 def test_the_image_shows_the_app_beside_the_way_to_applications(layout, tmp_path):

@@ -29,6 +29,10 @@ DROPPED = (
     "PySide6/Qt/plugins/imageformats/libqtiff.dylib",
     "PySide6/Qt/plugins/sqldrivers/libqsqlite.dylib",
     "PySide6/Qt/qml/Button.qml",
+    ".lock",
+    "bin/mlx_lm.chat",
+    "mtplx-0.1.0.dist-info/direct_url.json",
+    "mtplx-0.1.0.dist-info/uv_cache.json",
     "hf_xet/hf_xet.abi3.so",
     "hf_xet-1.8.0.dist-info/METADATA",
     "mlx/include/mlx/array.h",
@@ -46,6 +50,11 @@ def test_what_the_app_uses_stays_and_the_rest_goes(tmp_path):
     trimming.trim(layout)
     assert [name for name in KEPT if not (layout.site / name).exists()] == []
     assert [name for name in DROPPED if (layout.site / name).exists()] == []
+
+
+def test_what_is_left_out_is_known_by_its_name_alone():
+    names = [name for name in KEPT + DROPPED if trimming.is_left_out(name)]
+    assert names == list(DROPPED)
 
 
 def test_fat_files_become_thin_and_others_stay(tmp_path):

@@ -20,10 +20,12 @@ class Tiny:
     architecture: int = ARM64
     kind: int = DYLIB
     minimum: tuple[int, int] | None = (14, 0)
+    sdk: tuple[int, int] = (15, 0)
     needs: tuple[str, ...] = ("/usr/lib/libSystem.B.dylib",)
     weak: tuple[str, ...] = ()
     rpaths: tuple[str, ...] = ()
     signed: bool = True
+    adhoc: bool = True  # by nobody
     text: bytes = b""  # somewhere in it
     slots: tuple[tuple[int, bytes], ...] = ()  # number, and what it is the hash of
 
@@ -33,14 +35,14 @@ class Tiny:
         commands += [_load(0x80000018, name) for name in self.weak]
         commands += [_string(0x8000001C, 12, path) for path in self.rpaths]
         if self.minimum is not None:
-            packed = self.minimum[0] << 16 | self.minimum[1] << 8
-            commands.append(struct.pack("<6I", 0x32, 24, 1, packed, packed, 0))
+            versions = [major << 16 | minor << 8 for major, minor in (self.minimum, self.sdk)]
+            commands.append(struct.pack("<6I", 0x32, 24, 1, *versions, 0))
         if self.signed:
             commands.append(struct.pack("<4I", 0x1D, 16, _BODY, 8192))
         body = b"".join(commands)
         head = struct.pack("<8I", 0xFEEDFACF, self.architecture, 0, self.kind, len(commands), len(body), 0, 0)
         data = (head + body + self.text).ljust(_BODY, b"\x90")
-        return data + _signature(data, dict(self.slots)) if self.signed else data
+        return data + _signature(data, dict(self.slots), 0x2 if self.adhoc else 0) if self.signed else data
 
 
 def fat(*images: bytes, architectures: tuple[int, ...]) -> bytes:
@@ -62,7 +64,7 @@ def _load(command: int, name: str) -> bytes:
     return _string(command, 24, name, struct.pack("<3I", 2, 0x10000, 0x10000))
 
 
-def _signature(data: bytes, slots: dict[int, bytes]) -> bytes:
+def _signature(data: bytes, slots: dict[int, bytes], flags: int) -> bytes:
     name, special = b"tiny\0", max(slots, default=0)
     outside = b"".join(
         hashlib.sha256(slots[slot]).digest() if slot in slots else bytes(32) for slot in range(special, 0, -1)
@@ -70,7 +72,7 @@ def _signature(data: bytes, slots: dict[int, bytes]) -> bytes:
     pages = [data[start : start + _PAGE] for start in range(0, len(data), _PAGE)]
     inside = b"".join(hashlib.sha256(page).digest() for page in pages)
     at = 44 + len(name) + len(outside)
-    rest = struct.pack(">2I", 0x20400, 0x2) + struct.pack(
+    rest = struct.pack(">2I", 0x20400, flags) + struct.pack(
         ">5I4BI", at, 44, special, len(pages), len(data), 32, 2, 0, 12, 0
     )
     directory = rest + name + outside + inside

@@ -10,6 +10,7 @@ from mtplx_bundle import macho
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from mtplx_bundle.gates.expected import Expected
     from mtplx_bundle.layout import Layout
     from mtplx_bundle.macho import Image
 
@@ -19,16 +20,27 @@ class Contents:
 
     Args:
         layout: The app.
+        expected: What it is to be made of.
     """
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, expected: Expected) -> None:
         self.layout = layout
+        self.expected = expected
+
+    @cached_property
+    def everything(self) -> tuple[Path, ...]:
+        """Every file, folder and link."""
+        return tuple(sorted(self.layout.root.rglob("*")))
 
     @cached_property
     def files(self) -> tuple[Path, ...]:
         """Every file, links left out."""
-        found = self.layout.root.rglob("*")
-        return tuple(sorted(path for path in found if path.is_file() and not path.is_symlink()))
+        return tuple(path for path in self.everything if path.is_file() and not path.is_symlink())
+
+    @cached_property
+    def links(self) -> tuple[Path, ...]:
+        """Every link, wherever it leads."""
+        return tuple(path for path in self.everything if path.is_symlink())
 
     @cached_property
     def images(self) -> dict[Path, tuple[Image, ...]]:

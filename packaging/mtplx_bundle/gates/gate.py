@@ -8,14 +8,20 @@ from typing import TYPE_CHECKING
 from mtplx_bundle.gates import (
     binaries,
     imports,
+    launchers,
     leftovers,
     linking,
     lists,
     mlx_library,
+    names,
     plist,
+    python,
     sealed,
     sizes,
     sources,
+    starter,
+    strays,
+    wheels,
 )
 
 if TYPE_CHECKING:
@@ -39,6 +45,7 @@ class Gate:
 
 GATES = (
     Gate("Info.plist is valid", plist.faults),
+    Gate("the launchers start what they should", launchers.faults),
     Gate("all code is for Apple processors", binaries.other_processors),
     Gate("all code is signed", binaries.bad_signatures),
     Gate("no code needs a newer macOS", binaries.too_new),
@@ -46,8 +53,13 @@ GATES = (
     Gate("every library is found", linking.faults),
     Gate("there is one mlx", mlx_library.second_library),
     Gate("mlx finds its Metal kernels", mlx_library.missing_kernels),
-    Gate("Python is complete", imports.missing_from_python),
-    Gate("every import is found", imports.missing_from_walk),
+    Gate("Python is complete", python.faults),
+    Gate("every wheel is as it was packed", wheels.faults),
+    Gate("the starter model is whole", starter.faults),
+    Gate("nothing else is in the app", strays.faults),
+    Gate("no two names are one", names.same),
+    Gate("only the owner may write", names.modes),
+    Gate("every import is found", imports.faults),
     Gate("every module compiles", sources.faults),
     Gate("no path leads elsewhere", leftovers.paths_to_elsewhere),
     Gate("no web engine, no QML", leftovers.web_and_qml),

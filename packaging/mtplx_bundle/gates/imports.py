@@ -1,4 +1,4 @@
-"""Gate: whatever is imported is there: all of Python's own modules, and all that ours lead to.
+"""Gate: whatever is imported is there.
 
 A static walk from all our modules, for some are started by name. Of our own packages every import counts, wherever it
 stands. Of others' only what is done on import, and there what stands in an `if` or a `try` may be missing, since they
@@ -13,7 +13,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from mtplx_bundle.runtime import DROPPED
-from mtplx_bundle.target import MACOS
+from mtplx_bundle.target import EXTENSION_SUFFIXES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,41 +24,9 @@ if TYPE_CHECKING:
 _OURS = ("app", "mtplx_engine")
 _STARTS = ("app.__main__", "mtplx_engine.host", "mtplx_engine.cli.entry")
 _DROPPED = {*(name.removesuffix(".py") for name in DROPPED), "_tkinter"}
-# Part of the interpreter without an init function of that name.
-_INNERMOST = {"sys", "builtins", "marshal", "_warnings", "_frozen_importlib", "_frozen_importlib_external"}
-# Of other systems than a Mac.
-_ELSEWHERE = {
-    "_gdbm",  # the GPL's; python.org leaves it out
-    "_msi",
-    "_overlapped",
-    "_winapi",
-    "msilib",
-    "msvcrt",
-    "nis",
-    "nt",
-    "ossaudiodev",
-    "spwd",
-    "winreg",
-    "winsound",
-}
 
 
-def missing_from_python(contents: Contents) -> Iterator[str]:
-    """Yield Python's own modules that are not there."""
-    layout = contents.layout
-    try:
-        interpreter = (layout.libraries / MACOS.python_library).read_bytes()
-    except OSError:
-        yield f"{contents.name(layout.libraries / MACOS.python_library)} is missing"
-        return
-    names = sys.stdlib_module_names - _DROPPED - _INNERMOST - _ELSEWHERE
-    for name in sorted(names):
-        built_in = f"_PyInit_{name}\0".encode() in interpreter
-        if not built_in and _find(layout.stdlib, name) is None and _find(layout.extensions, name) is None:
-            yield f"{name} of Python itself"
-
-
-def missing_from_walk(contents: Contents) -> Iterator[str]:
+def faults(contents: Contents) -> Iterator[str]:
     """Yield the modules that something imports and that are not there, each with who does."""
     walk = _Walk(contents)
     walk.go()
@@ -85,13 +53,15 @@ class _Walk:
             path = self._resolve(name)
             if path is None:
                 self.missing.add(f"{name}, which {importer} imports")
-            elif path.suffix == ".py":
+            elif path.suffix == ".py" and path.is_relative_to(self._layout.site):
                 self._follow(name, path)
 
     def _resolve(self, name: str) -> Path | None:
         root = name.partition(".")[0]
         if root in sys.stdlib_module_names and root not in _DROPPED:
-            return self._layout.stdlib  # the other gate looks for these
+            # What has no file of its own is built in, and another gate's affair.
+            built_in = name in (root, "os.path")
+            return _find(self._layout.stdlib, name) or (self._layout.stdlib if built_in else None)
         return _find(self._layout.site, name)
 
     def _follow(self, name: str, path: Path) -> None:
@@ -169,7 +139,8 @@ def _binds(package: Path, name: str) -> bool:
 def _find(folder: Path, name: str) -> Path | None:
     """Return the file or folder of a module below `folder`, None without one."""
     at = folder.joinpath(*name.split("."))
-    for path in (at / "__init__.py", at.with_name(f"{at.name}.py"), *at.parent.glob(f"{at.name}.*so")):
+    extensions = (at.with_name(f"{at.name}{suffix}") for suffix in EXTENSION_SUFFIXES)
+    for path in (at / "__init__.py", at.with_name(f"{at.name}.py"), *extensions):
         if path.is_file():
             return path
     return at if at.is_dir() else None  # a package without a file of its own

@@ -18,11 +18,8 @@ _SYSTEM = ("/usr/lib/", "/System/Library/")
 
 
 def faults(contents: Contents) -> Iterator[str]:
-    """Yield the libraries that would not be found, and the launchers that would find no interpreter."""
+    """Yield the libraries that would not be found, the interpreter among them."""
     layout = contents.layout
-    for launcher in (layout.executable, layout.interpreter, layout.command):
-        if not (launcher.is_file() and os.access(launcher, os.X_OK)):
-            yield f"{contents.name(launcher)} is no program"
     if not (layout.libraries / MACOS.python_library).is_file():
         yield f"{contents.name(layout.libraries / MACOS.python_library)} is missing"
     for path, images in contents.images.items():

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from mtplx_bundle import licences
 from mtplx_bundle.distributions import OWN, shipped
 from mtplx_bundle.sbom import SPEC_VERSION, besides
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from mtplx_bundle.gates.contents import Contents
+    from mtplx_bundle.layout import Layout
 
 
 def unlisted(contents: Contents) -> Iterator[str]:
@@ -25,7 +28,11 @@ def unlisted(contents: Contents) -> Iterator[str]:
         yield f"the list of parts cannot be read: {error!r}"
         return
     there = {(item.name, item.version) for item in shipped(contents.layout) if item.key != OWN}
-    there |= {(item.name, item.version) for item in besides(contents.layout) if item.version}
+    there |= {
+        (item.name, item.version)
+        for item in besides(contents.layout, contents.expected.modules.version)
+        if item.version
+    }
     for name, version in sorted(there - listed):
         yield f"{name} {version} is not listed"
     for name, version in sorted(listed - there):
@@ -33,8 +40,29 @@ def unlisted(contents: Contents) -> Iterator[str]:
 
 
 def unlicensed(contents: Contents) -> Iterator[str]:
-    """Yield the parts without a licence text."""
-    for name in (*(item.key for item in shipped(contents.layout)), "python", "fonts"):
-        folder = contents.layout.licences / name
-        if not any(folder.glob("*")):
+    """Yield the parts without a licence text, the texts of wheels that are not among ours, and the empty ones."""
+    layout = contents.layout
+    if not _has_words(layout.licences / licences.NOTICE):
+        yield f"{licences.NOTICE}, which says how to exchange Qt, is missing"
+    for name in (*(item.key for item in shipped(layout)), *_besides(layout)):
+        texts = list((layout.licences / name).glob("*"))
+        if not texts:
             yield f"{name} has no licence text"
+        yield from (f"{contents.name(path)} is empty" for path in texts if not _has_words(path))
+    for item in shipped(layout):
+        there = {path.read_bytes() for path in (layout.licences / item.key).glob("*")}
+        for path in sorted(item.folder.glob("licenses/**/*")):  # where a wheel of today has them
+            if path.is_file() and path.read_bytes() not in there:
+                yield f"{path.name} of {item.name} is not among the licences"
+
+
+def _besides(layout: Layout) -> Iterator[str]:
+    """Yield what is no wheel, by what is there of it."""
+    yield from ("python", "fonts", "starter-model")
+    for name, library in (("openssl", "libcrypto*"), ("ncurses", "libncurses*")):
+        if any(layout.extensions.glob(library)):
+            yield name
+
+
+def _has_words(path: Path) -> bool:
+    return path.is_file() and bool(path.read_bytes().strip())

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 from xml.parsers.expat import ExpatError
 
-from mtplx_bundle import info_plist
+from mtplx_bundle import icon, info_plist
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,12 +25,13 @@ def faults(contents: Contents) -> Iterator[str]:
     except (OSError, ValueError, ExpatError) as error:
         yield f"Info.plist cannot be read: {error}"
         return
-    version = str(found.get("CFBundleShortVersionString", ""))
-    if not _VERSION.fullmatch(version):
-        yield f"{version!r} is no version for macOS"
-    for key, value in info_plist.entries(version).items():
-        if found.get(key) != value:
-            yield f"{key} is {found.get(key)!r}, not {value!r}"
-    for path in (layout.executable, layout.icon):
-        if not path.is_file():
-            yield f"{contents.name(path)} is missing"
+    if not _VERSION.fullmatch(contents.expected.version):
+        yield f"{contents.expected.version!r} is no version for macOS"
+    wanted = info_plist.entries(contents.expected.version)
+    for key in sorted(found.keys() | wanted.keys()):
+        if found.get(key) != wanted.get(key):
+            yield f"{key} is {found.get(key)!r}, not {wanted.get(key)!r}"
+    if not layout.icon.is_file():
+        yield f"{contents.name(layout.icon)} is missing"
+    elif not icon.is_whole(layout.icon.read_bytes()):
+        yield f"{contents.name(layout.icon)} is no icon with every size"
