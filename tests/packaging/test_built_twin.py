@@ -56,6 +56,10 @@ def test_the_interpreter_sees_nothing_but_the_app(tmp_path):
     assert facts["utf8"] == 1
 
 
+def test_the_number_that_an_old_finder_adds_is_no_option():
+    assert run(TWIN.command, "-psn_0_12345", "--version") == run(TWIN.command, "--version")
+
+
 def test_the_command_is_there_by_whatever_way_it_is_called(tmp_path):
     link = tmp_path / "mtplx"
     link.symlink_to(TWIN.command)
