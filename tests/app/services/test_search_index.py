@@ -224,7 +224,7 @@ def test_the_index_is_private_and_no_part_of_the_chats(tmp_path: Path, database:
     indexed(database)
     assert (tmp_path / search_index.NAME).stat().st_mode & 0o777 == 0o600
     names = database._connection.execute("SELECT name FROM main.sqlite_schema WHERE type = 'table'")
-    assert {name for (name,) in names} == {"chats", "messages", "attachments", "drafts"}
+    assert {name for (name,) in names} == {"chats", "messages", "attachments", "drafts", "figures"}
 
 
 def test_a_full_disk_costs_the_index_but_no_message(
