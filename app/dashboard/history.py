@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from mtplx_engine import results
 
@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from datetime import date
 
     from mtplx_engine.measurement import Measurement, PromptKind
+
+
+FEWEST_QUARTILES: Final = 4
+"""Answers; fewer have no middle half to speak of."""
 
 
 class Grouping(Enum):
@@ -31,12 +35,14 @@ class Choice:
         model: Of this model; None for all.
         kind: Of this kind; None for all.
         since: Of this day and later ones; None for all.
+        until: Of this day and earlier ones; None for all.
         grouping: How the table tells them apart.
     """
 
     model: str | None = None
     kind: PromptKind | None = None
     since: date | None = None
+    until: date | None = None
     grouping: Grouping = Grouping.KIND
 
 
@@ -166,6 +172,7 @@ class History:
         drafted: What the time saved is estimated from.
         models: The names of all models, chosen or not.
         kept: How many answers there are, chosen or not.
+        later: How many of these are of a day after `choice.until`, as a clock that was wrong leaves them.
         unreadable: How many more there are that cannot be read.
     """
 
@@ -176,6 +183,7 @@ class History:
     drafted: tuple[Drafted, ...]
     models: tuple[str, ...]
     kept: int
+    later: int
     unreadable: int
 
     @property

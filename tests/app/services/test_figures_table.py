@@ -146,6 +146,20 @@ def test_deleted_figures_are_gone(tmp_path: Path) -> None:
     assert edit(tmp_path, "SELECT * FROM figures") == []
 
 
+def test_no_byte_of_deleted_figures_stays_in_the_file_or_its_log(tmp_path: Path) -> None:
+    with ChatDatabase(tmp_path, NOW) as database:
+        database.add_chat(chat("c"))
+        fill(database, *(figures(model=f"SecretModel{number}") for number in range(200)))
+        database.figures.clear()
+        database.add_message(message("m"))
+        left = [
+            path.name for path in tmp_path.iterdir() if path.is_file() and b"SecretModel" in path.read_bytes()
+        ]
+        assert left == []
+        assert database._connection.pragma("secure_delete") == 0
+    assert stored_ids(tmp_path) == ["m"]
+
+
 def test_chats_of_the_second_format_open_with_an_empty_history(tmp_path: Path) -> None:
     edit(tmp_path, chat_file.MIGRATIONS[0], chat_file.MIGRATIONS[1], "PRAGMA user_version = 2")
     with ChatDatabase(tmp_path, NOW) as database:
@@ -260,6 +274,19 @@ def test_days_are_those_of_the_persons_calendar(database: ChatDatabase) -> None:
     fill(database, figures(day=DAY), figures(day=DAY - timedelta(1)), figures(day=DAY))
     days = database.figures.read(ALL).days
     assert [(each.day, each.answers) for each in days] == [(DAY - timedelta(1), 1), (DAY, 2)]
+
+
+def test_days_to_come_are_counted_and_not_shown(database: ChatDatabase) -> None:
+    fill(
+        database,
+        figures(),
+        figures(day=DAY + timedelta(400)),
+        figures({"ttft_s": 0.0}, day=DAY + timedelta(1)),
+    )
+    history = database.figures.read(Choice(until=DAY))
+    assert (history.total.answers, history.kept, history.later, history.unreadable) == (1, 2, 1, 1)
+    assert [each.day for each in history.days] == [DAY]
+    assert database.figures.read(ALL).later == 0
 
 
 CHOICES = (
