@@ -107,7 +107,7 @@ def test_figures_outlive_their_chat(tmp_path: Path) -> None:
 
 def test_nothing_in_the_table_leads_to_a_chat(database: ChatDatabase) -> None:
     columns = {row[1] for row in database._connection.execute("PRAGMA table_info(figures)")}
-    kept = {each.name for each in dataclasses.fields(DecodeStats)} - {"seed"}
+    kept = {each.name for each in dataclasses.fields(DecodeStats)} - {"seed", "waited_s"}
     kept |= {each.name for each in dataclasses.fields(figures())} - {"stats"}
     assert columns == kept | {"seq"}
     strict = database._connection.execute("SELECT strict FROM pragma_table_list WHERE name = 'figures'")
@@ -374,3 +374,4 @@ def test_a_summary_agrees_with_the_definitions(tmp_path_factory: pytest.TempPath
         (each.speed_key, context_bucket(each.stats.prompt_tokens + each.stats.emitted)) for each in drafted
     }
     assert sum(each.tokens for each in history.drafted) == sum(each.stats.decode_tokens for each in drafted)
+    assert sum(each.accepted for each in history.drafted) == sum(each.stats.accepted for each in drafted)
