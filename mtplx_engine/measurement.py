@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from mtplx_engine.conditions import Conditions
+from mtplx_engine.conditions import Conditions, Pressure, pressure
+from mtplx_engine.config import AUTO_MAX_DEPTH
 from mtplx_engine.stats import DecodeStats
 
 if TYPE_CHECKING:
@@ -45,6 +46,14 @@ class Verdict(StrEnum):
     SLOWER = "slower"
     UNCLEAR = "no clear difference"
     TOO_FEW = "too few pairs"
+
+
+class Doubt(StrEnum):
+    """Why drafting that was slower at every depth that was measured may still pay in chats."""
+
+    UNTRIED = "other depths were not tried"
+    FEW_STEPS = "too few steps were verified"
+    TEMPERATURE = "chats have another temperature"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +177,8 @@ class Measurement:
         cross_check: Our plain decoding against plain mlx-lm, above 1 when ours is faster; None when it was not run.
         before: Conditions at the beginning.
         after: Conditions at the end.
+        auto_depths: The draft depths that "auto" chooses among with this model.
+        lifted: Whether the person lets the model draft although it was slower.
     """
 
     subject: Subject
@@ -181,6 +192,18 @@ class Measurement:
     cross_check: Ratio | None
     before: Conditions
     after: Conditions
+    auto_depths: tuple[int, ...] = tuple(range(1, AUTO_MAX_DEPTH + 1))
+    lifted: bool = False
+
+    @property
+    def bucket(self) -> int | None:
+        """The context length of the answers that it decides for, see `context_bucket`."""
+        return context_bucket(self.context)
+
+    @property
+    def pressure(self) -> tuple[Pressure, ...]:
+        """What held the machine back meanwhile."""
+        return pressure(self.before, self.after)
 
     @property
     def odd_cross_check(self) -> Ratio | None:

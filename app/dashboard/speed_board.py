@@ -224,10 +224,10 @@ class SpeedBoard(QObject):
             self.trials.start(request, selected.folder, selected.title)
 
     def draft_again(self) -> None:
-        """Forget what turned drafting off."""
+        """Let the model draft although what is shown found it slower."""
         found = self.shown
         if found is not None:
-            self.records.drop(found.subject.key)
+            self.records.lift((found,))
 
     # ------------------------------------------------------------ what is told
 

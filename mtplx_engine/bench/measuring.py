@@ -12,8 +12,7 @@ from mtplx_engine.bench.curves import WIDEST, CostMeter
 from mtplx_engine.bench.methods import MlxLm, Ours
 from mtplx_engine.bench.subject import subject_of
 from mtplx_engine.cache import TokenCache
-from mtplx_engine.config import ChatMessage
-from mtplx_engine.depths import AUTO_MAX_DEPTH
+from mtplx_engine.config import AUTO_MAX_DEPTH, ChatMessage
 from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind
 from mtplx_engine.measurement import Measurement
 from mtplx_engine.models import fit
@@ -71,6 +70,7 @@ def measure(
         cross_check=outcome.cross_check,
         before=before,
         after=conditions.now(),
+        auto_depths=tuple(range(1, max(1, min(AUTO_MAX_DEPTH, engine.info.max_depth)) + 1)),
     )
     yield Measured(request.generation, measurement)
 
