@@ -145,12 +145,16 @@ class Group:
 class Drafted:
     """The answers with draft tokens of one model's files on one machine, in contexts of about the same length.
 
+    In all of them, about as many tokens a second came without being accepted drafts, so that the same limit holds for
+    what drafting can have saved in each.
+
     Attributes:
         speed_key: Stands for the files and the machine.
         bucket: Their context length, None for the longest ones.
         answers: How many.
         tokens: Emitted after the first event of each.
         seconds: In which these were emitted.
+        accepted: Draft tokens that were accepted.
     """
 
     speed_key: str
@@ -158,6 +162,7 @@ class Drafted:
     answers: int
     tokens: int
     seconds: float
+    accepted: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,21 +218,29 @@ class TimeSaved:
 def baselines(measurements: Iterable[Measurement]) -> dict[tuple[str, int], float]:
     """Return the tokens per second of plain decoding that were measured, by speed key and context length.
 
+    A machine that was held back, and plain decoding that differs from mlx-lm's, are nothing to compare with.
+
     Args:
         measurements: Each one such as `results.of` takes, the newest first.
     """
     found: dict[tuple[str, int], float] = {}
     for measurement in measurements:
-        plain = results.of(measurement).plain.decode_tps
-        if plain is not None:
-            found.setdefault((measurement.subject.key, measurement.context), plain)
+        plain, bucket = results.of(measurement).plain.decode_tps, measurement.bucket
+        if plain is not None and bucket is not None and _is_sound(measurement):
+            found.setdefault((measurement.subject.key, bucket), plain)
     return found
+
+
+def _is_sound(measurement: Measurement) -> bool:
+    checked = measurement.cross_check is not None and measurement.odd_cross_check is None
+    return checked and not measurement.pressure
 
 
 def time_saved(drafted: Iterable[Drafted], baselines: Mapping[tuple[str, int], float]) -> TimeSaved:
     """Estimate what drafting gained: the seconds that plain decoding would have taken, less those that it took.
 
-    Only tokens after the first event count, as in the times that they are compared with.
+    Only tokens after the first event count, as in the times that they are compared with. No answer can have saved more
+    than plain decoding would have taken for the draft tokens that were accepted in it.
 
     Args:
         drafted: The answers.
@@ -240,5 +253,5 @@ def time_saved(drafted: Iterable[Drafted], baselines: Mapping[tuple[str, int], f
         plain = None if each.bucket is None else baselines.get((each.speed_key, each.bucket))
         if plain:
             covered += each.answers
-            seconds.append(each.tokens / plain - each.seconds)
+            seconds.append(min(each.tokens / plain - each.seconds, each.accepted / plain))
     return TimeSaved(sum(seconds) if covered else None, covered, answers)

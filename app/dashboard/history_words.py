@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from app.dashboard.history import Group, History, Middle, Spread, Summary, TimeSaved
 
 UNKNOWN = "–"
+_LEAST_SAVED_S = 1.0  # less is lost in what the estimate does not know
 SAVED_TIP = marked(
     "The time that plain decoding would have taken at the speed measured on this computer, less the time that the "
-    "answers took. Only answers count whose model was measured in a context of about the same length."
+    "answers took, and never more than it would have taken for the drafts that were kept. Only answers count whose "
+    "model was measured in a context of about the same length, while nothing else held the computer back."
 )
 KIND_TIP = marked("Guessed from the text when the answer ended; the text itself is not kept here.")
 
@@ -91,6 +93,8 @@ def saved(estimate: TimeSaved) -> str:
     """Return the time that drafting gained, or lost, as in "12 min saved"."""
     if estimate.seconds is None:
         return UNKNOWN
+    if abs(estimate.seconds) < _LEAST_SAVED_S:
+        return tr("no time saved to speak of")
     time = words.duration(abs(estimate.seconds))
     if estimate.seconds < 0:
         return tr("{time} lost").format(time=time)

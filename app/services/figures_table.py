@@ -62,8 +62,10 @@ _GROUPS: Final = f"""
 """  # noqa: S608
 _PART: Final = {Grouping.NOTHING: "NULL", Grouping.KIND: "kind", Grouping.CONTEXT: "bucket"}
 _DRAFTED: Final = f"""
-    SELECT CAST(speed_key AS BLOB), CASE {_BUCKETS} END AS bucket, count(*), sum(decode_tokens), sum(decode_s)
-    FROM figures {_CHOSEN} AND verify_steps > 0 AND decode_s IS NOT NULL GROUP BY speed_key, bucket
+    SELECT CAST(speed_key AS BLOB), CASE {_BUCKETS} END AS bucket, count(*), sum(decode_tokens), sum(decode_s),
+        sum(accepted)
+    FROM figures {_CHOSEN} AND verify_steps > 0 AND decode_s IS NOT NULL
+    GROUP BY speed_key, bucket, round((decode_tokens - accepted) / decode_s, 1)
 """  # noqa: S608
 _log = logging.getLogger(__name__)
 

@@ -321,6 +321,9 @@ def test_time_saved_follows_the_measurements(shown):
     [
         (TimeSaved(-90.0, 3, 5), "2 min lost", "from 3 of 5 answers"),
         (TimeSaved(3900.0, 1200, 1300), "1 h 5 min saved", "from 1,200 of 1,300 answers"),
+        (TimeSaved(-0.4, 3, 5), "no time saved to speak of", "from 3 of 5 answers"),
+        (TimeSaved(0.05, 1, 1), "no time saved to speak of", "from 1 of 1 answer"),
+        (TimeSaved(1.0, 1, 1), "1 s saved", "from 1 of 1 answer"),
         (TimeSaved(None, 0, 5), "–", "no measurement to compare with"),
         (TimeSaved(None, 0, 0), "–", "nothing was drafted"),
     ],
