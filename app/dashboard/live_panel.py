@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 _VALUE_PX = 24
 _INTERVAL_MS = 250
 _AGEING_MS = 1_000  # the strip moves on, and the last answer grows old
-_UNKNOWN = "–"
 
 
 class LivePanel(QWidget):
@@ -89,7 +88,7 @@ class LivePanel(QWidget):
     def _refresh(self) -> None:
         reading = self._feed.reading()
         _say(self.state, live_words.state_words(reading, self._feed.model))
-        _say(self.drafting, _UNKNOWN if reading.depth is None else depth_words(reading.depth))
+        _say(self.drafting, live_words.UNKNOWN if reading.depth is None else depth_words(reading.depth))
         _say(self.memory, live_words.memory_words(reading.footprint))
         _say(self.supply, live_words.power_words(self._power.conditions))
         stats = reading.stats

@@ -177,8 +177,10 @@ def memory(best: DepthResult, plain: PlainResult) -> str:
         return ""
     more = best.peak_bytes - plain.peak_bytes
     pattern = tr("{with_} with drafting, {without} without")
-    told = pattern.format(with_=words.size(best.peak_bytes), without=words.size(plain.peak_bytes))
-    return f"{told} ({tr('{size} more').format(size=words.size(more))})" if more > 0 else told
+    with_, without = words.size(best.peak_bytes), words.size(plain.peak_bytes)
+    told = pattern.format(with_=with_, without=without)
+    is_seen = more > 0 and with_ != without
+    return f"{told} ({tr('{size} more').format(size=words.size(more))})" if is_seen else told
 
 
 def identical(best: DepthResult, measurement: Measurement) -> str:

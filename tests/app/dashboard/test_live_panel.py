@@ -105,7 +105,7 @@ def test_no_engine_has_no_memory_and_another_model_makes_figures_old(panel, link
     write(link, clock, 60)
     link.finished.emit(Finished(1, FinishReason.END, DecodeStats(emitted=180)))
     link.become(EngineState.NO_MODEL)
-    qtbot.waitUntil(lambda: panel.memory.text() == "unknown")
+    qtbot.waitUntil(lambda: panel.memory.text() == "–")
     link.loaded.emit(MODEL)
     qtbot.waitUntil(lambda: panel.state.text().startswith("Last answer"))
     link.loaded.emit(dataclasses.replace(MODEL, path="/models/other"))

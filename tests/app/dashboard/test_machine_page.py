@@ -13,9 +13,11 @@ from PySide6.QtWidgets import QApplication
 from app.dashboard import machine_page
 from app.dashboard.speed_files import SpeedFiles
 from app.services.engine_link import EngineState
+from app.window_place import MINIMUM_SIZE
 from mtplx_engine.measurement import PromptKind
 from mtplx_engine.trials import CheckExactness, Measure
 from tests.support import speed_window
+from tests.support.cut_off import cut_off
 from tests.support.measurements import measurement
 
 
@@ -299,3 +301,18 @@ def test_escape_closes_it(show):
     bench = show("no-data")
     QTest.keyClick(bench.window, Qt.Key.Key_Escape)
     assert not bench.window.isVisible()
+
+
+@pytest.mark.parametrize("state", speed_window.STATES)
+def test_nothing_is_cut_off_at_the_minimum_size_of_the_window(show, state):
+    bench = show(state)
+    bench.window.resize(bench.window.minimumSize())
+    QApplication.processEvents()
+    assert bench.window.width() == MINIMUM_SIZE.width()
+    assert cut_off(bench.page) == []
+
+
+@pytest.mark.parametrize("state", ["running", "checking"])
+def test_what_is_done_begins_with_a_capital_letter(show, state):
+    words = show(state).page.progress._what.text()
+    assert words[0].isupper()

@@ -120,6 +120,9 @@ def test_memory_with_and_without():
     )
     unknown = dataclasses.replace(found.headline, peak_bytes=0)
     assert result_words.memory(unknown, found.plain) == ""
+    for more in (0, 1, 300_000):  # bytes that nobody sees in the two sizes
+        hardly = dataclasses.replace(found.headline, peak_bytes=found.plain.peak_bytes + more)
+        assert result_words.memory(hardly, found.plain) == "400 MB with drafting, 400 MB without"
 
 
 def test_identical_answers_or_the_first_that_differs():
