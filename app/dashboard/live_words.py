@@ -83,6 +83,13 @@ def length_tile(stats: DecodeStats) -> TileWords:
     return TileWords(Unit.PER_STEP.words(length), caption, _is_few(stats))
 
 
+def steps_heading(stats: DecodeStats) -> str:
+    """Return what is said above the numbers of drafts that the steps accepted, and how many steps there were."""
+    if not stats.verify_steps:
+        return tr("Drafts accepted in a step")
+    return tr("Drafts accepted in a step, of {steps}").format(steps=_steps(stats))
+
+
 def acceptance_tile(stats: DecodeStats) -> TileWords:
     """Return the acceptance rate and its sample."""
     rate = stats.acceptance_rate
