@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPen
 
-from app.dashboard.charts.drawing import GAP, LINE, Box, Curve, Dot, Ink
+from app.dashboard.charts.drawing import GAP, LINE, Align, Box, Curve, Dot, Ink, Words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from PySide6.QtGui import QPainter
 
@@ -22,6 +22,7 @@ _SIDE = 10  # between the words and the edge
 _DOT = 4.0
 _CORNER = 6
 _EVERY = 8.0  # pixels between the points of a curve or a bar
+_LEFT_OF = {Align.LEFT: 0.0, Align.CENTRE: 0.5, Align.RIGHT: 1.0}  # its place, in widths
 _GROUNDS = frozenset({Ink.TRACK, Ink.BAND, Ink.GRID, Ink.AXIS})
 _BESIDE = 4  # of the tint, to the left and the right
 
@@ -64,13 +65,23 @@ def _covers(place: tuple[float, float], width: float, height: float, mark: tuple
     return left - _DOT < mark[0] < left + width + _DOT and top - _DOT < mark[1] < top + height + _DOT
 
 
-def marks_of(drawing: Drawing) -> list[tuple[float, float]]:
-    """Return points of what a drawing says: its dots, its curves and its bars, and no scale or ground."""
+def marks_of(drawing: Drawing, text_width: Callable[[str], float]) -> list[tuple[float, float]]:
+    """Return points of what a drawing says: its dots, its curves, its bars and its words, and no grid or ground.
+
+    Args:
+        drawing: Says it.
+        text_width: Returns how wide words are, in pixels.
+    """
     marks: list[tuple[float, float]] = []
     for shape in drawing.shapes:
         match shape:
             case Dot():
                 marks.append((shape.x, shape.y))
+            case Words():
+                width = text_width(shape.text)
+                left = shape.x - width * _LEFT_OF[shape.align]
+                steps = max(1, round(width / _EVERY))
+                marks += [(left + width * n / steps, shape.y) for n in range(steps + 1)]
             case Curve():
                 for (x1, y1), (x2, y2) in pairwise(shape.points):
                     steps = max(1, round(max(abs(x2 - x1), abs(y2 - y1)) / _EVERY))
@@ -92,7 +103,7 @@ def call_out(
     """Mark the point of a spot of a drawing, and say its words beside it; tint all of it where it has none."""
     spot = drawing.spots[index]
     if spot.words:
-        _say(painter, spot, palette, room, marks_of(drawing))
+        _say(painter, spot, palette, room, marks_of(drawing, painter.fontMetrics().horizontalAdvance))
         return
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(palette.hover)

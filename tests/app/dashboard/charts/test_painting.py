@@ -87,8 +87,12 @@ def test_a_callout_is_inside_and_beside_its_point(x, y, width, height):
 def test_a_callout_covers_its_own_point_nowhere_and_the_data_where_there_is_room_nowhere(name):
     figures = FIGURES[name]
     room = (480.0, float(figures.height))
-    drawing = figures.drawing(Room(*room, lambda text: 6.0 * len(text)))
-    marks = marks_of(drawing)
+
+    def text_width(text):
+        return 6.0 * len(text)
+
+    drawing = figures.drawing(Room(*room, text_width))
+    marks = marks_of(drawing, text_width)
     assert marks
     for spot in (spot for spot in drawing.spots if spot.words):
         width, height = 6.0 * max(map(len, spot.words.split("\n"))), 2.0 * LINE
