@@ -50,10 +50,12 @@ def headline(measurement: Measurement) -> Headline:
     ratio, verdict = best.wall, best.wall.verdict
     more = f"{_time_note(ratio)} {_where(measurement)}".strip()
     if verdict is Verdict.FASTER:
-        return Headline(_faster(ratio.median), Tone.GOOD, more)
+        return Headline(_faster(ratio.median), Tone.GOOD, more[0].upper() + more[1:])
     if verdict is Verdict.SLOWER:
         return Headline(_slower(ratio.median), Tone.BAD, _consequence(measurement, found).format(more=more))
-    figures = tr("{times} ({range})").format(times=times(ratio.median), range=_spread(ratio))
+    figures = tr("{times} ({low}–{high})").format(
+        times=times(ratio.median), low=times(ratio.low)[:-1], high=times(ratio.high)
+    )
     if verdict is Verdict.UNCLEAR:
         note = tr(
             "Some answers came faster and some slower {where}; drafting goes on by what it sees in each chat."
@@ -76,7 +78,7 @@ def _consequence(measurement: Measurement, found: Results) -> str:
     if measurement.lifted:
         return tr("It drafts all the same, as you wanted: {more}.")
     if found.winner == 0:
-        return tr("Drafting is turned off for this model there: {more}.")
+        return tr("{more}; drafting is turned off there.")
     return tr(_WHY_NOT_OFF[found.doubt]) if found.slower and found.doubt else "{more}"
 
 

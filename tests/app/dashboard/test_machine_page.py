@@ -65,8 +65,8 @@ def test_each_state_shows_what_it_is_about(show, state, shown):
     [
         ("faster", "1.70x faster"),
         ("slower", "0.60x: slower"),
-        ("unclear", "No clear difference, 1.01x (0.97–1.06x over 3 pairs)"),
-        ("few", "Too few pairs, 1.45x (1.40–1.50x over 2 pairs)"),
+        ("unclear", "No clear difference, 1.01x (0.97–1.06x)"),
+        ("few", "Too few pairs, 1.45x (1.40–1.50x)"),
     ],
 )
 def test_each_verdict_stands_in_words(show, state, words):
