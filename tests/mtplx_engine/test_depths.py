@@ -173,6 +173,10 @@ def test_an_answer_obeys_what_was_measured_until_it_is_dropped(engine: Engine, f
     assert drafted[0] == 3
     assert stats.drafter == "mtp"
     Measurements(folder).drop(key)
+    keep(folder, *SLOWER, key=key, context=8192)
+    chosen, _drafted, _stats = answer(engine, max_tokens=40)
+    assert chosen.reason is not DepthReason.TURNED_OFF
+    Measurements(folder).drop(key)
     chosen, _drafted, _stats = answer(engine)
     assert chosen.reason is not DepthReason.TURNED_OFF
 

@@ -179,6 +179,17 @@ def test_a_slower_model_may_draft_again(show):
     assert not bench.page.result.draft_again.isVisible()
 
 
+def test_what_a_newer_one_of_about_the_same_length_overrules_is_shown_as_such(show):
+    bench = show("slower")
+    (found,) = bench.records.all
+    newer = dataclasses.replace(found, context=500)
+    bench.records.put(newer, found)
+    assert bench.board.stale == ""
+    bench.board.choose_context(found.context)
+    assert bench.board.stale == "A newer measurement decides for chats of this length."
+    assert not bench.page.result.draft_again.isVisible()
+
+
 @pytest.mark.parametrize("state", ["faster", "unclear", "few", "stale"])
 def test_only_where_drafting_is_off_it_can_be_let_again(show, state):
     assert not show(state).page.result.draft_again.isVisible()
