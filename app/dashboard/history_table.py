@@ -188,9 +188,9 @@ class HistoryTable(QTableView):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.setObjectName("history")  # first: the head takes its style once
         self._model = GroupModel(theme, self)
         self.setModel(self._model)
-        self.setObjectName("history")
         self.setAccessibleName(tr("Figures of the answers"))
         self.setFont(theme.figures_font(CODE_PX))
         self.setFrameShape(QFrame.Shape.NoFrame)

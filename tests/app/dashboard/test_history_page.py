@@ -25,6 +25,7 @@ from tests.support.figures import figures
 from tests.support.measurements import measurement
 from tests.support.speed_window import FakeRecords
 
+HEAD_PADDING = 8  # pixels beside the words of a head, in the style sheet
 PLAIN = {("key", 1024): 40.0}
 
 
@@ -443,6 +444,9 @@ def test_nothing_is_cut_off_at_the_minimum_size_of_the_window(shown, state):
     assert cut_off(shown.page) == []
     table = shown.page.table
     if table.isVisible():
+        head = table.horizontalHeader()
+        for column, name in enumerate(shown.head):
+            assert table.columnWidth(column) >= head.fontMetrics().horizontalAdvance(name) + 2 * HEAD_PADDING
         assert table.columnWidth(0) >= 100
         assert table.visualRect(table.model().index(table.model().rowCount() - 1, 0)).bottom() <= (
             table.viewport().height()
