@@ -76,4 +76,4 @@ def _figures(
 
 @lru_cache(maxsize=1)
 def _subject(model: ModelInfo) -> Subject:
-    return subject_of(model)
+    return subject_of(model, model.drafter)

@@ -142,5 +142,6 @@ def report(
         greedy_same=greedy_same,
         greedy_ties=greedy_ties,
         samples=2000,
+        tokens_at=(1800, 1000, 500, 700),
         p_value=p_value,
     )
