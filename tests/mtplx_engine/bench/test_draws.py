@@ -61,7 +61,7 @@ def test_right_tokens_are_rarely_odd() -> None:
 )
 def test_another_acceptance_is_found(kept) -> None:
     draws = Draws(2, 3)
-    _cycles(draws, 4000, 4, kept)
+    _cycles(draws, 7000, 4, kept)
     assert draws.p_value() < CHANCE
 
 
