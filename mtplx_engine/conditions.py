@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _PATIENCE_S = 1.0  # for one question to the system; there are three
+_OUR_CORES = 2  # the model's thread and what feeds it; others may have the rest
+_BUSY_LOAD = 1.0  # programs that want a core before anything of ours runs, where few cores are left or known
+_CALM = frozenset({"", "nominal"})
 _SUPPLIES = Path("/sys/class/power_supply")
 
 
@@ -26,6 +29,15 @@ class Power(StrEnum):
     UNKNOWN = "unknown"
 
 
+class Pressure(StrEnum):
+    """What holds a machine back."""
+
+    LOW_POWER = "low-power mode"
+    BATTERY = "on battery"
+    HEAT = "heat"
+    LOAD = "other programs at work"
+
+
 @dataclass(frozen=True, slots=True)
 class Conditions:
     """What else makes figures better or worse.
@@ -35,12 +47,24 @@ class Conditions:
         power: Where the power comes from.
         low_power: Whether the system saves power; None when it does not tell.
         thermal: How warm it is in the system's own word, as in "nominal"; "" when it does not tell.
+        cores: How many the machine has; None when the system does not tell.
     """
 
     load: float | None = None
     power: Power = Power.UNKNOWN
     low_power: bool | None = None
     thermal: str = ""
+    cores: int | None = None
+
+    @property
+    def hot(self) -> bool:
+        """Whether the system says that it is warmer than usual."""
+        return self.thermal not in _CALM
+
+    @property
+    def busy(self) -> bool:
+        """Whether other programs want more cores than are left beside ours."""
+        return (self.load or 0.0) > max(_BUSY_LOAD, (self.cores or 0) - _OUR_CORES)
 
 
 def now() -> Conditions:
@@ -49,7 +73,20 @@ def now() -> Conditions:
         load = os.getloadavg()[0]
     except OSError:
         load = None
-    return mac(load, pmset) if sys.platform == "darwin" else Conditions(load, power_of_supplies(_SUPPLIES))
+    found = mac(load, pmset) if sys.platform == "darwin" else Conditions(load, power_of_supplies(_SUPPLIES))
+    return replace(found, cores=os.cpu_count())
+
+
+def pressure(before: Conditions, after: Conditions) -> tuple[Pressure, ...]:
+    """Return what held the machine back while something ran; the load after it is that of what ran."""
+    both = (before, after)
+    found = {
+        Pressure.LOW_POWER: any(each.low_power for each in both),
+        Pressure.BATTERY: any(each.power is Power.BATTERY for each in both),
+        Pressure.HEAT: any(each.hot for each in both),
+        Pressure.LOAD: before.busy,
+    }
+    return tuple(each for each, holds in found.items() if holds)
 
 
 def pmset(topic: str) -> str:

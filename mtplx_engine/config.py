@@ -9,6 +9,7 @@ from typing import Literal, get_args
 from mtplx_engine.errors import EngineError, ErrorKind
 
 MAX_DEPTH = 8
+AUTO_MAX_DEPTH = 4  # deeper drafts of one chained head are never worth measuring
 
 Depth = int | Literal["auto"]
 DrafterKind = Literal["mtp", "draft_model", "prompt_lookup", "mtp+prompt_lookup"]

@@ -1,7 +1,8 @@
 """How deep a loaded model is drafted where that is left to the engine: by what was measured, then by what is seen.
 
-A measurement that somebody asked for goes before what answers have shown so far. It is looked up when an answer
-begins, since another process may have measured or forgotten.
+A measurement that somebody asked for goes before what answers have shown so far. It decides for answers of its own
+bucket of context; where that was not measured, drafting may begin with what won in another one, but is never turned
+off. It is looked up when an answer begins, since another process may have measured or forgotten.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mtplx_engine import results
+from mtplx_engine.config import AUTO_MAX_DEPTH
 from mtplx_engine.depth import DepthController
 from mtplx_engine.depth_figures import MOST_OFFERED, Figures
 from mtplx_engine.depth_memory import DepthMemory
-from mtplx_engine.measurements import Measurements
+from mtplx_engine.measurement import context_bucket
+from mtplx_engine.measurements import Measurements, deciding
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,11 +24,15 @@ if TYPE_CHECKING:
     from mtplx_engine.measurement import Measurement
     from mtplx_engine.results import Results
 
-AUTO_MAX_DEPTH = 4  # deeper drafts of one chained head are never worth measuring
+
+USUAL_ANSWER = 256
+"""Tokens that an answer is taken to have before it is written, where it may have more."""
 
 
 class Depths:
-    """The depth controllers of a loaded model, one for each drafter.
+    """The depth controllers of a loaded model, one for each drafter and what it begins with.
+
+    `tokens` are those of an answer and its prompt, as far as they are known when it begins.
 
     Args:
         data: The data folder.
@@ -37,8 +44,8 @@ class Depths:
         self._measurements = Measurements(data)
         self._speed_key = speed_key
         self._stamp: tuple[int, ...] | None = None
-        self._latest: Measurement | None = None
-        self._controllers: dict[DrafterKind | None, DepthController] = {}
+        self._deciding: dict[int | None, Measurement] = {}
+        self._controllers: dict[tuple[DrafterKind | None, int | None], DepthController] = {}
 
     def refresh(self) -> None:
         """Take over what was measured or forgotten since; the controllers then begin anew."""
@@ -46,41 +53,50 @@ class Depths:
         if stamp == self._stamp:
             return
         self._stamp = stamp
-        latest = self._measurements.latest(self._speed_key)
-        if latest != self._latest:
-            self._latest = latest
+        found = deciding(self._measurements.all(), self._speed_key)
+        if found != self._deciding:
+            self._deciding = found
             self._controllers.clear()
 
     def keep(self, measurement: Measurement) -> None:
         """Keep a measurement, which holds from the next `refresh` on."""
         self._measurements.keep(measurement)
 
-    def of(self, drafter: DrafterKind | None) -> DepthController:
+    def of(self, drafter: DrafterKind | None, tokens: int = 0) -> DepthController:
         """Return the controller of a drafter; a new one begins with what is known of it."""
-        if drafter not in self._controllers:
-            self._controllers[drafter] = DepthController(0) if drafter is None else self._new(drafter)
-        return self._controllers[drafter]
+        start = self._start(drafter, tokens)
+        key = drafter, start.context if start else None
+        if key not in self._controllers:
+            self._controllers[key] = self._new(drafter, start)
+        return self._controllers[key]
 
-    def turned_off(self, drafter: DrafterKind | None) -> bool:
-        """Whether a measurement found that drafting is slower at every depth."""
-        measured = self._measured(drafter)
-        return measured is not None and measured.winner == 0
+    def turned_off(self, drafter: DrafterKind | None, tokens: int = 0) -> bool:
+        """Whether a measurement of such answers found that drafting is slower at every depth."""
+        measured = self._measured(drafter).get(context_bucket(tokens))
+        return measured is not None and results.turns_off(measured)
 
-    def remember(self, drafter: DrafterKind) -> None:
+    def remember(self, drafter: DrafterKind, tokens: int = 0) -> None:
         """Keep what a controller has seen."""
-        self._memory.remember(drafter, self.of(drafter).figures())
+        self._memory.remember(drafter, self.of(drafter, tokens).figures())
 
-    def _new(self, drafter: DrafterKind) -> DepthController:
-        measured = self._measured(drafter)
+    def _new(self, drafter: DrafterKind | None, start: Measurement | None) -> DepthController:
+        if drafter is None:
+            return DepthController(0)
+        measured = None if start is None else results.of(start)
         if measured is not None and measured.winner:
             deepest = max(AUTO_MAX_DEPTH, measured.winner)
             return DepthController(deepest, measured_figures(measured, measured.winner))
         return DepthController(AUTO_MAX_DEPTH, self._memory.recall(drafter))
 
-    def _measured(self, drafter: DrafterKind | None) -> Results | None:
-        """Return the results of the newest measurement where it was made with this drafter."""
-        latest = self._latest
-        return results.of(latest) if latest is not None and latest.subject.drafter == drafter else None
+    def _start(self, drafter: DrafterKind | None, tokens: int) -> Measurement | None:
+        """Return the measurement that a controller begins with, one of such answers if there is any."""
+        measured, bucket = self._measured(drafter), context_bucket(tokens)
+        looked_at = (measured[bucket],) if bucket in measured else measured.values()
+        return next((each for each in looked_at if results.of(each).winner), None)
+
+    def _measured(self, drafter: DrafterKind | None) -> dict[int | None, Measurement]:
+        """Return what was measured with this drafter, by bucket of context, the newest first."""
+        return {bucket: each for bucket, each in self._deciding.items() if each.subject.drafter == drafter}
 
 
 def measured_figures(measured: Results, best: int) -> Figures:

@@ -16,7 +16,7 @@ from mtplx_engine.answer import Answer, answer_limit, check_tokens
 from mtplx_engine.cache import TokenCache
 from mtplx_engine.decoding import Decoder
 from mtplx_engine.depth_choice import DepthChooser
-from mtplx_engine.depths import Depths
+from mtplx_engine.depths import USUAL_ANSWER, Depths
 from mtplx_engine.drafters import Drafters
 from mtplx_engine.errors import EngineError, ErrorKind, LoadCancelledError
 from mtplx_engine.model_info import describe
@@ -238,7 +238,9 @@ class Engine:
         limit = answer_limit(request.max_tokens, len(prompt), window)
         depths, wanted = self.depths, self.drafters().wanted(config)
         depths.refresh()
-        chooser = DepthChooser(config, wanted, depths.of(wanted), turned_off=depths.turned_off(wanted))
+        tokens = len(prompt) + min(limit, USUAL_ANSWER)
+        off = depths.turned_off(wanted, tokens)
+        chooser = DepthChooser(config, wanted, depths.of(wanted, tokens), turned_off=off)
         kind = wanted if chooser.drafts else None
         session = self._take_session(model, kind)
         reused, branch = session.begin(prompt)
@@ -264,7 +266,7 @@ class Engine:
             raise
         self._keep(model, session, decoder, tally.emitted)
         if kind is not None and config.speculative_depth == "auto":
-            depths.remember(kind)
+            depths.remember(kind, tokens)
 
     def _keep(self, model: loader.LoadedModel, session: Session, decoder: Decoder, emitted: int) -> None:
         """Bring the caches to what was emitted and keep them for the next answer, if it is the same model's."""

@@ -9,11 +9,10 @@ if TYPE_CHECKING:
     from mtplx_engine.measurement import ExactnessReport
 
 CHANCE = 1e-6
-"""Draws as odd as that, or odder, are no chance.
+"""Draws as odd as that, or odder, are no chance: one check of a right engine in a million says so falsely."""
 
-The p-value of many small tables is up to ten times too small so far out; a right engine is called wrong in less than
-one check of 10,000 all the same.
-"""
+ODD = 1e-2
+"""Draws as odd as that are looked at again, with more of them; if those are odd too, that is said."""
 
 
 class Exactness(StrEnum):
@@ -21,6 +20,8 @@ class Exactness(StrEnum):
 
     IDENTICAL = "identical"  # bit for bit, wherever it was looked at
     ROUNDING = "same within rounding"  # the rows of wider products differ in their last bits
+    TOO_FEW = "too few draws to tell"  # of whatever else was looked at, nothing differs
+    ODD = "odd draws"  # odder than a check in a hundred by chance, and not so odd that it must be a fault
     DIFFERENT = "different"  # by more than rounding and chance explain: a fault
 
 
@@ -33,4 +34,8 @@ def judge(report: ExactnessReport) -> Exactness:
     unlikely = report.p_value is not None and report.p_value < CHANCE
     if parted or unlikely or report.distance > report.allowed:
         return Exactness.DIFFERENT
+    if report.p_value is None:
+        return Exactness.TOO_FEW
+    if report.p_value < ODD:
+        return Exactness.ODD
     return Exactness.ROUNDING if report.logit_distance or report.greedy_ties else Exactness.IDENTICAL

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import itertools
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 from mtplx_engine import durable
@@ -19,6 +21,8 @@ _MOST_KEPT = 500
 
 class KeptResults:
     """JSON entries by key; a file that is missing, damaged or of another format is an empty one.
+
+    What cannot be read is never replaced: the first entry that is kept sets it aside under another name.
 
     Args:
         path: The file; its folder may not exist yet.
@@ -62,7 +66,10 @@ class KeptResults:
     def put(self, key: str, entry: Any) -> None:
         """Keep an entry; the oldest ones go. Where nothing can be written, it is forgotten with the process."""
         with contextlib.suppress(OSError), self._alone():
-            kept = self._read()
+            kept = self._parse()
+            if kept is None:
+                self._set_aside()
+                kept = {}
             kept.pop(key, None)
             self._write(dict([*kept.items(), (key, entry)][-_MOST_KEPT:]))
 
@@ -74,13 +81,25 @@ class KeptResults:
         durable.replace_file(self._path, data)
 
     def _read(self) -> dict[str, Any]:
+        return self._parse() or {}
+
+    def _parse(self) -> dict[str, Any] | None:
+        """Return the entries, None where there is something that this version cannot read."""
         try:
             with self._path.open("rb") as file:
                 body = json.loads(file.read(self._most_bytes))
-            results = body["results"] if body["format"] == self._format else {}
-        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            results = body["results"] if body["format"] == self._format else None
+        except FileNotFoundError:
             return {}
-        return results if isinstance(results, dict) else {}
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            return None
+        return results if isinstance(results, dict) else None
+
+    def _set_aside(self) -> None:
+        """Rename the file; the names of those that were set aside before stay taken."""
+        numbers = itertools.count(1)
+        names = (self._path.with_name(f"{self._path.name}.unreadable-{number}") for number in numbers)
+        self._path.rename(next(name for name in names if not os.path.lexists(name)))
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:

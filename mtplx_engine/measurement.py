@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from mtplx_engine.conditions import Conditions
+from mtplx_engine.conditions import Conditions, Pressure, pressure
+from mtplx_engine.config import AUTO_MAX_DEPTH
 from mtplx_engine.stats import DecodeStats
 
 if TYPE_CHECKING:
@@ -45,6 +46,14 @@ class Verdict(StrEnum):
     SLOWER = "slower"
     UNCLEAR = "no clear difference"
     TOO_FEW = "too few pairs"
+
+
+class Doubt(StrEnum):
+    """Why drafting that was slower at every depth that was measured may still pay in chats."""
+
+    UNTRIED = "other depths were not tried"
+    FEW_STEPS = "too few steps were verified"
+    TEMPERATURE = "chats have another temperature"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +177,8 @@ class Measurement:
         cross_check: Our plain decoding against plain mlx-lm, above 1 when ours is faster; None when it was not run.
         before: Conditions at the beginning.
         after: Conditions at the end.
+        auto_depths: The draft depths that "auto" chooses among with this model.
+        lifted: Whether the person lets the model draft although it was slower.
     """
 
     subject: Subject
@@ -181,6 +192,18 @@ class Measurement:
     cross_check: Ratio | None
     before: Conditions
     after: Conditions
+    auto_depths: tuple[int, ...] = tuple(range(1, AUTO_MAX_DEPTH + 1))
+    lifted: bool = False
+
+    @property
+    def bucket(self) -> int | None:
+        """The context length of the answers that it decides for, see `context_bucket`."""
+        return context_bucket(self.context)
+
+    @property
+    def pressure(self) -> tuple[Pressure, ...]:
+        """What held the machine back meanwhile."""
+        return pressure(self.before, self.after)
 
     @property
     def odd_cross_check(self) -> Ratio | None:
@@ -211,8 +234,10 @@ class ExactnessReport:
         greedy_prefixes: Prefixes that were continued greedily both ways.
         greedy_same: How many of them gave the same tokens.
         greedy_ties: How many of the others parted where two tokens were as probable as rounding can tell.
-        samples: Next tokens drawn with drafting, for the G-test against the plain law.
-        p_value: That such draws, or odder ones, come from that law; None when too few were made.
+        samples: Cycles of draft, verify and accept that were drawn, with all lengths of drafts.
+        tokens_at: Tokens that came of them at draft position 1, 2, ..., accepted or recovered, and as bonus, the last.
+        p_value: How often a right engine draws tokens as odd as these, or odder, for their rows, counting every look
+            that was taken; None when too few were drawn.
     """
 
     subject: Subject
@@ -228,4 +253,24 @@ class ExactnessReport:
     greedy_same: int
     greedy_ties: int
     samples: int
+    tokens_at: tuple[int, ...]
     p_value: float | None
+
+    @property
+    def visible(self) -> float:
+        """The share of tokens that, where a fault makes them others, are found nine times in ten."""
+        return visible_share(sum(self.tokens_at))
+
+    @property
+    def visible_bonus(self) -> float:
+        """The same of the bonus tokens alone."""
+        return visible_share(self.tokens_at[-1])
+
+
+def visible_share(tokens: int) -> float:
+    """Return the share of so many drawn tokens that a fault must change to be found nine times in ten, 0..1.
+
+    A fault that moves each of them by half of a row's mass moves the mean of uniform numbers by half the share; 6.6
+    of its standard deviations are found at a p-value of 1e-6 among up to ten tests.
+    """
+    return min(1.0, 6.6 / math.sqrt(3 * tokens)) if tokens else 1.0

@@ -12,6 +12,7 @@ from mtplx_engine.kept_results import KeptResults
 from mtplx_engine.measurement import Measurement
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 NAME = "measurements.json"
@@ -21,6 +22,8 @@ _MOST_BYTES = 8 << 20  # a large one, with hundreds of runs, is 300 kB
 
 class Measurements:
     """The newest measurement of each model, machine and context; what is damaged or contradicts itself is not there.
+
+    The newest is the one that was kept last: a clock may have been wrong.
 
     Args:
         data: The data folder; it may not exist yet.
@@ -32,7 +35,7 @@ class Measurements:
     def all(self) -> tuple[Measurement, ...]:
         """Return all of them, the newest first."""
         parsed = (_parse(key, entry) for key, entry in self._kept.all().items())
-        return tuple(sorted(filter(None, parsed), key=lambda found: found.taken_ms, reverse=True))
+        return tuple(reversed([*filter(None, parsed)]))
 
     def latest(self, key: str) -> Measurement | None:
         """Return the newest one under a `ModelInfo.speed_key`, whatever its context."""
@@ -41,6 +44,11 @@ class Measurements:
     def keep(self, measurement: Measurement) -> None:
         """Keep one, in the place of that of the same key and context; where nothing can be written it is lost."""
         self._kept.put(_key(measurement), dataclasses.asdict(measurement))
+
+    def lift(self, measurement: Measurement) -> None:
+        """Let the model draft although this measurement found it slower, until it is measured again."""
+        if measurement in self.all():
+            self.keep(dataclasses.replace(measurement, lifted=True))
 
     def drop(self, key: str) -> None:
         """Forget everything under a `ModelInfo.speed_key`."""
@@ -51,6 +59,25 @@ class Measurements:
     def stamp(self) -> tuple[int, ...]:
         """Return what changes whenever any of them does, whichever process did it."""
         return self._kept.stamp()
+
+
+def deciding(found: Iterable[Measurement], key: str) -> dict[int | None, Measurement]:
+    """Return what decides for the answers of each bucket of context.
+
+    Args:
+        found: Measurements, the newest first.
+        key: A `ModelInfo.speed_key`.
+    """
+    newest: dict[int | None, Measurement] = {}
+    for each in found:
+        if each.subject.key == key:
+            newest.setdefault(each.bucket, each)
+    return newest
+
+
+def bans(found: Iterable[Measurement], key: str) -> tuple[Measurement, ...]:
+    """Return the measurements that turn drafting off, each for answers of its bucket, the newest first."""
+    return tuple(each for each in deciding(found, key).values() if results.turns_off(each))
 
 
 def _key(measurement: Measurement) -> str:

@@ -10,7 +10,8 @@ import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mtplx_engine.measurement import FEW_STEPS, Ratio, Verdict
+from mtplx_engine.config import SamplerConfig
+from mtplx_engine.measurement import FEW_STEPS, Doubt, Ratio, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -129,19 +130,25 @@ class Results:
     Attributes:
         plain: Plain decoding.
         depths: Drafting, the shallowest depth first.
+        doubt: Why "slower" would not be enough to turn drafting off, None when it would.
     """
 
     plain: PlainResult
     depths: tuple[DepthResult, ...]
+    doubt: Doubt | None
+
+    @property
+    def slower(self) -> bool:
+        """Whether drafting is slower at every depth that was measured."""
+        return bool(self.depths) and all(result.verdict is Verdict.SLOWER for result in self.depths)
 
     @property
     def winner(self) -> int | None:
-        """The depth to draft at; 0 when drafting is slower at every depth, None when nothing is clear."""
+        """The depth to draft at; 0 when drafting is to be off, None when nothing is clear."""
         faster = [result for result in self.depths if result.verdict is Verdict.FASTER]
         if faster:
             return _fastest(faster).depth
-        slower = self.depths and all(result.verdict is Verdict.SLOWER for result in self.depths)
-        return 0 if slower else None
+        return 0 if self.slower and self.doubt is None else None
 
     @property
     def headline(self) -> DepthResult | None:
@@ -172,7 +179,21 @@ def of(measurement: Measurement) -> Results:
         _depth_result(depth, [(plain[run.pair], run) for run in measurement.runs if run.depth == depth])
         for depth in measurement.depths
     ]
-    return Results(_plain_result(list(plain.values())), tuple(depths))
+    return Results(_plain_result(list(plain.values())), tuple(depths), _doubt(measurement, depths))
+
+
+def turns_off(measurement: Measurement) -> bool:
+    """Whether a measurement turns drafting off, for answers of its bucket."""
+    return not measurement.lifted and of(measurement).winner == 0
+
+
+def _doubt(measurement: Measurement, depths: Iterable[DepthResult]) -> Doubt | None:
+    if not set(measurement.auto_depths) <= set(measurement.depths):
+        return Doubt.UNTRIED
+    if any(result.few for result in depths if result.depth in measurement.auto_depths):
+        return Doubt.FEW_STEPS
+    usual = (0.0, SamplerConfig().temperature)
+    return None if measurement.temperature in usual else Doubt.TEMPERATURE
 
 
 def _adds_up(run: MeasuredRun) -> bool:

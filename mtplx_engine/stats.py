@@ -37,6 +37,7 @@ class DecodeStats:
         seed: The seed in use, so that the answer can be repeated.
         depth: The depth that was asked for, "auto" or a number as text.
         drafter: Who drafted, "" for plain decoding.
+        waited_s: Before the request started, in line since the question was sent; None where there is no line.
     """
 
     prompt_tokens: int = 0
@@ -54,6 +55,7 @@ class DecodeStats:
     seed: int = 0
     depth: str = "0"
     drafter: str = ""
+    waited_s: float | None = None
 
     def followed_by(self, part: DecodeStats) -> DecodeStats:
         """Return the figures of an answer that was written in two parts.
@@ -74,6 +76,11 @@ class DecodeStats:
             decode_tokens=self.decode_tokens + part.decode_tokens,
             drafter=self.drafter or part.drafter,
         )
+
+    @property
+    def first_word_s(self) -> float | None:
+        """From the moment that the question was sent to the first visible text, waiting included."""
+        return None if self.ttft_s is None else self.ttft_s + (self.waited_s or 0.0)
 
     @property
     def acceptance_rate(self) -> float | None:

@@ -116,6 +116,7 @@ def check_stats(stats: DecodeStats) -> None:
         and _within(_LARGEST, stats.seed)
         and len(stats.accepted_at) <= MAX_DEPTH
         and all(SHORTEST_S <= each <= LONGEST_S for each in times)
+        and 0 <= (stats.waited_s or 0) <= LONGEST_S
         and stats.depth in _DEPTHS
     ):
         raise OutOfBoundsError(tr("the figures of an answer are not ones that can have been measured"))

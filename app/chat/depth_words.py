@@ -26,8 +26,10 @@ _PLAIN = {
     DepthReason.REPEATABLE: marked("off: kept, so that the seed gives the same text again"),
     DepthReason.NO_DRAFTER: marked("plain decoding: this model has nothing to draft with"),
 }
+_GAINS_LITTLE = marked("parked: drafting is not clearly faster here")
 # Why a depth is what it is says nothing of speed where nobody looks at it.
-_BY_SPEED = (DepthReason.FASTEST, DepthReason.MEASURING, DepthReason.PARKED)
+_PARKED = (DepthReason.FASTEST, DepthReason.PARKED)
+_BY_SPEED = (*_PARKED, DepthReason.MEASURING)
 
 
 def depth_words(chosen: DepthChosen) -> str:
@@ -36,7 +38,8 @@ def depth_words(chosen: DepthChosen) -> str:
     if chosen.depth and expected and chosen.reason is DepthReason.FASTEST:
         return tr("depth {depth}: expected {expected}").format(depth=chosen.depth, expected=expected)
     words = _DEEP if chosen.depth and chosen.reason in _DEEP else _PLAIN
-    why = tr(words[chosen.reason]).format(depth=chosen.depth)
+    says_no_loss = (chosen.expected or 0.0) > 1 and not chosen.depth and chosen.reason in _PARKED
+    why = tr(_GAINS_LITTLE if says_no_loss else words[chosen.reason]).format(depth=chosen.depth)
     if expected and (chosen.depth or chosen.reason in _BY_SPEED):
         return tr("{why} (expected {expected})").format(why=why, expected=expected)
     return why

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from app.chat.conversation import MessageStatus
-from app.chat.meters import measured_speed, percent, speed
+from app.chat.meters import first_word, measured_speed, percent, speed
 from app.translate import tr
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def _figures(stats: DecodeStats) -> list[tuple[str, str]]:
         reading += f" · {speed(stats.prefill_tps)} tok/s"
     writing = measured_speed(stats)
     rows = [
-        (tr("First word after"), _seconds(stats.ttft_s)),
+        (tr("First word after"), first_word(stats)),
         (tr("Question, new"), reading),
         (tr("Question, reused"), tr("{count} tokens").format(count=f"{stats.cached_tokens:,}")),
         (tr("Answer"), tr("{count} tokens").format(count=f"{stats.emitted:,}")),
@@ -68,5 +68,5 @@ def _reason(status: MessageStatus) -> str:
     }.get(status, "")
 
 
-def _seconds(seconds: float | None) -> str:
-    return "" if seconds is None else tr("{seconds} s").format(seconds=f"{seconds:.1f}")
+def _seconds(seconds: float) -> str:
+    return tr("{seconds} s").format(seconds=f"{seconds:.1f}")

@@ -44,7 +44,7 @@ class AnswerFigures:
         kind: What the answer is like, guessed from its text.
         reason: Why it ended.
         version: Of MTPLX.
-        stats: Counts and times.
+        stats: Counts and times; here `ttft_s` is the whole time since the question was sent.
     """
 
     ended_ms: int

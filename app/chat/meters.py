@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from app.chat.depth_words import depth_words
 from app.translate import marked, tr
+from mtplx_engine.measurement import FEW_STEPS
 
 if TYPE_CHECKING:
     from mtplx_engine.protocol import DepthChosen
@@ -17,6 +18,7 @@ WINDOW_S = 3.0
 ENOUGH_S = 0.5
 ENOUGH_TOKENS = 8
 ENOUGH_WRITING_S = 0.05  # a whole answer is measured from its first token on, so less will do
+_LEAST_WAIT_S = 0.05  # waiting less is not worth a word
 MEASURING = marked("measuring…")
 
 
@@ -28,11 +30,13 @@ class Reading:
         tokens_per_second: Decode speed over the window.
         per_step: Mean acceptance length, 1 + A / V; None for plain decoding.
         acceptance: A / D, 0..1; None for plain decoding.
+        drafted: D, the sample of the acceptance.
     """
 
     tokens_per_second: float
     per_step: float | None = None
     acceptance: float | None = None
+    drafted: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +88,7 @@ class LiveMeter:
             return Reading(self._tokens / span)
         accepted = sum(step.accepted for step in counted)
         drafted = sum(step.drafted for step in counted)
-        return Reading(self._tokens / span, 1 + accepted / verify_steps, accepted / drafted)
+        return Reading(self._tokens / span, 1 + accepted / verify_steps, accepted / drafted, drafted)
 
     def _enough_without_oldest(self) -> bool:
         second, last = self._steps[1], self._steps[-1]
@@ -99,13 +103,18 @@ def live_text(reading: Reading | None) -> str:
 
 
 def final_text(stats: DecodeStats) -> str:
-    """Return the line under a finished answer, as in "41 tok/s · 2.6 per step · 71 % · 212 tokens"."""
+    """Return the line under a finished answer, as in "41 tok/s · 2.6 per step · 71 % · 212 tokens".
+
+    Where few steps were verified it says of how many drafted tokens the share is.
+    """
     enough = stats.drafted >= ENOUGH_TOKENS
     parts = _rates(
         measured_speed(stats),
         stats.mean_acceptance_length if enough else None,
         stats.acceptance_rate if enough else None,
     )
+    if enough and stats.verify_steps < FEW_STEPS:
+        parts[-1] = tr("{share} of only {count} drafts").format(share=parts[-1], count=stats.drafted)
     if stats.emitted:
         parts.append(_tokens(stats.emitted))
     return " · ".join(parts)
@@ -123,7 +132,7 @@ def live_tooltip(reading: Reading | None, depth: DepthChosen | None = None) -> s
         lines = [tr("The speed shows after half a second and eight tokens.")]
     else:
         words = tr("tok/s: tokens per second over the last {seconds} seconds of writing.")
-        lines = [words.format(seconds=f"{WINDOW_S:.0f}"), *_draft_lines(reading.per_step)]
+        lines = [words.format(seconds=f"{WINDOW_S:.0f}"), *_draft_lines(reading.acceptance, reading.drafted)]
     if depth is not None:
         lines.append(tr("Drafting – {why}.").format(why=depth_words(depth)))
     return "\n".join(lines)
@@ -134,12 +143,12 @@ def final_tooltip(stats: DecodeStats) -> str:
     lines = []
     if measured_speed(stats) is not None:
         lines.append(tr("tok/s: tokens per second while writing, reading the question not counted."))
-    lines += _draft_lines(stats.mean_acceptance_length)
+    lines += _draft_lines(stats.acceptance_rate, stats.drafted)
     if stats.ttft_s is not None:
         reused = tr(", {count} of them reused").format(count=f"{stats.cached_tokens:,}")
         lines.append(
-            tr("First word after {seconds} s; question of {tokens}{reused}.").format(
-                seconds=f"{stats.ttft_s:.1f}",
+            tr("First word after {time}; question of {tokens}{reused}.").format(
+                time=first_word(stats),
                 tokens=_tokens(stats.prompt_tokens),
                 reused=reused if stats.cached_tokens else "",
             )
@@ -147,18 +156,31 @@ def final_tooltip(stats: DecodeStats) -> str:
     return "\n".join(lines)
 
 
+def first_word(stats: DecodeStats) -> str:
+    """Return how long the first word took since Send, and how much of that was waiting; "" when it is not known."""
+    if stats.first_word_s is None:
+        return ""
+    took = tr("{seconds} s").format(seconds=f"{stats.first_word_s:.1f}")
+    waited = stats.waited_s or 0.0
+    if waited < _LEAST_WAIT_S:
+        return took
+    return tr("{time}, {seconds} s of it waiting").format(time=took, seconds=f"{waited:.1f}")
+
+
 def _tokens(count: int) -> str:
     return tr("1 token") if count == 1 else tr("{count} tokens").format(count=f"{count:,}")
 
 
-def _draft_lines(per_step: float | None) -> list[str]:
-    if per_step is None:
+def _draft_lines(acceptance: float | None, drafted: int) -> list[str]:
+    if acceptance is None:
         return [tr("Plain decoding: the model drafts nothing ahead.")]
     return [
         tr(
             "per step: tokens that one step of the model yields on average, the kept drafted ones and one more."
         ),
-        tr("%: how many of the drafted tokens the model kept."),
+        tr("%: how many of the drafted tokens the model kept: {share} of {count} drafts.").format(
+            share=percent(acceptance), count=f"{drafted:,}"
+        ),
     ]
 
 

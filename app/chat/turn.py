@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -130,6 +131,7 @@ class Turn:
         tokens: How many tokens came in this turn.
         thinking_tokens: How many of them were thought.
         sampler: How they are chosen, once the engine was asked.
+        waited_s: How long it was in line since Send, known from the same moment on.
     """
 
     def __init__(self, generation: int, question_id: str, answer: Message, ask: Ask) -> None:
@@ -145,6 +147,8 @@ class Turn:
         self.thinking = answer.thinking
         self.tokens = self.thinking_tokens = 0
         self.sampler: SamplerConfig | None = None
+        self.waited_s: float | None = None
+        self._sent_s = time.monotonic()
         self._marks = Marks(answer.marks or ((len(answer.text),) if answer.text else ()))
         self._thought_s: tuple[float, float] | None = None  # when the first and the last thought came
 
@@ -171,6 +175,17 @@ class Turn:
         """How long the thinking took, as far as it is known."""
         first, last = self._thought_s or (0.0, 0.0)
         return self.answer.thought_ms + round(1000 * (last - first))
+
+    def start(self, sampler: SamplerConfig) -> None:
+        """Note that the engine is asked now, to choose tokens in this way."""
+        self.sampler = sampler
+        self.waited_s = time.monotonic() - self._sent_s
+
+    def timed(self, event: Finished) -> Finished:
+        """Return how it ended for the engine, and where there was a first word, with the wait before it was asked."""
+        if event.stats.ttft_s is None:
+            return event
+        return dataclasses.replace(event, stats=dataclasses.replace(event.stats, waited_s=self.waited_s))
 
     def add(self, event: Tokens) -> Piece:
         """Take in what a decode cycle gave."""

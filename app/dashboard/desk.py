@@ -99,7 +99,7 @@ class SpeedDesk(QObject):
         """Let the loaded model draft although a measurement found it slower."""
         model = self._line.model
         if model is not None:
-            self._records.drop(model.speed_key)
+            self._records.lift(self._records.bans(model.speed_key))
 
     def close(self) -> None:
         """Close the window and end what is going on here; the engine ends what it measures."""
@@ -137,8 +137,8 @@ class SpeedDesk(QObject):
 
     def _judge(self) -> None:
         model = self._line.model
-        latest = self._records.latest(model.speed_key) if model is not None and model.speed_key else None
-        judged = drafting_words.turned_off(latest)
+        bans = self._records.bans(model.speed_key) if model is not None and model.speed_key else ()
+        judged = drafting_words.turned_off(bans)
         if judged != self._judged:
             self._judged = judged
             self.drafting_judged.emit(judged)

@@ -1,4 +1,4 @@
-"""What is said of drafting where a measurement turned it off."""
+"""What is said of drafting where measurements turned it off."""
 
 from __future__ import annotations
 
@@ -6,16 +6,24 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QDateTime, QLocale
 
+from app.dashboard import kind_words
 from app.translate import tr
-from mtplx_engine import results
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mtplx_engine.measurement import Measurement
 
 
-def turned_off(measurement: Measurement | None) -> str:
-    """Return why drafting is off, as in "off here: slower (measured 29 Nov)"; "" when it is not."""
-    if measurement is None or results.of(measurement).winner != 0:
+def turned_off(bans: Sequence[Measurement]) -> str:
+    """Return where and why drafting is off, as in "off in chats up to 1k tokens: slower here (measured 29 Nov)".
+
+    Args:
+        bans: The measurements that turn it off, the newest first; "" comes of none.
+    """
+    if not bans:
         return ""
-    day = QDateTime.fromMSecsSinceEpoch(measurement.taken_ms).date()
-    return tr("off here: slower (measured {day})").format(day=QLocale().toString(day, "d MMM"))
+    where = ", ".join(kind_words.chats(each.bucket) for each in reversed(bans))
+    day = QDateTime.fromMSecsSinceEpoch(bans[0].taken_ms).date()
+    words = tr("off {where}: slower here (measured {day})")
+    return words.format(where=where, day=QLocale().toString(day, "d MMM"))

@@ -97,4 +97,4 @@ class ExactnessCard(QFrame):
         for (name, value), (about, told) in zip(self._facts, exactness_words.figures(report), strict=True):
             name.say(about)
             value.say(told)
-        self._limits.say(exactness_words.limits())
+        self._limits.say(exactness_words.limits(report))

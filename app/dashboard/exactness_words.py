@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from app.model_manager.face import Tone
 from app.translate import marked, tr
-from mtplx_engine.exactness import CHANCE, Exactness, judge
+from mtplx_engine.exactness import ODD, Exactness, judge
 
 if TYPE_CHECKING:
     from mtplx_engine.measurement import ExactnessReport
@@ -19,6 +19,16 @@ _VERDICTS = {
         ),
         Tone.GOOD,
     ),
+    Exactness.TOO_FEW: (
+        marked("Nothing differed, but too few words were drawn at random to tell."),
+        Tone.DOUBT,
+    ),
+    Exactness.ODD: (
+        marked(
+            "Nothing differed, but the words drawn at random were odder than chance makes them in 99 of 100."
+        ),
+        Tone.DOUBT,
+    ),
     Exactness.DIFFERENT: (marked("Drafting changes what this model says here, which is a fault."), Tone.BAD),
 }
 
@@ -30,8 +40,11 @@ def verdict(report: ExactnessReport) -> tuple[str, Tone]:
 
 
 def advice(report: ExactnessReport) -> str:
-    """Return what to do about a difference, "" when there is none."""
-    if judge(report) is not Exactness.DIFFERENT:
+    """Return what to do about a difference or a doubt, "" when there is none."""
+    found = judge(report)
+    if found is Exactness.ODD:
+        return tr("Check again. If it comes out odd again, send us what “mtplx doctor” prints.")
+    if found is not Exactness.DIFFERENT:
         return ""
     return tr("Turn drafting off in the Model menu, and send us what “mtplx doctor” prints.")
 
@@ -47,18 +60,19 @@ def figures(report: ExactnessReport) -> tuple[tuple[str, str], ...]:
     )
 
 
-def limits() -> str:
+def limits(report: ExactnessReport) -> str:
     """Return what such a check can and cannot show."""
-    return tr(
-        "It can show that drafting goes wrong with this model on this computer. It cannot show that no other text "
-        "would differ: that the method is exact is proven by mathematics, and tested on models small enough to count "
-        "everything."
+    told = tr(
+        "It can show that drafting goes wrong with this model on this computer, where it changes about {share} of the "
+        "words drawn at random or more. It cannot show that no other text would differ: that the method is exact is "
+        "proven by mathematics, and tested on models small enough to count everything."
     )
+    return told.format(share=f"{report.visible:.0%}")
 
 
 def _chances(report: ExactnessReport) -> str:
     told = tr(
-        "{distance} apart at most, where rounding explains {allowed} and 1 is nothing alike; {places} places "
+        "{distance} apart at most, of 1; rounding explains {allowed}; {places} places "
         "after {prefixes} beginnings"
     )
     return told.format(
@@ -79,10 +93,9 @@ def _greedy(report: ExactnessReport) -> str:
 def _drawn(report: ExactnessReport) -> str:
     if report.p_value is None:
         return tr("too few to tell")
-    alike = tr("{count}, as alike as chance makes them (p = {p})")
-    unlike = tr("{count}, less alike than chance makes them (p = {p})")
-    words = alike if report.p_value >= CHANCE else unlike
-    return words.format(count=f"{report.samples:,}", p=_small(report.p_value))
+    told = tr("{count}; chance alone makes them as odd as that in {share} of checks")
+    share = f"{report.p_value:.0%}" if report.p_value >= ODD else _small(report.p_value)
+    return told.format(count=f"{sum(report.tokens_at):,}", share=share)
 
 
 def _small(value: float) -> str:

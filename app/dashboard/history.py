@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from mtplx_engine import results
 
@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from datetime import date
 
     from mtplx_engine.measurement import Measurement, PromptKind
+
+
+FEWEST_QUARTILES: Final = 4
+"""Answers; fewer have no middle half to speak of."""
 
 
 class Grouping(Enum):
@@ -31,12 +35,14 @@ class Choice:
         model: Of this model; None for all.
         kind: Of this kind; None for all.
         since: Of this day and later ones; None for all.
+        until: Of this day and earlier ones; None for all.
         grouping: How the table tells them apart.
     """
 
     model: str | None = None
     kind: PromptKind | None = None
     since: date | None = None
+    until: date | None = None
     grouping: Grouping = Grouping.KIND
 
 
@@ -139,12 +145,16 @@ class Group:
 class Drafted:
     """The answers with draft tokens of one model's files on one machine, in contexts of about the same length.
 
+    In all of them, about as many tokens a second came without being accepted drafts, so that the same limit holds for
+    what drafting can have saved in each.
+
     Attributes:
         speed_key: Stands for the files and the machine.
         bucket: Their context length, None for the longest ones.
         answers: How many.
         tokens: Emitted after the first event of each.
         seconds: In which these were emitted.
+        accepted: Draft tokens that were accepted.
     """
 
     speed_key: str
@@ -152,6 +162,7 @@ class Drafted:
     answers: int
     tokens: int
     seconds: float
+    accepted: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +177,7 @@ class History:
         drafted: What the time saved is estimated from.
         models: The names of all models, chosen or not.
         kept: How many answers there are, chosen or not.
+        later: How many of these are of a day after `choice.until`, as a clock that was wrong leaves them.
         unreadable: How many more there are that cannot be read.
     """
 
@@ -176,6 +188,7 @@ class History:
     drafted: tuple[Drafted, ...]
     models: tuple[str, ...]
     kept: int
+    later: int
     unreadable: int
 
     @property
@@ -205,21 +218,29 @@ class TimeSaved:
 def baselines(measurements: Iterable[Measurement]) -> dict[tuple[str, int], float]:
     """Return the tokens per second of plain decoding that were measured, by speed key and context length.
 
+    A machine that was held back, and plain decoding that differs from mlx-lm's, are nothing to compare with.
+
     Args:
         measurements: Each one such as `results.of` takes, the newest first.
     """
     found: dict[tuple[str, int], float] = {}
     for measurement in measurements:
-        plain = results.of(measurement).plain.decode_tps
-        if plain is not None:
-            found.setdefault((measurement.subject.key, measurement.context), plain)
+        plain, bucket = results.of(measurement).plain.decode_tps, measurement.bucket
+        if plain is not None and bucket is not None and _is_sound(measurement):
+            found.setdefault((measurement.subject.key, bucket), plain)
     return found
+
+
+def _is_sound(measurement: Measurement) -> bool:
+    checked = measurement.cross_check is not None and measurement.odd_cross_check is None
+    return checked and not measurement.pressure
 
 
 def time_saved(drafted: Iterable[Drafted], baselines: Mapping[tuple[str, int], float]) -> TimeSaved:
     """Estimate what drafting gained: the seconds that plain decoding would have taken, less those that it took.
 
-    Only tokens after the first event count, as in the times that they are compared with.
+    Only tokens after the first event count, as in the times that they are compared with. No answer can have saved more
+    than plain decoding would have taken for the draft tokens that were accepted in it.
 
     Args:
         drafted: The answers.
@@ -232,5 +253,5 @@ def time_saved(drafted: Iterable[Drafted], baselines: Mapping[tuple[str, int], f
         plain = None if each.bucket is None else baselines.get((each.speed_key, each.bucket))
         if plain:
             covered += each.answers
-            seconds.append(each.tokens / plain - each.seconds)
+            seconds.append(min(each.tokens / plain - each.seconds, each.accepted / plain))
     return TimeSaved(sum(seconds) if covered else None, covered, answers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QMessageBox
 
 from app.dashboard import history_words
@@ -22,13 +22,7 @@ if TYPE_CHECKING:
 
 
 class HistoryFiles(QObject):
-    """Asks with sheets of a page.
-
-    Signals:
-        deleted: All figures are being deleted.
-    """
-
-    deleted = Signal()
+    """Asks with sheets of a page."""
 
     def __init__(self, store: Store, page: QWidget) -> None:
         super().__init__(page)
@@ -53,12 +47,8 @@ class HistoryFiles(QObject):
         box = MessageBox(question, more, self._page)
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         delete = box.addButton(tr("Delete"), QMessageBox.ButtonRole.DestructiveRole)
-        delete.clicked.connect(self._delete)
+        delete.clicked.connect(self._store.delete_figures)
         box.addButton(QMessageBox.StandardButton.Cancel)
         box.setDefaultButton(QMessageBox.StandardButton.Cancel)
         box.open()
         return box
-
-    def _delete(self) -> None:
-        self._store.delete_figures()
-        self.deleted.emit()

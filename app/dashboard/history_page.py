@@ -23,8 +23,10 @@ from app.widgets.announce import announce
 from app.widgets.choice_button import ChoiceButton
 from app.widgets.column_area import ColumnArea
 from app.widgets.error_card import ErrorCard
+from app.widgets.flow_layout import FlowLayout
 from app.widgets.plain_label import PlainLabel
 from app.widgets.section import Section
+from app.widgets.throttle import Throttle
 from app.widgets.undo_toast import UndoToast
 from mtplx_engine.measurement import PromptKind
 
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 _PERIODS: Final = (7, 30, 90, 365, None)  # days
 _USUAL: Final = 30
 _NOTHING_HEIGHT: Final = 160
+_FOLLOWING_MS: Final = 1000
 
 
 def _today() -> date:
@@ -49,7 +52,7 @@ def _today() -> date:
 
 
 class HistoryPage(ColumnArea):
-    """Reads the figures from the store when it is shown and whenever something else is chosen.
+    """Reads the figures from the store when it is shown, when answers come, and when something else is chosen.
 
     Args:
         theme: The look.
@@ -100,8 +103,10 @@ class HistoryPage(ColumnArea):
         self._nothing.setMinimumHeight(_NOTHING_HEIGHT)
         self._note = PlainLabel(theme, SMALL_PX, "warning")
         self._speeds = Section(theme, "")
+        self._speeds.heading.setWordWrap(True)
         self._groups = Section(theme, tr("Answers by"))
         self.files = HistoryFiles(store, self)
+        self._following = Throttle(_FOLLOWING_MS, self)
         self.toast = UndoToast(self)
         self._lay_out()
         self._connect()
@@ -119,6 +124,10 @@ class HistoryPage(ColumnArea):
         if not event.spontaneous():
             self.refresh()
 
+    def _follow(self) -> None:
+        if self.isVisible():
+            self._following.request()
+
     # ------------------------------------------------------------ what is chosen
 
     def _choose(self, days: int | None, **fields: object) -> None:
@@ -132,8 +141,9 @@ class HistoryPage(ColumnArea):
         self.period.setFocus()
 
     def _read(self) -> None:
-        since = None if self._days is None else self._today() - timedelta(days=self._days - 1)
-        self._wanted = dataclasses.replace(self._wanted, since=since)
+        today = self._today()
+        since = None if self._days is None else today - timedelta(days=self._days - 1)
+        self._wanted = dataclasses.replace(self._wanted, since=since, until=today)
         self._waits = True
         self._store.read_history(self._wanted)
 
@@ -143,7 +153,7 @@ class HistoryPage(ColumnArea):
         self.model.set_choices(((None, tr("All models")), *((name, name) for name in models)), wanted.model)
         kinds = ((each, kind_words.kind(each)) for each in PromptKind)
         self.kind.set_choices(((None, tr("All kinds")), *kinds), wanted.kind)
-        self.period.set_choices(((days, _period(days)) for days in _PERIODS), self._days)
+        self.period.set_choices(((days, history_words.period(days)) for days in _PERIODS), self._days)
         self.grouping.set_choices(
             (
                 (Grouping.KIND, tr("kind, guessed from the text")),
@@ -169,10 +179,11 @@ class HistoryPage(ColumnArea):
         self.trouble.hide()
         self._bar.setVisible(bool(history.kept or history.unreadable))
         self._content.setVisible(bool(history.total.answers))
-        self._nothing.say(_why_nothing(history))
+        self._nothing.say(history_words.why_nothing(history))
         self._way_back.setVisible(bool(history.kept and not history.total.answers))
-        self._note.say(history_words.unreadable(history))
-        self._speeds.heading.setText(_chart_heading(history))
+        notes = (history_words.unreadable(history), history_words.later(history))
+        self._note.say("\n".join(note for note in notes if note))
+        self._speeds.heading.setText(history_words.chart_heading(history))
         self.chart.show_figures(_by_day(history))
         self.table.show_groups(history)
         self._estimate()
@@ -202,6 +213,8 @@ class HistoryPage(ColumnArea):
         self._store.history_read.connect(self._show)
         self._store.history_exported.connect(self._tell_exported)
         self._store.failed.connect(self._show_failure)
+        self._store.figures_changed.connect(self._follow)
+        self._following.due.connect(self._read)
         self._records.changed.connect(self._estimate)
         self.model.chosen.connect(lambda model: self._choose(self._days, model=model))
         self.kind.chosen.connect(lambda kind: self._choose(self._days, kind=kind))
@@ -211,7 +224,6 @@ class HistoryPage(ColumnArea):
         self.trouble.pressed.connect(self.refresh)
         self.export.clicked.connect(lambda: self.files.export(self._wanted))
         self.delete.clicked.connect(lambda: self.files.delete(self._history.kept if self._history else 0))
-        self.files.deleted.connect(self._read)
 
     def _lay_out(self) -> None:
         self._bar = self._make_bar()
@@ -231,14 +243,16 @@ class HistoryPage(ColumnArea):
         row = QHBoxLayout(bar)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(SPACE_S)
+        choices = QWidget()
+        flow = FlowLayout(choices, SPACE_S)
         for choice, width in ((self.model, 190), (self.kind, 150), (self.period, 140)):
             choice.setFixedWidth(width)
-            row.addWidget(choice)
-        row.addStretch(1)
+            flow.addWidget(choice)
+        row.addWidget(choices, 1)
         for button in (self.export, self.delete, self.everything):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        row.addWidget(self.export)
-        row.addWidget(self.delete)
+        row.addWidget(self.export, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(self.delete, 0, Qt.AlignmentFlag.AlignTop)
         return bar
 
     def _make_content(self) -> QWidget:
@@ -259,30 +273,10 @@ class HistoryPage(ColumnArea):
         return content
 
 
-def _period(days: int | None) -> str:
-    if days is None:
-        return tr("All days")
-    return tr("Last year") if days == 365 else tr("Last {count} days").format(count=days)
-
-
-def _why_nothing(history: History) -> str:
-    if not history.kept:
-        return tr("No answers yet.\nThe speed and the counts of each one are kept here, without its text.")
-    if history.total.answers:
-        return ""
-    return tr("None of {answers} fits this choice.").format(answers=history_words.answers(history.kept))
-
-
 def _most_asked(history: History) -> str | None:
     """Return the model that is shown first, since figures of several models together say little."""
     models = list(history.asked)
     return models[0] if len(models) > 1 else None
-
-
-def _chart_heading(history: History) -> str:
-    if history.choice.model is None and len(history.models) > 1:
-        return tr("Writing speed by day, tok/s; all models together, of which some are faster than others")
-    return tr("Writing speed by day, tok/s: the median, and the middle half of the answers")
 
 
 def _by_day(history: History) -> DailyMedians:

@@ -18,6 +18,7 @@ from app.translate import tr
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from PySide6.QtGui import QResizeEvent
     from PySide6.QtWidgets import QWidget
 
     from app.dashboard.history import Group, History
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _Index = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()
 _ROW_HEIGHT = 30
+_LEAST_NAME = 112  # pixels of the first column
 _Role = Qt.ItemDataRole
 
 
@@ -123,6 +125,15 @@ class GroupModel(QAbstractTableModel):
         self._groups: tuple[Group, ...] = ()
         self._columns = columns(Choice())
 
+    def row_of(self, group: Group | None) -> int | None:
+        """Return where the answers are now that were alike in the way of a group; None when they are gone."""
+        alike = (n for n, each in enumerate(self._groups) if group is not None and _same(each, group))
+        return next(alike, None)
+
+    def group_at(self, row: int) -> Group | None:
+        """Return the group of a row."""
+        return self._groups[row] if 0 <= row < len(self._groups) else None
+
     def show(self, history: History) -> None:
         """Show the groups of another history."""
         self.beginResetModel()
@@ -177,9 +188,9 @@ class HistoryTable(QTableView):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.setObjectName("history")  # first: the head takes its style once
         self._model = GroupModel(theme, self)
         self.setModel(self._model)
-        self.setObjectName("history")
         self.setAccessibleName(tr("Figures of the answers"))
         self.setFont(theme.figures_font(CODE_PX))
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -200,11 +211,45 @@ class HistoryTable(QTableView):
         head.setSectionsClickable(False)
         head.setHighlightSections(False)
         head.setFixedHeight(_ROW_HEIGHT)
+        head.sectionResized.connect(lambda section, *_: self._fit() if section else None)
 
     def show_groups(self, history: History) -> None:
-        """Show the groups of a history."""
+        """Show the groups of a history; the cell that is chosen, and what is in sight, stay where they can."""
+        current = self.currentIndex()
+        group, column = self._model.group_at(current.row()), current.column()
+        across = self.horizontalScrollBar().value()
         self._model.show(history)
         head = self.horizontalHeader()
         head.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        head.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        self.setFixedHeight(_ROW_HEIGHT * (self._model.rowCount() + 1))
+        head.setSectionResizeMode(0, QHeaderView.ResizeMode.Fixed)
+        self._fit()
+        row = self._model.row_of(group)
+        if row is not None:
+            self.setCurrentIndex(self._model.index(row, min(column, self._model.columnCount() - 1)))
+        self.horizontalScrollBar().setValue(across)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Give the first column what the others leave."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Let the first column take the room that is left, and the rows scroll sideways where there is too little."""
+        head = self.horizontalHeader()
+        if not head.count():
+            return
+        others = head.length() - head.sectionSize(0)
+        left = self.width() - others
+        head.resizeSection(0, max(_LEAST_NAME, left))
+        scrolls = left < _LEAST_NAME
+        policy = Qt.ScrollBarPolicy.ScrollBarAlwaysOn if scrolls else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+        if policy != self.horizontalScrollBarPolicy():
+            self.setHorizontalScrollBarPolicy(policy)
+        bar = self.horizontalScrollBar().sizeHint().height() if scrolls else 0
+        height = _ROW_HEIGHT * (self._model.rowCount() + 1) + bar
+        if height != self.height():
+            self.setFixedHeight(height)
+
+
+def _same(one: Group, other: Group) -> bool:
+    return (one.model, one.kind, one.bucket) == (other.model, other.kind, other.bucket)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from app.chat.meters import percent, speed
 from app.dashboard import kind_words
-from app.dashboard.history import Grouping
+from app.dashboard.history import FEWEST_QUARTILES, Grouping
 from app.translate import marked, tr
 from mtplx_engine import words
 from mtplx_engine.measurement import CONTEXT_BUCKETS, FEW_STEPS
@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from app.dashboard.history import Group, History, Middle, Spread, Summary, TimeSaved
 
 UNKNOWN = "–"
-_LEAST_QUARTILES = 4  # answers; fewer have no middle half to speak of
+_LEAST_SAVED_S = 1.0  # less is lost in what the estimate does not know
 SAVED_TIP = marked(
     "The time that plain decoding would have taken at the speed measured on this computer, less the time that the "
-    "answers took. Only answers count whose model was measured in a context of about the same length."
+    "answers took, and never more than it would have taken for the drafts that were kept. Only answers count whose "
+    "model was measured in a context of about the same length, while nothing else held the computer back."
 )
 KIND_TIP = marked("Guessed from the text when the answer ended; the text itself is not kept here.")
 
@@ -54,7 +55,7 @@ def middle_half(spread: Spread | None) -> str:
 
 def span(spread: Spread) -> str:
     """Return between which speeds half of the answers lie, "" where there are too few to say."""
-    if spread.answers < _LEAST_QUARTILES:
+    if spread.answers < FEWEST_QUARTILES:
         return ""
     return f"{speed(spread.low)}–{speed(spread.high)}"
 
@@ -92,6 +93,8 @@ def saved(estimate: TimeSaved) -> str:
     """Return the time that drafting gained, or lost, as in "12 min saved"."""
     if estimate.seconds is None:
         return UNKNOWN
+    if abs(estimate.seconds) < _LEAST_SAVED_S:
+        return tr("no time saved to speak of")
     time = words.duration(abs(estimate.seconds))
     if estimate.seconds < 0:
         return tr("{time} lost").format(time=time)
@@ -127,3 +130,35 @@ def unreadable(history: History) -> str:
     one = tr("The figures of 1 answer cannot be read and are left out; nothing was deleted.")
     many = tr("The figures of {count} answers cannot be read and are left out; nothing was deleted.")
     return one if history.unreadable == 1 else many.format(count=f"{history.unreadable:,}")
+
+
+def later(history: History) -> str:
+    """Return what is said of answers of days to come, "" when there are none."""
+    if not history.later:
+        return ""
+    one = tr("1 answer has a date after today, as after a clock that was wrong, and is left out.")
+    many = tr("{count} answers have a date after today, as after a clock that was wrong, and are left out.")
+    return one if history.later == 1 else many.format(count=f"{history.later:,}")
+
+
+def period(days: int | None) -> str:
+    """Return what the last days are called, None for all of them."""
+    if days is None:
+        return tr("All days")
+    return tr("Last year") if days == 365 else tr("Last {count} days").format(count=days)
+
+
+def why_nothing(history: History) -> str:
+    """Return why there is nothing to see, "" when there is something."""
+    if not history.kept:
+        return tr("No answers yet.\nThe speed and the counts of each one are kept here, without its text.")
+    if history.total.answers:
+        return ""
+    return tr("None of {answers} fits this choice.").format(answers=answers(history.kept))
+
+
+def chart_heading(history: History) -> str:
+    """Return what the chart shows, and where several models are mixed in it, a word of caution."""
+    if history.choice.model is None and len(history.models) > 1:
+        return tr("Writing speed by day, tok/s; all models together, of which some are faster than others")
+    return tr("Writing speed by day, tok/s: the median, and the middle half of the answers")

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from app.translate import marked, tr
 from mtplx_engine.measurement import CONTEXT_BUCKETS, PromptKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _KINDS = {
     PromptKind.CHAT: marked("Chat"),
@@ -24,3 +29,19 @@ def context(tokens: int) -> str:
     if tokens in CONTEXT_BUCKETS:
         return tr("up to {count}k").format(count=tokens // 1024)
     return tr("{count} tokens").format(count=f"{tokens:,}")
+
+
+def chats(bucket: int | None) -> str:
+    """Return which chats a bucket of context stands for, as in "in chats up to 8k tokens"."""
+    if bucket is None:
+        return tr("in chats longer than {count}k tokens").format(count=CONTEXT_BUCKETS[-1] // 1024)
+    return tr("in chats up to {count}k tokens").format(count=bucket // 1024)
+
+
+def kinds(values: Sequence[PromptKind]) -> str:
+    """Return several kinds of prompts in words, as in "chat, code"."""
+    return (
+        tr("all kinds")
+        if set(values) == set(PromptKind)
+        else ", ".join(kind(each).lower() for each in values)
+    )

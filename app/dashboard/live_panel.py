@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWi
 
 from app.chat.depth_words import depth_words
 from app.dashboard import live_words
+from app.dashboard.charts.accepted_histogram import AcceptedHistogram
 from app.dashboard.charts.chart import Chart
 from app.dashboard.charts.position_bars import PositionBars
 from app.dashboard.charts.speed_strip import SpeedStrip
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 _VALUE_PX = 24
 _INTERVAL_MS = 250
 _AGEING_MS = 1_000  # the strip moves on, and the last answer grows old
-_UNKNOWN = "–"
 
 
 class LivePanel(QWidget):
@@ -46,6 +46,7 @@ class LivePanel(QWidget):
         tiles: The three large figures: speed, tokens per step, acceptance.
         strip: The speed over the last minute.
         positions: Acceptance by position.
+        steps: How many draft tokens the verify steps accepted.
     """
 
     def __init__(
@@ -59,6 +60,8 @@ class LivePanel(QWidget):
         self.tiles = tuple(_Tile(theme, self) for _ in range(3))
         self.strip = Chart(theme, tr("Speed over the last minute"), SpeedStrip((None,)), self)
         self.positions = Chart(theme, tr("Acceptance by position"), PositionBars((), 0), self)
+        self.steps = Chart(theme, tr("Drafts accepted in a step"), AcceptedHistogram(()), self)
+        self._steps = Section(theme, self.steps.accessibleName())
         self._throttle = Throttle(_INTERVAL_MS, self)
         self._throttle.due.connect(self._refresh)
         self._ageing = QTimer(self, interval=_AGEING_MS)
@@ -89,7 +92,7 @@ class LivePanel(QWidget):
     def _refresh(self) -> None:
         reading = self._feed.reading()
         _say(self.state, live_words.state_words(reading, self._feed.model))
-        _say(self.drafting, _UNKNOWN if reading.depth is None else depth_words(reading.depth))
+        _say(self.drafting, live_words.UNKNOWN if reading.depth is None else depth_words(reading.depth))
         _say(self.memory, live_words.memory_words(reading.footprint))
         _say(self.supply, live_words.power_words(self._power.conditions))
         stats = reading.stats
@@ -103,6 +106,10 @@ class LivePanel(QWidget):
             tile.show_words(shown, quiet=is_stale or shown.few)
         self.strip.show_figures(SpeedStrip(reading.speeds))
         self.positions.show_figures(PositionBars(stats.accepted_at, stats.verify_steps))
+        self.steps.show_figures(AcceptedHistogram.of(stats.accepted_at, stats.verify_steps))
+        heading = live_words.steps_heading(stats)
+        if self._steps.heading.text() != heading:
+            self._steps.heading.setText(heading)
 
     def _lay_out(self, theme: Theme) -> None:
         tiles = QHBoxLayout()
@@ -131,6 +138,7 @@ class LivePanel(QWidget):
         )
         minute.add(self.strip)
         positions.add(self.positions)
+        self._steps.add(self.steps)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(SPACE_M)
@@ -141,6 +149,8 @@ class LivePanel(QWidget):
         column.addSpacing(SPACE_M)
         column.addWidget(minute)
         column.addWidget(positions)
+        column.addSpacing(SPACE_M)
+        column.addWidget(self._steps)
         column.addStretch(1)
 
 

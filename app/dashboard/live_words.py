@@ -1,4 +1,4 @@
-"""The live figures in words: what is unknown is said so, and never a zero."""
+"""The live figures in words: what is not known is a dash, and never a zero."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mtplx_engine.conditions import Conditions
     from mtplx_engine.stats import DecodeStats
 
+UNKNOWN = "–"
 _MINUTE_S, _HOUR_S = 60, 3600
 
 
@@ -68,25 +69,32 @@ def speed_tile(reading: LiveReading) -> TileWords:
         return TileWords(Unit.SPEED.words(reading.speed), caption)
     if is_live and reading.stats.emitted:
         return TileWords(tr(MEASURING), tr("speed"), few=True)
-    return TileWords("–", tr("speed"), few=True)
+    return TileWords(UNKNOWN, tr("speed"), few=True)
 
 
 def length_tile(stats: DecodeStats) -> TileWords:
     """Return the tokens per verify step, and how many they can be: one more than are drafted in a step."""
     length = stats.mean_acceptance_length
     if length is None:
-        return TileWords("–", tr("tokens per step"), few=True)
+        return TileWords(UNKNOWN, tr("tokens per step"), few=True)
     caption = tr("of {ceiling} at most, {sample}").format(
         ceiling=f"{1 + stats.drafted / stats.verify_steps:.1f}", sample=_steps(stats)
     )
     return TileWords(Unit.PER_STEP.words(length), caption, _is_few(stats))
 
 
+def steps_heading(stats: DecodeStats) -> str:
+    """Return what is said above the numbers of drafts that the steps accepted, and how many steps there were."""
+    if not stats.verify_steps:
+        return tr("Drafts accepted in a step")
+    return tr("Drafts accepted in a step, of {steps}").format(steps=_steps(stats))
+
+
 def acceptance_tile(stats: DecodeStats) -> TileWords:
     """Return the acceptance rate and its sample."""
     rate = stats.acceptance_rate
     if rate is None:
-        return TileWords("–", tr("accepted"), few=True)
+        return TileWords(UNKNOWN, tr("accepted"), few=True)
     words = tr("accepted, {kept} of {drafted} drafted")
     caption = words.format(kept=f"{stats.accepted:,}", drafted=f"{stats.drafted:,}")
     return TileWords(share_words(rate), caption, _is_few(stats))
@@ -94,14 +102,14 @@ def acceptance_tile(stats: DecodeStats) -> TileWords:
 
 def memory_words(footprint: int | None) -> str:
     """Return how much memory the engine has."""
-    return tr("unknown") if footprint is None else size(footprint)
+    return UNKNOWN if footprint is None else size(footprint)
 
 
 def power_words(conditions: Conditions | None) -> str:
     """Return where the power comes from, and what slows the machine down; None before it was looked at."""
     if conditions is None:
-        return tr("unknown")
-    names = {Power.MAINS: tr("mains"), Power.BATTERY: tr("battery"), Power.UNKNOWN: tr("unknown")}
+        return UNKNOWN
+    names = {Power.MAINS: tr("mains"), Power.BATTERY: tr("battery"), Power.UNKNOWN: UNKNOWN}
     parts = [names[conditions.power]]
     if conditions.low_power:
         parts.append(tr("low-power mode"))

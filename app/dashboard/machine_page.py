@@ -23,7 +23,6 @@ from app.widgets.plain_label import PlainLabel
 from app.widgets.restyle import restyle
 from app.widgets.throttle import Throttle
 from app.widgets.undo_toast import UndoToast
-from mtplx_engine import results
 
 if TYPE_CHECKING:
     from app.dashboard.speed_board import SpeedBoard
@@ -118,7 +117,7 @@ class MachinePage(ColumnArea):
             and self._board.trials.going is None
             and self.isVisible()
         ):
-            announce(self, result_words.headline(results.of(shown)).words)
+            announce(self, result_words.headline(shown).words)
         self._shown = shown
 
     def _why_no_check(self) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from app.translate import tr
 from mtplx_engine import words
-from mtplx_engine.depths import AUTO_MAX_DEPTH
+from mtplx_engine.config import AUTO_MAX_DEPTH
 from mtplx_engine.measurement import CONTEXT_BUCKETS, LEAST_PAIRS, PromptKind
 from mtplx_engine.trials import Measure
 

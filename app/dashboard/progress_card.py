@@ -82,4 +82,5 @@ def _what(trial: Trial) -> str:
             return tr("Loading the model…")
         case Stage.STOPPING:
             return tr("Stopping…")
-    return trial.what or tr("Warming up…")
+    # The engine says it as part of a sentence.
+    return trial.what[:1].upper() + trial.what[1:] or tr("Warming up…")

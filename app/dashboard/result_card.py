@@ -62,7 +62,9 @@ class ResultCard(QFrame):
         self._why = PlainLabel(theme, SMALL_PX, "secondary")
         self.draft_again = QPushButton(tr("Let It Draft Again"))
         self.draft_again.setToolTip(
-            tr("Forgets this measurement; drafting is then chosen by what each chat shows.")
+            tr(
+                "Drafting is then chosen by what each chat shows, until it is measured again; what was measured stays."
+            )
         )
         self.draft_again.setAccessibleDescription(self.draft_again.toolTip())
         self.export = QPushButton(tr("Export…"))
@@ -84,14 +86,14 @@ class ResultCard(QFrame):
             return
         self._shown = measurement, stale
         found = results.of(measurement)
-        told = result_words.headline(found)
+        told = result_words.headline(measurement)
         self.headline.say(told.words, "secondary" if stale else str(told.tone or ""))
         self._note.say(told.note)
         self._taken.say(result_words.day(measurement))
         self._doubts["stale"].say(stale)
         self._doubts["pressure"].say(result_words.pressure(measurement))
         self._doubts["cross"].say(*result_words.cross_check(measurement))
-        self.draft_again.setVisible(found.winner == 0 and not stale)
+        self.draft_again.setVisible(results.turns_off(measurement) and not stale)
         self._speeds.show_figures(result_figures.speeds(measurement))
         if found.headline is not None:
             self._show_depth(measurement, found.headline)

@@ -12,10 +12,10 @@ from PySide6.QtCore import QDateTime, QLocale
 from app.chat.meters import percent
 from app.dashboard import kind_words
 from app.model_manager.face import Tone
-from app.translate import tr
-from mtplx_engine import words
-from mtplx_engine.conditions import Power
-from mtplx_engine.measurement import Verdict, times
+from app.translate import marked, tr
+from mtplx_engine import results, words
+from mtplx_engine.conditions import Power, Pressure
+from mtplx_engine.measurement import Doubt, Verdict, times
 
 if TYPE_CHECKING:
     from mtplx_engine.conditions import Conditions
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from mtplx_engine.results import DepthResult, PlainResult, Results
 
 _GAP = 0.1  # by which figures differ so much that it needs an explanation
-_CALM = frozenset({"", "nominal"})
-_BUSY_LOAD = 1.0  # programs that want a core before anything of ours runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,25 +40,52 @@ class Headline:
     note: str
 
 
-def headline(found: Results) -> Headline:
-    """Return what a measurement says first."""
+def headline(measurement: Measurement) -> Headline:
+    """Return what a measurement says first, and for which chats it holds."""
+    found = results.of(measurement)
     best = found.headline
     if best is None or best.wall is None:
         note = tr("No two answers were equally long, so their times cannot be compared. Measure again.")
-        return Headline(tr("nothing to compare"), None, note)
-    ratio = best.wall
+        return Headline(tr("Nothing to compare"), None, note)
+    ratio, verdict = best.wall, best.wall.verdict
+    more = f"{_time_note(ratio)} {_where(measurement)}".strip()
+    if verdict is Verdict.FASTER:
+        return Headline(_faster(ratio.median), Tone.GOOD, more[0].upper() + more[1:])
+    if verdict is Verdict.SLOWER:
+        return Headline(_slower(ratio.median), Tone.BAD, _consequence(measurement, found).format(more=more))
+    figures = tr("{times} ({low}–{high})").format(
+        times=times(ratio.median), low=times(ratio.low)[:-1], high=times(ratio.high)
+    )
+    if verdict is Verdict.UNCLEAR:
+        note = tr(
+            "Some answers came faster and some slower {where}; drafting goes on by what it sees in each chat."
+        )
+        words_ = tr("No clear difference, {figures}").format(figures=figures)
+        return Headline(words_, None, note.format(where=_where(measurement)))
+    words_ = tr("Too few pairs, {figures}").format(figures=figures)
+    return Headline(words_, None, tr("So few pairs say little. Measure again with more."))
+
+
+_WHY_NOT_OFF = {
+    Doubt.UNTRIED: marked("Other depths were not tried, so nothing is turned off: {more}."),
+    Doubt.FEW_STEPS: marked("Too few steps were verified, so nothing is turned off: {more}."),
+    Doubt.TEMPERATURE: marked("Chats have another temperature, so nothing is turned off: {more}."),
+}
+
+
+def _consequence(measurement: Measurement, found: Results) -> str:
+    """Return what comes of drafting that is slower, with a place for how much."""
+    if measurement.lifted:
+        return tr("It drafts all the same, as you wanted: {more}.")
     if found.winner == 0:
-        note = tr("Drafting is turned off for this model: with it there was {more}.")
-        return Headline(_slower(ratio.median), Tone.BAD, note.format(more=_time_note(ratio)))
-    if ratio.verdict is Verdict.FASTER:
-        return Headline(_faster(ratio.median), Tone.GOOD, _time_note(ratio))
-    if ratio.verdict is Verdict.SLOWER:
-        return Headline(_slower(ratio.median), Tone.BAD, _time_note(ratio))
-    if ratio.verdict is Verdict.UNCLEAR:
-        note = tr("Some answers came faster and some slower; drafting goes on by what it sees in each chat.")
-        return Headline(tr("no clear difference"), None, note)
-    note = tr("{times} over {pairs} pairs says little. Measure again with more.")
-    return Headline(tr("too few pairs"), None, note.format(times=times(ratio.median), pairs=ratio.pairs))
+        return tr("{more}; drafting is turned off there.")
+    return tr(_WHY_NOT_OFF[found.doubt]) if found.slower and found.doubt else "{more}"
+
+
+def _where(measurement: Measurement) -> str:
+    """Return for which chats a measurement holds, as in "in chats up to 1k tokens (chat, code)"."""
+    where, kinds = kind_words.chats(measurement.bucket), kind_words.kinds(measurement.kinds)
+    return tr("{where} ({kinds})").format(where=where, kinds=kinds)
 
 
 def _spread(ratio: Ratio) -> str:
@@ -116,11 +141,13 @@ def cost(best: DepthResult) -> str:
 
 
 def expected(best: DepthResult) -> str:
-    """Return the speedup that the cost of a step makes expect beside the one that was measured."""
-    if best.predicted is None or best.wall is None:
+    """Return the speedup that the cost of a step makes expect beside the one of the same, writing alone."""
+    if best.predicted is None:
         return ""
-    pattern = tr("expected {expected}, measured {measured}")
-    return pattern.format(expected=times(best.predicted), measured=times(best.wall.median))
+    if best.decode is None:
+        return tr("expected {expected}").format(expected=times(best.predicted))
+    pattern = tr("expected {expected}, measured {measured} in writing alone")
+    return pattern.format(expected=times(best.predicted), measured=times(best.decode.median))
 
 
 def explanation(best: DepthResult, measurement: Measurement) -> str:
@@ -152,8 +179,10 @@ def memory(best: DepthResult, plain: PlainResult) -> str:
         return ""
     more = best.peak_bytes - plain.peak_bytes
     pattern = tr("{with_} with drafting, {without} without")
-    told = pattern.format(with_=words.size(best.peak_bytes), without=words.size(plain.peak_bytes))
-    return f"{told} ({tr('{size} more').format(size=words.size(more))})" if more > 0 else told
+    with_, without = words.size(best.peak_bytes), words.size(plain.peak_bytes)
+    told = pattern.format(with_=with_, without=without)
+    is_seen = more > 0 and with_ != without
+    return f"{told} ({tr('{size} more').format(size=words.size(more))})" if is_seen else told
 
 
 def identical(best: DepthResult, measurement: Measurement) -> str:
@@ -182,20 +211,19 @@ def cross_check(measurement: Measurement) -> tuple[str, str]:
     return f"{told} {tr('Against that, drafting gains less than is said here.')}", "warning"
 
 
+_PRESSURES = {
+    Pressure.LOW_POWER: marked("low-power mode"),
+    Pressure.BATTERY: marked("on battery"),
+    Pressure.HEAT: marked("heat: {word}"),
+    Pressure.LOAD: marked("other programs at work"),
+}
+
+
 def pressure(measurement: Measurement) -> str:
     """Return what may have held the machine back, "" when nothing is known to."""
-    both = (measurement.before, measurement.after)
-    found = []
-    if any(each.low_power for each in both):
-        found.append(tr("low-power mode"))
-    if any(each.power is Power.BATTERY for each in both):
-        found.append(tr("on battery"))
-    hot = next((each.thermal for each in both if each.thermal not in _CALM), "")
-    if hot:
-        found.append(tr("heat: {word}").format(word=hot))
-    if (measurement.before.load or 0.0) > _BUSY_LOAD:
-        found.append(tr("other programs at work"))
-    return tr("Measured under pressure: {what}.").format(what=", ".join(found)) if found else ""
+    heat = next((each.thermal for each in (measurement.before, measurement.after) if each.hot), "")
+    found = ", ".join(tr(_PRESSURES[each]).format(word=heat) for each in measurement.pressure)
+    return tr("Measured under pressure: {what}.").format(what=found) if found else ""
 
 
 def conditions(measurement: Measurement) -> str:
@@ -233,7 +261,7 @@ def _milliseconds(seconds: float) -> str:
 def _faster(ratio: float) -> str:
     """Say a gain; one that is not seen in two decimals would read as none."""
     if times(ratio) == times(1.0):
-        return tr("less than 1 % faster")
+        return tr("Less than 1 % faster")
     return tr("{times} faster").format(times=times(ratio))
 
 

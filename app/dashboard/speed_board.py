@@ -129,8 +129,11 @@ class SpeedBoard(QObject):
     def stale(self) -> str:
         """Why what is shown may not be true any more; "" when it is."""
         found, selected = self.shown, self.selected
-        if found is None or found in self.measurements:
+        if found is None:
             return ""
+        if found in self.measurements:
+            newest = next(each for each in self.measurements if each.bucket == found.bucket)
+            return "" if newest == found else tr("A newer measurement decides for chats of this length.")
         if selected.info is None:
             return tr("Whether this still holds shows when the model is loaded.")
         if found.subject.version != importlib.metadata.version("mtplx"):
@@ -224,10 +227,10 @@ class SpeedBoard(QObject):
             self.trials.start(request, selected.folder, selected.title)
 
     def draft_again(self) -> None:
-        """Forget what turned drafting off."""
+        """Let the model draft although what is shown found it slower."""
         found = self.shown
         if found is not None:
-            self.records.drop(found.subject.key)
+            self.records.lift((found,))
 
     # ------------------------------------------------------------ what is told
 

@@ -59,6 +59,7 @@ def record(figures: AnswerFigures) -> dict[str, Any]:
     body = dataclasses.asdict(figures)
     stats = body.pop("stats")
     del stats["seed"]  # repeats nothing without the text
+    del stats["waited_s"]  # is in the time to the first word
     ended = datetime.fromtimestamp(body.pop("ended_ms") / 1000, UTC)
     body |= {"day": figures.day.isoformat(), "kind": figures.kind.value, "reason": figures.reason.value}
     derived = {

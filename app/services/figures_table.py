@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 _CHOSEN: Final = """
     WHERE seq NOT IN (SELECT value FROM json_each(:unreadable)) AND (:model IS NULL OR model = :model)
     AND (:kind IS NULL OR kind = :kind) AND (:since IS NULL OR day >= :since)
+    AND (:until IS NULL OR day <= :until)
+"""
+_LATER: Final = """
+    SELECT count(*) FROM figures
+    WHERE seq NOT IN (SELECT value FROM json_each(:unreadable)) AND day > :until
 """
 _UNREADABLE: Final = f"SELECT seq FROM figures WHERE ({figures_records.SOUND}) IS NOT TRUE"  # noqa: S608
 _BUCKETS: Final = " ".join(
@@ -57,8 +62,10 @@ _GROUPS: Final = f"""
 """  # noqa: S608
 _PART: Final = {Grouping.NOTHING: "NULL", Grouping.KIND: "kind", Grouping.CONTEXT: "bucket"}
 _DRAFTED: Final = f"""
-    SELECT CAST(speed_key AS BLOB), CASE {_BUCKETS} END AS bucket, count(*), sum(decode_tokens), sum(decode_s)
-    FROM figures {_CHOSEN} AND verify_steps > 0 AND decode_s IS NOT NULL GROUP BY speed_key, bucket
+    SELECT CAST(speed_key AS BLOB), CASE {_BUCKETS} END AS bucket, count(*), sum(decode_tokens), sum(decode_s),
+        sum(accepted)
+    FROM figures {_CHOSEN} AND verify_steps > 0 AND decode_s IS NOT NULL
+    GROUP BY speed_key, bucket, round((decode_tokens - accepted) / decode_s, 1)
 """  # noqa: S608
 _log = logging.getLogger(__name__)
 
@@ -96,6 +103,7 @@ class FiguresTable:
         with storage_errors(self._folder):
             unreadable = self._look_for_damage()
             ((kept,),) = self._connection.execute("SELECT count(*) FROM figures")
+            ((later,),) = self._rows(_LATER, choice)
             (total,) = self._rows(_TOTAL, choice)
             groups = self._rows(_GROUPS.format(part=_PART[choice.grouping]), choice)
             return History(
@@ -109,6 +117,7 @@ class FiguresTable:
                 drafted=tuple(Drafted(_text(key), *row) for key, *row in self._rows(_DRAFTED, choice)),
                 models=self._models(),
                 kept=kept - len(unreadable),
+                later=later,
                 unreadable=len(unreadable),
             )
 
@@ -123,14 +132,24 @@ class FiguresTable:
                 yield figures_records.figures_from(row)
 
     def clear(self) -> None:
-        """Delete the figures of all answers for good.
+        """Delete the figures of all answers for good: their bytes are overwritten, and no log holds them any more.
 
         Raises:
             StoreError: They could not be deleted, and are all still there.
         """
         self._unreadable = None
-        with storage_errors(self._folder), transaction(self._connection):
-            self._connection.execute("DELETE FROM figures")
+        with storage_errors(self._folder):
+            usual = self._connection.pragma("secure_delete")
+            self._connection.pragma("secure_delete", 1)
+            try:
+                with transaction(self._connection):
+                    self._connection.execute("DELETE FROM figures")
+            finally:
+                self._connection.pragma("secure_delete", usual)
+        try:
+            self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        except apsw.Error as error:
+            _log.warning("the log still holds deleted figures until it is full: %r", error)
 
     def _rows(self, statement: str, choice: Choice) -> Iterator[Any]:
         values = {
@@ -138,6 +157,7 @@ class FiguresTable:
             "model": choice.model,
             "kind": choice.kind and choice.kind.value,
             "since": choice.since and choice.since.toordinal(),
+            "until": choice.until and choice.until.toordinal(),
         }
         return self._connection.execute(statement, values)
 

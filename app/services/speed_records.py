@@ -8,10 +8,10 @@ from PySide6.QtCore import QObject, Signal
 
 from app.services.background import Background
 from app.services.failure import describe
-from mtplx_engine.measurements import Measurements
+from mtplx_engine.measurements import Measurements, bans
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from mtplx_engine.measurement import Measurement
@@ -20,7 +20,7 @@ _END_S = 0.3
 
 
 class SpeedRecords(QObject):
-    """Reads and drops measurements; the engine keeps them.
+    """Reads measurements and lifts what they turned off; the engine keeps them.
 
     Args:
         data_dir: The data folder.
@@ -44,14 +44,16 @@ class SpeedRecords(QObject):
         """Look what there is: `changed` follows."""
         self._do(self._kept.all)
 
-    def drop(self, key: str) -> None:
-        """Forget all that was measured under a `ModelInfo.speed_key`: `changed` follows."""
+    def lift(self, measurements: Iterable[Measurement]) -> None:
+        """Let models draft although these measurements found it slower: `changed` follows."""
+        lifted = tuple(measurements)
 
-        def drop() -> tuple[Measurement, ...]:
-            self._kept.drop(key)
+        def lift() -> tuple[Measurement, ...]:
+            for each in lifted:
+                self._kept.lift(each)
             return self._kept.all()
 
-        self._do(drop)
+        self._do(lift)
 
     def note(self, measurement: Measurement) -> None:
         """Take what the engine has just measured, and kept, without a look at the disk."""
@@ -60,9 +62,9 @@ class SpeedRecords(QObject):
         self.all = (measurement, *others)
         self.changed.emit()
 
-    def latest(self, key: str) -> Measurement | None:
-        """Return the newest one under a key."""
-        return next((found for found in self.all or () if found.subject.key == key), None)
+    def bans(self, key: str) -> tuple[Measurement, ...]:
+        """Return those that turn drafting off under a `ModelInfo.speed_key`."""
+        return bans(self.all or (), key)
 
     def close(self) -> None:
         """Hear nothing more."""

@@ -46,6 +46,7 @@ class Store(QObject):
         imported: All chats there are now, as in `opened`, and how many of them were imported.
         found: A query, and the chats that it finds (a tuple of FoundChat).
         history_read: A History that `read_history` asked for.
+        figures_changed: Figures are on their way to the disk, or out of it: what is read from now on has them so.
         history_exported: Path of a file, and the figures of how many answers were written to it.
         settled: How many of the `changes`, from the first one on, wait for the disk no longer.
         committed: Id of a message that is on the disk: one that was added, or an answer that was finished.
@@ -60,6 +61,7 @@ class Store(QObject):
     exported = Signal(str, int)
     imported = Signal(object, int)
     history_read = Signal(object)
+    figures_changed = Signal()
     history_exported = Signal(str, int)
     committed = Signal(str)
     settled = Signal(int)
@@ -116,12 +118,14 @@ class Store(QObject):
         self._write(lambda database: database.finish_answer(message), message.id)
 
     def add_figures(self, make: Callable[[], AnswerFigures]) -> None:
-        """Keep the figures of an answer, made on the thread of the store; nothing waits for them or hears of them."""
+        """Keep the figures of an answer, made on the thread of the store; no chat waits for them."""
         self._write(lambda database: database.figures.add(make()))
+        self.figures_changed.emit()
 
     def delete_figures(self) -> None:
         """Delete the figures of all answers for good."""
         self._write(lambda database: database.figures.clear())
+        self.figures_changed.emit()
 
     def delete_message(self, message_id: str) -> None:
         """Take a message and all that follow it out of its chat; they can be restored for 30 days."""

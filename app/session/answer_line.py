@@ -182,7 +182,7 @@ class AnswerLine(QObject):
     def _run(self, turn: Turn, model: ModelInfo) -> None:
         self._running = turn
         request = turn.ask.request(turn.generation, model, self.drafting)
-        turn.sampler = request.sampler
+        turn.start(request.sampler)
         self._link.generate(request)
         self._clock.start()
 
@@ -247,10 +247,12 @@ class AnswerLine(QObject):
     def _finished(self, event: Finished) -> None:
         if self._stopping and event.generation == self._stopping.generation:
             turn, self._stopping = self._stopping, None
+            event = turn.timed(event)
             self.figures.emit(turn, event.stats)
             self.answered.emit(turn, event)
         elif self._running and event.generation == self._running.generation:
             turn = self._running
+            event = turn.timed(event)
             self._tell(turn, turn.end(event))
             self._end(turn, Outcome(_STATUS[event.reason], event.stats))
             self.answered.emit(turn, event)

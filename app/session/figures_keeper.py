@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -68,10 +69,11 @@ def _figures(
         kind=kind,
         reason=event.reason,
         version=subject.version,
-        stats=event.stats,
+        # The person's time to the first word; a history has no use for its parts.
+        stats=replace(event.stats, ttft_s=event.stats.first_word_s, waited_s=None),
     )
 
 
 @lru_cache(maxsize=1)
 def _subject(model: ModelInfo) -> Subject:
-    return subject_of(model)
+    return subject_of(model, model.drafter)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import mlx.core as mx
 import numpy as np
 
+from mtplx_engine.bench.draws import Cycle
 from mtplx_engine.bench.prompts import PROMPTS
 from mtplx_engine.cache import TokenCache
 from mtplx_engine.config import SamplerConfig
@@ -17,10 +18,9 @@ from mtplx_engine.sampling import Shaper, finite
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
-    from mtplx_engine.draft.drafter import Drafter
+    from mtplx_engine.draft.drafter import Draft, Drafter
     from mtplx_engine.models.target import Target
+    from mtplx_engine.sampling import History
 
 SHORTEST = 2
 """Tokens; a drafter needs a pair."""
@@ -51,18 +51,57 @@ class Comparison(NamedTuple):
     """Verified rows against plain ones.
 
     Attributes:
-        law: [V] float64, the plain law of the next token.
         rows: How many were compared.
         distance: The largest total variation distance of two laws.
         logit_distance: The largest absolute difference of a logit.
         first_choices: Rows whose most probable token was the same.
     """
 
-    law: NDArray[np.float64]
     rows: int
     distance: float
     logit_distance: float
     first_choices: int
+
+
+class _HeardTarget:
+    """A target, as far as a cycle needs it, that keeps the logits [k+1, V] of what it verified last."""
+
+    def __init__(self, target: Target) -> None:
+        self.vocabulary = target.vocabulary
+        self.logits = mx.array([])
+        self._target = target
+
+    def verify(self, tokens: mx.array, cache: TokenCache, *, strict: bool) -> tuple[mx.array, mx.array]:
+        """See `Target.verify`."""
+        hidden, self.logits = self._target.verify(tokens, cache, strict=strict)
+        return hidden, self.logits
+
+
+class _HeardDrafter:
+    """A drafter that keeps the laws [k, V] of what it proposed last; None before it did."""
+
+    def __init__(self, drafter: Drafter) -> None:
+        self.laws: mx.array | None = None
+        self._drafter = drafter
+        self.begin, self.extend, self.trim_to = drafter.begin, drafter.extend, drafter.trim_to
+
+    @property
+    def max_depth(self) -> int:
+        """See `Drafter.max_depth`."""
+        return self._drafter.max_depth
+
+    @property
+    def pairs(self) -> int:
+        """See `Drafter.pairs`."""
+        return self._drafter.pairs
+
+    def propose(
+        self, depth: int, shaper: Shaper, history: History | None, key: mx.array | None
+    ) -> Draft | None:
+        """See `Drafter.propose`."""
+        draft = self._drafter.propose(depth, shaper, history, key)
+        self.laws = None if draft is None else draft.laws
+        return draft
 
 
 class Beginning:
@@ -87,7 +126,8 @@ class Beginning:
         """Forward the beginning, by chunks; gives how many of its tokens are cached after each."""
         self._drafter.begin(self._ids, 0)
         *before, newest, _ = self._ids
-        yield from self._decoder(0).prefill([*before, newest], 0, self._chunk)
+        decoder = Decoder(self._target, self._cache, self._drafter, LAW, 0)
+        yield from decoder.prefill([*before, newest], 0, self._chunk)
         self._newest = self._target.forward(mx.array([newest], mx.int32), self._cache)
         mx.eval(self._newest)
         self._go_back()
@@ -119,19 +159,23 @@ class Beginning:
         self._go_back()
         return self._comparison(verified.astype(mx.float32), plain.astype(mx.float32))
 
-    def draw(self, depth: int, seed: int) -> int:
-        """Draw the next token by the decoding loop, drafting so many tokens.
+    def draw(self, depth: int, seed: int) -> Cycle:
+        """Draft, verify and accept once by the decoding loop, with at most so many drafts.
 
         Raises:
             EngineError: NON_FINITE.
         """
-        decoder = self._decoder(seed)
+        target, drafter = _HeardTarget(self._target), _HeardDrafter(self._drafter)
+        decoder = Decoder(cast("Target", target), self._cache, drafter, LAW, seed)
         for _ in decoder.prefill(self._ids, len(self._ids) - 1, self._chunk):
             raise ValueError("the beginning was not read")
         decoder.dispatch(min(depth, decoder.max_depth))
-        token = decoder.read().tokens[0]
+        tokens = decoder.read().tokens
         self._go_back()
-        return token
+        rows = target.logits[: len(tokens)].astype(mx.float32)
+        laws = Shaper(LAW, self._target.vocabulary).distribution(rows)
+        drafted = drafter.laws if drafter.laws is not None else laws[:0]
+        return Cycle(tokens, np.array(laws, np.float64), np.array(drafted, np.float64))
 
     def gap(self, more: Sequence[int], one: int, other: int) -> float:
         """Return by how much one token's logit is above another's, plainly, after the beginning and some more tokens.
@@ -145,9 +189,6 @@ class Beginning:
         row = logits[0].astype(mx.float32)
         return cast("float", (row[one] - row[other]).item())
 
-    def _decoder(self, seed: int) -> Decoder:
-        return Decoder(self._target, self._cache, self._drafter, LAW, seed)
-
     def _go_back(self) -> None:
         length = len(self._ids) - 1
         self._cache.trim_to(length)
@@ -159,9 +200,7 @@ class Beginning:
             raise non_finite(len(self._ids))
         shaper = Shaper(LAW, self._target.vocabulary)
         one, other = (shaper.distribution(rows) for rows in (verified, plain))
-        law = np.array(other[0], np.float64)
         return Comparison(
-            law=law / law.sum(),
             rows=verified.shape[0],
             distance=_highest(mx.abs(one - other).sum(axis=-1)) / 2,
             logit_distance=_highest(mx.abs(verified - plain)),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mtplx_engine import results, words
 from mtplx_engine.bench.table import per_verify, spread
 from mtplx_engine.conditions import Power
-from mtplx_engine.measurement import Verdict, times
+from mtplx_engine.measurement import CONTEXT_BUCKETS, Verdict, times
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,8 @@ def render(measurement: Measurement) -> str:
     found = results.of(measurement)
     parts = [
         _what(measurement),
-        ["", headline(found)],
+        ["", headline(measurement)],
+        _pressure(measurement),
         ["", _plain(found.plain), "", _HEADER, *map(_row, found.depths)],
         _kinds(found.headline),
         _explanation(found),
@@ -43,21 +44,40 @@ def render(measurement: Measurement) -> str:
     return "\n".join(line for part in parts for line in part)
 
 
-def headline(found: Results) -> str:
-    """Return what a measurement says first, as in "1.62x faster (1.55..1.70, 3 pairs) at depth 2"."""
+def headline(measurement: Measurement) -> str:
+    """Return what a measurement says first, as in "1.62x faster (1.55..1.70, 3 pairs) at depth 2 in chats …"."""
+    found = results.of(measurement)
     best = found.headline
     if best is None or best.wall is None:
         return "No two answers were equally long, so their times cannot be compared."
     ratio = best.wall
     extent = f"({times(ratio.low)[:-1]}..{times(ratio.high)[:-1]}, {ratio.pairs} pairs)"
-    where = f"at depth {best.depth}"
+    where = f"at depth {best.depth} {chats(measurement.bucket)} ({', '.join(measurement.kinds)})"
     if ratio.verdict is Verdict.FASTER:
-        gain = "less than 1 %" if times(ratio.median) == times(1.0) else times(ratio.median)
+        gain = "Less than 1 %" if times(ratio.median) == times(1.0) else times(ratio.median)
         return f"{gain} faster {extent} {where}, with which chats begin from now on"
     if ratio.verdict is Verdict.SLOWER:
-        off = ", drafting is turned off for this model" if found.winner == 0 else ""
-        return f"{times(ratio.median)}: slower {extent} {where}, the best one{off}"
-    return f"{ratio.verdict} {extent} {where}, the best one; drafting goes on by what it sees in each chat"
+        return f"{times(ratio.median)}: slower {extent} {where}, the best one{_consequence(found)}"
+    name, figures = ratio.verdict.capitalize(), f"{times(ratio.median)} {extent}"
+    return f"{name}, {figures} {where}, the best one; drafting goes on by what it sees in each chat"
+
+
+def chats(bucket: int | None) -> str:
+    """Return which chats a bucket of context stands for, as in "in chats up to 8k tokens"."""
+    if bucket is None:
+        return f"in chats longer than {CONTEXT_BUCKETS[-1] // 1024}k tokens"
+    return f"in chats up to {bucket // 1024}k tokens"
+
+
+def _consequence(found: Results) -> str:
+    if found.winner == 0:
+        return "; there, drafting is turned off for this model"
+    return f"; {found.doubt}, so nothing is turned off" if found.slower else ""
+
+
+def _pressure(measurement: Measurement) -> list[str]:
+    pressure = ", ".join(measurement.pressure)
+    return [f"Measured under pressure: {pressure}."] if pressure else []
 
 
 def _what(measurement: Measurement) -> list[str]:

@@ -10,10 +10,9 @@ from mtplx_engine.bench import prompts
 from mtplx_engine.bench.contest import Contest, Question
 from mtplx_engine.bench.curves import WIDEST, CostMeter
 from mtplx_engine.bench.methods import MlxLm, Ours
-from mtplx_engine.bench.subject import subject_of
+from mtplx_engine.bench.subject import drafter_of, subject_of
 from mtplx_engine.cache import TokenCache
-from mtplx_engine.config import ChatMessage
-from mtplx_engine.depths import AUTO_MAX_DEPTH
+from mtplx_engine.config import AUTO_MAX_DEPTH, ChatMessage
 from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind
 from mtplx_engine.measurement import Measurement
 from mtplx_engine.models import fit
@@ -60,7 +59,7 @@ def measure(
     if curves is None or outcome is None:
         return
     measurement = Measurement(
-        subject=subject_of(engine.info),
+        subject=subject_of(engine.info, drafter),
         taken_ms=round(time.time() * 1000),
         kinds=request.kinds,
         context=request.context,
@@ -71,6 +70,7 @@ def measure(
         cross_check=outcome.cross_check,
         before=before,
         after=conditions.now(),
+        auto_depths=tuple(range(1, max(1, min(AUTO_MAX_DEPTH, engine.info.max_depth)) + 1)),
     )
     yield Measured(request.generation, measurement)
 
@@ -78,9 +78,7 @@ def measure(
 def _check(engine: Engine, request: Measure) -> DrafterKind:
     """Check that a request can be measured, and return who drafts."""
     request.check()
-    info, drafter = engine.info, engine.drafters().stock
-    if drafter is None:
-        raise EngineError(ErrorKind.UNSUPPORTED, info.drafter_note)
+    info, drafter = engine.info, drafter_of(engine, request.drafter)
     if request.context > info.context_window:
         sentence = (
             f"{request.context:,} tokens of context were asked for, and the model reads at most "

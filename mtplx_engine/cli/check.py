@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +11,9 @@ from mtplx_engine import paths
 from mtplx_engine.cli import options, trial
 from mtplx_engine.cli.console import Console
 from mtplx_engine.cli.session import find_model
-from mtplx_engine.exactness import Exactness, judge
+from mtplx_engine.exactness import ODD, Exactness, judge
 from mtplx_engine.progress import ProgressLine
-from mtplx_engine.trials import USUAL_PREFIXES, USUAL_SAMPLES, CheckExactness
+from mtplx_engine.trials import MOST_PREFIXES, MOST_SAMPLES, USUAL_PREFIXES, USUAL_SAMPLES, CheckExactness
 
 if TYPE_CHECKING:
     import argparse
@@ -27,20 +26,24 @@ EXAMPLES = """\
 examples:
   mtplx check
   mtplx check --model NAME --beginnings 20 --draws 1000 --json
-exit code: 0 when nothing but rounding differs, 1 otherwise
+exit code: 0 when nothing but rounding differs; 1 for a fault, and for draws too few or too odd to tell
 """
 
 _SAID = {
     Exactness.IDENTICAL: "Identical: drafting and plain decoding gave the same numbers to the last bit.",
     Exactness.ROUNDING: "The same within rounding: verifying several tokens at once sums in another order, which moves "
     "no chance by more than the distance below.",
+    Exactness.TOO_FEW: "Too few draws to tell: nothing else differs, but nothing is known of tokens drawn at random; "
+    "take more --draws.",
+    Exactness.ODD: "Odd: nothing differs, but of a right engine fewer than one check in a hundred draws such tokens. "
+    "Check again; if it comes out odd again, send us both reports.",
     Exactness.DIFFERENT: "Different, by more than rounding and chance explain. This is a fault: use --depth 0, and "
     "send us this report and that of “mtplx doctor”.",
 }
-_SHOWS = (
-    "shows: whether the rows, the rollback or the acceptance rule go wrong with this model on this machine."
+_HIDES = (
+    "cannot show: smaller errors than that, nor that no other text differs; it tries short beginnings and draws one "
+    "cycle of draft, verify and accept after each, at temperature 1 without filters."
 )
-_HIDES = "cannot show: that no other text differs; it tries short beginnings and draws one token after each."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,14 +55,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=options.positive,
         default=USUAL_PREFIXES,
-        help=f"beginnings of text to try (default: {USUAL_PREFIXES})",
+        help=f"beginnings of text to try, up to {MOST_PREFIXES} (default: {USUAL_PREFIXES})",
     )
     parser.add_argument(
         "--draws",
         metavar="N",
         type=options.positive,
         default=USUAL_SAMPLES,
-        help=f"next tokens to draw, all in all (default: {USUAL_SAMPLES})",
+        help=f"cycles of draft, verify and accept to draw in all, up to {MOST_SAMPLES} (default: {USUAL_SAMPLES}); "
+        "up to 16 times as many where they are odd",
     )
     options.add_anyway(parser, "check it even when it will not fit into memory")
     options.add_json(parser)
@@ -72,15 +76,20 @@ def run(arguments: argparse.Namespace, new_engine: NewEngine) -> int:
         EngineError: It cannot be checked.
         KeyboardInterrupt: Ctrl-C ended it.
     """
-    request = CheckExactness(0, arguments.beginnings, arguments.draws)
+    request = CheckExactness(0, arguments.beginnings, arguments.draws, options.drafter(arguments))
+    request.check()
     with contextlib.closing(ProgressLine(sys.stderr)) as line:
         folder = find_model(arguments.model, paths.data_dir(arguments.data_dir), line)
+        Console(sys.stderr).dim(f"{request.prefixes:,} beginnings, {request.samples:,} draws")
         checked = trial.run(
             folder, arguments, new_engine, line, lambda engine, cancelled: engine.check(request, cancelled)
         )
     report, console = checked.report, Console(sys.stdout)
-    console.line(json.dumps(as_json(report), indent=1) if arguments.json else render(report))
-    return 1 if judge(report) is Exactness.DIFFERENT else 0
+    if arguments.json:
+        console.json(as_json(report))
+    else:
+        console.text(render(report))
+    return 0 if judge(report) in (Exactness.IDENTICAL, Exactness.ROUNDING) else 1
 
 
 def as_json(report: ExactnessReport) -> dict[str, Any]:
@@ -99,17 +108,40 @@ def render(report: ExactnessReport) -> str:
     answers = f"{report.greedy_same} of {report.greedy_prefixes} the same"
     if report.greedy_ties:
         answers += f", {report.greedy_ties} parted where two tokens were equally likely"
-    chance = (
-        "too few to tell" if report.p_value is None else f"p = {report.p_value:.2g} that chance explains them"
-    )
     return "\n".join(
         (
             f"{subject.model}, drafted by {subject.drafter} at depth {report.depth}; {subject.backend}",
             _SAID[judge(report)],
             f"  rows     {rows}",
             f"  answers  {answers}, at temperature 0",
-            f"  draws    {report.samples}, {chance}",
-            _SHOWS,
+            f"  draws    {_draws(report)}",
+            _shows(report),
             _HIDES,
         )
+    )
+
+
+def _draws(report: ExactnessReport) -> str:
+    *drafted, bonus = report.tokens_at
+    places = ", ".join(map(str, drafted))
+    tokens = f"{report.samples:,} cycles gave {places} tokens at draft positions 1 to {report.depth}"
+    tokens += f" and {bonus} bonus tokens"
+    if report.p_value is None:
+        return f"{tokens}: too few to tell"
+    often = f"a right engine draws tokens as odd as these in {_times(report.p_value)}"
+    return f"{tokens}; {often} (p = {report.p_value:.2g})"
+
+
+def _times(p_value: float) -> str:
+    """Return a p-value as a share of checks."""
+    return f"{p_value:.0%} of checks" if p_value >= ODD else "fewer than 1 % of checks"
+
+
+def _shows(report: ExactnessReport) -> str:
+    told = "shows: whether rows, rollback or greedy answers go wrong with this model on this machine"
+    if report.p_value is None:
+        return f"{told}; nothing of the acceptance rule."
+    return (
+        f"{told}, and an acceptance rule that makes about {report.visible:.0%} of the tokens drawn here, or "
+        f"{report.visible_bonus:.0%} of the bonus tokens, others."
     )

@@ -65,7 +65,10 @@ def run(arguments: argparse.Namespace, new_engine: NewEngine) -> int:
 
 
 def as_json(answer: Answer) -> dict[str, Any]:
-    """Return an answer as plain data, rates in tokens per second and times in seconds, null when not measured."""
+    """Return an answer as plain data, rates in tokens per second and times in seconds, null when not measured.
+
+    "depth_reason" says why it was drafted as deep as it was, or not at all: a value of `DepthReason`.
+    """
     stats = answer.finished.stats
     return {
         "text": answer.text,
@@ -84,6 +87,7 @@ def as_json(answer: Answer) -> dict[str, Any]:
             "decode_tps": stats.decode_tps,
             "seed": stats.seed,
             "depth": stats.depth,
+            "depth_reason": answer.reason,
         },
     }
 

@@ -20,6 +20,7 @@ from mtplx_engine.cli import (
     chat,
     check,
     doctor,
+    entry,
     generate,
     inspect,
     models,
@@ -155,4 +156,4 @@ def _fault(error: BaseException, data_dir: str | None) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    entry.end(main())

@@ -114,6 +114,11 @@ def add_draft_model(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def drafter(arguments: argparse.Namespace) -> DraftCore:
+    """Return who drafts where --draft-model is all that says so: that model, which is not loaded to be idle."""
+    return "draft_model" if arguments.draft_model else "stock"
+
+
 def add_context(parser: argparse.ArgumentParser) -> None:
     """Declare --context."""
     parser.add_argument(

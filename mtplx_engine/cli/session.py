@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from mtplx_engine.config import ChatMessage, SamplerConfig
     from mtplx_engine.progress import Report
-    from mtplx_engine.protocol import AnswerEvent, ModelInfo
+    from mtplx_engine.protocol import AnswerEvent, DepthReason, ModelInfo
     from mtplx_engine.trials import Checked, CheckExactness, Measure, Measured, TrialProgress
 
 _LONG_PROMPT = 256  # tokens from which reading them takes long enough to say so
@@ -68,11 +68,13 @@ class Answer:
         text: What the person saw.
         tokens: Its token ids.
         finished: Why it ended, and its figures.
+        reason: Why it was drafted as deep as it was in the end; None when nothing was decided.
     """
 
     text: str
     tokens: tuple[int, ...]
     finished: Finished
+    reason: DepthReason | None
 
 
 class Session:
@@ -119,12 +121,14 @@ class Session:
         pieces: list[str] = []
         tokens: list[int] = []
         finished: Finished | None = None
+        reason: DepthReason | None = None
         with ctrl_c.calls(cancelled.set), contextlib.closing(line):
             for event in self._engine.generate(request, cancelled):
                 if isinstance(event, PrefillProgress):
                     _show_reading(event, line)
                     continue
                 if isinstance(event, DepthChosen):
+                    reason = event.reason
                     continue
                 line.close()
                 pieces.append(event.text)
@@ -136,7 +140,7 @@ class Session:
                     tokens += event.token_ids
         if finished is None:
             raise EngineError(ErrorKind.INTERNAL, "The engine ended an answer without saying why; try again.")
-        return Answer("".join(pieces), tuple(tokens), finished)
+        return Answer("".join(pieces), tuple(tokens), finished, reason)
 
 
 def open_session(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +12,11 @@ from mtplx_engine.bench import card
 from mtplx_engine.cli import options, trial
 from mtplx_engine.cli.console import Console
 from mtplx_engine.cli.session import find_model
-from mtplx_engine.config import MAX_DEPTH
+from mtplx_engine.config import AUTO_MAX_DEPTH, MAX_DEPTH
 from mtplx_engine.measurement import CONTEXT_BUCKETS, LEAST_PAIRS, PromptKind
 from mtplx_engine.measurements import Measurements
 from mtplx_engine.progress import ProgressLine
-from mtplx_engine.trials import Measure
+from mtplx_engine.trials import MOST_PAIRS, MOST_TOKENS, Measure
 
 if TYPE_CHECKING:
     import argparse
@@ -63,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=options.positive,
         default=LEAST_PAIRS,
-        help=f"answers of each kind at each depth, {LEAST_PAIRS} (default) or more",
+        help=f"answers of each kind at each depth, {LEAST_PAIRS} (default) to {MOST_PAIRS}",
     )
     parser.add_argument(
         "--depths",
@@ -79,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=options.positive,
         default=_TOKENS,
-        help=f"tokens of each answer (default: {_TOKENS})",
+        help=f"tokens of each answer, up to {MOST_TOKENS} (default: {_TOKENS})",
     )
     parser.add_argument("--temp", metavar="T", type=float, default=0.0, help="temperature (default: 0)")
     parser.add_argument("--forget", action="store_true", help="measure nothing; forget what was measured")
@@ -102,14 +101,17 @@ def run(arguments: argparse.Namespace, new_engine: NewEngine) -> int:
         pairs=arguments.pairs,
         depths=tuple(sorted(set(arguments.depths))),
         temperature=arguments.temp,
+        drafter=options.drafter(arguments),
     )
     request.check()
     data, console = paths.data_dir(arguments.data_dir), Console(sys.stdout)
     with contextlib.closing(ProgressLine(sys.stderr)) as line:
         folder = find_model(arguments.model, data, line)
         if arguments.forget:
-            console.line(_forget(folder, arguments.draft_model, data))
+            _forget(folder, arguments, data, console)
             return 0
+        for note in _before(request):
+            Console(sys.stderr).dim(note)
         found = trial.run(
             folder, arguments, new_engine, line, lambda engine, cancelled: engine.measure(request, cancelled)
         ).measurement
@@ -117,7 +119,10 @@ def run(arguments: argparse.Namespace, new_engine: NewEngine) -> int:
         Console(sys.stderr).line(
             "The data folder cannot be written, so this is kept nowhere and decides nothing."
         )
-    console.line(json.dumps(as_json(found), indent=1) if arguments.json else card.render(found))
+    if arguments.json:
+        console.json(as_json(found))
+    else:
+        console.text(card.render(found))
     return 0
 
 
@@ -149,15 +154,36 @@ def _depth(result: DepthResult) -> dict[str, Any]:
     }
 
 
-def _forget(folder: Path, draft_model: str, data: Path) -> str:
-    """Forget what was measured of a model on this machine, and return that in words."""
+def _before(request: Measure) -> list[str]:
+    """Return what is to come, in words, before it takes its time."""
+    answers = len(request.kinds) * request.pairs * (1 + len(request.depths or range(AUTO_MAX_DEPTH)))
+    notes = [
+        f"{answers:,} answers of {request.tokens:,} tokens, after a warm-up; Ctrl-C ends it and keeps nothing"
+    ]
+    if request.context not in CONTEXT_BUCKETS:
+        lengths = ", ".join(map(str, CONTEXT_BUCKETS))
+        notes.append(
+            f"The History page compares answers with measurements at {lengths} tokens of context only."
+        )
+    return notes
+
+
+def _forget(folder: Path, arguments: argparse.Namespace, data: Path, console: Console) -> None:
+    """Forget what was measured of a model on this machine, and say so."""
     backend.prepare()  # the key stands for the BLAS too
     from mtplx_engine.models import identity, loading  # these import mlx
 
-    parts = loading.checked(str(folder), draft_model, data)
+    parts = loading.checked(str(folder), arguments.draft_model, data)
     key = identity.speed_key(parts, backend.speed_class(backend.policy()))
-    kept = Measurements(data)
-    if kept.latest(key) is None:
-        return f"Nothing is kept of {parts[0].name} on this machine."
+    kept, name = Measurements(data), parts[0].name
+    contexts = sorted(each.context for each in kept.all() if each.subject.key == key)
     kept.drop(key)
-    return f"What was measured of {parts[0].name} is forgotten; depths are chosen as answers go."
+    if arguments.json:
+        console.json({"model": name, "forgotten": bool(contexts), "contexts": contexts})
+    elif contexts:
+        where = " and ".join(f"{context:,}" for context in contexts)
+        console.line(
+            f"What was measured of {name} at {where} tokens of context is forgotten; depths are chosen as answers go."
+        )
+    else:
+        console.line(f"Nothing is kept of {name} on this machine.")

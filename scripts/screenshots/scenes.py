@@ -213,7 +213,7 @@ def _speed_now(stage: Stage) -> QWidget | None:
 
 def _drafting_off(stage: Stage) -> QWidget | None:
     _nothing(stage)
-    stage.program.speed.drafting_judged.emit(drafting_words.turned_off(measurement(0.6, 0.6, 0.6)))
+    stage.program.speed.drafting_judged.emit(drafting_words.turned_off((measurement(0.6, 0.6, 0.6),)))
     stage.menus.inspector.trigger()
     return None
 

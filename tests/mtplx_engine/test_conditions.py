@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mtplx_engine import conditions
-from mtplx_engine.conditions import Conditions, Power
+from mtplx_engine.conditions import Conditions, Power, Pressure
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -111,7 +112,9 @@ def test_a_mac_is_asked_three_things(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conditions, "pmset", said.__getitem__)
     found = conditions.now()
     assert found.load is not None
-    assert found == Conditions(found.load, Power.BATTERY, low_power=True, thermal="slowed to 80 %")
+    assert found == Conditions(
+        found.load, Power.BATTERY, low_power=True, thermal="slowed to 80 %", cores=os.cpu_count()
+    )
 
 
 @pytest.mark.parametrize(
@@ -132,7 +135,35 @@ def test_a_system_that_does_not_answer_is_unknown(
     monkeypatch.setattr(sys, "platform", "darwin")
     monkeypatch.setattr(subprocess, "run", fail)
     monkeypatch.setattr(conditions.os, "getloadavg", lambda: (_ for _ in ()).throw(OSError))
-    assert conditions.now() == Conditions()
+    assert conditions.now() == Conditions(cores=os.cpu_count())
+
+
+@pytest.mark.parametrize(
+    ("load", "cores", "busy"),
+    [
+        (None, 8, False),
+        (1.0, None, False),
+        (1.1, None, True),
+        (1.0, 1, False),
+        (1.1, 2, True),
+        (6.0, 8, False),
+        (6.1, 8, True),
+        (9.2, 12, False),
+    ],
+)
+def test_a_load_is_pressure_where_it_takes_more_cores_than_are_left(
+    load: float | None, cores: int | None, *, busy: bool
+) -> None:
+    before = Conditions(load, cores=cores)
+    assert before.busy is busy
+    assert conditions.pressure(before, Conditions()) == ((Pressure.LOAD,) if busy else ())
+    assert conditions.pressure(Conditions(), before) == ()
+
+
+def test_all_that_holds_a_machine_back_is_named_be_it_before_or_after() -> None:
+    held = Conditions(99.0, Power.BATTERY, low_power=True, thermal="slowed to 80 %", cores=8)
+    assert conditions.pressure(held, Conditions(thermal="nominal")) == tuple(Pressure)
+    assert conditions.pressure(Conditions(), held) == tuple(Pressure)[:3]
 
 
 def _supply(folder: Path, name: str, **entries: str) -> None:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mtplx_engine import results
+from mtplx_engine.config import AUTO_MAX_DEPTH
 from mtplx_engine.depth_figures import MOST_OFFERED, Figures, expected_tokens
 from mtplx_engine.depth_memory import DepthMemory
-from mtplx_engine.depths import AUTO_MAX_DEPTH, Depths, measured_figures
+from mtplx_engine.depths import Depths, measured_figures
 from mtplx_engine.engine import Engine
 from mtplx_engine.measurements import Measurements
 from mtplx_engine.protocol import DepthChosen, DepthReason
@@ -83,7 +84,7 @@ def test_a_newer_measurement_and_a_drop_hold_from_the_next_look_on(tmp_path: Pat
     assert not found.turned_off("mtp")
     found.refresh()
     assert found.turned_off("mtp")
-    keep(tmp_path, *FASTER, taken_ms=2, context=8192)
+    keep(tmp_path, *FASTER, taken_ms=2)
     found.refresh()
     assert not found.turned_off("mtp")
     tuned = found.of("mtp")
@@ -94,6 +95,32 @@ def test_a_newer_measurement_and_a_drop_hold_from_the_next_look_on(tmp_path: Pat
     Measurements(tmp_path).drop(KEY)
     found.refresh()
     assert found.of("mtp").best == 0
+
+
+def test_a_measurement_decides_for_answers_of_its_own_bucket(tmp_path: Path) -> None:
+    keep(tmp_path, *FASTER, depth=2, accepted_at=(16, 12), context=1024)
+    keep(tmp_path, *SLOWER, context=8192)
+    found = depths(tmp_path)
+    assert [found.turned_off("mtp", tokens) for tokens in (1, 1024, 1025, 8192, 8193)] == [
+        False,
+        False,
+        True,
+        True,
+        False,
+    ]
+    assert found.of("mtp", 500).best == 2
+    assert found.of("mtp", 8000).best == 0
+    assert found.of("mtp", 99_999) is found.of("mtp", 9000) is found.of("mtp", 500)  # it begins with what won
+
+
+def test_what_was_lifted_is_drafted_again_and_is_no_start(tmp_path: Path) -> None:
+    keep(tmp_path, *SLOWER)
+    found = depths(tmp_path)
+    [measured] = Measurements(tmp_path).all()
+    Measurements(tmp_path).lift(measured)
+    found.refresh()
+    assert not found.turned_off("mtp")
+    assert (found.of("mtp").best, found.of("mtp").max_depth) == (0, AUTO_MAX_DEPTH)
 
 
 def test_measured_counts_become_conditional_acceptances_of_bounded_weight() -> None:
@@ -145,6 +172,10 @@ def test_an_answer_obeys_what_was_measured_until_it_is_dropped(engine: Engine, f
     assert (chosen.depth, chosen.reason) == (3, DepthReason.FASTEST)
     assert drafted[0] == 3
     assert stats.drafter == "mtp"
+    Measurements(folder).drop(key)
+    keep(folder, *SLOWER, key=key, context=8192)
+    chosen, _drafted, _stats = answer(engine, max_tokens=40)
+    assert chosen.reason is not DepthReason.TURNED_OFF
     Measurements(folder).drop(key)
     chosen, _drafted, _stats = answer(engine)
     assert chosen.reason is not DepthReason.TURNED_OFF

@@ -14,7 +14,6 @@ SAME = replace(report(), distance=0.0, logit_distance=0.0)
 
 def test_identical_means_bit_for_bit() -> None:
     assert judge(SAME) is Exactness.IDENTICAL
-    assert judge(replace(SAME, p_value=None)) is Exactness.IDENTICAL
     # Logits may differ where the law, after its own rounding, does not.
     assert judge(replace(SAME, logit_distance=1e-6)) is Exactness.ROUNDING
 
@@ -25,7 +24,7 @@ def test_identical_means_bit_for_bit() -> None:
         {},
         {"distance": 0.002, "first_choices": 30},
         {"greedy_same": 6, "greedy_ties": 2},
-        {"p_value": 1.1e-6},
+        {"p_value": 1e-2},
     ],
 )
 def test_rounding_is_no_fault(changes: dict[str, float]) -> None:
@@ -45,3 +44,12 @@ def test_rounding_is_no_fault(changes: dict[str, float]) -> None:
 def test_more_than_rounding_and_chance_is_a_fault(changes: dict[str, float]) -> None:
     for sound in (SAME, report()):
         assert judge(replace(sound, **changes)) is Exactness.DIFFERENT
+
+
+@pytest.mark.parametrize(
+    ("p_value", "word"), [(None, Exactness.TOO_FEW), (0.9e-2, Exactness.ODD), (1.1e-6, Exactness.ODD)]
+)
+def test_draws_that_are_too_few_or_odd_are_no_good_news(p_value: float | None, word: Exactness) -> None:
+    for sound in (SAME, report()):
+        assert judge(replace(sound, p_value=p_value)) is word
+        assert judge(replace(sound, p_value=p_value, greedy_same=7)) is Exactness.DIFFERENT

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mtplx_engine.measurements import NAME, Measurements
+from mtplx_engine.measurements import NAME, Measurements, bans, deciding
 from tests.support.measurements import KEY, SUBJECT, measurement
 
 if TYPE_CHECKING:
@@ -21,12 +21,12 @@ def at(taken_ms: int, **fields):
     return dataclasses.replace(measurement(1.5, 1.6, 1.7, **fields), taken_ms=taken_ms)
 
 
-def test_what_is_kept_comes_back_the_newest_first(tmp_path: Path) -> None:
-    older, newer, other = at(1), at(3, context=8192), at(2, subject=OTHER)
-    for each in (newer, older, other):
+def test_what_is_kept_comes_back_the_newest_first_whatever_the_clock_said(tmp_path: Path) -> None:
+    older, newer, other = at(9, context=8192), at(1), at(2, subject=OTHER)
+    for each in (older, newer, other):
         Measurements(tmp_path).keep(each)
     store = Measurements(tmp_path)
-    assert store.all() == (newer, other, older)
+    assert store.all() == (other, newer, older)
     assert store.latest(KEY) == newer
     assert store.latest(OTHER.key) == other
     assert store.latest("unknown") is None
@@ -45,6 +45,48 @@ def test_drop_forgets_every_context_of_one_key(tmp_path: Path) -> None:
         store.keep(each)
     store.drop(KEY)
     assert [found.subject for found in store.all()] == [OTHER]
+
+
+SLOW, FAST = (0.6, 0.61, 0.62), (2.0, 2.1, 2.2)
+
+
+def test_each_bucket_is_decided_by_what_was_kept_last_in_it(tmp_path: Path) -> None:
+    store = Measurements(tmp_path)
+    kept = [measurement(*SLOW), measurement(*SLOW, context=8192), measurement(*FAST, context=500)]
+    for each in (*kept, measurement(*SLOW, subject=OTHER), measurement(*SLOW, context=40_000)):
+        store.keep(each)
+    assert {bucket: each.context for bucket, each in deciding(store.all(), KEY).items()} == {
+        None: 40_000,
+        1024: 500,
+        8192: 8192,
+    }
+    assert [each.context for each in bans(store.all(), KEY)] == [40_000, 8192]
+
+
+def test_what_is_lifted_bans_no_more_and_keeps_its_figures_until_it_is_measured_again(tmp_path: Path) -> None:
+    store = Measurements(tmp_path)
+    slower, longer = measurement(*SLOW), measurement(*SLOW, context=8192)
+    for each in (slower, longer):
+        store.keep(each)
+    store.lift(slower)
+    assert bans(store.all(), KEY) == (longer,)
+    assert {each.runs for each in store.all()} == {slower.runs, longer.runs}
+    again = dataclasses.replace(slower, taken_ms=slower.taken_ms + 1)
+    store.keep(again)
+    assert bans(store.all(), KEY) == (again, longer)
+    store.lift(slower)  # it is not there any more
+    assert bans(store.all(), KEY) == (again, longer)
+
+
+def test_a_measurement_of_before_there_were_liftings_is_read(tmp_path: Path) -> None:
+    Measurements(tmp_path).keep(at(1))
+    body = json.loads((tmp_path / NAME).read_text())
+    for entry in body["results"].values():
+        del entry["lifted"], entry["auto_depths"], entry["before"]["cores"], entry["after"]["cores"]
+    (tmp_path / NAME).write_text(json.dumps(body))
+    [found] = Measurements(tmp_path).all()
+    assert found.auto_depths == (1, 2, 3, 4)
+    assert not found.lifted
 
 
 def test_the_stamp_changes_with_the_file_whoever_writes_it(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mtplx_engine import results
 from mtplx_engine.decoding import Step
-from mtplx_engine.measurement import MeasuredRun, PromptKind, Ratio, Verdict
+from mtplx_engine.measurement import Doubt, MeasuredRun, PromptKind, Ratio, Verdict
 from mtplx_engine.tally import Tally
 from tests.support.measurements import PLAIN_S, PREFILL_S, TOKENS, measurement, run
 
@@ -30,7 +30,8 @@ def with_depths(**ratios_of: tuple[float, ...]):
     ]
     plain = [each for each in parts[0].runs if not each.depth]
     drafted = [each for part in parts for each in part.runs if each.depth]
-    return results.of(dataclasses.replace(parts[0], runs=(*plain, *drafted)))
+    depths = tuple(sorted({each.depth for each in drafted}))
+    return results.of(dataclasses.replace(parts[0], runs=(*plain, *drafted), auto_depths=depths))
 
 
 def test_drafting_that_takes_half_the_time_is_twice_as_fast() -> None:
@@ -78,6 +79,29 @@ def test_drafting_is_off_only_when_every_depth_is_slower() -> None:
     assert with_depths(d1=(0.9, 0.95, 0.99), d4=(0.5, 0.6, 0.7)).winner == 0
     assert with_depths(d1=(0.9, 0.95, 1.01), d4=(0.5, 0.6, 0.7)).winner is None
     assert with_depths(d1=(0.9, 0.95, 0.99), d4=(0.5, 0.6, 0.7)).headline.depth == 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "temperature", "doubt"),
+    [
+        ({"depth": 8, "auto_depths": (1, 2, 3, 4)}, 0.0, Doubt.UNTRIED),
+        ({"depth": 1, "auto_depths": (1, 2), "accepted_at": (16,)}, 0.0, Doubt.UNTRIED),
+        ({"accepted_at": (15, 15, 14)}, 0.0, Doubt.FEW_STEPS),
+        ({}, 1.0, Doubt.TEMPERATURE),
+        ({}, 0.7, None),
+        ({"depth": 1, "auto_depths": (1,), "accepted_at": (16,)}, 0.0, None),
+    ],
+)
+def test_slower_turns_nothing_off_that_was_not_tried_well_enough(
+    fields: dict[str, object], temperature: float, doubt: Doubt | None
+) -> None:
+    slower = dataclasses.replace(measurement(0.6, 0.61, 0.62, **fields), temperature=temperature)
+    found = results.of(slower)
+    assert found.slower
+    assert found.doubt is doubt
+    assert found.winner == (None if doubt else 0)
+    assert results.turns_off(slower) is (doubt is None)
+    assert not results.turns_off(dataclasses.replace(slower, lifted=True))
 
 
 def test_kinds_have_ratios_of_their_own() -> None:

@@ -82,8 +82,13 @@ def measurement(
     context: int = 1024,
     before: Conditions = CALM,
     after: Conditions = CALM,
+    auto_depths: Sequence[int] | None = None,
+    lifted: bool = False,
 ) -> Measurement:
-    """Return a measurement in which drafting took `1 / ratio` of the wall time of plain decoding, one pair each."""
+    """Return a measurement in which drafting took `1 / ratio` of the wall time of plain decoding, one pair each.
+
+    Nothing but its one depth is to be chosen among, unless `auto_depths` says otherwise.
+    """
     runs: list[MeasuredRun] = []
     for pair, ratio in enumerate(ratios):
         kind = kinds[pair % len(kinds)]
@@ -114,6 +119,8 @@ def measurement(
         cross_check=None if cross_check is None else Ratio(cross_check, cross_check, cross_check, 3),
         before=before,
         after=after,
+        auto_depths=(depth,) if auto_depths is None else tuple(auto_depths),
+        lifted=lifted,
     )
 
 
@@ -135,5 +142,6 @@ def report(
         greedy_same=greedy_same,
         greedy_ties=greedy_ties,
         samples=2000,
+        tokens_at=(1800, 1000, 500, 700),
         p_value=p_value,
     )

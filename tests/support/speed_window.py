@@ -46,20 +46,17 @@ class FakeRecords(QObject):
     def __init__(self, *measurements):
         super().__init__()
         self.all = measurements
-        self.dropped = []
 
     def refresh(self):
         """Do nothing: what there is is there."""
 
-    def latest(self, key):
-        return next((found for found in self.all if found.subject.key == key), None)
-
     def note(self, measurement):
         self.put(measurement, *self.all)
 
-    def drop(self, key):
-        self.dropped.append(key)
-        self.put(*(found for found in self.all if found.subject.key != key))
+    def lift(self, measurements):
+        self.put(
+            *(dataclasses.replace(each, lifted=each.lifted or each in measurements) for each in self.all)
+        )
 
     def put(self, *measurements):
         self.all = measurements

@@ -99,7 +99,7 @@ class Chart(QTableView):
             DrawingPainter(painter, palette, painter.device().devicePixelRatioF()).paint(drawing)
             chosen = self._chosen()
             if chosen is not None:
-                call_out(painter, drawing.spots[chosen], palette, self._room())
+                call_out(painter, drawing, chosen, palette, self._room())
             painter.translate(-_MARGIN, -_MARGIN)
         if self.hasFocus():
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)

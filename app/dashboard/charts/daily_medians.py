@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QDate, QLocale
@@ -27,6 +27,7 @@ from app.dashboard.charts.drawing import (
 from app.dashboard.charts.figure_table import FigureTable
 from app.dashboard.charts.level_axis import upright_scale, words_below
 from app.dashboard.charts.unit import Unit
+from app.dashboard.history import FEWEST_QUARTILES
 from app.translate import tr
 
 if TYPE_CHECKING:
@@ -58,10 +59,15 @@ class DayFigure:
     upper: float
     answers: int
 
+    @property
+    def few(self) -> bool:
+        """Whether the answers are too few to have a middle half to speak of."""
+        return self.answers < FEWEST_QUARTILES
+
 
 @dataclass(frozen=True, slots=True)
 class DailyMedians:
-    """A point for each day with answers.
+    """A point for each day with answers, and a band where there are enough of them to speak of a middle half.
 
     Attributes:
         days: The oldest first; days without answers are left out.
@@ -86,7 +92,12 @@ class DailyMedians:
         head = (tr("day"), tr("median"), tr("lower quartile"), tr("upper quartile"), tr("answers"))
         words = self.unit.words
         rows = (
-            (day.day.isoformat(), words(day.median), words(day.lower), words(day.upper), f"{day.answers:,}")
+            (
+                day.day.isoformat(),
+                words(day.median),
+                *(("–", "–") if day.few else (words(day.lower), words(day.upper))),
+                f"{day.answers:,}",
+            )
             for day in self.days
         )
         return FigureTable(head, tuple(rows))
@@ -94,15 +105,16 @@ class DailyMedians:
     def drawing(self, room: Room) -> Drawing:
         """Draw the scale, the band and the line; where days are missing the line is dotted and the band ends."""
         base = 1.0 if self.unit in (Unit.TIMES, Unit.PER_STEP) else 0.0
-        lowest = min(base, *(day.lower for day in self.days))
-        ticks = round_ticks(lowest, max(day.upper for day in self.days), _TICKS)
+        lowest = min(base, *(day.median if day.few else day.lower for day in self.days))
+        highest = max(day.median if day.few else day.upper for day in self.days)
+        ticks = round_ticks(lowest, highest, _TICKS)
         left = room.widest(tuple(self.unit.tick(tick) for tick in ticks)) + GAP
         bottom = room.height - LINE - 1.5 * GAP
         down = Axis(ticks[0], ticks[-1], bottom, LINE / 2)
         across = self._across(left, room.width)
         xs = [across.at(day.day.toordinal()) for day in self.days]
         shapes = upright_scale(down, ticks, self.unit, left, room.width)
-        for start, end in self._stretches():
+        for start, end in self._banded():
             shapes += self._band(xs, down, start, end)
         shapes += self._line(xs, down)
         if (room.width - left) / len(self.days) >= _DOT_ROOM:
@@ -121,6 +133,14 @@ class DailyMedians:
             if index == len(self.days) or self.days[index].day - self.days[index - 1].day > _ONE:
                 yield start, index - 1
                 start = index
+
+    def _banded(self) -> Iterator[tuple[int, int]]:
+        """Yield the first and the last of days that follow each other and all have a middle half."""
+        for start, end in self._stretches():
+            for few, days in groupby(range(start, end + 1), lambda index: self.days[index].few):
+                indexes = list(days)
+                if not few:
+                    yield indexes[0], indexes[-1]
 
     def _band(self, xs: list[float], down: Axis, start: int, end: int) -> list[Shape]:
         days = self.days[start : end + 1]
@@ -157,7 +177,11 @@ class DailyMedians:
             answers = (
                 tr("1 answer") if day.answers == 1 else tr("{count} answers").format(count=f"{day.answers:,}")
             )
-            words = tr("{day}: {median}\nmiddle half {span} · {answers}").format(
+            few, many = (
+                tr("{day}: {median}\n{answers}"),
+                tr("{day}: {median}\nmiddle half {span} · {answers}"),
+            )
+            words = (few if day.few else many).format(
                 day=_written(day.day, "d MMM yyyy"),
                 median=self.unit.words(day.median),
                 span=self.unit.span(day.lower, day.upper),

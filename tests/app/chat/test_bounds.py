@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from datetime import datetime, timedelta, timezone
 
@@ -49,6 +50,8 @@ def test_only_questions_and_answers_are_messages_of_a_chat() -> None:
         DecodeStats(accepted_at=(3, -1)),
         DecodeStats(accepted_at=(1,) * 9),
         DecodeStats(ttft_s=1e-278),
+        DecodeStats(waited_s=-1.0),
+        DecodeStats(waited_s=math.inf),
         DecodeStats(decode_s=-1.0),
         DecodeStats(prefill_s=1e12),
         DecodeStats(seed=2**63),

@@ -54,6 +54,11 @@ def test_everything_known_of_a_drafted_answer():
     )
 
 
+def test_the_first_word_tells_what_of_it_was_waiting():
+    waited = dataclasses.replace(ANSWER, stats=dataclasses.replace(STATS, waited_s=39.5))
+    assert dict(details_of(waited))["First word after"] == "39.9 s, 39.5 s of it waiting"
+
+
 def test_what_was_not_measured_is_left_out():
     stopped = dataclasses.replace(
         ANSWER, status=MessageStatus.STOPPED, stats=DecodeStats(), sampler=None, thought_ms=0

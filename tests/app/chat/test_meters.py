@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.chat.meters import MEASURING, LiveMeter, Reading, final_text, final_tooltip, live_text, live_tooltip
+from app.chat.meters import (
+    MEASURING,
+    LiveMeter,
+    Reading,
+    final_text,
+    final_tooltip,
+    first_word,
+    live_text,
+    live_tooltip,
+)
 from mtplx_engine.stats import DecodeStats
 
 
@@ -64,9 +73,9 @@ def test_plain_decoding_shows_speed_only():
 
 
 def test_live_text_reads_like_the_design():
-    reading = Reading(42.4, 2.61, 0.713)
+    reading = Reading(42.4, 2.61, 0.713, 412)
     assert live_text(reading) == "42 tok/s · 2.6 per step · 71 %"
-    for word in ("tok/s:", "per step:", "%:"):
+    for word in ("tok/s:", "per step:", "71 % of 412 drafts"):
         assert word in live_tooltip(reading)
 
 
@@ -102,7 +111,33 @@ def test_final_line():
         decode_tokens=205,
     )
     assert final_text(stats) == "41 tok/s · 2.6 per step · 80 % · 212 tokens"
-    assert "First word after 0.8 s; question of 400 tokens, 380 of them reused." in final_tooltip(stats)
+    tooltip = final_tooltip(stats)
+    assert "First word after 0.8 s; question of 400 tokens, 380 of them reused." in tooltip
+    assert "80 % of 160 drafts" in tooltip
+
+
+@pytest.mark.parametrize(("steps", "few"), [(4, True), (49, True), (50, False), (500, False)])
+def test_a_share_of_few_steps_says_so_in_the_line_and_every_tooltip_names_its_sample(steps, few):
+    stats = DecodeStats(emitted=9, verify_steps=steps, drafted=4 * steps, accepted=steps)
+    assert (f"25 % of only {4 * steps} drafts" in final_text(stats)) == few
+    assert f"25 % of {4 * steps:,} drafts." in final_tooltip(stats)
+
+
+def test_the_live_share_names_the_drafts_of_its_window():
+    meter = LiveMeter()
+    feed(meter, [(i * 0.05, 3, 4, 2) for i in range(40)])
+    assert "50 % of 156 drafts" in live_tooltip(meter.reading())
+
+
+@pytest.mark.parametrize(
+    ("waited", "words"),
+    [(None, "0.8 s"), (0.0, "0.8 s"), (0.04, "0.9 s"), (39.1, "39.9 s, 39.1 s of it waiting")],
+)
+def test_the_first_word_is_counted_from_send(waited, words):
+    stats = DecodeStats(ttft_s=0.84, waited_s=waited)
+    assert first_word(stats) == words
+    assert f"First word after {words};" in final_tooltip(stats)
+    assert first_word(DecodeStats(waited_s=3.0)) == ""
 
 
 @pytest.mark.parametrize(
@@ -114,7 +149,7 @@ def test_final_line():
         (DecodeStats(emitted=40, decode_s=0.0006, decode_tokens=39, plain_steps=39), "40 tokens"),
         (
             DecodeStats(emitted=9, decode_s=1.0, decode_tokens=8, drafted=8, accepted=4, verify_steps=4),
-            "8.0 tok/s · 2.0 per step · 50 % · 9 tokens",
+            "8.0 tok/s · 2.0 per step · 50 % of only 8 drafts · 9 tokens",
         ),
         (
             DecodeStats(emitted=1200, decode_s=10.0, decode_tokens=1199, plain_steps=1199),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from app.dashboard import exactness_words
+from app.model_manager.face import Tone
 from tests.support.measurements import report
 
 
@@ -24,14 +25,21 @@ def test_answers_that_part_where_they_may():
 
 def test_drawn_words():
     assert told(report(p_value=0.4))["Words drawn at random"] == (
-        "2,000, as alike as chance makes them (p = 0.40)"
+        "4,000; chance alone makes them as odd as that in 40% of checks"
     )
-    assert told(report(p_value=1e-9))["Words drawn at random"] == (
-        "2,000, less alike than chance makes them (p = 1e-09)"
-    )
+    assert told(report(p_value=1e-9))["Words drawn at random"].endswith("as odd as that in 1e-09 of checks")
     assert told(report(p_value=None))["Words drawn at random"] == "too few to tell"
 
 
 def test_only_a_fault_asks_for_something():
     assert exactness_words.advice(report()) == ""
     assert "mtplx doctor" in exactness_words.advice(report(p_value=1e-9))
+    assert "Check again" in exactness_words.advice(report(p_value=1e-4))
+
+
+def test_draws_that_tell_nothing_are_said_with_doubt():
+    for p_value in (None, 1e-4):
+        words, tone = exactness_words.verdict(report(p_value=p_value))
+        assert tone is Tone.DOUBT
+        assert words.startswith("Nothing differed, but")
+    assert "about 6% of the words" in exactness_words.limits(report())

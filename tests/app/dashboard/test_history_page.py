@@ -6,7 +6,7 @@ import json
 from datetime import timedelta
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtGui import QAccessible
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton
@@ -18,12 +18,14 @@ from app.services.store import Store
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 from mtplx_engine.measurement import PromptKind
 from tests.support.chats import edit
+from tests.support.cut_off import cut_off
 from tests.support.fake_script import Script
 from tests.support.figures import DAY as TODAY
 from tests.support.figures import figures
 from tests.support.measurements import measurement
 from tests.support.speed_window import FakeRecords
 
+HEAD_PADDING = 8  # pixels beside the words of a head, in the style sheet
 PLAIN = {("key", 1024): 40.0}
 
 
@@ -43,8 +45,9 @@ class Shown:
 
     def fill(self, *given):
         self.settle(lambda: None)  # what is read when it is shown
-        for each in given:
-            self.store.add_figures(lambda each=each: each)
+        with QSignalBlocker(self.store):  # they were there before
+            for each in given:
+                self.store.add_figures(lambda each=each: each)
         self.settle(self.page.refresh)
 
     def settle(self, act):
@@ -185,6 +188,53 @@ def test_damaged_records_are_counted(qtbot, theme, tmp_path):
     second.store.close()
 
 
+def test_an_answer_that_comes_while_the_page_is_open_is_shown(shown):
+    shown.fill(
+        *[figures(day=TODAY, kind=kind) for kind in (PromptKind.CHAT, PromptKind.CHAT, PromptKind.CODE)]
+    )
+    page = shown.page
+    page.resize(640, 300)
+    bar = page.verticalScrollBar()
+    shown.qtbot.waitUntil(lambda: bar.maximum() > 0, timeout=10_000)
+    bar.setValue(bar.maximum())
+    page.table.setCurrentIndex(page.table.model().index(1, 2))
+    at = bar.value()
+    for _ in range(3):
+        shown.store.add_figures(lambda: figures(day=TODAY, kind=PromptKind.CODE))
+    shown.qtbot.waitUntil(lambda: page.facts.answers._figure.text() == "6", timeout=10_000)
+    assert [row[1:3] for row in shown.rows] == [["Code", "4"], ["Chat", "2"]]
+    # The row that was chosen is the first one now.
+    assert (page.table.currentIndex().row(), page.table.currentIndex().column()) == (0, 2)
+    assert page.table.selectionModel().isRowSelected(0)
+    assert bar.value() == at
+
+
+def test_many_answers_are_read_a_few_times_and_a_hidden_page_reads_nothing(shown):
+    shown.fill(figures(day=TODAY))
+    reads = []
+    shown.store.history_read.connect(reads.append)
+    for _ in range(50):
+        shown.store.add_figures(lambda: figures(day=TODAY))
+    shown.qtbot.waitUntil(lambda: shown.rows[0][2] == "51", timeout=10_000)
+    assert len(reads) < 10
+    shown.page.hide()
+    shown.page._following.cancel()
+    reads.clear()
+    shown.store.add_figures(lambda: figures(day=TODAY))
+    with shown.qtbot.waitSignal(shown.store.settled):
+        shown.store.set_draft("c", "x")
+    assert reads == []
+
+
+def test_answers_of_days_to_come_are_left_out_and_counted(shown):
+    shown.fill(figures(day=TODAY), *[figures(day=TODAY + timedelta(400)) for _ in range(2)])
+    for days in (7, 30, None):
+        shown.choose(shown.page.period, days)
+        assert shown.rows[0][2] == "1"
+        assert [day.day for day in shown.page.chart.figures.days] == [TODAY]
+        assert any(words.startswith("2 answers have a date after today") for words in shown.words)
+
+
 # ---------------------------------------------------------------- choosing
 
 
@@ -272,6 +322,9 @@ def test_time_saved_follows_the_measurements(shown):
     [
         (TimeSaved(-90.0, 3, 5), "2 min lost", "from 3 of 5 answers"),
         (TimeSaved(3900.0, 1200, 1300), "1 h 5 min saved", "from 1,200 of 1,300 answers"),
+        (TimeSaved(-0.4, 3, 5), "no time saved to speak of", "from 3 of 5 answers"),
+        (TimeSaved(0.05, 1, 1), "no time saved to speak of", "from 1 of 1 answer"),
+        (TimeSaved(1.0, 1, 1), "1 s saved", "from 1 of 1 answer"),
         (TimeSaved(None, 0, 5), "–", "no measurement to compare with"),
         (TimeSaved(None, 0, 0), "–", "nothing was drafted"),
     ],
@@ -317,7 +370,7 @@ def test_a_deleted_history_is_gone(shown):
     (delete,) = (button for button in box.buttons() if button.text() == "Delete")
     shown.settle(delete.click)
     shown.qtbot.waitUntil(
-        lambda: shown.page._wanted == Choice(since=shown.page._wanted.since), timeout=10_000
+        lambda: shown.page._wanted == Choice(since=TODAY - timedelta(29), until=TODAY), timeout=10_000
     )
     shown.qtbot.waitUntil(
         lambda: any(words.startswith("No answers yet") for words in shown.words), timeout=10_000
@@ -370,6 +423,34 @@ def test_every_part_can_be_reached_by_the_tab_key(shown):
         page.table,
     ]
     assert [widget for widget in reached if widget in order][: len(order)] == order
+
+
+@pytest.mark.parametrize("state", ["nothing", "some", "all models", "none fit", "later", "trouble"])
+def test_nothing_is_cut_off_at_the_minimum_size_of_the_window(shown, state):
+    names = ("A model with a rather long name 4B · 4-bit", "b")
+    if state != "nothing":
+        old = TODAY - timedelta(200 if state == "none fit" else 0)
+        shown.fill(*[figures(day=old, model=name, kind=kind) for name in names for kind in PromptKind])
+    if state == "all models":
+        shown.choose(shown.page.model, None)
+    if state == "later":
+        shown.store.add_figures(lambda: figures(day=TODAY + timedelta(1)))
+        shown.settle(shown.page.refresh)
+    shown.page.resize(640, 440)
+    if state == "trouble":
+        shown.page.refresh()
+        shown.store.failed.emit(ErrorInfo(ErrorKind.STORAGE, "The disk is away. " * 9), "")
+    QApplication.processEvents()
+    assert cut_off(shown.page) == []
+    table = shown.page.table
+    if table.isVisible():
+        head = table.horizontalHeader()
+        for column, name in enumerate(shown.head):
+            assert table.columnWidth(column) >= head.fontMetrics().horizontalAdvance(name) + 2 * HEAD_PADDING
+        assert table.columnWidth(0) >= 100
+        assert table.visualRect(table.model().index(table.model().rowCount() - 1, 0)).bottom() <= (
+            table.viewport().height()
+        )
 
 
 def test_a_screen_reader_finds_a_table_with_heads(shown):

@@ -44,7 +44,7 @@ def test_nothing_is_known_before_the_first_answer():
         live_words.acceptance_tile(reading.stats),
     )
     assert [tile.value for tile in tiles] == ["–", "–", "–"]
-    assert live_words.memory_words(reading.footprint) == "unknown"
+    assert live_words.memory_words(reading.footprint) == "–"
 
 
 def test_an_answer_of_known_figures():
@@ -223,8 +223,8 @@ def test_a_minute_holds_a_minute(steps):
 @pytest.mark.parametrize(
     ("conditions", "words"),
     [
-        (None, "unknown"),
-        (Conditions(), "unknown"),
+        (None, "–"),
+        (Conditions(), "–"),
         (Conditions(power=Power.MAINS, thermal="nominal"), "mains"),
         (Conditions(power=Power.BATTERY, low_power=True), "battery, low-power mode"),
         (Conditions(power=Power.MAINS, thermal="slowed to 80 %"), "mains, slowed to 80 %"),

@@ -7,14 +7,18 @@ import threading
 
 import pytest
 from PySide6.QtGui import QAccessible
+from PySide6.QtWidgets import QApplication
 
 from app.dashboard.live_feed import LiveFeed
 from app.dashboard.live_panel import LivePanel
 from app.dashboard.power_watch import PowerWatch
 from app.services.engine_link import EngineState
+from app.widgets.column_area import ColumnArea
 from mtplx_engine.conditions import Conditions, Power
+from mtplx_engine.measurement import FEW_STEPS
 from mtplx_engine.protocol import DepthChosen, DepthReason, Finished, Heartbeat, PrefillProgress, Tokens
 from mtplx_engine.stats import DecodeStats, FinishReason
+from tests.support.cut_off import cut_off
 from tests.support.fake_services import MODEL, FakeLink
 
 
@@ -75,11 +79,31 @@ def test_it_shows_what_the_engine_tells(panel, link, clock, qtbot):
     assert panel.drafting.text() == "depth 2: expected 1.40x"
     assert panel.memory.text() == "4.2 GB"
     assert panel.positions.figures.accepted_at == (100, 100)
+    assert panel.steps.figures.steps == (0, 0, 100)
+    assert panel._steps.heading.text() == "Drafts accepted in a step, of 100 steps"
     assert not panel.strip.figures.nothing
     stats = DecodeStats(emitted=300, verify_steps=100, drafted=200, accepted=200, accepted_at=(100, 100))
     link.finished.emit(Finished(1, FinishReason.END, stats))
     qtbot.waitUntil(lambda: panel.state.text() == "Last answer, just now")
     assert values(panel)[1:] == ["3.0 per step", "100 %"]
+
+
+@pytest.mark.parametrize("cycles", [0, 4, 200])
+def test_nothing_is_cut_off_at_the_minimum_size_of_the_window(panel, link, clock, cycles):
+    page = ColumnArea()
+    page.fill([panel])
+    page.resize(640, 440)
+    page.show()
+    link.become_ready(dataclasses.replace(MODEL, name="A model with a rather long name 4B · 4-bit " * 3))
+    link.depth_chosen.emit(DepthChosen(1, 2, DepthReason.FASTEST, 1.4))
+    write(link, clock, cycles)
+    panel._refresh()
+    QApplication.processEvents()
+    assert cut_off(page) == []
+    panel.setParent(None)  # the panel outlives its page
+    page.close()
+    few = "only " if 0 < cycles < FEW_STEPS else ""
+    assert panel._steps.heading.text().endswith(f"of {few}{cycles} steps" if cycles else "in a step")
 
 
 def test_what_comes_while_nobody_looks_is_there_when_it_is_opened(panel, link, clock):
@@ -105,7 +129,7 @@ def test_no_engine_has_no_memory_and_another_model_makes_figures_old(panel, link
     write(link, clock, 60)
     link.finished.emit(Finished(1, FinishReason.END, DecodeStats(emitted=180)))
     link.become(EngineState.NO_MODEL)
-    qtbot.waitUntil(lambda: panel.memory.text() == "unknown")
+    qtbot.waitUntil(lambda: panel.memory.text() == "–")
     link.loaded.emit(MODEL)
     qtbot.waitUntil(lambda: panel.state.text().startswith("Last answer"))
     link.loaded.emit(dataclasses.replace(MODEL, path="/models/other"))

@@ -13,10 +13,12 @@ from PySide6.QtWidgets import QApplication
 from app.dashboard import machine_page
 from app.dashboard.speed_files import SpeedFiles
 from app.services.engine_link import EngineState
+from app.window_place import MINIMUM_SIZE
 from mtplx_engine.measurement import PromptKind
 from mtplx_engine.trials import CheckExactness, Measure
 from tests.support import speed_window
-from tests.support.measurements import KEY, measurement
+from tests.support.cut_off import cut_off
+from tests.support.measurements import measurement
 
 
 @pytest.fixture
@@ -63,8 +65,8 @@ def test_each_state_shows_what_it_is_about(show, state, shown):
     [
         ("faster", "1.70x faster"),
         ("slower", "0.60x: slower"),
-        ("unclear", "no clear difference"),
-        ("few", "too few pairs"),
+        ("unclear", "No clear difference, 1.01x (0.97–1.06x)"),
+        ("few", "Too few pairs, 1.45x (1.40–1.50x)"),
     ],
 )
 def test_each_verdict_stands_in_words(show, state, words):
@@ -172,8 +174,20 @@ def test_a_slower_model_may_draft_again(show):
     bench = show("slower")
     assert bench.page.result.draft_again.isVisible()
     bench.page.result.draft_again.click()
-    assert bench.records.dropped == [KEY]
-    assert not bench.page.result.isVisible()
+    assert bench.records.all[0].lifted
+    assert bench.page.result.isVisible()
+    assert not bench.page.result.draft_again.isVisible()
+
+
+def test_what_a_newer_one_of_about_the_same_length_overrules_is_shown_as_such(show):
+    bench = show("slower")
+    (found,) = bench.records.all
+    newer = dataclasses.replace(found, context=500)
+    bench.records.put(newer, found)
+    assert bench.board.stale == ""
+    bench.board.choose_context(found.context)
+    assert bench.board.stale == "A newer measurement decides for chats of this length."
+    assert not bench.page.result.draft_again.isVisible()
 
 
 @pytest.mark.parametrize("state", ["faster", "unclear", "few", "stale"])
@@ -298,3 +312,18 @@ def test_escape_closes_it(show):
     bench = show("no-data")
     QTest.keyClick(bench.window, Qt.Key.Key_Escape)
     assert not bench.window.isVisible()
+
+
+@pytest.mark.parametrize("state", speed_window.STATES)
+def test_nothing_is_cut_off_at_the_minimum_size_of_the_window(show, state):
+    bench = show(state)
+    bench.window.resize(bench.window.minimumSize())
+    QApplication.processEvents()
+    assert bench.window.width() == MINIMUM_SIZE.width()
+    assert cut_off(bench.page) == []
+
+
+@pytest.mark.parametrize("state", ["running", "checking"])
+def test_what_is_done_begins_with_a_capital_letter(show, state):
+    words = show(state).page.progress._what.text()
+    assert words[0].isupper()

@@ -21,7 +21,7 @@ def best(found):
 
 
 def told(*ratios, **fields):
-    return result_words.headline(results.of(measurement(*ratios, **fields)))
+    return result_words.headline(measurement(*ratios, **fields))
 
 
 @pytest.mark.parametrize(
@@ -29,12 +29,12 @@ def told(*ratios, **fields):
     [
         ((2.0, 1.9, 2.1), "2.00x faster", Tone.GOOD),
         ((1.62, 1.55, 1.7), "1.62x faster", Tone.GOOD),
-        ((1.004, 1.003, 1.006), "less than 1 % faster", Tone.GOOD),
+        ((1.004, 1.003, 1.006), "Less than 1 % faster", Tone.GOOD),
         ((0.6, 0.58, 0.62), "0.60x: slower", Tone.BAD),
         ((0.996, 0.99, 0.999), "0.99x: slower", Tone.BAD),
-        ((0.97, 1.01, 1.06), "no clear difference", None),
-        ((1.0, 1.0, 1.0), "no clear difference", None),
-        ((1.5, 1.6), "too few pairs", None),
+        ((0.97, 1.01, 1.06), "No clear difference, 1.01x (0.97–1.06x)", None),
+        ((1.0, 1.0, 1.0), "No clear difference, 1.00x (1.00–1.00x)", None),
+        ((1.5, 1.6), "Too few pairs, 1.55x (1.50–1.60x)", None),
     ],
 )
 def test_the_headline(ratios, words, tone):
@@ -42,12 +42,25 @@ def test_the_headline(ratios, words, tone):
     assert (found.words, found.tone) == (words, tone)
 
 
-def test_what_it_means_in_time():
-    assert told(1.62, 1.62, 1.62).note == "38 % less waiting"
-    assert told(1.004, 1.004, 1.004).note == ""
-    assert told(0.6, 0.6, 0.6).note == (
-        "Drafting is turned off for this model: with it there was 67 % more waiting."
+def test_what_it_means_in_time_and_for_which_chats():
+    assert told(1.62, 1.62, 1.62).note == "38 % less waiting in chats up to 1k tokens (chat)"
+    assert told(1.004, 1.004, 1.004).note == "In chats up to 1k tokens (chat)"
+    assert told(1.0, 1.0, 1.0, context=99_999, kinds=tuple(PromptKind)).note == (
+        "Some answers came faster and some slower in chats longer than 32k tokens (all kinds); drafting goes on by "
+        "what it sees in each chat."
     )
+    assert told(0.6, 0.6, 0.6).note == (
+        "67 % more waiting in chats up to 1k tokens (chat); drafting is turned off there."
+    )
+
+
+def test_slower_that_turns_nothing_off_says_why():
+    more = "67 % more waiting in chats up to 1k tokens (copy-edit)."
+    untried = told(0.6, 0.6, 0.6, depth=8, auto_depths=(1, 2, 3, 4), kinds=(PromptKind.COPY,))
+    assert (untried.words, untried.tone) == ("0.60x: slower", Tone.BAD)
+    assert untried.note == f"Other depths were not tried, so nothing is turned off: {more}"
+    lifted = told(0.6, 0.6, 0.6, lifted=True, kinds=(PromptKind.COPY,))
+    assert lifted.note == f"It drafts all the same, as you wanted: {more}"
 
 
 def test_answers_of_different_length_are_not_compared():
@@ -56,9 +69,7 @@ def test_answers_of_different_length_are_not_compared():
         dataclasses.replace(run, stats=dataclasses.replace(run.stats, emitted=50)) if run.depth else run
         for run in found.runs
     )
-    assert (
-        result_words.headline(results.of(dataclasses.replace(found, runs=cut))).words == "nothing to compare"
-    )
+    assert result_words.headline(dataclasses.replace(found, runs=cut)).words == "Nothing to compare"
 
 
 @given(st.floats(0.2, 5.0))
@@ -88,7 +99,7 @@ def test_acceptance_has_its_ceiling_and_its_sample():
 
 def test_a_gap_between_expected_and_measured_is_explained():
     found = measurement(2.0, 2.0, 2.0)
-    assert result_words.expected(best(found)) == "expected 2.39x, measured 2.00x"
+    assert result_words.expected(best(found)) == "expected 2.39x, measured 2.50x in writing alone"
     assert result_words.explanation(best(found), found) == (
         "The whole request gains less than the writing alone: reading the prompt, which takes 17 % of a plain answer's "
         "time, is not made faster."
@@ -109,6 +120,9 @@ def test_memory_with_and_without():
     )
     unknown = dataclasses.replace(found.headline, peak_bytes=0)
     assert result_words.memory(unknown, found.plain) == ""
+    for more in (0, 1, 300_000):  # bytes that nobody sees in the two sizes
+        hardly = dataclasses.replace(found.headline, peak_bytes=found.plain.peak_bytes + more)
+        assert result_words.memory(hardly, found.plain) == "400 MB with drafting, 400 MB without"
 
 
 def test_identical_answers_or_the_first_that_differs():
@@ -151,6 +165,8 @@ def test_the_cross_check_is_told_when_it_differs_by_more_than_five_percent(ratio
         (Conditions(low_power=True), "Measured under pressure: low-power mode."),
         (Conditions(power=Power.BATTERY), "Measured under pressure: on battery."),
         (Conditions(thermal="slowed to 80 %"), "Measured under pressure: heat: slowed to 80 %."),
+        (Conditions(load=3.0, cores=8), ""),
+        (Conditions(load=9.2, cores=8), "Measured under pressure: other programs at work."),
         (Conditions(load=3.0), "Measured under pressure: other programs at work."),
     ],
 )
@@ -169,7 +185,12 @@ def test_where_it_was_measured():
     assert where == "Test Chip · 16.0 GB memory · CPU, float32, OpenBLAS · TestOS 1 · MTPLX 0.1.0"
 
 
-def test_drafting_that_is_off_says_why_and_since_when():
-    assert drafting_words.turned_off(measurement(0.6, 0.6, 0.6)) == "off here: slower (measured 29 Nov)"
-    assert drafting_words.turned_off(measurement(0.9, 1.1, 1.0)) == ""
-    assert drafting_words.turned_off(None) == ""
+def test_drafting_that_is_off_says_where_why_and_since_when():
+    short, long = measurement(0.6, 0.6, 0.6), measurement(0.6, 0.6, 0.6, context=8192)
+    assert (
+        drafting_words.turned_off((short,)) == "off in chats up to 1k tokens: slower here (measured 29 Nov)"
+    )
+    assert drafting_words.turned_off((long, short)) == (
+        "off in chats up to 1k tokens, in chats up to 8k tokens: slower here (measured 29 Nov)"
+    )
+    assert drafting_words.turned_off(()) == ""

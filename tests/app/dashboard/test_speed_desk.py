@@ -91,14 +91,17 @@ def test_where_drafting_is_off_menu_and_inspector_say_so_and_the_way_back(start,
     driver = start()
     menus, section = driver.window.menus, driver.window.inspector.drafting
     driver.until(menus.draft_again.isVisible)
-    assert menus.drafting_action("auto").text() == "Automatic – off here: slower (measured 29 Nov)"
+    assert menus.drafting_action("auto").text() == (
+        "Automatic – off in chats up to 1k tokens: slower here (measured 29 Nov)"
+    )
     menus.inspector.trigger()
     assert section.draft_again.isVisible()
     section.draft_again.click()
     driver.until(lambda: not menus.draft_again.isVisible())
     assert menus.drafting_action("auto").text() == "Automatic"
     assert not section.draft_again.isVisible()
-    assert Measurements(tmp_path).all() == ()
+    [kept] = Measurements(tmp_path).all()
+    assert kept == measurement(0.6, 0.6, 0.6, lifted=True)
 
 
 def test_a_chosen_depth_says_nothing_about_what_is_off(start, slower):

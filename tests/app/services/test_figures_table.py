@@ -107,7 +107,7 @@ def test_figures_outlive_their_chat(tmp_path: Path) -> None:
 
 def test_nothing_in_the_table_leads_to_a_chat(database: ChatDatabase) -> None:
     columns = {row[1] for row in database._connection.execute("PRAGMA table_info(figures)")}
-    kept = {each.name for each in dataclasses.fields(DecodeStats)} - {"seed"}
+    kept = {each.name for each in dataclasses.fields(DecodeStats)} - {"seed", "waited_s"}
     kept |= {each.name for each in dataclasses.fields(figures())} - {"stats"}
     assert columns == kept | {"seq"}
     strict = database._connection.execute("SELECT strict FROM pragma_table_list WHERE name = 'figures'")
@@ -144,6 +144,20 @@ def test_deleted_figures_are_gone(tmp_path: Path) -> None:
         database.figures.clear()
         assert database.figures.read(ALL).kept == 0
     assert edit(tmp_path, "SELECT * FROM figures") == []
+
+
+def test_no_byte_of_deleted_figures_stays_in_the_file_or_its_log(tmp_path: Path) -> None:
+    with ChatDatabase(tmp_path, NOW) as database:
+        database.add_chat(chat("c"))
+        fill(database, *(figures(model=f"SecretModel{number}") for number in range(200)))
+        database.figures.clear()
+        database.add_message(message("m"))
+        left = [
+            path.name for path in tmp_path.iterdir() if path.is_file() and b"SecretModel" in path.read_bytes()
+        ]
+        assert left == []
+        assert database._connection.pragma("secure_delete") == 0
+    assert stored_ids(tmp_path) == ["m"]
 
 
 def test_chats_of_the_second_format_open_with_an_empty_history(tmp_path: Path) -> None:
@@ -262,6 +276,19 @@ def test_days_are_those_of_the_persons_calendar(database: ChatDatabase) -> None:
     assert [(each.day, each.answers) for each in days] == [(DAY - timedelta(1), 1), (DAY, 2)]
 
 
+def test_days_to_come_are_counted_and_not_shown(database: ChatDatabase) -> None:
+    fill(
+        database,
+        figures(),
+        figures(day=DAY + timedelta(400)),
+        figures({"ttft_s": 0.0}, day=DAY + timedelta(1)),
+    )
+    history = database.figures.read(Choice(until=DAY))
+    assert (history.total.answers, history.kept, history.later, history.unreadable) == (1, 2, 1, 1)
+    assert [each.day for each in history.days] == [DAY]
+    assert database.figures.read(ALL).later == 0
+
+
 CHOICES = (
     (ALL, 6),
     (Choice(model="a"), 4),
@@ -347,3 +374,4 @@ def test_a_summary_agrees_with_the_definitions(tmp_path_factory: pytest.TempPath
         (each.speed_key, context_bucket(each.stats.prompt_tokens + each.stats.emitted)) for each in drafted
     }
     assert sum(each.tokens for each in history.drafted) == sum(each.stats.decode_tokens for each in drafted)
+    assert sum(each.accepted for each in history.drafted) == sum(each.stats.accepted for each in drafted)

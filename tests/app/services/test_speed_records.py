@@ -1,4 +1,4 @@
-"""The kept measurements as the window sees them: read and dropped without waiting."""
+"""The kept measurements as the window sees them: read and lifted without waiting."""
 
 from __future__ import annotations
 
@@ -31,17 +31,19 @@ def test_what_is_kept_is_found(records, qtbot, tmp_path):
     assert records.all is None
     refresh(records, qtbot)
     assert records.all == (FOUND,)
-    assert records.latest(KEY) == FOUND
-    assert records.latest("another") is None
+    assert records.bans(KEY) == records.bans("another") == ()
 
 
-def test_what_is_dropped_is_gone_and_the_rest_stays(records, qtbot, tmp_path):
+def test_what_is_lifted_stays_and_turns_nothing_off(records, qtbot, tmp_path):
     for each in (FOUND, OTHER):
         Measurements(tmp_path).keep(each)
+    refresh(records, qtbot)
+    assert records.bans("another") == (OTHER,)
     with qtbot.waitSignal(records.changed):
-        records.drop(KEY)
-    assert records.all == (OTHER,)
-    assert Measurements(tmp_path).all() == (OTHER,)
+        records.lift((OTHER,))
+    lifted = dataclasses.replace(OTHER, lifted=True)
+    assert set(records.all) == set(Measurements(tmp_path).all()) == {FOUND, lifted}
+    assert records.bans("another") == ()
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b'{"format": 1, "results": {"x 1024": 5}}', b"\xff" * 99])

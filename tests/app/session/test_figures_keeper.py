@@ -5,11 +5,14 @@ from __future__ import annotations
 import dataclasses
 import importlib.metadata
 from datetime import datetime
+from types import SimpleNamespace
 
 import pytest
 
+from app.chat import turn
 from app.chat.chat_settings import ChatSettings
 from app.chat.figures import sampler_words
+from app.chat.meters import final_tooltip
 from app.session.figures_keeper import FiguresKeeper
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.measurement import PromptKind
@@ -75,6 +78,34 @@ def test_each_part_of_an_answer_that_is_written_on_counts_for_itself(bench, kept
     bench.link.finish(stats=more)
     assert bench.answer.stats.emitted == 13
     assert [made.stats.emitted for made in kept] == [9, 4]
+
+
+def test_the_time_to_the_first_word_begins_at_send(bench, kept, monkeypatch):
+    now_s = 100.0
+    monkeypatch.setattr(turn, "time", SimpleNamespace(monotonic=lambda: now_s))
+    bench.line.hold("Measuring…")
+    bench.session.send("Count")
+    now_s += 39.5
+    bench.line.release()
+    bench.link.say("One")
+    now_s += 5.0
+    bench.link.finish(stats=dataclasses.replace(STATS, ttft_s=0.5))
+    assert (bench.answer.stats.ttft_s, bench.answer.stats.waited_s) == (0.5, 39.5)
+    assert "First word after 40.0 s, 39.5 s of it waiting" in final_tooltip(bench.answer.stats)
+    assert (kept[0].stats.ttft_s, kept[0].stats.waited_s) == (40.0, None)
+
+
+def test_a_stopped_answer_that_waited_says_so_too(bench, kept, monkeypatch):
+    now_s = 100.0
+    monkeypatch.setattr(turn, "time", SimpleNamespace(monotonic=lambda: now_s))
+    bench.store.hold = True
+    bench.session.send("Count")
+    now_s += 7.0
+    bench.store.release()
+    bench.link.say("One")
+    bench.session.stop()
+    bench.link.finish(FinishReason.CANCELLED, stats=dataclasses.replace(STATS, ttft_s=1.0))
+    assert (bench.answer.stats.first_word_s, kept[0].stats.ttft_s) == (8.0, 8.0)
 
 
 def test_answers_that_failed_or_have_no_token_leave_nothing(bench, kept):

@@ -6,7 +6,6 @@ import dataclasses
 
 import pytest
 
-from mtplx_engine import results
 from mtplx_engine.bench.card import headline, render
 from mtplx_engine.conditions import Conditions, Power
 from mtplx_engine.measurement import PromptKind
@@ -17,30 +16,43 @@ def line(text: str, start: str) -> str:
     return next(" ".join(each.split()) for each in text.splitlines() if each.strip().startswith(start))
 
 
+WHERE = "at depth 3 in chats up to 1k tokens (chat)"
+
+
 @pytest.mark.parametrize(
     ("ratios", "said"),
     [
-        ((1.55, 1.625, 1.7), "1.62x faster (1.55..1.70, 3 pairs) at depth 3"),
-        ((1.0002, 1.0003, 1.004), "less than 1 % faster (1.00..1.00, 3 pairs) at depth 3"),
+        ((1.55, 1.625, 1.7), f"1.62x faster (1.55..1.70, 3 pairs) {WHERE}, with which chats begin"),
+        ((1.0002, 1.0003, 1.004), f"Less than 1 % faster (1.00..1.00, 3 pairs) {WHERE}"),
         (
             (0.6, 0.6, 0.61),
-            "0.60x: slower (0.60..0.61, 3 pairs) at depth 3, the best one, drafting is turned off",
+            f"0.60x: slower (0.60..0.61, 3 pairs) {WHERE}, the best one; there, drafting is turned off",
         ),
         ((0.999, 0.9999, 0.9991), "0.99x: slower (0.99..0.99, 3 pairs)"),
-        ((0.95, 1.0, 1.04), "no clear difference (0.95..1.04, 3 pairs) at depth 3"),
-        ((3.0, 3.0), "too few pairs (3.00..3.00, 2 pairs)"),
+        ((0.95, 1.0, 1.04), f"No clear difference, 1.00x (0.95..1.04, 3 pairs) {WHERE}"),
+        ((3.0, 3.0), "Too few pairs, 3.00x (3.00..3.00, 2 pairs)"),
     ],
 )
 def test_the_headline_is_in_words(ratios: tuple[float, ...], said: str) -> None:
-    assert headline(results.of(measurement(*ratios))).startswith(said)
+    assert headline(measurement(*ratios)).startswith(said)
 
 
 def test_only_slower_at_every_depth_is_said_to_turn_drafting_off() -> None:
     slower, unclear = measurement(0.6, 0.6, 0.61), measurement(0.3, 0.4, 1.01, depth=4)
     both = dataclasses.replace(slower, runs=(*slower.runs, *(each for each in unclear.runs if each.depth)))
-    said = headline(results.of(both))
+    said = headline(both)
     assert said.startswith("0.60x: slower")
     assert "turned off" not in said
+
+
+def test_what_turns_nothing_off_says_why_not_and_for_which_chats() -> None:
+    slower = measurement(
+        0.6, 0.6, 0.61, depth=8, auto_depths=(1, 2, 3, 4), context=8192, kinds=(PromptKind.COPY,)
+    )
+    said = headline(slower)
+    assert "at depth 8 in chats up to 8k tokens (copy-edit)" in said
+    assert said.endswith("; other depths were not tried, so nothing is turned off")
+    assert "in chats longer than 32k tokens" in headline(measurement(2.0, 2.0, 2.0, context=99_999))
 
 
 def test_answers_of_different_length_have_no_headline() -> None:
@@ -107,6 +119,8 @@ def test_conditions_that_hold_a_machine_back_are_told() -> None:
     pressed = Conditions(load=2.25, power=Power.BATTERY, low_power=True, thermal="serious")
     text = render(measurement(2.0, 2.0, 2.0, after=pressed))
     assert "before: load 0.4, mains, nominal; after: load 2.2, battery, low-power mode, serious" in text
+    assert "Measured under pressure: low-power mode, on battery, heat." in text
+    assert "pressure" not in render(measurement(2.0, 2.0, 2.0))
 
 
 def test_without_a_verify_step_there_are_no_figures_instead_of_zeros() -> None:

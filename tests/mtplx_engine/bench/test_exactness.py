@@ -1,7 +1,4 @@
-"""The check of exactness passes a right engine bit for bit and finds each kind of fault in a wrong one.
-
-A right engine is called wrong with a probability of less than 1e-4, by the draws.
-"""
+"""The check of exactness passes a right engine bit for bit and finds each kind of fault in a wrong one."""
 
 from __future__ import annotations
 
@@ -11,15 +8,17 @@ from typing import TYPE_CHECKING
 import mlx.core as mx
 import pytest
 
+from mtplx_engine import acceptance, decoding
 from mtplx_engine.bench import exactness
 from mtplx_engine.bench.beginning import Beginning, cuts
+from mtplx_engine.bench.draws import Draws
 from mtplx_engine.bench.prompts import PROMPTS
 from mtplx_engine.cache import TokenCache
 from mtplx_engine.engine import Engine
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.exactness import CHANCE, Exactness, judge
+from mtplx_engine.exactness import CHANCE, ODD, Exactness, judge
 from mtplx_engine.models.target import Target
-from mtplx_engine.trials import Checked, CheckExactness, TrialProgress
+from mtplx_engine.trials import USUAL_SAMPLES, Checked, CheckExactness, TrialProgress
 from tests.support import engine_runs, faults, tiny_folder
 from tests.support.engine_runs import check_error
 from tests.support.toy import TOY
@@ -27,6 +26,7 @@ from tests.support.toy import TOY
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from mtplx_engine.acceptance import Verdict
     from mtplx_engine.measurement import ExactnessReport
     from tests.support.faults import Plant
 
@@ -36,6 +36,11 @@ def _check(engine: Engine, prefixes: int, samples: int) -> ExactnessReport:
     assert isinstance(last, Checked)
     assert last.generation == 7
     return last.report
+
+
+@pytest.fixture(autouse=True)
+def _the_same_draws_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exactness.secrets, "randbits", lambda _: 2)
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +57,8 @@ def test_a_right_engine_is_identical(engine: Engine) -> None:
     assert (report.prefixes, report.rows, report.first_choices) == (4, 16, 16)
     assert (report.greedy_prefixes, report.greedy_same, report.greedy_ties) == (4, 4, 0)
     assert (report.samples, report.depth) == (122, 3)
-    assert report.p_value is not None
+    assert report.tokens_at[0] == 122  # each cycle begins with a draft
+    assert report.p_value > ODD
     assert report.subject.key == engine.info.speed_key
 
 
@@ -62,18 +68,70 @@ def test_a_trained_hybrid_is_identical(toy: Engine) -> None:
     assert report.p_value is not None
 
 
+def _too_generous(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A draft is kept with min(1, 2 p/q)."""
+    monkeypatch.setattr(acceptance, "acceptance_probability", lambda p, q: mx.minimum(2 * p / q, 1))
+
+
+def _kept_from_the_second_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every draft but the first of a cycle is kept."""
+    right = acceptance.acceptance_probability
+
+    def faulty(p: mx.array, q: mx.array) -> mx.array:
+        return mx.where(mx.arange(p.size) > 0, 1, right(p, q))
+
+    monkeypatch.setattr(acceptance, "acceptance_probability", faulty)
+
+
+def _bonus_from_the_row_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bonus token is drawn from the row of the last draft."""
+    right = acceptance.accept
+
+    def faulty(p: mx.array, q: mx.array, drafts: mx.array, *draws: mx.array) -> Verdict:
+        return right(mx.concatenate([p[:-1], p[-2:-1]]) if drafts.size else p, q, drafts, *draws)
+
+    monkeypatch.setattr(decoding, "accept", faulty)
+
+
 @pytest.mark.parametrize(
-    ("plant", "prefixes", "samples"),
-    [(faults.forced_accept, 4, 240), (faults.argmax_accept, 2, 240), (faults.row_off_by_one, 2, 80)],
+    ("plant", "samples", "seed"),
+    [
+        (_too_generous, 700, 2),
+        (faults.no_residual, 520, 3),
+        (_kept_from_the_second_on, 480, 2),
+        (_bonus_from_the_row_before, 120, 2),
+        (faults.bonus_from_q, 120, 2),
+        (faults.forced_accept, 120, 2),
+        (faults.argmax_accept, 120, 2),
+        (faults.row_off_by_one, 120, 2),
+    ],
 )
 def test_a_wrong_acceptance_rule_is_found_by_the_draws(
-    toy: Engine, monkeypatch: pytest.MonkeyPatch, plant: Plant, prefixes: int, samples: int
+    toy: Engine, monkeypatch: pytest.MonkeyPatch, plant: Plant, samples: int, seed: int
 ) -> None:
+    """By fewer draws than are usual, of which more follow where the first are odd."""
+    monkeypatch.setattr(exactness.secrets, "randbits", lambda _: seed)
     plant(monkeypatch)
-    report = _check(toy, prefixes, samples)
+    report = _check(toy, 4, samples)
     assert judge(report) is Exactness.DIFFERENT, report
     assert report.p_value < CHANCE
-    assert report.distance == 0
+    assert report.distance < report.allowed
+    assert report.greedy_same == report.greedy_prefixes
+    assert samples < USUAL_SAMPLES
+
+
+def test_odd_draws_are_followed_by_more_until_the_last_look(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Draws, "p_value", lambda _: 1e-3)
+    report = _check(engine, 2, 4)
+    assert report.samples == 4 * (1 + 3 + 12)
+    assert report.p_value == pytest.approx(3e-3)
+    assert judge(report) is Exactness.ODD
+    monkeypatch.setattr(Draws, "p_value", lambda draws: 1e-3 if sum(draws.counts) < 10 else 0.3)
+    report = _check(engine, 2, 4)
+    assert report.samples == 16
+    assert judge(report) is Exactness.IDENTICAL
 
 
 def test_a_wrong_rollback_is_found_by_the_answers(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,7 +166,7 @@ def test_rounding_is_told_from_a_fault_by_its_size(
     engine: Engine, monkeypatch: pytest.MonkeyPatch, size: float, word: Exactness
 ) -> None:
     _plant_rounding(monkeypatch, size)
-    report = _check(engine, 3, 30)
+    report = _check(engine, 3, 100)
     assert judge(report) is word, report
     assert report.logit_distance == pytest.approx(size, rel=0.01)
     assert 0 < report.distance <= size
@@ -121,7 +179,7 @@ def test_greedy_answers_may_part_at_a_tie_and_nowhere_else(
     _plant_rounding(monkeypatch, 1e-4)
     faults.rollback_off_by_one(monkeypatch)
     monkeypatch.setattr(Beginning, "gap", lambda *_: 3.9e-4)
-    report = _check(engine, 2, 2)
+    report = _check(engine, 2, 100)
     assert report.greedy_ties == report.greedy_prefixes - report.greedy_same > 0
     assert judge(report) is Exactness.ROUNDING
     monkeypatch.setattr(Beginning, "gap", lambda *_: 4.1e-4)

@@ -7,16 +7,16 @@ import signal
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pytest
+
 from mtplx_engine.cli.check import render
-from mtplx_engine.cli.main import FAILED, INTERRUPTED, main
+from mtplx_engine.cli.main import FAILED, INTERRUPTED, WRONG_USE, main
 from tests.support.fake_host import ScriptedEngine
 from tests.support.fake_script import Script
 from tests.support.measurements import report
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
     from mtplx_engine.trials import CheckExactness
 
@@ -46,8 +46,12 @@ def test_a_sound_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "The same within rounding" in out
     assert "32 of 8 beginnings: chances are at most 3e-07 apart (rounding explains 0.002)" in out
     assert "8 of 8 the same" in out
-    assert "p = 0.4" in out
+    assert "2,000 cycles gave 1800, 1000, 500 tokens at draft positions 1 to 3 and 700 bonus tokens" in out
+    assert "as odd as these in 40% of checks (p = 0.4)" in out
+    assert "about 6% of the tokens drawn here, or 14% of the bonus tokens" in out
     assert "cannot show" in out
+    assert len(out.splitlines()) == 7
+    assert err.startswith("8 beginnings, 200 draws\n")
     assert "90%" in err
 
 
@@ -72,9 +76,36 @@ def test_json_is_the_report_and_its_verdict(tmp_path: Path, capsys: pytest.Captu
 def test_nothing_is_told_of_what_was_not_tried() -> None:
     text = render(replace(report(), p_value=None))
     assert "too few to tell" in text
+    assert "nothing of the acceptance rule" in text
     assert "None" not in text
     assert "parted" not in text
     assert "2 parted where two tokens were equally likely" in render(report(greedy_same=6, greedy_ties=2))
+
+
+def test_draws_that_tell_nothing_are_no_success(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert check(Asked(Script(report=report(p_value=None))), tmp_path) == FAILED
+    assert "Too few draws to tell" in capsys.readouterr().out
+    assert check(Asked(Script(report=report(p_value=1e-4))), tmp_path) == FAILED
+    out = capsys.readouterr().out
+    assert "Odd:" in out
+    assert "fewer than 1 % of checks (p = 0.0001)" in out
+
+
+def test_a_draft_model_that_is_named_drafts(tmp_path: Path) -> None:
+    engine = Asked(Script())
+    check(engine, tmp_path, "--draft-model", str(tmp_path))
+    check(engine, tmp_path)
+    assert [request.drafter for request in engine.requests] == ["draft_model", "stock"]
+
+
+@pytest.mark.parametrize("arguments", [("--beginnings", "100000"), ("--draws", "100001")])
+def test_what_would_never_end_does_not_begin(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, str]
+) -> None:
+    engine = Asked(Script())
+    assert check(engine, tmp_path, *arguments) == WRONG_USE
+    assert not engine.requests
+    assert "1 to 1,000 beginnings and 1 to 100,000 draws" in capsys.readouterr().err
 
 
 class Pressed(ScriptedEngine):
@@ -96,3 +127,5 @@ def test_ctrl_c_ends_it_quietly(tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_a_failure_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert check(Asked(Script(trial_error="It broke; try again.")), tmp_path) == FAILED
     assert capsys.readouterr().err.endswith("It broke; try again.\n")
+    assert check(Asked(Script(trial_error="It broke; try again.")), tmp_path, "--json") == FAILED
+    assert json.loads(capsys.readouterr().out)["message"] == "It broke; try again."

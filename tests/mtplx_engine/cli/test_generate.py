@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mtplx_engine.cli.main import main
 from mtplx_engine.config import ChatMessage
+from mtplx_engine.engine import Engine
+from mtplx_engine.protocol import DepthReason
+from tests.support import tiny_folder
 from tests.support.command_line import Command
 from tests.support.fake_host import Script
 
@@ -75,7 +79,14 @@ def test_json_is_one_object_with_text_tokens_and_figures(capsys: Capture) -> Non
     assert (stats["emitted"], stats["verify_steps"], stats["drafted"], stats["depth"]) == (6, 2, 6, "3")
     assert sum(stats["accepted_at"]) == stats["accepted"] == 3
     assert stats["decode_tps"] > 0
-    assert stats.keys() >= {"prompt_tokens", "cached_tokens", "ttft_s", "prefill_tps", "seed"}
+    assert stats.keys() >= {"prompt_tokens", "cached_tokens", "ttft_s", "prefill_tps", "seed", "depth_reason"}
+
+
+def test_json_says_why_nothing_drafts(tmp_path: Path, capsys: Capture) -> None:
+    tiny_folder.write(tmp_path, head=False)
+    arguments = ["generate", "--json", "--model", str(tmp_path), "--data-dir", str(tmp_path), "Hi"]
+    assert main([*arguments, "--max-tokens", "2"], Engine) == 0
+    assert json.loads(capsys.readouterr().out)["stats"]["depth_reason"] == DepthReason.NO_DRAFTER
 
 
 @pytest.mark.parametrize(

@@ -52,13 +52,46 @@ class Pressing:
             signal.raise_signal(signal.SIGINT)
 
 sys.meta_path.insert(0, Pressing())
-sys.exit(entry.main())
+entry.main()
 """
 
 
 def test_ctrl_c_while_it_starts_is_quiet() -> None:
     done = subprocess.run([sys.executable, "-c", SLOW_IMPORT], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+ABORT_AT_THE_END = """
+import atexit, ctypes, runpy, sys, threading, time
+
+process = ctypes.CDLL(None)
+# As the destructor of a C++ thread that still runs.
+process.__cxa_atexit(process.abort, None, None)
+atexit.register(print, "left to do")
+threading.Thread(target=lambda: (time.sleep(0.1), print("still at work"))).start()
+sys.argv = ["mtplx", "models", "--data-dir", FOLDER]
+runpy.run_module(MODULE, run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize("module", ["entry", "main"])
+@pytest.mark.parametrize("reader", ["cat", "true"])
+def test_a_command_that_is_done_is_not_aborted_by_what_a_library_leaves(
+    tmp_path: Path, module: str, reader: str
+) -> None:
+    """All that was written arrives through a pipe, and a reader that has gone is no fault either."""
+    code = ABORT_AT_THE_END.replace("MODULE", repr(f"mtplx_engine.cli.{module}"))
+    code = code.replace("FOLDER", repr(str(tmp_path)))
+    script = tmp_path / "ending.py"
+    script.write_text(code)
+    command = f'"{sys.executable}" "{script}" 2>&1 | {reader}; echo "rc ${{PIPESTATUS[0]}}"'
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stdout
+    if reader == "cat":
+        assert "still at work\n" in done.stdout
+        assert done.stdout.endswith("left to do\nrc 0\n")
+    else:
+        assert done.stdout in ("rc 0\n", "rc 1\n")
 
 
 @pytest.mark.parametrize(

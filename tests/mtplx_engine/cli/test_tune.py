@@ -57,6 +57,20 @@ def test_a_measurement_is_printed_as_a_card(tmp_path: Path, capsys: pytest.Captu
     assert "cannot be written" not in err
 
 
+def test_what_is_to_come_is_said_before_it_takes_its_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    engine = Asked(Script(), tmp_path)
+    tune(engine, tmp_path, "--kinds", "code", "chat", "--context", "192", "--draft-model", str(tmp_path))
+    first, second, *_ = capsys.readouterr().err.splitlines()
+    assert first.startswith("30 answers of 128 tokens")
+    assert "1024, 8192, 32768 tokens of context only" in second
+    assert engine.requests[0].drafter == "draft_model"
+    assert tune(engine, tmp_path, "--pairs", "99999999") == WRONG_USE
+    assert len(engine.requests) == 1
+    assert "at most 1,000 pairs" in capsys.readouterr().err
+
+
 def test_json_is_the_whole_measurement_and_what_it_comes_to(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -141,7 +155,7 @@ def test_ctrl_c_ends_it_quietly_at_any_stage(
     assert tune(engine, tmp_path) == INTERRUPTED
     out, err = capsys.readouterr()
     assert out == ""
-    assert all("(" in line for line in err.splitlines())  # only how far it was
+    assert all("(" in line for line in err.splitlines()[1:])  # what was to come, and how far it was
     assert Measurements(tmp_path).all() == ()
 
 
@@ -168,3 +182,5 @@ def test_a_real_model_is_measured_then_forgotten(
     assert Measurements(tmp_path).all() == ()
     assert main([*arguments, "--forget"], TrialsEngine) == 0
     assert "Nothing is kept" in capsys.readouterr().out
+    assert main([*arguments, "--forget", "--json"], TrialsEngine) == 0
+    assert json.loads(capsys.readouterr().out)["forgotten"] is False

@@ -280,20 +280,34 @@ def test_the_strip_has_gaps_where_nothing_was_written():
     assert drawing.spots[-1].words == "now: 52 tok/s"
 
 
+def test_a_day_with_few_answers_has_a_median_and_no_middle_half():
+    days = tuple(
+        DayFigure(DAY + dt.timedelta(days=offset), 30, 40, 45, answers)
+        for offset, answers in enumerate((4, 4, 3, 1, 4, 2))
+    )
+    medians = DailyMedians(days)
+    drawing = drawn(medians)
+    assert [len(area.points) for area in shapes(drawing, Area)] == [4]
+    assert [box.ink for box in shapes(drawing, Box)] == [Ink.BAND]
+    assert len(shapes(drawing, Dot)) == len(days)
+    assert ["middle half" in spot.words for spot in drawing.spots] == [not day.few for day in days]
+    assert [row[2:4] == ("–", "–") for row in medians.table().rows] == [day.few for day in days]
+
+
 def test_days_without_answers_break_the_band_and_dot_the_line():
-    days = tuple(DayFigure(DAY + dt.timedelta(days=offset), 30, 40, 45, 3) for offset in (0, 1, 2, 6, 7, 20))
+    days = tuple(DayFigure(DAY + dt.timedelta(days=offset), 30, 40, 45, 4) for offset in (0, 1, 2, 6, 7, 20))
     drawing = drawn(DailyMedians(days))
     assert [len(area.points) for area in shapes(drawing, Area)] == [6, 4]
     lines = shapes(drawing, Curve)
     assert [line.stroke for line in lines].count(Stroke.DOTTED) == 2
     assert [len(line.points) for line in lines if line.stroke is Stroke.SOLID] == [3, 2]
-    assert drawing.spots[0].words == "1 Oct 2026: 40 tok/s\nmiddle half 30–45 tok/s · 3 answers"
+    assert drawing.spots[0].words == "1 Oct 2026: 40 tok/s\nmiddle half 30–45 tok/s · 4 answers"
     across = [spot.at[0] for spot in drawing.spots]
     assert (across[3] - across[2]) == pytest.approx(4 * (across[1] - across[0]))
 
 
 def test_dates_below_do_not_touch():
-    days = tuple(DayFigure(DAY + dt.timedelta(days=offset), 30, 40, 45, 3) for offset in range(400))
+    days = tuple(DayFigure(DAY + dt.timedelta(days=offset), 30, 40, 45, 4) for offset in range(400))
     drawing = drawn(DailyMedians(days), 300)
     below = [words for words in shapes(drawing, Words) if "20" in words.text and " " in words.text]
     reach = [(words.x - 3.5 * len(words.text), words.x + 3.5 * len(words.text)) for words in below]

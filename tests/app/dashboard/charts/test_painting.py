@@ -7,11 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtGui import QColor, QImage, QPainter
 
-from app.dashboard.charts.callout import callout_place
+from app.dashboard.charts.callout import callout_place, marks_of
 from app.dashboard.charts.colors import color
-from app.dashboard.charts.drawing import Box, Drawing, Fill, Ink, Rule, Spot
+from app.dashboard.charts.drawing import GAP, LINE, Box, Drawing, Fill, Ink, Room, Rule, Spot
 from app.dashboard.charts.painting import DrawingPainter, rule_box, snapped
 from app.palette import DARK, LIGHT
+from tests.support.chart_gallery import FIGURES
 
 places = st.floats(0, 500)
 
@@ -80,3 +81,38 @@ def test_a_callout_is_inside_and_beside_its_point(x, y, width, height):
     assert left + width <= 500
     assert top >= 0
     assert top + height <= 200
+
+
+@pytest.mark.parametrize("name", [name for name, figures in FIGURES.items() if not figures.nothing])
+def test_a_callout_covers_its_own_point_nowhere_and_the_data_where_there_is_room_nowhere(name):
+    figures = FIGURES[name]
+    room = (480.0, float(figures.height))
+
+    def text_width(text):
+        return 6.0 * len(text)
+
+    drawing = figures.drawing(Room(*room, text_width))
+    marks = marks_of(drawing, text_width)
+    assert marks
+    for spot in (spot for spot in drawing.spots if spot.words):
+        width, height = 6.0 * max(map(len, spot.words.split("\n"))), 2.0 * LINE
+        left, top = callout_place(spot, width, height, room, marks)
+
+        def covered(left, top, width=width, height=height):
+            return sum(left < x < left + width and top < y < top + height for x, y in marks)
+
+        assert not (left < spot.at[0] < left + width and top < spot.at[1] < top + height)
+        # No worse than right above and right below.
+        x, y = spot.at
+        beside = min(max(0.0, x - width / 2), room[0] - width)
+        for other in (y - GAP - height, y + GAP):
+            if other >= 0 and other + height <= room[1]:
+                assert covered(left, top) <= covered(beside, other) + 3
+
+
+def test_a_callout_leaves_a_curve_in_sight_where_half_of_the_chart_is_free():
+    marks = [(float(x), 30.0) for x in range(0, 500, 5)]
+    for x in range(0, 500, 25):
+        left, top = callout_place(Spot(x, 0, 1, 200, (x, 30.0)), 140, 40, (500, 200), marks)
+        assert top > 30
+        assert left >= 0
