@@ -215,6 +215,7 @@ class Application(QObject):
         self.speed.trials.load_requested.connect(self._load)
         self.speed.drafting_judged.connect(menus.judge_drafting)
         self.speed.drafting_judged.connect(inspector.judge_drafting)
+        self.speed.drafting_unwanted.connect(lambda: self._set(drafting=0))
         menus.draft_again.triggered.connect(self.speed.draft_again)
         inspector.drafting.draft_again.clicked.connect(self.speed.draft_again)
         self.models.first_loaded.connect(self.speed_offer.offer)

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from mtplx_engine.measurement import ExactnessReport
 
 CHANCE = 1e-6
-"""Draws as odd as that, or odder, are no chance: one check of a right engine in a million says so falsely."""
+"""Draws as odd as that, or odder, are no chance: two checks of a right engine in a million say so falsely, at most."""
 
 ODD = 1e-2
 """Draws as odd as that are looked at again, with more of them; if those are odd too, that is said."""

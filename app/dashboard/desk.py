@@ -49,9 +49,11 @@ class SpeedDesk(QObject):
 
     Signals:
         drafting_judged(str): Why drafting is off for the loaded model, "" when it is not.
+        drafting_unwanted(): The person wants it off, since it changes what the model says.
     """
 
     drafting_judged = Signal(str)
+    drafting_unwanted = Signal()
 
     def __init__(
         self,
@@ -122,6 +124,7 @@ class SpeedDesk(QObject):
 
         self._machine = MachinePage(self._theme, self.board)
         self._files = SpeedFiles(self._machine)
+        self._machine.exactness.turn_off.clicked.connect(self.drafting_unwanted)
         self._machine.export_requested.connect(self._files.export)
         self._files.told.connect(self._machine.toast.tell)
         live = ColumnArea()

@@ -12,6 +12,7 @@ from app.dashboard import exactness_words
 from app.theme import CODE_PX, SMALL_PX, SPACE_L, SPACE_M, SPACE_S, SPACE_XL, SPACE_XS, TEXT_PX
 from app.translate import tr
 from app.widgets.plain_label import PlainLabel
+from mtplx_engine.exactness import Exactness, judge
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
@@ -27,6 +28,7 @@ class ExactnessCard(QFrame):
 
     Attributes:
         button: Checks, or checks again.
+        turn_off: Turns drafting off; there when it changes what the model says.
         verdict: What was found, in words.
     """
 
@@ -40,6 +42,8 @@ class ExactnessCard(QFrame):
         self._limits = PlainLabel(theme, SMALL_PX, "secondary")
         self.button = QPushButton()
         self.button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.turn_off = QPushButton(tr("Turn Drafting Off"))
+        self.turn_off.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._grid = QGridLayout()
         self._grid.setHorizontalSpacing(SPACE_M)
         self._grid.setVerticalSpacing(SPACE_XS)
@@ -58,7 +62,8 @@ class ExactnessCard(QFrame):
         for words in (title, self.verdict, self._advice):
             names.addWidget(words)
         top.addLayout(names, 1)
-        top.addWidget(self.button, 0, Qt.AlignmentFlag.AlignTop)
+        for button in (self.turn_off, self.button):
+            top.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE_XL, SPACE_L, SPACE_XL, SPACE_L)
         column.setSpacing(SPACE_S)
@@ -77,6 +82,7 @@ class ExactnessCard(QFrame):
         self.button.setEnabled(not objection)
         self.button.setAccessibleDescription(objection)
         self.button.setToolTip(objection)
+        self.turn_off.setVisible(report is not None and judge(report) is Exactness.DIFFERENT)
         for name, value in self._facts:
             name.say("")
             value.say("")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from app.model_manager.face import Tone
 from app.translate import marked, tr
-from mtplx_engine.exactness import ODD, Exactness, judge
+from mtplx_engine.exactness import CHANCE, ODD, Exactness, judge
 
 if TYPE_CHECKING:
     from mtplx_engine.measurement import ExactnessReport
@@ -46,7 +46,7 @@ def advice(report: ExactnessReport) -> str:
         return tr("Check again. If it comes out odd again, send us what “mtplx doctor” prints.")
     if found is not Exactness.DIFFERENT:
         return ""
-    return tr("Turn drafting off in the Model menu, and send us what “mtplx doctor” prints.")
+    return tr("Turn drafting off, and send us what “mtplx doctor” prints.")
 
 
 def figures(report: ExactnessReport) -> tuple[tuple[str, str], ...]:
@@ -62,12 +62,15 @@ def figures(report: ExactnessReport) -> tuple[tuple[str, str], ...]:
 
 def limits(report: ExactnessReport) -> str:
     """Return what such a check can and cannot show."""
-    told = tr(
-        "It can show that drafting goes wrong with this model on this computer, where it changes about {share} of the "
-        "words drawn at random or more. It cannot show that no other text would differ: that the method is exact is "
-        "proven by mathematics, and tested on models small enough to count everything."
+    shows = tr("It can show that drafting goes wrong with this model on this computer")
+    if report.p_value is not None:
+        drawn = tr("{more}, where that changes about {share} of the words drawn at random or more")
+        shows = drawn.format(more=shows, share=f"{report.visible:.0%}")
+    cannot = tr(
+        "{more}. It cannot show that no other text would differ: that the method is exact is proven by mathematics, "
+        "and tested on models small enough to count everything."
     )
-    return told.format(share=f"{report.visible:.0%}")
+    return cannot.format(more=shows)
 
 
 def _chances(report: ExactnessReport) -> str:
@@ -93,8 +96,12 @@ def _greedy(report: ExactnessReport) -> str:
 def _drawn(report: ExactnessReport) -> str:
     if report.p_value is None:
         return tr("too few to tell")
-    told = tr("{count}; chance alone makes them as odd as that in {share} of checks")
-    share = f"{report.p_value:.0%}" if report.p_value >= ODD else _small(report.p_value)
+    told = tr("{count}; chance alone makes them as odd as that in {share}")
+    if report.p_value >= ODD:
+        share = tr("{percent} of checks").format(percent=f"{report.p_value:.0%}")
+    else:
+        many = 100 if report.p_value >= CHANCE else 1_000_000
+        share = tr("fewer than one of {many} checks").format(many=f"{many:,}")
     return told.format(count=f"{sum(report.tokens_at):,}", share=share)
 
 

@@ -27,7 +27,9 @@ def test_drawn_words():
     assert told(report(p_value=0.4))["Words drawn at random"] == (
         "4,000; chance alone makes them as odd as that in 40% of checks"
     )
-    assert told(report(p_value=1e-9))["Words drawn at random"].endswith("as odd as that in 1e-09 of checks")
+    assert told(report(p_value=1e-9))["Words drawn at random"].endswith(
+        "in fewer than one of 1,000,000 checks"
+    )
     assert told(report(p_value=None))["Words drawn at random"] == "too few to tell"
 
 
@@ -43,3 +45,4 @@ def test_draws_that_tell_nothing_are_said_with_doubt():
         assert tone is Tone.DOUBT
         assert words.startswith("Nothing differed, but")
     assert "about 6% of the words" in exactness_words.limits(report())
+    assert "drawn at random" not in exactness_words.limits(report(p_value=None))

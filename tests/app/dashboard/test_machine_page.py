@@ -253,6 +253,7 @@ def test_the_verdict_of_a_check(show, state, words):
     assert page.exactness.verdict.text().startswith(words)
     assert page.exactness.button.text() == "Check Again"
     assert page.exactness.button.hasFocus()
+    assert page.exactness.turn_off.isVisibleTo(page) == words.startswith("Drafting changes")
 
 
 def test_a_check_is_asked_for_by_its_button(show):

@@ -10,7 +10,7 @@ from app.dashboard.trials import Stage
 from app.services.settings import SettingsFile
 from mtplx_engine.measurements import Measurements
 from tests.support.fake_host import Script
-from tests.support.measurements import measurement
+from tests.support.measurements import measurement, report
 
 KEYS = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
 
@@ -111,6 +111,16 @@ def test_a_chosen_depth_says_nothing_about_what_is_off(start, slower):
     menus.inspector.trigger()
     menus.drafting_action(2).trigger()
     assert not driver.window.inspector.drafting.draft_again.isVisible()
+
+
+def test_drafting_that_changes_what_is_said_is_turned_off_beside_the_verdict(start):
+    driver = start(Script(trial_s=0.1, report=report(p_value=1e-9)))
+    page = open_page(driver)
+    page.exactness.button.click()
+    driver.until(page.exactness.turn_off.isVisible)
+    page.exactness.turn_off.click()
+    assert driver.program.line.drafting == 0
+    assert driver.window.menus.drafting_action(0).isChecked()
 
 
 def test_the_first_model_that_was_fetched_is_offered_to_be_measured_once(start):
