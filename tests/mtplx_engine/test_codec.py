@@ -49,6 +49,8 @@ def values(hint: typing.Any) -> st.SearchStrategy[typing.Any]:
     if dataclasses.is_dataclass(hint):
         fields = typing.get_type_hints(hint)
         return st.builds(hint, **{name: values(item) for name, item in fields.items()})
+    if typing.get_origin(hint) is typing.Literal:
+        return st.sampled_from(args)
     if typing.get_origin(hint) is tuple:
         return st.lists(values(args[0]), max_size=4).map(tuple)
     if typing.get_origin(hint) in {types.UnionType, typing.Union}:
