@@ -67,13 +67,13 @@ class ScriptedDepths:
     def refresh(self) -> None:
         pass
 
-    def of(self, drafter: DrafterKind | None) -> DepthController:
+    def of(self, drafter: DrafterKind | None, tokens: int = 0) -> DepthController:
         return self._controller
 
-    def turned_off(self, drafter: DrafterKind | None) -> bool:
+    def turned_off(self, drafter: DrafterKind | None, tokens: int = 0) -> bool:
         return False
 
-    def remember(self, drafter: DrafterKind) -> None:
+    def remember(self, drafter: DrafterKind, tokens: int = 0) -> None:
         pass
 
 

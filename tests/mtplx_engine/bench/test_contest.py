@@ -66,7 +66,8 @@ def hold(
 def measured(*drafting: dict, plain: dict | None = None, **fields) -> Results:
     clock = Clock()
     _told, outcome = hold(contest(clock, *drafting, plain=plain, **fields), clock)
-    return results.of(dataclasses.replace(measurement(1.0), runs=outcome.runs))
+    tried = tuple(sorted({run.depth for run in outcome.runs} - {0}))
+    return results.of(dataclasses.replace(measurement(1.0), runs=outcome.runs, auto_depths=tried))
 
 
 def exactly(value: float, pairs: int = 3) -> Ratio:
