@@ -34,7 +34,7 @@ def test_type_send_stream_and_find_it_again_tomorrow(start):
     assert "Ask a harbour for local times." in today.shown_text
     assert "**" not in today.shown_text
     figures = today.answer.figures.text()
-    assert "tok/s · 2.6 per step · 53 % · 71 tokens" in figures
+    assert "tok/s · 2.6 per step · 53 % of only 81 drafts · 71 tokens" in figures
     assert today.composer.button.accessibleName() == "Send"
     assert today.composer.chip.text() == ""
 
