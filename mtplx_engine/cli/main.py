@@ -20,7 +20,7 @@ from mtplx_engine.cli import (
     chat,
     check,
     doctor,
-    entry,
+    ending,
     generate,
     inspect,
     models,
@@ -156,4 +156,4 @@ def _fault(error: BaseException, data_dir: str | None) -> str:
 
 
 if __name__ == "__main__":
-    entry.end(main())
+    ending.end(main())
