@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from PySide6.QtGui import QColor
 
 # A yellow marker, light enough that links and code can be read on it.
 _MARKER = "#F5C211"
+
+
+class Tone(StrEnum):
+    """How loudly something is said; the value names a colour of the palette."""
+
+    QUIET = "secondary"
+    GOOD = "faster"
+    DOUBT = "warning"
+    BAD = "slower"
 
 
 @dataclass(frozen=True, slots=True)

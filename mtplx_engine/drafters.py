@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mtplx_engine.config import SamplerConfig
 from mtplx_engine.draft.combined import CombinedDrafter
 from mtplx_engine.draft.draft_model import DraftModelDrafter
 from mtplx_engine.draft.prompt_lookup import PromptLookupDrafter
 from mtplx_engine.errors import EngineError, ErrorKind
 
 if TYPE_CHECKING:
-    from mtplx_engine.config import DrafterKind, SamplerConfig
+    from mtplx_engine.config import DraftCore, DrafterKind
     from mtplx_engine.draft.drafter import Drafter
     from mtplx_engine.models.loader import LoadedModel
 
@@ -55,6 +56,17 @@ class Drafters:
         if core == "off" or config.speculative_depth == 0:
             return None
         return self.stock if core == "stock" else core
+
+    def required(self, core: DraftCore) -> DrafterKind:
+        """Return who drafts, where something must.
+
+        Raises:
+            EngineError: UNSUPPORTED, when nothing does.
+        """
+        drafter = self.wanted(SamplerConfig(draft_core=core))
+        if drafter is None:
+            raise EngineError(ErrorKind.UNSUPPORTED, self._model.drafter_note)
+        return drafter
 
     def new(self, kind: DrafterKind) -> Drafter:
         """Return an empty drafter of a kind that `wanted` or `stock` gave.

@@ -13,7 +13,7 @@ from app.translate import tr
 from app.widgets.plain_label import PlainLabel
 
 if TYPE_CHECKING:
-    from app.dashboard.history import History, TimeSaved
+    from app.services.history import History, TimeSaved
     from app.theme import Theme
 
 _FIGURE_PX = 20

@@ -17,7 +17,7 @@ from app.widgets.save_sheet import SaveSheet
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
-    from app.dashboard.history import Choice
+    from app.services.history import Choice
     from app.services.store import Store
 
 

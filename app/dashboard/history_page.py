@@ -13,10 +13,10 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 from app.dashboard import history_words, kind_words
 from app.dashboard.charts.chart import Chart
 from app.dashboard.charts.daily_medians import DailyMedians, DayFigure
-from app.dashboard.history import Choice, Grouping, baselines, time_saved
 from app.dashboard.history_facts import HistoryFacts
 from app.dashboard.history_files import HistoryFiles
 from app.dashboard.history_table import HistoryTable
+from app.services.history import Choice, Grouping, baselines, time_saved
 from app.theme import SMALL_PX, SPACE_M, SPACE_S, SPACE_XL, TEXT_PX
 from app.translate import tr
 from app.widgets.announce import announce
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from PySide6.QtGui import QShowEvent
 
-    from app.dashboard.history import History
+    from app.services.history import History
     from app.services.speed_records import SpeedRecords
     from app.services.store import Store
     from app.theme import Theme

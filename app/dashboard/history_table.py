@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFrame, QHeaderView, QSizePolicy, QTableView
 
 from app.chat.meters import speed
 from app.dashboard import history_words
-from app.dashboard.history import Choice, Grouping
+from app.services.history import Choice, Grouping
 from app.theme import CODE_PX, SMALL_PX
 from app.translate import tr
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QResizeEvent
     from PySide6.QtWidgets import QWidget
 
-    from app.dashboard.history import Group, History
+    from app.services.history import Group, History
     from app.theme import Theme
 
 _Index = QModelIndex | QPersistentModelIndex

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from app.chat.meters import percent, speed
 from app.dashboard import kind_words
-from app.dashboard.history import FEWEST_QUARTILES, Grouping
+from app.services.history import FEWEST_QUARTILES, Grouping
 from app.translate import marked, tr
 from mtplx_engine import words
 from mtplx_engine.measurement import CONTEXT_BUCKETS, FEW_STEPS
 
 if TYPE_CHECKING:
-    from app.dashboard.history import Group, History, Middle, Spread, Summary, TimeSaved
+    from app.services.history import Group, History, Middle, Spread, Summary, TimeSaved
 
 UNKNOWN = "–"
 _LEAST_SAVED_S = 1.0  # less is lost in what the estimate does not know

@@ -11,7 +11,7 @@ from PySide6.QtCore import QDateTime, QLocale
 
 from app.chat.meters import percent
 from app.dashboard import kind_words
-from app.model_manager.face import Tone
+from app.palette import Tone
 from app.translate import marked, tr
 from mtplx_engine import results, words
 from mtplx_engine.conditions import Power, Pressure

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QFileDialog
 
-from app.library.chat_json import to_json
-from app.library.chat_text import to_markdown, to_text
-from app.library.file_name import file_name
+from app.chat.chat_json import to_json
+from app.chat.chat_text import to_markdown, to_text
+from app.chat.file_name import file_name
 from app.services.export_file import write_export
 from app.services.store_error import StoreError
 from app.translate import tr

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QFont
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QPushButton, QVBoxLayout, QWidget
 
-from app.model_manager.face import Action, Face, Tone
+from app.palette import Tone
 from app.theme import CODE_PX, SMALL_PX, SPACE_M, SPACE_S, SPACE_XS, TEXT_PX
 from app.translate import tr
 from app.widgets.elided_label import ElidedLabel
@@ -17,6 +17,7 @@ from app.widgets.icon_button import IconButton
 from app.widgets.loading_bar import LoadingBar
 
 if TYPE_CHECKING:
+    from app.model_manager.face import Action, Face
     from app.theme import Theme
 
 _SIZE_WIDTH, _FIT_WIDTH, _ACTIONS_WIDTH, _ACTIONS_HEIGHT = 68, 206, 150, 30

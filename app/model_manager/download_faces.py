@@ -6,9 +6,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from app.model_manager import fit_words
-from app.model_manager.download_row import DownloadState
 from app.model_manager.face import Action, Face
 from app.model_manager.fault import Fault
+from app.services.download_row import DownloadState
 from app.translate import tr
 from mtplx_engine import words
 from mtplx_engine.hub.waiting import COUNTED_S, clock
@@ -16,7 +16,7 @@ from mtplx_engine.hub.waiting import COUNTED_S, clock
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from app.model_manager.download_row import DownloadRow
+    from app.services.download_row import DownloadRow
 
 _ACTIONS = {
     DownloadState.QUEUED: (Action.PAUSE, Action.CANCEL),

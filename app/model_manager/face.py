@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from app.palette import Tone
 from app.translate import marked
 
 
@@ -28,15 +29,6 @@ class Action(StrEnum):
     TRY_NOW = marked("Try Now")
     CANCEL = marked("Cancel")
     CLEAR = marked("Clear")
-
-
-class Tone(StrEnum):
-    """How loudly something is said; the value names a colour of the palette."""
-
-    QUIET = "secondary"
-    GOOD = "faster"
-    DOUBT = "warning"
-    BAD = "slower"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 
 from app.model_manager import download_faces
-from app.model_manager.download_row import DownloadState
 from app.model_manager.face import Action
+from app.services.download_row import DownloadState
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from app.model_manager.download_row import DownloadRow
     from app.model_manager.face import Face
+    from app.services.download_row import DownloadRow
     from app.services.downloads import Downloads
     from mtplx_engine.hub.problem import Problem
 

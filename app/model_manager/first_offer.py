@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from app.model_manager.download_row import DownloadState
+from app.services.download_row import DownloadState
 from app.translate import tr
 from mtplx_engine.models import starter
 
 if TYPE_CHECKING:
-    from app.model_manager.download_row import DownloadRow
     from app.model_manager.offer import Offer
+    from app.services.download_row import DownloadRow
     from app.services.downloads import Downloads
     from app.services.model_shelf import ModelShelf
     from app.services.settings import SettingsFile

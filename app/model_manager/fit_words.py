@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.model_manager.face import Tone
+from app.palette import Tone
 from app.translate import tr
 from mtplx_engine.models import fit
 

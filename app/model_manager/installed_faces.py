@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.model_manager import fit_words
-from app.model_manager.face import Action, Face, Tone
+from app.model_manager.face import Action, Face
+from app.palette import Tone
 from app.translate import tr
 from mtplx_engine.errors import ErrorKind
 from mtplx_engine.models.inspection import Tier

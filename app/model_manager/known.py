@@ -10,8 +10,8 @@ from mtplx_engine.hub.plan import folder_name
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from app.model_manager.download_row import DownloadRow
     from app.model_manager.fault import Fault
+    from app.services.download_row import DownloadRow
     from mtplx_engine.hub.look import Look
     from mtplx_engine.models.machine import Machine
 

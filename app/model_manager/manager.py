@@ -23,11 +23,11 @@ from mtplx_engine.hub.problem import Problem
 from mtplx_engine.models.fit import Verdict
 
 if TYPE_CHECKING:
-    from app.model_manager.download_row import DownloadRow
     from app.model_manager.face import Face
     from app.model_manager.filters import Filters
     from app.model_manager.offer import Offer
     from app.model_manager.services import Services
+    from app.services.download_row import DownloadRow
     from mtplx_engine.errors import ErrorInfo
     from mtplx_engine.hub.look import Look
     from mtplx_engine.hub.search import Found, Hit

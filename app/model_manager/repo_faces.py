@@ -6,8 +6,9 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from app.model_manager import download_faces, fit_words
-from app.model_manager.download_row import DownloadState
-from app.model_manager.face import Action, Face, Tone
+from app.model_manager.face import Action, Face
+from app.palette import Tone
+from app.services.download_row import DownloadState
 from app.translate import tr
 from mtplx_engine.models.fit import Verdict
 

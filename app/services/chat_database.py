@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, Self
 
 from app.chat.conversation import Conversation, MessageStatus, clean_text, conversation_from
-from app.library.fresh_ids import with_fresh_ids
+from app.chat.fresh_ids import with_fresh_ids
 from app.services import chat_reader, chat_records
 from app.services.careful_read import read_row
 from app.services.chat_file import open_chats, transaction

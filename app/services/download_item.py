@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.model_manager.download_row import DownloadRow
+from app.services.download_row import DownloadRow
 from mtplx_engine.hub.speed import Speed
 
 if TYPE_CHECKING:
-    from app.model_manager.download_row import DownloadState
+    from app.services.download_row import DownloadState
     from mtplx_engine.hub.plan import Plan
 
 

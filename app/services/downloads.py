@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from app.model_manager.download_row import DownloadRow, DownloadState
 from app.services.background import Background
 from app.services.download_folder import DownloadFolder
 from app.services.download_item import DownloadItem
 from app.services.download_job import DownloadJob
+from app.services.download_row import DownloadRow, DownloadState
 from app.services.failure import describe
 from mtplx_engine.hub import retry
 from mtplx_engine.hub.problem import CancelledError, HubError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from app.library.chat_json import SIZE_LIMIT, UnreadableChatsError, from_json
+from app.chat.chat_json import SIZE_LIMIT, UnreadableChatsError, from_json
 from app.services.store_error import StoreError
 from app.translate import tr
 from mtplx_engine import durable

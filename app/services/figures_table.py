@@ -11,9 +11,9 @@ import apsw
 
 from app.chat.bounds import clean_name
 from app.chat.meters import ENOUGH_TOKENS, ENOUGH_WRITING_S
-from app.dashboard.history import Day, Drafted, Group, Grouping, History, Middle, Spread, Summary
 from app.services import figures_records
 from app.services.chat_file import transaction
+from app.services.history import Day, Drafted, Group, Grouping, History, Middle, Spread, Summary
 from app.services.store_error import storage_errors
 from mtplx_engine.measurement import CONTEXT_BUCKETS, PromptKind
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from app.chat.figures import AnswerFigures
-    from app.dashboard.history import Choice
+    from app.services.history import Choice
 
 _CHOSEN: Final = """
     WHERE seq NOT IN (SELECT value FROM json_each(:unreadable)) AND (:model IS NULL OR model = :model)

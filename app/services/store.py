@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from app.chat.chat_settings import ChatSettings
     from app.chat.conversation import ChatSummary, Conversation, Message
     from app.chat.figures import AnswerFigures
-    from app.dashboard.history import Choice
     from app.services.chat_database import ChatDatabase
+    from app.services.history import Choice
 
 # A disk that hangs must not hold up the end: the program is to be gone 3 s after it was asked to.
 _END_MS: Final = 2000

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from app.chat.conversation import Conversation
-    from app.dashboard.history import Choice
     from app.services.daily_backup import DailyBackup
+    from app.services.history import Choice
     from app.services.search_index import SearchIndex
 
 _log = logging.getLogger(__name__)

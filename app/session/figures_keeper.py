@@ -11,8 +11,8 @@ from PySide6.QtCore import QObject
 
 from app.chat.answer_kind import kind_of
 from app.chat.figures import AnswerFigures, sampler_words
-from mtplx_engine.bench.subject import subject_of
 from mtplx_engine.config import SamplerConfig
+from mtplx_engine.subject import subject_of
 
 if TYPE_CHECKING:
     from app.chat.turn import Turn

@@ -16,11 +16,11 @@ from mtplx_engine import backend
 from mtplx_engine.bench.beginning import SHORTEST, Beginning, Comparison, cuts
 from mtplx_engine.bench.draws import Draws
 from mtplx_engine.bench.methods import Ours
-from mtplx_engine.bench.subject import drafter_of, subject_of
 from mtplx_engine.config import ChatMessage
 from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind
 from mtplx_engine.exactness import CHANCE, ODD
 from mtplx_engine.measurement import ExactnessReport
+from mtplx_engine.subject import subject_of
 from mtplx_engine.trials import Checked, TrialProgress
 
 if TYPE_CHECKING:
@@ -222,7 +222,7 @@ class _Trial:
 def _drafter(engine: Engine, request: CheckExactness) -> DrafterKind:
     """Check that a request can be met, and return who drafts."""
     request.check()
-    drafter = drafter_of(engine, request.drafter)
+    drafter = engine.drafters().required(request.drafter)
     window, least = engine.info.context_window, SHORTEST + _ANSWER + engine.info.max_depth
     if window < least:
         sentence = f"The model reads at most {window} tokens, and a check needs {least}."

@@ -10,12 +10,12 @@ from mtplx_engine.bench import prompts
 from mtplx_engine.bench.contest import Contest, Question
 from mtplx_engine.bench.curves import WIDEST, CostMeter
 from mtplx_engine.bench.methods import MlxLm, Ours
-from mtplx_engine.bench.subject import drafter_of, subject_of
 from mtplx_engine.cache import TokenCache
 from mtplx_engine.config import AUTO_MAX_DEPTH, ChatMessage
 from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind
 from mtplx_engine.measurement import Measurement
 from mtplx_engine.models import fit
+from mtplx_engine.subject import subject_of
 from mtplx_engine.trials import Measured, TrialProgress
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def measure(
 def _check(engine: Engine, request: Measure) -> DrafterKind:
     """Check that a request can be measured, and return who drafts."""
     request.check()
-    info, drafter = engine.info, drafter_of(engine, request.drafter)
+    info, drafter = engine.info, engine.drafters().required(request.drafter)
     if request.context > info.context_window:
         sentence = (
             f"{request.context:,} tokens of context were asked for, and the model reads at most "

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from app.dashboard.history import Choice
+    from app.services.history import Choice
     from app.theme import Theme
 
 _LIMIT_MS = 300.0

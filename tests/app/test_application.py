@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from app.chat.conversation import MessageStatus
 from app.chat.meters import MEASURING
 from app.chat.row_state import RowAction
-from app.model_manager.download_row import DownloadState
+from app.services.download_row import DownloadState
 from app.services.engine_link import EngineState
 from mtplx_engine.errors import ErrorKind
 from mtplx_engine.hub import look, settings

@@ -17,7 +17,7 @@ from mtplx_engine.hub import look, partial
 from mtplx_engine.hub.connection import Connection
 
 if TYPE_CHECKING:
-    from app.model_manager.download_row import DownloadRow
+    from app.services.download_row import DownloadRow
 
 
 def main() -> int:

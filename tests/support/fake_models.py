@@ -7,8 +7,8 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from app.model_manager.download_row import DownloadRow, DownloadState
 from app.model_manager.services import Services
+from app.services.download_row import DownloadRow, DownloadState
 from app.services.model_shelf import Shelf
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 from mtplx_engine.hub import catalogue

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from app.model_manager.download_row import DownloadState
 from app.model_manager.face import Action
 from app.model_manager.manager import ModelManager
 from app.model_manager.token_sheet import TokenSheet
 from app.model_manager.window import ModelsWindow
+from app.services.download_row import DownloadState
 from app.services.hub_client import Question
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 from mtplx_engine.hub import catalogue

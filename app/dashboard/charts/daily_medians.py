@@ -27,7 +27,7 @@ from app.dashboard.charts.drawing import (
 from app.dashboard.charts.figure_table import FigureTable
 from app.dashboard.charts.level_axis import upright_scale, words_below
 from app.dashboard.charts.unit import Unit
-from app.dashboard.history import FEWEST_QUARTILES
+from app.services.history import FEWEST_QUARTILES
 from app.translate import tr
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.dashboard import exactness_words
-from app.model_manager.face import Tone
+from app.palette import Tone
 from tests.support.measurements import report
 
 

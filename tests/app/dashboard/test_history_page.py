@@ -12,8 +12,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 
 from app.dashboard import history_page, history_words
-from app.dashboard.history import Choice, Grouping, TimeSaved
 from app.dashboard.history_page import HistoryPage
+from app.services.history import Choice, Grouping, TimeSaved
 from app.services.store import Store
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 from mtplx_engine.measurement import PromptKind

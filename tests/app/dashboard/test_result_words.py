@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.dashboard import drafting_words, result_words
-from app.model_manager.face import Tone
+from app.palette import Tone
 from mtplx_engine import results
 from mtplx_engine.conditions import Conditions, Power
 from mtplx_engine.measurement import PromptKind

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog
 
-from app.library.chat_json import to_json
+from app.chat.chat_json import to_json
 from app.services.chat_database import ChatDatabase
 from app.services.store_error import StoreError
 from tests.support.chats import NOW, chat, message

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from app.model_manager import offer
-from app.model_manager.download_row import DownloadState
 from app.model_manager.first_card import FirstCard
 from app.model_manager.first_offer import FirstOffer
+from app.services.download_row import DownloadState
 from app.services.settings import SettingsFile
 from mtplx_engine.hub import catalogue
 from mtplx_engine.models import machine, starter

@@ -7,12 +7,13 @@ import dataclasses
 import pytest
 
 from app.model_manager import installed_faces, offer, repo_faces
-from app.model_manager.download_row import DownloadState
-from app.model_manager.face import Action, Tone
+from app.model_manager.face import Action
 from app.model_manager.fault import Fault
 from app.model_manager.filters import Filters
 from app.model_manager.installed_faces import Use
 from app.model_manager.known import Known
+from app.palette import Tone
+from app.services.download_row import DownloadState
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 from mtplx_engine.hub import catalogue
 from mtplx_engine.hub.plan import folder_name

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from PySide6.QtGui import QDesktopServices
 
-from app.model_manager.download_row import DownloadState
 from app.model_manager.face import Action
 from app.model_manager.filters import Filters
 from app.model_manager.manager import ModelManager
+from app.services.download_row import DownloadState
 from app.services.hub_client import Question
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 from mtplx_engine.hub import catalogue

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.model_manager import context_steps, download_faces, fit_words
-from app.model_manager.download_row import DownloadState
-from app.model_manager.face import Action, Tone
+from app.model_manager.face import Action
+from app.palette import Tone
+from app.services.download_row import DownloadState
 from mtplx_engine.hub.problem import Problem
 from mtplx_engine.models import fit
 from mtplx_engine.models.fit import Fit, Verdict

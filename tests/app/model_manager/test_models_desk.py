@@ -8,8 +8,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from app.model_manager.download_row import DownloadState
 from app.model_manager.face import Action
+from app.services.download_row import DownloadState
 from app.services.engine_link import EngineState
 from app.services.hub_client import HubClient, Question
 from app.widgets.message_box import MessageBox

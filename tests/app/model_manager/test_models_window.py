@@ -12,11 +12,11 @@ from PySide6.QtWidgets import QFileDialog, QLabel, QMessageBox
 
 from app.model_manager import window as window_module
 from app.model_manager.card import ModelCard
-from app.model_manager.download_row import DownloadState
 from app.model_manager.face import Action, Face
 from app.model_manager.fault import Fault
 from app.model_manager.token_sheet import TokenSheet
 from app.palette import DARK
+from app.services.download_row import DownloadState
 from app.services.hub_client import Question
 from app.widgets.message_box import MessageBox
 from mtplx_engine.errors import ErrorInfo, ErrorKind

@@ -9,10 +9,10 @@ import pytest
 
 from app.chat.chat_settings import ChatSettings
 from app.chat.conversation import Attachment
-from app.dashboard.history import Choice
 from app.services import chat_file, chat_rescue
 from app.services.chat_database import ChatDatabase
 from app.services.daily_backup import DailyBackup, copies
+from app.services.history import Choice
 from tests.support.chats import NOW, chat, edit, listed, message, texts
 from tests.support.figures import DAY, figures, month
 

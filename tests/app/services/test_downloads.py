@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from app.model_manager import download_faces
-from app.model_manager.download_row import DownloadRow, DownloadState
 from app.services import download_job
 from app.services import downloads as downloads_module
 from app.services.download_folder import DownloadFolder
+from app.services.download_row import DownloadRow, DownloadState
 from app.services.downloads import Downloads
 from mtplx_engine import paths
 from mtplx_engine.errors import ErrorKind

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from app.chat.bounds import check_stats
 from app.chat.meters import measured_speed
-from app.dashboard.history import Choice, Grouping, Middle, Spread
 from app.services import chat_file
 from app.services.chat_database import ChatDatabase
+from app.services.history import Choice, Grouping, Middle, Spread
 from app.services.store_error import StoreError
 from mtplx_engine.measurement import PromptKind, context_bucket
 from mtplx_engine.stats import DecodeStats, FinishReason

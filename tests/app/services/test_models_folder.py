@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.model_manager.download_row import DownloadState
+from app.services.download_row import DownloadState
 from app.services.downloads import Downloads
 from app.services.models_folder import ModelsFolder
 from mtplx_engine import paths

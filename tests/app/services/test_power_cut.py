@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from app.chat.conversation import ChatSummary, Message, MessageStatus, Role
-from app.dashboard.history import Choice
 from app.services import chat_file
 from app.services.chat_database import KEEP_DELETED_MS, ChatDatabase
+from app.services.history import Choice
 from mtplx_engine.stats import DecodeStats
 from tests.support.disks import Platter, RecordingDisk, recording_disk
 from tests.support.figures import figures

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtCore import QThread
 
+from app.chat.chat_json import to_json
 from app.chat.chat_settings import ChatSettings
 from app.chat.conversation import Conversation, MessageStatus, Role
-from app.dashboard.history import Choice
-from app.library.chat_json import to_json
 from app.services.chat_database import UNBEGUN, ChatDatabase
 from app.services.export_file import read_export
+from app.services.history import Choice
 from app.services.store import Store
 from app.services.store_worker import Read
 from mtplx_engine.errors import ErrorInfo, ErrorKind

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from app.chat.chat_json import from_json, to_json
 from app.chat.conversation import ChatSummary, Conversation, MessageStatus
-from app.library.chat_json import from_json, to_json
 from app.services.chat_database import ChatDatabase
 from app.services.store import Store
 from app.session.answer_line import AnswerLine

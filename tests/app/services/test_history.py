@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.dashboard.history import Drafted, Summary, TimeSaved, baselines, time_saved
+from app.services.history import Drafted, Summary, TimeSaved, baselines, time_saved
 from mtplx_engine.conditions import Conditions
 from tests.support.measurements import PLAIN_S, SUBJECT, TOKENS, measurement
 

@@ -6,8 +6,8 @@ import dataclasses
 
 from hypothesis import given
 
+from app.chat.chat_text import to_markdown, to_text
 from app.chat.conversation import Attachment, Conversation, MessageStatus, Role
-from app.library.chat_text import to_markdown, to_text
 from tests.support.chats import chat, message
 from tests.support.random_chats import conversations
 

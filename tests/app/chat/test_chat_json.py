@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.chat.chat_json import UnreadableChatsError, from_json, to_json
 from app.chat.chat_settings import ChatSettings
 from app.chat.conversation import Attachment, Conversation, MessageStatus, Role
-from app.library.chat_json import UnreadableChatsError, from_json, to_json
-from app.library.fresh_ids import with_fresh_ids
+from app.chat.fresh_ids import with_fresh_ids
 from app.services.chat_database import ChatDatabase
 from tests.support.chats import NOW, chat, listed, message
 from tests.support.random_chats import conversations

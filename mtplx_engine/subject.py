@@ -1,4 +1,4 @@
-"""What a measurement or a check was of, and where it was made."""
+"""The subject of a measurement or a check: which model, and on which machine. Imports no mlx."""
 
 from __future__ import annotations
 
@@ -6,14 +6,10 @@ import importlib.metadata
 import platform
 from typing import TYPE_CHECKING
 
-from mtplx_engine.config import SamplerConfig
-from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.measurement import Subject
 from mtplx_engine.models import machine
 
 if TYPE_CHECKING:
-    from mtplx_engine.config import DraftCore, DrafterKind
-    from mtplx_engine.engine import Engine
     from mtplx_engine.protocol import ModelInfo
 
 
@@ -31,18 +27,6 @@ def subject_of(info: ModelInfo, drafter: str) -> Subject:
         system=_system(),
         version=importlib.metadata.version("mtplx"),
     )
-
-
-def drafter_of(engine: Engine, core: DraftCore) -> DrafterKind:
-    """Return who drafts, where somebody must.
-
-    Raises:
-        EngineError: UNSUPPORTED when nobody does.
-    """
-    drafter = engine.drafters().wanted(SamplerConfig(draft_core=core))
-    if drafter is None:
-        raise EngineError(ErrorKind.UNSUPPORTED, engine.info.drafter_note)
-    return drafter
 
 
 def _system() -> str:
