@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, QTimer
 
 from app.chat.chat_settings import ChatSettings
 from app.chat.presets import find
+from app.commands import Commands
 from app.dashboard.desk import SpeedDesk
 from app.dashboard.speed_offer import SpeedOffer
 from app.first_start import FirstStart
@@ -91,11 +92,12 @@ class Application(QObject):
         self.window = MainWindow(
             self.theme, self.session, self.chats, self.settings, log_dir=log_dir, list_models=self._models
         )
-        self.library = Library(self.window, self.store, self.session, self.chats)
-        self.files = ChatFiles(self.window, self.store, self.session, self._models)
+        self.library = Library(self.window.sidebar, self.window.toast, self.store, self.session, self.chats)
+        self.files = ChatFiles(self.window, self.window.toast, self.store, self.session, self._models)
+        self.commands = Commands(self.window, self.session, self.chats, self.library, self.files)
         self.first_start = FirstStart(self.window, self.settings, self.link, data_dir)
         self.quitting = Quitting(self.window, self.session, self.files)
-        self.speed_offer = SpeedOffer(self.window)
+        self.speed_offer = SpeedOffer(self.window, self.window.toast)
         self.first_card = FirstCard(self.theme, self.models.first)
         self.window.pane.empty.set_below(self.first_card)
         self._settings_window: SettingsWindow | None = None
@@ -191,6 +193,10 @@ class Application(QObject):
         menus.privacy.triggered.connect(self._open_privacy)
         menus.models.triggered.connect(lambda: self.models.window().open_place())
         window.pane.empty.models_pressed.connect(menus.models.trigger)
+        window.sidebar.export_requested.connect(self.files.export_chat)
+        self.files.imported.connect(window.put_chats)
+        self.files.notice.connect(window.show_notice)
+        self.library.message_wanted.connect(window.pane.transcript.go_to_message)
         window.sidebar.models_requested.connect(menus.models.trigger)
         window.sidebar.speed_requested.connect(menus.speed.trigger)
         self._connect_speed()
@@ -307,7 +313,7 @@ class Application(QObject):
 
     def _note_state(self, state: EngineState) -> None:
         _log.info("engine %s", state.name)
-        self.window.commands.show_engine(state)
+        self.commands.show_engine(state)
 
     def _engine_lost(self, error: ErrorInfo) -> None:
         _log.warning("engine lost: %s %s", error.message, error.details)

@@ -1,4 +1,4 @@
-"""What the commands of the menu bar do in the main window, and when each of them can act."""
+"""What the commands of the menu bar do, and when each of them can act."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Qt, QTimer, QUrl, Slot
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app import releases
+from app import menus as menu_bar
 from app.chat.conversation import Role
-from app.message_commands import MessageCommands
+from app.chat.row_state import RowAction, RowState
 from app.services.engine_link import EngineState
 from app.translate import tr
 from app.widgets.about_box import AboutBox
@@ -17,21 +17,33 @@ from app.widgets.link_sheet import LinkSheet
 from app.widgets.shortcut_sheet import ShortcutSheet
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from PySide6.QtGui import QAction
+    from PySide6.QtWidgets import QMenu
+
+    from app.chat.conversation import Message
+    from app.library.chat_files import ChatFiles
     from app.library.chat_list import ChatList
+    from app.library.library import Library
     from app.main_window import MainWindow
+    from app.menus import Menus
+    from app.pane.chat_pane import ChatPane
     from app.session.session import ChatSession
 
 _ABOUT_ICON = 64
 
 
 class Commands(QObject):
-    """Connects the menus of a window to it and to the session.
+    """Connects the menus of the main window to the window, its controllers and the session.
 
     Much of what happens comes in a row of signals: they are looked at once, when all have come. Stop alone can be
     chosen at once.
     """
 
-    def __init__(self, window: MainWindow, session: ChatSession, chats: ChatList) -> None:
+    def __init__(
+        self, window: MainWindow, session: ChatSession, chats: ChatList, library: Library, files: ChatFiles
+    ) -> None:
         super().__init__(window)
         self._window = window
         self._session = session
@@ -40,35 +52,11 @@ class Commands(QObject):
         self._busy: frozenset[str] = frozenset()
         self._soon = QTimer(self, singleShot=True, interval=0)
         self._soon.timeout.connect(self.refresh)
-        menus = window.menus
-        menus.new_chat.triggered.connect(self._new_chat)
-        menus.stop.triggered.connect(session.stop)
-        menus.copy_answer.triggered.connect(window.pane.copy_last_answer)
-        menus.focus_message.triggered.connect(window.pane.composer.setFocus)
-        menus.previous_chat.triggered.connect(lambda: self._step(-1))
-        menus.next_chat.triggered.connect(lambda: self._step(+1))
-        menus.close_window.triggered.connect(lambda: self._active().close())
-        menus.minimize.triggered.connect(lambda: self._active().showMinimized())
-        menus.zoom.triggered.connect(lambda: _toggle(self._active(), Qt.WindowState.WindowMaximized))
-        menus.full_screen.triggered.connect(self._toggle_full_screen)
-        menus.main_window.triggered.connect(window.come_forward)
-        menus.choose_model.triggered.connect(self._choose_model)
-        menus.shortcuts.triggered.connect(lambda: ShortcutSheet(menus.commands(), window).open())
-        menus.updates.triggered.connect(lambda: LinkSheet(QUrl(releases.PAGE), window).open())
-        menus.about.triggered.connect(
-            lambda: AboutBox(window.windowIcon().pixmap(_ABOUT_ICON), window).open()
-        )
-        menus.edit.find.triggered.connect(window.pane.find_bar.open)
-        menus.edit.find_next.triggered.connect(lambda: window.pane.find_bar.go(1))
-        menus.edit.find_previous.triggered.connect(lambda: window.pane.find_bar.go(-1))
-        self._messages = MessageCommands(menus, window.pane, session, window.list_models)
-        menus.edit.undo_requested.connect(window.toast.undo)
-        window.toast.undoable.connect(menus.edit.allow_undo)
-        for signal in (session.opened, session.rearranged, session.listed, session.added, session.changed):
-            signal.connect(self._refresh_soon)
-        session.activity.connect(self._note_activity)
-        for signal in (chats.rowsInserted, chats.rowsRemoved):
-            signal.connect(self._refresh_soon)
+        self._messages = MessageCommands(window.menus, window.pane, session, window.list_models)
+        self._connect_chats(library, files)
+        self._connect_chat()
+        self._connect_window()
+        self._follow()
         self.refresh()
 
     def show_engine(self, state: EngineState) -> None:
@@ -103,6 +91,55 @@ class Commands(QObject):
         menus.unload_model.setEnabled(loading or (loaded and not self._busy))
         menus.restart_engine.setEnabled(self._engine is not EngineState.CLOSED)
 
+    # ------------------------------------------------------------ connecting
+
+    def _connect_chats(self, library: Library, files: ChatFiles) -> None:
+        menus, session = self._window.menus, self._session
+        menus.new_chat.triggered.connect(self._new_chat)
+        menus.import_chats.triggered.connect(files.import_chats)
+        menus.export_chat.triggered.connect(files.export_shown)
+        menus.export_all.triggered.connect(files.export_all)
+        menus.search.triggered.connect(self._focus_search)
+        menus.rename_chat.triggered.connect(self._rename_shown)
+        menus.pin_chat.triggered.connect(lambda: library.toggle_pin(session.shown.chat.id))
+        menus.delete_chat.triggered.connect(lambda: library.delete([session.shown.chat.id]))
+        menus.previous_chat.triggered.connect(lambda: self._step(-1))
+        menus.next_chat.triggered.connect(lambda: self._step(+1))
+
+    def _connect_chat(self) -> None:
+        menus, pane = self._window.menus, self._window.pane
+        menus.stop.triggered.connect(self._session.stop)
+        menus.copy_answer.triggered.connect(pane.copy_last_answer)
+        menus.focus_message.triggered.connect(pane.composer.setFocus)
+        menus.choose_model.triggered.connect(self._choose_model)
+        menus.edit.find.triggered.connect(pane.find_bar.open)
+        menus.edit.find_next.triggered.connect(lambda: pane.find_bar.go(1))
+        menus.edit.find_previous.triggered.connect(lambda: pane.find_bar.go(-1))
+
+    def _connect_window(self) -> None:
+        window, menus = self._window, self._window.menus
+        menus.close_window.triggered.connect(lambda: self._active().close())
+        menus.minimize.triggered.connect(lambda: self._active().showMinimized())
+        menus.zoom.triggered.connect(lambda: _toggle(self._active(), Qt.WindowState.WindowMaximized))
+        menus.full_screen.triggered.connect(self._toggle_full_screen)
+        menus.main_window.triggered.connect(window.come_forward)
+        menus.shortcuts.triggered.connect(lambda: ShortcutSheet(menus.commands(), window).open())
+        menus.updates.triggered.connect(lambda: LinkSheet(QUrl(menu_bar.RELEASES), window).open())
+        menus.about.triggered.connect(
+            lambda: AboutBox(window.windowIcon().pixmap(_ABOUT_ICON), window).open()
+        )
+        menus.edit.undo_requested.connect(window.toast.undo)
+        window.toast.undoable.connect(menus.edit.allow_undo)
+
+    def _follow(self) -> None:
+        """Look again at what can act whenever the chats or the session change."""
+        session = self._session
+        for signal in (session.opened, session.rearranged, session.listed, session.added, session.changed):
+            signal.connect(self._refresh_soon)
+        session.activity.connect(self._note_activity)
+        for signal in (self._chats.rowsInserted, self._chats.rowsRemoved):
+            signal.connect(self._refresh_soon)
+
     def _note_activity(self, busy: frozenset[str]) -> None:
         self._busy = busy
         self._window.menus.stop.setEnabled(self._session.busy)
@@ -111,13 +148,15 @@ class Commands(QObject):
     def _refresh_soon(self) -> None:
         self._soon.start()
 
+    # ------------------------------------------------------------ doing
+
     def _neighbour(self, step: int) -> str:
         """Return the chat above or below the shown one in the list, "" at its end."""
         ids = self._chats.chat_ids()
         shown = self._session.shown.chat.id
         # The empty chat stands above all others.
-        place = (ids.index(shown) if shown in ids else -1) + step
-        return ids[place] if 0 <= place < len(ids) else ""
+        index = (ids.index(shown) if shown in ids else -1) + step
+        return ids[index] if 0 <= index < len(ids) else ""
 
     def _new_chat(self) -> None:
         self._session.new_chat()
@@ -128,6 +167,15 @@ class Commands(QObject):
         chat_id = self._neighbour(step)
         if chat_id:
             self._session.open_chat(chat_id)
+
+    def _rename_shown(self) -> None:
+        self._window.show_sidebar()
+        self._window.sidebar.search.clear()
+        self._window.sidebar.list.rename(self._session.shown.chat.id)
+
+    def _focus_search(self) -> None:
+        self._window.show_sidebar()
+        self._window.sidebar.focus_search()
 
     def _choose_model(self) -> None:
         self._window.menus.inspector.setChecked(True)
@@ -144,3 +192,75 @@ class Commands(QObject):
 
 def _toggle(window: QWidget, state: Qt.WindowState) -> None:
     window.setWindowState(window.windowState() ^ state)
+
+
+class MessageCommands(QObject):
+    """Connects the commands about the last answer and the last question, and says when each of them can act.
+
+    Args:
+        menus: Has them.
+        pane: Does them.
+        session: Has the chat that is shown.
+        list_models: Returns the name and the title of each model that is installed.
+    """
+
+    def __init__(
+        self,
+        menus: Menus,
+        pane: ChatPane,
+        session: ChatSession,
+        list_models: Callable[[], tuple[tuple[str, str], ...]],
+    ) -> None:
+        super().__init__(menus)
+        self._models_menu = menus.answer_with
+        self._list_models = list_models
+        self._session = session
+        self._pane = pane
+        self._actions: dict[RowAction, QAction] = {
+            RowAction.EDIT: menus.edit_last,
+            RowAction.REGENERATE: menus.answer_again,
+            RowAction.FOCUSED: menus.answer_focused,
+            RowAction.VARIED: menus.answer_varied,
+            RowAction.RESUME: menus.resume_answer,
+            RowAction.PREVIOUS: menus.previous_version,
+            RowAction.NEXT: menus.next_version,
+            RowAction.DETAILS: menus.details,
+            RowAction.DELETE: menus.delete_answer,
+        }
+        for action, command in self._actions.items():
+            command.triggered.connect(lambda _=False, action=action: self._act(action))
+        self._models_menu.aboutToShow.connect(self._offer_for_last)
+        pane.transcript.models_wanted.connect(self._offer_models)
+        menus.attach.triggered.connect(pane.composer.attach_requested)
+
+    def refresh(self) -> None:
+        """Let each command be chosen only while it can act."""
+        states = self._session.edits.states()
+        for action, command in self._actions.items():
+            message = self._message(action)
+            state = states.get(message.id, RowState()) if message else RowState()
+            command.setEnabled(action in state.offers)
+        self._models_menu.setEnabled(self._actions[RowAction.REGENERATE].isEnabled())
+
+    def _act(self, action: RowAction) -> None:
+        message = self._message(action)
+        if message is not None:
+            self._pane.act(action, message.id)
+
+    def _offer_for_last(self) -> None:
+        answer = self._session.edits.last_answer()
+        if answer is not None:
+            self._offer_models(self._models_menu, answer.id)
+
+    def _offer_models(self, menu: QMenu, answer_id: str) -> None:
+        """Fill a menu with the models that are installed, each to be asked once more for an answer."""
+        menu.clear()
+        for name, title in self._list_models():
+            action = menu.addAction(title.replace("&", "&&"))
+            action.triggered.connect(lambda _=False, name=name: self._pane.answer_with(answer_id, name))
+        if menu.isEmpty():
+            menu.addAction(tr("No model is installed")).setEnabled(False)
+
+    def _message(self, action: RowAction) -> Message | None:
+        edits = self._session.edits
+        return edits.last_question() if action is RowAction.EDIT else edits.last_answer()

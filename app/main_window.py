@@ -9,7 +9,6 @@ from PySide6.QtCore import QUrl, Signal
 from PySide6.QtGui import QCloseEvent, QDesktopServices, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QMenuBar, QWidget
 
-from app.commands import Commands
 from app.inspector.inspector import WIDTH as INSPECTOR_WIDTH
 from app.inspector.inspector import Inspector
 from app.library.sidebar import WIDTH as SIDEBAR_WIDTH
@@ -44,7 +43,7 @@ class MainWindow(QMainWindow):
         sidebar: The chats.
         pane: The chat that is shown.
         inspector: The settings of that chat.
-        menus: The menu bar; `commands` is what it does.
+        menus: The menu bar; `app.commands` says what it does.
         toast: Short notices.
         list_models: Returns the name and the title of each model that is installed.
 
@@ -89,7 +88,6 @@ class MainWindow(QMainWindow):
         self.menus.sidebar.setChecked(settings.value.sidebar)
         self.menus.inspector.setChecked(settings.value.inspector)
         self._connect()
-        self.commands = Commands(self, session, chats)
         self._show_sides()
         restore(self, settings.value.place)
 

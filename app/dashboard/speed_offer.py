@@ -9,7 +9,9 @@ from PySide6.QtCore import QEvent, QObject, Signal
 from app.translate import tr
 
 if TYPE_CHECKING:
-    from app.main_window import MainWindow
+    from PySide6.QtWidgets import QWidget
+
+    from app.widgets.undo_toast import UndoToast
     from mtplx_engine.protocol import ModelInfo
 
 
@@ -22,9 +24,10 @@ class SpeedOffer(QObject):
 
     accepted = Signal(str)
 
-    def __init__(self, window: MainWindow) -> None:
+    def __init__(self, window: QWidget, toast: UndoToast) -> None:
         super().__init__(window)
         self._window = window
+        self._toast = toast
         self._model: ModelInfo | None = None
         window.installEventFilter(self)
 
@@ -48,6 +51,6 @@ class SpeedOffer(QObject):
         words = tr(
             "{model} is ready. How much faster is it here when it drafts? Measuring takes a minute or two."
         )
-        self._window.toast.offer(
+        self._toast.offer(
             words.format(model=model.name), tr("Measure"), lambda: self.accepted.emit(model.path)
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QObject, Qt
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QFileDialog
 
 from app.chat.chat_json import to_json
@@ -19,10 +19,12 @@ from app.widgets.save_sheet import SaveSheet, documents
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from PySide6.QtWidgets import QWidget
+
     from app.chat.conversation import ChatSummary, Conversation
-    from app.main_window import MainWindow
     from app.services.store import Store
     from app.session.session import ChatSession
+    from app.widgets.undo_toast import UndoToast
     from mtplx_engine.errors import ErrorInfo
 
 _WRITERS: Final[dict[str, Callable[[Iterable[Conversation]], str]]] = {
@@ -37,29 +39,34 @@ class ChatFiles(QObject):
 
     Args:
         window: Whose sheets.
+        toast: Says what came of it.
         store: Reads and writes the chats.
         session: Has the chat that is shown.
         list_models: Returns the name and the title of each model that is installed.
+
+    Signals:
+        imported(tuple): These chats, `ChatSummary`, are in the store now.
+        notice(str): Why a chat was not exported.
     """
+
+    imported = Signal(tuple)
+    notice = Signal(str)
 
     def __init__(
         self,
-        window: MainWindow,
+        window: QWidget,
+        toast: UndoToast,
         store: Store,
         session: ChatSession,
         list_models: Callable[[], tuple[tuple[str, str], ...]],
     ) -> None:
         super().__init__(window)
         self._window = window
+        self._toast = toast
         self._store = store
         self._session = session
         self._list_models = list_models
         self._wanted = ""  # a chat that is being read to be exported
-        menus = window.menus
-        menus.export_chat.triggered.connect(self.export_shown)
-        menus.export_all.triggered.connect(self.export_all)
-        menus.import_chats.triggered.connect(self.import_chats)
-        window.sidebar.export_requested.connect(self.export_chat)
         store.chat_loaded.connect(self._loaded)
         store.exported.connect(self._exported)
         store.imported.connect(self._imported)
@@ -111,7 +118,7 @@ class ChatFiles(QObject):
         try:
             write_export(path, _writer(str(path))(chats))
         except StoreError as error:
-            self._window.show_notice(error.info.message)
+            self.notice.emit(error.info.message)
         else:
             self._exported(str(path), len(chats))
 
@@ -122,12 +129,12 @@ class ChatFiles(QObject):
 
     def _exported(self, path: str, chats: int) -> None:
         words = tr("Exported {count} chats to {name}") if chats != 1 else tr("Exported the chat to {name}")
-        self._window.toast.tell(words.format(count=chats, name=Path(path).name))
+        self._toast.tell(words.format(count=chats, name=Path(path).name))
 
     def _imported(self, chats: tuple[ChatSummary, ...], number: int) -> None:
-        self._window.put_chats(chats)
+        self.imported.emit(chats)
         words = tr("Imported {count} chats") if number != 1 else tr("Imported 1 chat")
-        self._window.toast.tell(words.format(count=number))
+        self._toast.tell(words.format(count=number))
 
     def _not_saved(self, error: ErrorInfo, message_id: str) -> None:
         """Offer a way out for what is on the screen only."""
@@ -135,7 +142,7 @@ class ChatFiles(QObject):
         if any(message.id == message_id for message in messages):
             is_told = any(message.error == error.message for message in messages)
             words = tr("This chat is not saved yet.") if is_told else error.message
-            self._window.toast.offer(words, tr("Export…"), self.export_shown)
+            self._toast.offer(words, tr("Export…"), self.export_shown)
 
     def _save_dialog(self, title: str, name: str, suffix: str) -> SaveSheet:
         return SaveSheet(title, name, _kinds(), suffix, self._window)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Signal
 
 from app.chat.branches import newest_leaf, up_to
 from app.translate import tr
@@ -15,17 +15,27 @@ if TYPE_CHECKING:
 
     from app.chat.conversation import ChatSummary, Conversation
     from app.library.chat_list import ChatList
-    from app.main_window import MainWindow
+    from app.library.sidebar import Sidebar
     from app.services.store import Store
     from app.session.session import ChatSession
+    from app.widgets.undo_toast import UndoToast
 
 
 class Library(QObject):
-    """Connects the sidebar and the menus of a window to the store and the session."""
+    """Connects the sidebar to the store and the session.
 
-    def __init__(self, window: MainWindow, store: Store, session: ChatSession, chats: ChatList) -> None:
-        super().__init__(window)
-        self._window = window
+    Signals:
+        message_wanted(str): The message with this id, of the chat that is shown, is to be brought into view.
+    """
+
+    message_wanted = Signal(str)
+
+    def __init__(
+        self, sidebar: Sidebar, toast: UndoToast, store: Store, session: ChatSession, chats: ChatList
+    ) -> None:
+        super().__init__(sidebar)
+        self._sidebar = sidebar
+        self._toast = toast
         self._store = store
         self._session = session
         self._chats = chats
@@ -41,14 +51,14 @@ class Library(QObject):
         ids = [chat.id for chat in gone]
         self._session.delete_chats(ids)
         self._chats.remove(*ids)
-        self._window.sidebar.search_again()
+        self._sidebar.search_again()
         words = (
             tr("Deleted “{title}”").format(title=gone[0].title)
             if len(gone) == 1
             else tr("Deleted {count} chats").format(count=len(gone))
         )
         back_to = shown if shown in ids else ""
-        self._window.toast.offer_undo(words, lambda: self._restore(gone, back_to))
+        self._toast.offer_undo(words, lambda: self._restore(gone, back_to))
 
     def rename(self, chat_id: str, title: str) -> None:
         """Call a chat something else."""
@@ -73,18 +83,14 @@ class Library(QObject):
     # ------------------------------------------------------------ inside
 
     def _connect(self) -> None:
-        sidebar, menus, store, session = self._window.sidebar, self._window.menus, self._store, self._session
+        sidebar, store = self._sidebar, self._store
         self._chats.renamed.connect(self.rename)
         sidebar.deletion_requested.connect(self.delete)
         sidebar.pin_requested.connect(self.toggle_pin)
         sidebar.passage_chosen.connect(self.open_at)
         sidebar.searched.connect(store.search)
         store.found.connect(sidebar.show_found)
-        session.opened.connect(self._go_to_goal)
-        menus.search.triggered.connect(self._focus_search)
-        menus.rename_chat.triggered.connect(self._rename_shown)
-        menus.pin_chat.triggered.connect(lambda: self.toggle_pin(session.shown.chat.id))
-        menus.delete_chat.triggered.connect(lambda: self.delete([session.shown.chat.id]))
+        self._session.opened.connect(self._go_to_goal)
 
     def _change(self, chat_id: str, **fields: str | bool) -> None:
         chat = self._chats.chat(chat_id)
@@ -92,12 +98,12 @@ class Library(QObject):
             changed = dataclasses.replace(chat, **fields)  # type: ignore[arg-type]
             self._chats.put(changed)
             self._session.take_chat(changed)
-            self._window.sidebar.search_again()
+            self._sidebar.search_again()
 
     def _restore(self, chats: list[ChatSummary], shown: str) -> None:
         self._session.restore_chats([chat.id for chat in chats])
         self._chats.put(*chats)
-        self._window.sidebar.search_again()
+        self._sidebar.search_again()
         if shown:
             self._session.open_chat(shown)
 
@@ -109,18 +115,4 @@ class Library(QObject):
             return
         if all(message.id != message_id for message in conversation.path()):
             self._session.rearrange(up_to(conversation, newest_leaf(conversation, message_id)))
-        transcript = self._window.pane.transcript
-        while transcript.row(message_id) is None and transcript.build_more():
-            pass
-        row = transcript.row(message_id)
-        if row is not None:
-            transcript.go_to(row, None)
-
-    def _rename_shown(self) -> None:
-        self._window.show_sidebar()
-        self._window.sidebar.search.clear()
-        self._window.sidebar.list.rename(self._session.shown.chat.id)
-
-    def _focus_search(self) -> None:
-        self._window.show_sidebar()
-        self._window.sidebar.focus_search()
+        self.message_wanted.emit(message_id)

@@ -206,6 +206,14 @@ class Transcript(FollowingArea):
         if not bar.value() + _EDGE <= top <= bar.value() + high - 2 * _EDGE:
             bar.setValue(top - high // 3)
 
+    def go_to_message(self, message_id: str) -> None:
+        """Bring a message of the branch that is shown into view, built or not."""
+        while self.row(message_id) is None and self.build_more():
+            pass
+        row = self.row(message_id)
+        if row is not None:
+            self.go_to(row, None)
+
     def fill(self) -> None:
         """Build older messages above until there is a screen of them, without moving what is in view."""
         bar = self.verticalScrollBar()

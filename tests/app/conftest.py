@@ -85,7 +85,7 @@ class Driver:
 
     def until_offered(self) -> None:
         """Wait until the commands have looked at what can be done now, which a person cannot outrun."""
-        self.until(lambda: not self.window.commands._soon.isActive())
+        self.until(lambda: not self.program.commands._soon.isActive())
 
     def kill_engine(self) -> None:
         os.kill(self.program.link._worker._client.pid, signal.SIGKILL)

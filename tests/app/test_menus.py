@@ -8,7 +8,7 @@ from PySide6.QtGui import QAction, QDesktopServices, QGuiApplication, QKeySequen
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu
 
-from app import releases
+from app import menus
 from app.chat.row_state import RowAction
 from app.services.engine_link import EngineState
 from app.widgets.about_box import AboutBox
@@ -87,19 +87,19 @@ def test_about_and_quit_go_where_a_mac_looks_for_them(start):
 
 
 def test_without_a_page_for_releases_no_command_leads_to_one(start):
-    assert releases.PAGE == ""
+    assert menus.RELEASES == ""
     assert not start().window.menus.updates.isVisible()
 
 
 def test_updates_are_a_page_that_opens_once_the_person_has_seen_where(start, opened_urls, monkeypatch):
-    monkeypatch.setattr(releases, "PAGE", "https://example.org/releases")
+    monkeypatch.setattr(menus, "RELEASES", "https://example.org/releases")
     driver = start()
     assert driver.window.menus.updates.isVisible()
     driver.window.menus.updates.trigger()
     (sheet,) = driver.window.findChildren(LinkSheet)
     assert opened_urls == []
     sheet.open_button.click()
-    assert opened_urls == [QUrl(releases.PAGE)]
+    assert opened_urls == [QUrl(menus.RELEASES)]
 
 
 def test_edit_menu_acts_on_the_field_that_has_the_focus(start):
@@ -223,7 +223,7 @@ def test_each_deletion_has_an_undo_of_its_own_with_the_keyboard_in_the_empty_mes
 
 def test_an_answer_is_asked_of_another_model_that_is_installed(start, monkeypatch):
     driver = start()
-    commands, menu = driver.window.commands._messages, driver.window.menus.answer_with
+    commands, menu = driver.program.commands._messages, driver.window.menus.answer_with
     monkeypatch.setattr(commands, "_list_models", lambda: (("other", "Other & Sons"),))
     assert not menu.isEnabled()
     driver.ask("Why?")
@@ -249,7 +249,7 @@ def test_any_answer_offers_the_other_models_in_its_own_menu(start, monkeypatch):
     for question in ("One", "Two"):
         driver.ask(question)
         driver.until_idle()
-    monkeypatch.setattr(driver.window.commands._messages, "_list_models", lambda: (("other", "Other"),))
+    monkeypatch.setattr(driver.program.commands._messages, "_list_models", lambda: (("other", "Other"),))
     first = driver.transcript.rows[1]
     entry = first.footer._entries[RowAction.OTHER_MODEL]
     assert entry.isVisible()
@@ -302,7 +302,7 @@ def test_commands_look_once_at_what_a_question_changes(start, monkeypatch):
     driver.until(lambda: driver.program.link.state is EngineState.READY)
     driver.until_offered()
     looks = []
-    monkeypatch.setattr(driver.window.commands._messages, "refresh", lambda: looks.append(True))
+    monkeypatch.setattr(driver.program.commands._messages, "refresh", lambda: looks.append(True))
     driver.type("Why?")
     QTest.keyClick(driver.composer.edit, Qt.Key.Key_Return)
     assert driver.window.menus.stop.isEnabled()

@@ -91,7 +91,7 @@ def test_why_a_model_was_not_loaded_stands_in_its_row(start, asked, tmp_path):
     driver = start(Script(load_error="The model file is damaged at byte 12."))
     keeper = open_window(driver).manager.keeper
     driver.until(lambda: keeper.models is not None)
-    driver.until(lambda: driver.window.commands._engine.name == "NO_MODEL")
+    driver.until(lambda: driver.program.commands._engine.name == "NO_MODEL")
     keeper.act(str(folder), Action.LOAD)
     driver.until(lambda: keeper.faces[0].problem == "The model file is damaged at byte 12.")
 
