@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from mtplx_engine.depth_figures import Figures
-from mtplx_engine.kept_results import KeptResults
+from mtplx_engine.json_store import JsonStore
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +25,7 @@ class DepthMemory:
     """
 
     def __init__(self, data: Path, speed_key: str) -> None:
-        self._results = KeptResults(data / NAME, FORMAT)
+        self._results = JsonStore(data / NAME, FORMAT)
         self._speed_key = speed_key
 
     def recall(self, drafter: str) -> Figures | None:

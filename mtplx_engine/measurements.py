@@ -6,9 +6,8 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from mtplx_engine import results
-from mtplx_engine.codec import build
 from mtplx_engine.errors import EngineError
-from mtplx_engine.kept_results import KeptResults
+from mtplx_engine.json_store import JsonStore, build
 from mtplx_engine.measurement import Measurement
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ class Measurements:
     """
 
     def __init__(self, data: Path) -> None:
-        self._kept = KeptResults(data / NAME, FORMAT, _MOST_BYTES)
+        self._kept = JsonStore(data / NAME, FORMAT, _MOST_BYTES)
 
     def all(self) -> tuple[Measurement, ...]:
         """Return all of them, the newest first."""

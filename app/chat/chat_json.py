@@ -10,7 +10,7 @@ from app.chat import bounds
 from app.chat.bounds import OutOfBoundsError
 from app.chat.conversation import Conversation, MessageStatus, clean_text
 from app.translate import tr
-from mtplx_engine import codec
+from mtplx_engine import json_store
 from mtplx_engine.errors import EngineError
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _parsed(data: bytes) -> Any:
 
 def _conversation(value: Any, number: int) -> Conversation:
     try:
-        conversation = _cleaned(codec.build(Conversation, value))
+        conversation = _cleaned(json_store.build(Conversation, value))
         _check(conversation)
     except OutOfBoundsError as error:
         raise _damaged(number, str(error)) from error

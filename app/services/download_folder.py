@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mtplx_engine.kept_results import KeptResults
+from mtplx_engine.json_store import JsonStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,7 +40,7 @@ class DownloadFolder:
 
     def __init__(self, data_dir: Path) -> None:
         self._data_dir = data_dir
-        self._kept = KeptResults(data_dir / _NAME, _FORMAT)
+        self._kept = JsonStore(data_dir / _NAME, _FORMAT)
 
     def open(self) -> tuple[Begun, ...]:
         """Delete what is too old, and return the other ones."""

@@ -7,14 +7,14 @@ import json
 import typing
 from typing import Any, TypeVar
 
-from mtplx_engine import codec
+from mtplx_engine import json_store
 from mtplx_engine.errors import EngineError
 
 if typing.TYPE_CHECKING:
     from collections.abc import Callable
 
 _T = TypeVar("_T")
-# What `codec.build` and the checks of dataclasses raise for values that do not fit.
+# What `json_store.build` and the checks of dataclasses raise for values that do not fit.
 MISFITS = (ValueError, TypeError, EngineError)
 
 
@@ -29,7 +29,7 @@ def parsed(stored: bytes | str | None) -> Any:
 def built(hint: Any, value: Any) -> Any:
     """Return `value`, as JSON gives it, as a value of the type `hint`; None when it does not fit."""
     try:
-        return codec.build(hint, value)
+        return json_store.build(hint, value)
     except (*MISFITS, RecursionError):
         return None
 
@@ -46,7 +46,7 @@ def overlaid(default: _T, body: Any, misfit: Callable[[str, Exception], None] | 
     for name, hint in typing.get_type_hints(type(default)).items():
         if isinstance(body, dict) and name in body:
             try:
-                result = dataclasses.replace(result, **{name: codec.build(hint, body[name])})
+                result = dataclasses.replace(result, **{name: json_store.build(hint, body[name])})
             except (*MISFITS, RecursionError) as error:
                 if misfit is not None:
                     misfit(name, error)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QProcess, QTimer, Signal
 
 from app.translate import tr
-from mtplx_engine import codec
+from mtplx_engine import json_store
 from mtplx_engine.doctor.check import Check, Verdict
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class SelfCheck(QObject):
 
 def _rows(output: str, code: int) -> tuple[Check, ...]:
     try:
-        rows: tuple[Check, ...] = codec.build(tuple[Check, ...], json.loads(output))
+        rows: tuple[Check, ...] = json_store.build(tuple[Check, ...], json.loads(output))
     except (ValueError, TypeError):
         sentence = tr(
             "The model library ended unexpectedly (code {code}). Restart this computer; if that does not help, "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import logging
 import typing
 from dataclasses import dataclass
@@ -11,12 +10,13 @@ from enum import StrEnum
 from pathlib import Path  # noqa: TC003 - annotations are read at run time
 
 from app.chat.presets import Preset  # noqa: TC001 - annotations are read at run time
-from mtplx_engine import codec, durable
+from mtplx_engine import json_store
 from mtplx_engine.config import MAX_DEPTH, Depth
 from mtplx_engine.errors import EngineError
 
 _NAME = "window.json"
 _FARTHEST = 1_000_000
+_MOST_BYTES = 64 << 20  # of presets, each with a prompt of any length
 SMALLEST_TEXT_PX, LARGEST_TEXT_PX = 11, 26
 LONGEST_IDLE_MINUTES = 24 * 60
 _log = logging.getLogger(__name__)
@@ -124,8 +124,7 @@ class SettingsFile:
             return
         self._settings = changed
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            durable.replace_file(self._path, json.dumps(dataclasses.asdict(changed), indent=1).encode())
+            json_store.write_json(self._path, dataclasses.asdict(changed), indent=1)
         except OSError as error:
             _log.warning("settings not written: %r", error)
 
@@ -133,17 +132,17 @@ class SettingsFile:
 def _read(path: Path) -> Settings:
     """Return the settings in the file; whatever in it cannot be understood gets its default."""
     try:
-        body = json.loads(path.read_bytes())
+        body = json_store.read_json(path, _MOST_BYTES)
     except FileNotFoundError:
         return Settings()
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         _log.warning("settings not read: %r", error)
         return Settings()
     settings = Settings()
     for name, hint in typing.get_type_hints(Settings).items():
         if isinstance(body, dict) and name in body:
             try:
-                settings = dataclasses.replace(settings, **{name: codec.build(hint, body[name])})
+                settings = dataclasses.replace(settings, **{name: json_store.build(hint, body[name])})
             except (ValueError, TypeError, EngineError) as error:
                 _log.warning("setting %s not understood: %r", name, error)
     return settings

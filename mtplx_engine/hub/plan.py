@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import shutil
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from mtplx_engine import durable, paths, words
-from mtplx_engine.codec import build
+from mtplx_engine import json_store, paths, words
 from mtplx_engine.hub import names
 from mtplx_engine.hub.problem import HubError, Problem
 from mtplx_engine.hub.repo import RemoteFile, Repo  # noqa: TC001 - annotations are read at run time
@@ -30,6 +28,7 @@ NAME: Final = "download.json"
 _KEEP_S = 14 * 24 * 3600
 _SPARE = 2_000_000_000  # bytes that stay free, for chats and for the system
 _SLACK = 1.05
+_MOST_BYTES = 64 << 20  # of a plan, with the tensors of a head among them
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,17 +132,16 @@ def write(folder: Path, plan: Plan) -> None:
     Raises:
         OSError: The disk does not take it.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    durable.replace_file(folder / NAME, json.dumps(dataclasses.asdict(plan)).encode())
+    json_store.write_json(folder / NAME, dataclasses.asdict(plan))
 
 
 def read(folder: Path) -> Plan | None:
     """Return what is to be installed in a staging folder; None when it cannot be understood."""
     try:
-        plan = build(Plan, json.loads((folder / NAME).read_bytes()))
-    except (OSError, ValueError, TypeError, RecursionError):
+        plan = json_store.read_as(Plan, folder / NAME, _MOST_BYTES)
+    except (OSError, ValueError):
         return None
-    if not isinstance(plan, Plan) or not _is_sound(plan) or plan.id != folder.name:
+    if not _is_sound(plan) or plan.id != folder.name:
         return None
     return dataclasses.replace(plan, home=str(folder.parent.parent))
 

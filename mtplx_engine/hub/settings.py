@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mtplx_engine import durable
-from mtplx_engine.codec import build
+from mtplx_engine import json_store
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.hub import proxy
 from mtplx_engine.hub.connection import HUB, Connection
@@ -56,10 +54,9 @@ class HubSettings:
 def read(data: Path) -> HubSettings:
     """Return the settings in the data folder; what cannot be understood is as if it was never set."""
     try:
-        found = build(HubSettings, json.loads((data / _NAME).read_bytes()))
-    except (OSError, ValueError, TypeError, RecursionError):
+        return json_store.read_as(HubSettings, data / _NAME)
+    except (OSError, ValueError):
         return HubSettings()
-    return found if isinstance(found, HubSettings) else HubSettings()
 
 
 def write(data: Path, settings: HubSettings) -> None:
@@ -68,6 +65,5 @@ def write(data: Path, settings: HubSettings) -> None:
     Raises:
         OSError: The disk does not take them.
     """
-    data.mkdir(parents=True, exist_ok=True)
     kept = dataclasses.replace(settings, proxy=proxy.without_password(settings.proxy)[0])
-    durable.replace_file(data / _NAME, json.dumps(dataclasses.asdict(kept), indent=1).encode(), mode=0o600)
+    json_store.write_json(data / _NAME, dataclasses.asdict(kept), indent=1, mode=0o600)

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.kept_results import KeptResults
+from mtplx_engine.json_store import JsonStore
 
 _FORMAT = 1
 _DEFAULT = "default"
@@ -20,8 +20,8 @@ class Habits:
     """
 
     def __init__(self, data: Path) -> None:
-        self._used = KeptResults(data / "used.json", _FORMAT)
-        self._chosen = KeptResults(data / "chosen.json", _FORMAT)
+        self._used = JsonStore(data / "used.json", _FORMAT)
+        self._chosen = JsonStore(data / "chosen.json", _FORMAT)
 
     def note_use(self, folder: Path, now_s: float | None = None) -> None:
         """Note that the model in a folder was loaded, by default now (in seconds since 1970)."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from mtplx_engine import paths
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.kept_results import KeptResults
+from mtplx_engine.json_store import JsonStore
 from mtplx_engine.models import installed_model, manifest, model_config
 from mtplx_engine.models.last_seen import LastSeen
 
@@ -33,7 +33,7 @@ class Homes:
 
     def __init__(self, data: Path) -> None:
         self._own = paths.models_dir(data)
-        self._kept = KeptResults(data / _NAME, _FORMAT)
+        self._kept = JsonStore(data / _NAME, _FORMAT)
         self._seen = LastSeen(self._kept)
 
     @property

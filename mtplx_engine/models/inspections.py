@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mtplx_engine.errors import EngineError
-from mtplx_engine.kept_results import KeptResults
+from mtplx_engine.json_store import JsonStore
 from mtplx_engine.models import inspection, manifest, probe_memory
 from mtplx_engine.models.inspection import Tier
 from mtplx_engine.models.probe_memory import ProbeMemory
@@ -49,7 +49,7 @@ class Inspections:
 
     def __init__(self, data: Path) -> None:
         self._data = data
-        self._kept = KeptResults(data / _NAME, _FORMAT)
+        self._kept = JsonStore(data / _NAME, _FORMAT)
 
     def grade(self, folder: Path) -> Grade | None:
         """Return how well the model in a folder runs, None when there is none to be read."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mtplx_engine.models.installed_model import InstalledModel
 
 if TYPE_CHECKING:
-    from mtplx_engine.kept_results import KeptResults
+    from mtplx_engine.json_store import JsonStore
 
 _MODELS = "models"
 
@@ -21,7 +21,7 @@ class LastSeen:
         kept: Where they are noted; a folder's path is the key.
     """
 
-    def __init__(self, kept: KeptResults) -> None:
+    def __init__(self, kept: JsonStore) -> None:
         self._kept = kept
 
     def note(self, folder: Path, models: tuple[InstalledModel, ...]) -> bool:

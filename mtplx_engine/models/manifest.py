@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mtplx_engine import durable
+from mtplx_engine import durable, json_store
 from mtplx_engine.harmless import one_line
 from mtplx_engine.models.wiring import Concat, Hidden, Norms, Wiring
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
 NAME = "mtplx.json"
 FORMAT = 1
-_MAX_BYTES = 1 << 20
 _BLOCK = 4 << 20
 _LONGEST_NAME = 120
 
@@ -111,10 +109,8 @@ class Manifest:
 def read(folder: Path) -> Manifest | None:
     """Return the manifest of `folder`, or None when there is none that this version understands."""
     try:
-        with (folder / NAME).open("rb") as file:
-            body = json.loads(file.read(_MAX_BYTES))
-        return _parse(body)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return _parse(json_store.read_json(folder / NAME))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
 
 
@@ -132,7 +128,7 @@ def write(folder: Path, manifest: Manifest) -> None:
         durable.sync(folder / record.name)
     durable.sync(folder)
     body = {"format": FORMAT, **dataclasses.asdict(manifest)}
-    durable.replace_file(folder / NAME, json.dumps(body, indent=1).encode() + b"\n")
+    json_store.write_json(folder / NAME, body, indent=1, end="\n")
 
 
 def is_complete(folder: Path, manifest: Manifest) -> bool:

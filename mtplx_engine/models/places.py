@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.kept_results import KeptResults
+from mtplx_engine.json_store import JsonStore
 from mtplx_engine.models import head_source, hub_cache, installed_model, model_config
 from mtplx_engine.models.last_seen import LastSeen
 
@@ -31,7 +31,7 @@ class Places:
     """
 
     def __init__(self, data: Path, cache: Path | None = None) -> None:
-        self._kept = KeptResults(data / _NAME, _FORMAT)
+        self._kept = JsonStore(data / _NAME, _FORMAT)
         self._seen = LastSeen(self._kept)
         self._cache = hub_cache.folder() if cache is None else cache
 

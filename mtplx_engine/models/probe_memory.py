@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mtplx_engine.kept_results import KeptResults
+from mtplx_engine.json_store import JsonStore
 from mtplx_engine.models.wiring import Concat, Hidden, Norms, Wiring
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class ProbeMemory:
     """
 
     def __init__(self, data: Path) -> None:
-        self._results = KeptResults(data / NAME, FORMAT)
+        self._results = JsonStore(data / NAME, FORMAT)
 
     def recall(self, key: str) -> Verdict | None:
         """Return the verdict on the files that `key` stands for."""

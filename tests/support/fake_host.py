@@ -24,7 +24,7 @@ from itertools import chain, cycle
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mtplx_engine import codec
+from mtplx_engine import json_store
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind, LoadCancelledError
 from mtplx_engine.host import serve
@@ -266,5 +266,5 @@ def _count(stats: DecodeStats, drafted: int, accepted: int, emitted: int, decode
 
 def main() -> None:
     """Be the process: its arguments are the script, and what every host gets."""
-    script = codec.build(Script, json.loads(sys.argv[1]))
+    script = json_store.build(Script, json.loads(sys.argv[1]))
     serve(sys.argv[2:], lambda: ScriptedEngine(script))

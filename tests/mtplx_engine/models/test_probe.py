@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import mlx.core as mx
 import pytest
 
-from mtplx_engine import backend, kept_results
+from mtplx_engine import backend, json_store
 from mtplx_engine.cache import TokenCache
 from mtplx_engine.models import checkpoint, identity, loader, manifest, probe, probe_memory
 from mtplx_engine.models.head_builder import is_gain
@@ -281,7 +281,7 @@ def test_a_folder_that_cannot_be_written_keeps_nothing(tmp_path: Path) -> None:
 
 
 def test_the_oldest_verdicts_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_results, "_MOST_KEPT", 2)
+    monkeypatch.setattr(json_store, "_MOST_KEPT", 2)
     memory = ProbeMemory(tmp_path)
     for key in ("a", "b", "a", "c"):
         memory.remember(key, Verdict(Wiring(), (0.3,)))
