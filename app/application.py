@@ -21,8 +21,8 @@ from app.model_manager.first_card import FirstCard
 from app.pane.model_status import ModelPresenter, ModelStatus
 from app.quitting import Quitting
 from app.services.engine_link import EngineLink, EngineState
+from app.services.helper_process import StarterSetup
 from app.services.settings import LARGEST_TEXT_PX, SMALLEST_TEXT_PX, SettingsFile
-from app.services.starter_setup import StarterSetup
 from app.services.store import Store
 from app.session.answer_line import AnswerLine
 from app.session.context_watch import ContextWatch
