@@ -227,7 +227,7 @@ class StarterSetup(QObject):
             self.failed.emit(self._last_line or tr("The set-up ended unexpectedly. Trying again may help."))
 
 
-def _text(data: bytes) -> str:
+def _text(data: bytes | bytearray | memoryview) -> str:
     return bytes(data).decode(errors="replace")
 
 

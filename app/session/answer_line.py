@@ -13,12 +13,13 @@ from app.chat.conversation import MessageStatus
 from app.chat.turn import Outcome, Piece, Turn
 from app.services.engine_link import EngineLink, EngineState
 from app.translate import tr
+from mtplx_engine.protocol import DepthChosen, Failed, Finished, PrefillProgress, Tokens
 from mtplx_engine.stats import FinishReason
 
 if TYPE_CHECKING:
     from mtplx_engine.config import Depth
     from mtplx_engine.errors import ErrorInfo
-    from mtplx_engine.protocol import DepthChosen, Failed, Finished, ModelInfo, PrefillProgress, Tokens
+    from mtplx_engine.protocol import Event, ModelInfo
 
 _READING_MS = 250
 _DOWN = (EngineState.NO_MODEL, EngineState.GAVE_UP)
@@ -78,12 +79,8 @@ class AnswerLine(QObject):
         self._clock.timeout.connect(self._measure)
         link.loaded.connect(self._loaded)
         link.state_changed.connect(self._state_changed)
-        link.prefill.connect(self._prefill)
-        link.depth_chosen.connect(self._depth_chosen)
-        link.tokens.connect(self._tokens)
-        link.finished.connect(self._finished)
-        link.failed.connect(self._failed)
         link.lost.connect(self._lost)
+        link.happened.connect(self._take)
 
     @property
     def turns(self) -> tuple[Turn, ...]:
@@ -183,7 +180,7 @@ class AnswerLine(QObject):
         self._running = turn
         request = turn.ask.request(turn.generation, model, self.drafting)
         turn.start(request.sampler)
-        self._link.generate(request)
+        self._link.submit(request)
         self._clock.start()
 
     # ------------------------------------------------------------ which model
@@ -229,20 +226,28 @@ class AnswerLine(QObject):
         self._switched(state)
         self.advance()
 
-    def _prefill(self, event: PrefillProgress) -> None:
-        if self._running and event.generation == self._running.generation:
-            self._running.prefill = event
-            self.prefilled.emit(self._running)
-            self.tell_waiting()
+    def _take(self, event: Event) -> None:
+        match event:
+            case Finished():
+                self._finished(event)
+                self.advance()
+            case Failed():
+                self._failed(event)
+                self.advance()
+            case PrefillProgress() | DepthChosen() | Tokens() if self._running:
+                if event.generation == self._running.generation:
+                    self._follow(self._running, event)
 
-    def _depth_chosen(self, event: DepthChosen) -> None:
-        if self._running and event.generation == self._running.generation:
-            self._running.depth = event
-
-    def _tokens(self, event: Tokens) -> None:
-        turn = self._running
-        if turn and event.generation == turn.generation:
-            self._tell(turn, turn.add(event))
+    def _follow(self, turn: Turn, event: PrefillProgress | DepthChosen | Tokens) -> None:
+        match event:
+            case PrefillProgress():
+                turn.prefill = event
+                self.prefilled.emit(turn)
+                self.tell_waiting()
+            case DepthChosen():
+                turn.depth = event
+            case Tokens():
+                self._stream(turn, turn.add(event))
 
     def _finished(self, event: Finished) -> None:
         if self._stopping and event.generation == self._stopping.generation:
@@ -253,10 +258,9 @@ class AnswerLine(QObject):
         elif self._running and event.generation == self._running.generation:
             turn = self._running
             event = turn.timed(event)
-            self._tell(turn, turn.end(event))
+            self._stream(turn, turn.end(event))
             self._end(turn, Outcome(_STATUS[event.reason], event.stats))
             self.answered.emit(turn, event)
-        self.advance()
 
     def _failed(self, event: Failed) -> None:
         if event.generation is None:
@@ -265,14 +269,13 @@ class AnswerLine(QObject):
             self._stopping = None
         elif self._running and event.generation == self._running.generation:
             self._end(self._running, Outcome(MessageStatus.ERROR, error=event.error))
-        self.advance()
 
     def _lost(self, error: ErrorInfo) -> None:
         self._down = error
 
     # ------------------------------------------------------------ inside
 
-    def _tell(self, turn: Turn, piece: Piece) -> None:
+    def _stream(self, turn: Turn, piece: Piece) -> None:
         if piece.text or piece.thinking:
             self.streamed.emit(turn, piece)
 

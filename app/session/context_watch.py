@@ -13,7 +13,7 @@ from app.chat.context_use import ContextUse, most_tokens
 from app.chat.conversation import Message, MessageStatus, Role, new_id
 from app.chat.prompting import as_text, prompt_of, read_path, with_files
 from app.services.engine_link import EngineState
-from mtplx_engine.protocol import Count
+from mtplx_engine.protocol import Count, Counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from app.session.answer_line import AnswerLine
     from app.session.session import ChatSession
     from mtplx_engine.config import ChatMessage
-    from mtplx_engine.protocol import Counted
+    from mtplx_engine.protocol import Event
 
 _PAUSE_MS = 300
 _PATIENCE_MS = 2000
@@ -112,7 +112,7 @@ class ContextWatch(QObject):
         self._pause.timeout.connect(self._ask_again)
         self._patience = QTimer(self, singleShot=True, interval=_PATIENCE_MS)
         self._patience.timeout.connect(self._let_go)
-        link.counted.connect(self._counted)
+        link.happened.connect(self._take)
         for signal in (
             session.opened,
             session.rearranged,
@@ -180,12 +180,13 @@ class ContextWatch(QObject):
         self._asked = _Asked(
             next(self._numbers), self._session.chat_id, path, len(self._draft.attachments), prompt
         )
-        self._link.count(Count(self._asked.request, prompt, texts, settings.thinking))
+        self._link.submit(Count(self._asked.request, prompt, texts, settings.thinking))
 
-    def _counted(self, counted: Counted) -> None:
-        asked = self._asked
-        if asked is None or counted.request != asked.request:
-            return
+    def _take(self, event: Event) -> None:
+        if isinstance(event, Counted) and self._asked is not None and event.request == self._asked.request:
+            self._counted(self._asked, event)
+
+    def _counted(self, asked: _Asked, counted: Counted) -> None:
         self._known = None if counted.tokens is None else (asked, counted)
         self._tell()
         if self._weighing is None:

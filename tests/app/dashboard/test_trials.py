@@ -11,7 +11,7 @@ from app.services.engine_link import EngineState
 from app.session.idle_unload import IdleUnload
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 from mtplx_engine.measurement import PromptKind
-from mtplx_engine.trials import CheckExactness, Measure
+from mtplx_engine.trials import Abandoned, CheckExactness, Measure
 from tests.support.fake_services import MODEL
 from tests.support.measurements import measurement, report
 from tests.support.session_bench import make_bench
@@ -193,5 +193,5 @@ def test_a_check_ends_with_its_report(bench):
 
 def test_events_of_another_generation_are_not_about_it(bench):
     request = bench.measure()
-    bench.link.abandoned.emit(request.generation + 1)
+    bench.link.happened.emit(Abandoned(request.generation + 1))
     assert bench.stage is Stage.RUNNING

@@ -91,7 +91,7 @@ def test_a_late_count_of_another_draft_is_not_shown(ready, watch, qtbot):
     type_(watch, "One two")
     until_asked(qtbot, ready, 2)
     shown = len(watch.uses)
-    ready.link.counted.emit(dataclasses.replace(first_answer(first), tokens=999))
+    ready.link.happened.emit(dataclasses.replace(first_answer(first), tokens=999))
     assert len(watch.uses) == shown
 
 

@@ -136,7 +136,7 @@ def test_the_chip_says_how_deep_is_drafted_and_why(ready):
     ready.link.choose_depth(0, DepthReason.PARKED, 0.9)
     ready.line._clock.timeout.emit()
     assert [depth.depth for depth in shown] == [2, 0]
-    ready.link.depth_chosen.emit(DepthChosen(99, 5, DepthReason.CHOSEN))  # of another answer
+    ready.link.happened.emit(DepthChosen(99, 5, DepthReason.CHOSEN))  # of another answer
     ready.line._clock.timeout.emit()
     assert shown[-1].depth == 0
 
