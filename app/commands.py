@@ -19,6 +19,7 @@ from app.widgets.shortcut_sheet import ShortcutSheet
 if TYPE_CHECKING:
     from app.library.chat_list import ChatList
     from app.main_window import MainWindow
+    from app.session.actions import ChatActions
     from app.session.session import ChatSession
 
 _ABOUT_ICON = 64
@@ -31,7 +32,9 @@ class Commands(QObject):
     chosen at once.
     """
 
-    def __init__(self, window: MainWindow, session: ChatSession, chats: ChatList) -> None:
+    def __init__(
+        self, window: MainWindow, session: ChatSession, actions: ChatActions, chats: ChatList
+    ) -> None:
         super().__init__(window)
         self._window = window
         self._session = session
@@ -61,7 +64,7 @@ class Commands(QObject):
         menus.edit.find.triggered.connect(window.pane.find_bar.open)
         menus.edit.find_next.triggered.connect(lambda: window.pane.find_bar.go(1))
         menus.edit.find_previous.triggered.connect(lambda: window.pane.find_bar.go(-1))
-        self._messages = MessageCommands(menus, window.pane, session, window.list_models)
+        self._messages = MessageCommands(menus, window.pane, actions, window.list_models)
         menus.edit.undo_requested.connect(window.toast.undo)
         window.toast.undoable.connect(menus.edit.allow_undo)
         for signal in (session.opened, session.rearranged, session.listed, session.added, session.changed):

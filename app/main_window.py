@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from app.library.chat_list import ChatList
     from app.pane.model_status import ModelStatus
     from app.services.settings import SettingsFile
+    from app.session.actions import ChatActions
     from app.session.session import ChatSession
     from app.theme import Theme
 
@@ -58,6 +59,7 @@ class MainWindow(QMainWindow):
         self,
         theme: Theme,
         session: ChatSession,
+        actions: ChatActions,
         chats: ChatList,
         settings: SettingsFile,
         *,
@@ -72,7 +74,7 @@ class MainWindow(QMainWindow):
         self.list_models = list_models
         self.setWindowTitle("MTPLX")
         self.sidebar = Sidebar(theme, chats)
-        self.pane = ChatPane(theme, session)
+        self.pane = ChatPane(theme, session, actions)
         self.inspector = Inspector(theme, settings, list_models)
         body = QWidget(self)
         row = QHBoxLayout(body)
@@ -89,7 +91,7 @@ class MainWindow(QMainWindow):
         self.menus.sidebar.setChecked(settings.value.sidebar)
         self.menus.inspector.setChecked(settings.value.inspector)
         self._connect()
-        self.commands = Commands(self, session, chats)
+        self.commands = Commands(self, session, actions, chats)
         self._show_sides()
         restore(self, settings.value.place)
 

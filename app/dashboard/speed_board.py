@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from app.services.engine_link import EngineLink
     from app.services.model_shelf import ModelShelf
     from app.services.speed_records import SpeedRecords
-    from app.session.answer_line import AnswerLine
+    from app.session.answer_line import GenerationQueue
     from mtplx_engine.measurement import ExactnessReport, Measurement, PromptKind
     from mtplx_engine.protocol import Event, ModelInfo
 
@@ -60,7 +60,7 @@ class SpeedBoard(QObject):
         trials: Trials,
         records: SpeedRecords,
         shelf: ModelShelf,
-        line: AnswerLine,
+        line: GenerationQueue,
         *,
         link: EngineLink,
         parent: QObject | None = None,

@@ -17,7 +17,7 @@ from mtplx_engine.protocol import Failed
 from mtplx_engine.trials import Abandoned, Checked, Measured, TrialProgress
 
 if TYPE_CHECKING:
-    from app.session.answer_line import AnswerLine
+    from app.session.answer_line import GenerationQueue
     from mtplx_engine.protocol import Event
     from mtplx_engine.trials import CheckExactness, Measure
 
@@ -80,7 +80,7 @@ class Trials(QObject):
     checked = Signal(object)
     load_requested = Signal(str, str, bool)
 
-    def __init__(self, line: AnswerLine, link: EngineLink, parent: QObject | None = None) -> None:
+    def __init__(self, line: GenerationQueue, link: EngineLink, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._line = line
         self._link = link
@@ -120,7 +120,7 @@ class Trials(QObject):
 
     def _advance(self) -> None:
         trial = self.going
-        if trial is None or trial.stage is not Stage.WAITING or self._line.turns:
+        if trial is None or trial.stage is not Stage.WAITING or self._line.pending:
             return
         if self._loaded == trial.folder:
             self._run(trial)
@@ -182,7 +182,7 @@ class Trials(QObject):
             case Failed() | Abandoned():
                 self._end(cancelled=True)
 
-    def _is(self, generation: int) -> bool:
+    def _is(self, generation: int | None) -> bool:
         return self.going is not None and self.going.request.generation == generation
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from app.chat.conversation import Message
-    from app.chat.turn import Piece, Turn
+    from app.chat.turn import Generation, Piece
     from mtplx_engine.protocol import Event
 
 TOKENS_PER_S = 200
@@ -92,9 +92,9 @@ def measure(folder: Path, tokens: int, messages: int = _MESSAGES) -> list[Figure
 def _warm_up(program: Program, tokens: int) -> None:
     came = 0
 
-    def note(turn: Turn, _piece: Piece) -> None:
+    def note(generation: Generation, _piece: Piece) -> None:
         nonlocal came
-        came = turn.tokens
+        came = generation.tokens
 
     program.app.line.streamed.connect(note)
     program.ask("Write something.")
