@@ -46,7 +46,7 @@ class GenerationRequest:
     Attributes:
         prompt: The messages that it is given.
         settings: Those of the chat, or others for this answer.
-        continues: Whether the last message is the beginning of the answer.
+        continues: Whether the last message is the first part of the answer.
     """
 
     prompt: tuple[ChatMessage, ...]
@@ -159,7 +159,7 @@ class Generation:
 
     @property
     def begun(self) -> bool:
-        """Whether anything came that a person can see."""
+        """Whether anything came that a user can see."""
         return (self.text, self.thinking) != (self.answer.text, self.answer.thinking)
 
     @property
@@ -207,7 +207,7 @@ class Generation:
         return self._write(event)
 
     def follow(self, earlier: Generation, stats: DecodeStats) -> None:
-        """Take the figures of the generation that wrote the beginning of the answer; they come when it is over."""
+        """Take the statistics of the generation that wrote the first part of the answer; they come when it is over."""
         part = earlier.outcome(Outcome(MessageStatus.STOPPED, stats), self.answer.model)
         self.answer = dataclasses.replace(self.answer, stats=part.stats, sampler=part.sampler)
 

@@ -40,7 +40,7 @@ class _Excess:
         counts: The tokens of each.
         again: Sends it once more.
         alone: Sends it without anything before it.
-        shorten: Lets the person make it shorter.
+        shorten: Lets the user make it shorter.
         answer_id: The answer that failed for it, "" where nothing was asked.
     """
 
@@ -65,7 +65,7 @@ class _Attempt:
         go: Asks it.
         again: Tries it once more.
         alone: Asks it without anything before it.
-        shorten: Lets the person make it shorter.
+        shorten: Lets the user make it shorter.
         question_id: The question, where it has been asked before: what comes before it can be left out.
     """
 
@@ -182,7 +182,7 @@ class SendGuard(QObject):
         attempt, self._attempt = self._attempt, None
         self.waiting.emit(False)
         if attempt is None or attempt.chat_id != self._session.chat_id:
-            return  # the person has gone elsewhere; what was typed is there as a draft
+            return  # the user has gone elsewhere; what was typed is there as a draft
         use = weighed.use
         if use is None or not use.is_over:
             attempt.go()

@@ -49,7 +49,7 @@ class EngineState(Enum):
     LOADING = auto()  # a model is being loaded
     READY = auto()  # a model is in
     NO_MODEL = auto()  # the process runs, but loading failed or was cancelled
-    GAVE_UP = auto()  # the process ended too often; only the person starts it again
+    GAVE_UP = auto()  # the process ended too often; only the user starts it again
 
 
 class EngineLoss(Enum):
@@ -187,7 +187,7 @@ class EngineWorker(QObject):
         self._asked = self._loading = True
 
     def _replace(self, loss: EngineLoss) -> None:
-        """Start a fresh process because the person wants it, and fail what the one before still owed."""
+        """Start a fresh process because the user wants it, and fail what the one before still owed."""
         self._end_client()
         self._fail_open(loss)
         self._budget.refill()

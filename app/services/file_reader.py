@@ -25,7 +25,7 @@ class FileReader(QObject):
 
     Signals:
         read(Attachment): A file was read.
-        refused(str): Why another one was not, in a sentence for the person.
+        refused(str): Why another one was not, in a sentence for the user.
     """
 
     read = Signal(object)

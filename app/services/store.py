@@ -53,7 +53,7 @@ class Store(QObject):
         stuck: Whether the disk did not answer when it was closed. Its thread still runs then, and may for ever.
 
     Signals:
-        opened: The chats (a tuple of ChatSummary, the one used last first), and a sentence for the person about
+        opened: The chats (a tuple of ChatSummary, the one used last first), and a sentence for the user about
             damage that was found, usually "".
         draft_found: What was typed in a chat that was never begun; after `opened`, when there is any.
         chat_loaded: A Conversation that `load_chat` asked for, and such a sentence about it.

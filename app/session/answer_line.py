@@ -67,7 +67,7 @@ class GenerationQueue(QObject):
         self.held = ""
         self._pending: list[Generation] = []  # the first one may be running
         self._running: Generation | None = None
-        self._stopping: Generation | None = None  # over for the person, not yet for the engine
+        self._stopping: Generation | None = None  # over for the user, not yet for the engine
         self._restarting = False  # asked for, and not answered yet
         self._resting = False  # unloaded until somebody asks
         self._allowed: set[str] = set()  # to be loaded even when they will not fit

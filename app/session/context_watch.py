@@ -1,4 +1,4 @@
-"""Keeps the count of the context window right while people type and models write."""
+"""Keeps the count of the context window right while the user types and models write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keeps the figures of every answer, for the history in the dashboard."""
+"""Records the statistics of every answer, for the history in the dashboard."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class StatsRecorder(QObject):
     """Passes on what the engine says of an answer when it ends, to be written after the answer itself.
 
-    Only answers to questions of the person come this way: no warm-up, measurement or title does. One that failed, or
+    Only answers to questions of the user come this way: no warm-up, measurement or title does. One that failed, or
     ended before its first token, has no figures.
     """
 
@@ -39,7 +39,7 @@ class StatsRecorder(QObject):
         model = self._queue.model
         if model is None or not event.stats.emitted:
             return
-        # The last message of one that is written on is its own beginning.
+        # The last message of one that is written on is its own first part.
         prompt = generation.request.prompt[:-1] if generation.request.continues else generation.request.prompt
         how = sampler_words(generation.sampler or SamplerConfig())
         now = datetime.now().astimezone()
@@ -69,7 +69,7 @@ def _figures(
         kind=kind,
         reason=event.reason,
         version=subject.version,
-        # The person's time to the first word; a history has no use for its parts.
+        # The user's time to the first word; a history has no use for its parts.
         stats=replace(event.stats, ttft_s=event.stats.first_word_s, waited_s=None),
     )
 

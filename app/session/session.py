@@ -41,7 +41,7 @@ class ChatSession(QObject):
         waiting(str, str): Id of an answer, and in words what it waits for; "" for nothing to speak of.
         reading(Reading | None, DepthChosen | None): The live figures of the shown chat's answer, and its draft depth.
         activity(frozenset[str]): The chats with an answer to come.
-        notice(str): A sentence for the person that belongs to no message.
+        notice(str): A sentence for the user that belongs to no message.
         settings_changed(ChatSettings): The settings of the shown chat are others now.
     """
 
