@@ -22,12 +22,13 @@ from app.model_manager.first_card import FirstCard
 from app.pane.model_status import ModelPresenter, ModelStatus
 from app.quitting import Quitting
 from app.services.engine_link import EngineLink, EngineState
+from app.services.helper_process import StarterSetup
 from app.services.settings import LARGEST_TEXT_PX, SMALLEST_TEXT_PX, SettingsFile
-from app.services.starter_setup import StarterSetup
 from app.services.store import Store
-from app.session.answer_line import AnswerLine
-from app.session.context_watch import ContextWatch
-from app.session.figures_keeper import FiguresKeeper
+from app.session.actions import ChatActions
+from app.session.answer_line import GenerationQueue
+from app.session.context_watch import ContextMeter
+from app.session.figures_keeper import StatsRecorder
 from app.session.idle_unload import IdleUnload
 from app.session.session import ChatSession
 from app.settings_window.window import SettingsWindow
@@ -71,10 +72,11 @@ class Application(QObject):
         self.settings = SettingsFile(data_dir)
         self.store = Store(data_dir / "chats", self)
         self.link = EngineLink(make_client, parent=self)
-        self.line = AnswerLine(self.link, self)
+        self.line = GenerationQueue(self.link, self)
         self.idle_unload = IdleUnload(self.line, self.link, self)
         self.session = ChatSession(self.store, self.line, self)
-        FiguresKeeper(self.line, self.store)
+        self.actions = ChatActions(self.session, self.store, self.line)
+        StatsRecorder(self.line, self.store)
         self.presenter = ModelPresenter(self._recipe.name, self.link, self)
         self.setup = StarterSetup(data_dir, self)
         self.models = ModelsDesk(self.theme, data_dir, self.link, self.settings, self)
@@ -90,18 +92,26 @@ class Application(QObject):
         )
         self.chats = ChatList(self)
         self.window = MainWindow(
-            self.theme, self.session, self.chats, self.settings, log_dir=log_dir, list_models=self._models
+            self.theme,
+            self.session,
+            self.actions,
+            self.chats,
+            self.settings,
+            log_dir=log_dir,
+            list_models=self._models,
         )
         self.library = Library(self.window.sidebar, self.window.toast, self.store, self.session, self.chats)
         self.files = ChatFiles(self.window, self.window.toast, self.store, self.session, self._models)
-        self.commands = Commands(self.window, self.session, self.chats, self.library, self.files)
+        self.commands = Commands(
+            self.window, self.session, self.actions, self.chats, self.library, self.files
+        )
         self.first_start = FirstStart(self.window, self.settings, self.link, data_dir)
         self.quitting = Quitting(self.window, self.session, self.files)
         self.speed_offer = SpeedOffer(self.window, self.window.toast)
         self.first_card = FirstCard(self.theme, self.models.first)
         self.window.pane.empty.set_below(self.first_card)
         self._settings_window: SettingsWindow | None = None
-        self.window.pane.watch_context(ContextWatch(self.session, self.line, self.link, self.window.pane))
+        self.window.pane.measure_context(ContextMeter(self.session, self.line, self.link, self.window.pane))
         self._soon = QTimer(self, singleShot=True, interval=0)
         self._soon.timeout.connect(self._start)
         self._connect()

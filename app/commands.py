@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from app.main_window import MainWindow
     from app.menus import Menus
     from app.pane.chat_pane import ChatPane
+    from app.session.actions import ChatActions
     from app.session.session import ChatSession
 
 _ABOUT_ICON = 64
@@ -42,7 +43,13 @@ class Commands(QObject):
     """
 
     def __init__(
-        self, window: MainWindow, session: ChatSession, chats: ChatList, library: Library, files: ChatFiles
+        self,
+        window: MainWindow,
+        session: ChatSession,
+        actions: ChatActions,
+        chats: ChatList,
+        library: Library,
+        files: ChatFiles,
     ) -> None:
         super().__init__(window)
         self._window = window
@@ -52,7 +59,7 @@ class Commands(QObject):
         self._busy: frozenset[str] = frozenset()
         self._soon = QTimer(self, singleShot=True, interval=0)
         self._soon.timeout.connect(self.refresh)
-        self._messages = MessageCommands(window.menus, window.pane, session, window.list_models)
+        self._messages = MessageCommands(window.menus, window.pane, actions, window.list_models)
         self._connect_chats(library, files)
         self._connect_chat()
         self._connect_window()
@@ -200,7 +207,7 @@ class MessageCommands(QObject):
     Args:
         menus: Has them.
         pane: Does them.
-        session: Has the chat that is shown.
+        actions: Know what can be done to the messages.
         list_models: Returns the name and the title of each model that is installed.
     """
 
@@ -208,13 +215,13 @@ class MessageCommands(QObject):
         self,
         menus: Menus,
         pane: ChatPane,
-        session: ChatSession,
+        actions: ChatActions,
         list_models: Callable[[], tuple[tuple[str, str], ...]],
     ) -> None:
         super().__init__(menus)
         self._models_menu = menus.answer_with
         self._list_models = list_models
-        self._session = session
+        self._chat_actions = actions
         self._pane = pane
         self._actions: dict[RowAction, QAction] = {
             RowAction.EDIT: menus.edit_last,
@@ -235,7 +242,7 @@ class MessageCommands(QObject):
 
     def refresh(self) -> None:
         """Let each command be chosen only while it can act."""
-        states = self._session.edits.states()
+        states = self._chat_actions.states()
         for action, command in self._actions.items():
             message = self._message(action)
             state = states.get(message.id, RowState()) if message else RowState()
@@ -248,7 +255,7 @@ class MessageCommands(QObject):
             self._pane.act(action, message.id)
 
     def _offer_for_last(self) -> None:
-        answer = self._session.edits.last_answer()
+        answer = self._chat_actions.last_answer()
         if answer is not None:
             self._offer_models(self._models_menu, answer.id)
 
@@ -262,5 +269,5 @@ class MessageCommands(QObject):
             menu.addAction(tr("No model is installed")).setEnabled(False)
 
     def _message(self, action: RowAction) -> Message | None:
-        edits = self._session.edits
-        return edits.last_question() if action is RowAction.EDIT else edits.last_answer()
+        chat = self._chat_actions
+        return chat.last_question() if action is RowAction.EDIT else chat.last_answer()

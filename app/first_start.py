@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 
 from app.services.engine_link import EngineState
-from app.services.self_check import SelfCheck
+from app.services.helper_process import SelfCheck
 from app.translate import tr
 from app.widgets.message_box import MessageBox
 from mtplx_engine import paths

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from app.library.chat_list import ChatList
     from app.pane.model_status import ModelStatus
     from app.services.settings import SettingsFile
+    from app.session.actions import ChatActions
     from app.session.session import ChatSession
     from app.theme import Theme
 
@@ -57,6 +58,7 @@ class MainWindow(QMainWindow):
         self,
         theme: Theme,
         session: ChatSession,
+        actions: ChatActions,
         chats: ChatList,
         settings: SettingsFile,
         *,
@@ -71,7 +73,7 @@ class MainWindow(QMainWindow):
         self.list_models = list_models
         self.setWindowTitle("MTPLX")
         self.sidebar = Sidebar(theme, chats)
-        self.pane = ChatPane(theme, session)
+        self.pane = ChatPane(theme, session, actions)
         self.inspector = Inspector(theme, settings, list_models)
         body = QWidget(self)
         row = QHBoxLayout(body)

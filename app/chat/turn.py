@@ -1,4 +1,4 @@
-"""One question on its way to its answer."""
+"""One answer from Send until it ends: what is asked, what has come, how it ended."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class GenerationRequest:
     """What is asked of the model, and how.
 
     Attributes:
-        prompt: The turns that it is given.
+        prompt: The messages that it is given.
         settings: Those of the chat, or others for this answer.
-        continues: Whether the last turn is the beginning of the answer.
+        continues: Whether the last message is the first part of the answer.
     """
 
     prompt: tuple[ChatMessage, ...]
     settings: ChatSettings
     continues: bool = False
 
-    def request(self, generation: int, model: ModelInfo, drafting: Depth) -> Generate:
+    def command(self, generation: int, model: ModelInfo, drafting: Depth) -> Generate:
         """Return the command for the engine.
 
         Args:
@@ -114,31 +114,31 @@ class Marks:
         return tuple(self._runs)
 
 
-class Turn:
+class Generation:
     """What is known of an answer from Send until it ends.
 
     Attributes:
-        generation: The id under which the engine knows it.
+        id: The number under which the engine knows it.
         question_id: The message that must be on the disk before the engine sees anything.
-        answer: The answer as it was when the turn began.
-        ask: What the model is asked.
+        answer: The answer as it was when this began.
+        request: What the model is asked.
         committed: Whether the question is on the disk.
         prefill: How much of the prompt has been read, once the engine has said so.
         depth: How deep it is drafted, and why; in the same way.
         meter: Measures the answer while it is written.
         text: The answer so far.
         thinking: What was thought so far.
-        tokens: How many tokens came in this turn.
+        tokens: How many tokens came.
         thinking_tokens: How many of them were thought.
         sampler: How they are chosen, once the engine was asked.
         waited_s: How long it was in line since Send, known from the same moment on.
     """
 
-    def __init__(self, generation: int, question_id: str, answer: Message, ask: Ask) -> None:
-        self.generation = generation
+    def __init__(self, id_: int, question_id: str, answer: Message, request: GenerationRequest) -> None:
+        self.id = id_
         self.question_id = question_id
         self.answer = answer
-        self.ask = ask
+        self.request = request
         self.committed = False
         self.prefill: PrefillProgress | None = None
         self.depth: DepthChosen | None = None
@@ -159,7 +159,7 @@ class Turn:
 
     @property
     def begun(self) -> bool:
-        """Whether anything came that a person can see."""
+        """Whether anything came that a user can see."""
         return (self.text, self.thinking) != (self.answer.text, self.answer.thinking)
 
     @property
@@ -206,8 +206,8 @@ class Turn:
         """Take in the rest that was held back."""
         return self._write(event)
 
-    def follow(self, earlier: Turn, stats: DecodeStats) -> None:
-        """Take the figures of the turn that wrote the beginning of the answer; they come when it is over."""
+    def follow(self, earlier: Generation, stats: DecodeStats) -> None:
+        """Take the statistics of the generation that wrote the first part of the answer; they come when it is over."""
         part = earlier.outcome(Outcome(MessageStatus.STOPPED, stats), self.answer.model)
         self.answer = dataclasses.replace(self.answer, stats=part.stats, sampler=part.sampler)
 
@@ -227,9 +227,9 @@ class Turn:
         An answer that could not be continued is what it was: cut, and not failed.
         """
         failed = outcome.status is MessageStatus.ERROR
-        status = MessageStatus.STOPPED if failed and self.ask.continues else outcome.status
+        status = MessageStatus.STOPPED if failed and self.request.continues else outcome.status
         stats = outcome.stats
-        if self.ask.continues and self.answer.stats is not None:
+        if self.request.continues and self.answer.stats is not None:
             stats = self.answer.stats.followed_by(stats) if stats else self.answer.stats
         sampler = self.sampler or self.answer.sampler
         if sampler is not None and stats is not None:

@@ -54,7 +54,7 @@ class Attaching(QObject):
         composer.attach_requested.connect(self.pick)
 
     def pick(self) -> None:
-        """Let the person choose files."""
+        """Let the user choose files."""
         dialog = QFileDialog(self._area, tr("Attach Files"))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
         dialog.filesSelected.connect(lambda names: self.add([Path(name) for name in names]))

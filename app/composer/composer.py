@@ -39,13 +39,13 @@ class Composer(QFrame):
         button: Send, or Stop.
 
     Signals:
-        submitted: A message is to be sent; it is not blank, or has files.
+        submitted(str, tuple): A message is to be sent, with its files; it is not blank, or has some.
         stop_requested: The answer is to be stopped.
         attach_requested: Files are to be chosen.
         draft_changed: The text is another one, or the files are.
     """
 
-    submitted = Signal(str)
+    submitted = Signal(str, object)
     stop_requested = Signal()
     attach_requested = Signal()
     draft_changed = Signal()
@@ -135,7 +135,7 @@ class Composer(QFrame):
 
     def _submit(self) -> None:
         if not self._busy and self._has_draft():
-            self.submitted.emit(self.text())
+            self.submitted.emit(self.text(), self.chips.attachments)
 
     def _press(self) -> None:
         if self._busy:

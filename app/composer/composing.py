@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 
 from app.composer.attaching import Attaching
-from app.composer.sender import Sender
+from app.composer.sender import SendGuard
 from app.session.context_watch import Draft
 from app.theme import COLUMN_WIDTH
 from app.translate import tr
@@ -22,18 +22,20 @@ if TYPE_CHECKING:
     from app.chat.conversation import Attachment, Conversation
     from app.composer.composer import Composer
     from app.composer.sender import Choice
-    from app.session.context_watch import ContextWatch
+    from app.session.actions import ChatActions
+    from app.session.context_watch import ContextMeter
     from app.session.session import ChatSession
     from app.theme import Theme
 
 
-class Composing(QObject):
+class ComposerController(QObject):
     """Connects the composer of a window to the session.
 
     Args:
         theme: Gives colours and fonts.
-        session: Takes the messages.
-        watch: Counts them.
+        session: Has the chat that is shown.
+        actions: Takes the messages.
+        meter: Counts their tokens.
         composer: Where they are typed.
         slot: The row over it where a card can stand, in place 1.
         area: Where files may be dropped.
@@ -54,7 +56,8 @@ class Composing(QObject):
         self,
         theme: Theme,
         session: ChatSession,
-        watch: ContextWatch,
+        actions: ChatActions,
+        meter: ContextMeter,
         composer: Composer,
         *,
         slot: QHBoxLayout,
@@ -70,13 +73,13 @@ class Composing(QObject):
         self._files: dict[str, tuple[Attachment, ...]] = {}  # of drafts in other chats
         self.card: ChoiceCard | None = None
         self._blocked = False  # whether the card is about a message that does not fit
-        self.outgoing = Sender(session, watch, self)
+        self.outgoing = SendGuard(session, actions, meter, self)
         self._attaching = Attaching(composer, area, self._chat_id)
-        composer.submitted.connect(self._submit)
-        composer.draft_changed.connect(watch.touch)
+        composer.submitted.connect(self.outgoing.submit)
+        composer.draft_changed.connect(meter.touch)
         composer.draft_changed.connect(self._draft_changed)
-        watch.follow(lambda: Draft(composer.text(), composer.chips.attachments))
-        watch.changed.connect(composer.set_use)
+        meter.follow(lambda: Draft(composer.text(), composer.chips.attachments))
+        meter.changed.connect(composer.set_use)
         session.opened.connect(self._opened)
         self._attaching.refused.connect(self._refuse)
         self._attaching.read_elsewhere.connect(self._keep_file)
@@ -95,9 +98,6 @@ class Composing(QObject):
     def close(self) -> None:
         """Read no more files."""
         self._attaching.close()
-
-    def _submit(self, text: str) -> None:
-        self.outgoing.submit(text, self._composer.chips.attachments)
 
     def _draft_changed(self) -> None:
         """What was said of another draft is over; why a file was refused stays."""

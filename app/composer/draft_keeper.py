@@ -38,7 +38,7 @@ class DraftKeeper(QObject):
         self._showing = False
 
     def restore(self, text: str) -> None:
-        """Show what was typed before the last end of the program, unless the person was faster."""
+        """Show what was typed before the last end of the program, unless the user was faster."""
         if not self._session.shown.messages and not self._composer.text():
             self._composer.set_text(text)
 

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from app.chat.chat_settings import ChatSettings
     from app.chat.conversation import Attachment, Message
-    from app.session.context_watch import ContextWatch, Weighed
+    from app.session.actions import ChatActions
+    from app.session.context_watch import ContextMeter, Weighed
     from app.session.session import ChatSession
 
 Choice = tuple[str, "Callable[[], None]"]
@@ -39,7 +40,7 @@ class _Excess:
         counts: The tokens of each.
         again: Sends it once more.
         alone: Sends it without anything before it.
-        shorten: Lets the person make it shorter.
+        shorten: Lets the user make it shorter.
         answer_id: The answer that failed for it, "" where nothing was asked.
     """
 
@@ -64,7 +65,7 @@ class _Attempt:
         go: Asks it.
         again: Tries it once more.
         alone: Asks it without anything before it.
-        shorten: Lets the person make it shorter.
+        shorten: Lets the user make it shorter.
         question_id: The question, where it has been asked before: what comes before it can be left out.
     """
 
@@ -77,7 +78,7 @@ class _Attempt:
     question_id: str = ""
 
 
-class Sender(QObject):
+class SendGuard(QObject):
     """Passes messages on to the session, unless they do not fit; nothing that was typed is lost.
 
     Signals:
@@ -97,12 +98,15 @@ class Sender(QObject):
     unblocked = Signal()
     shorten = Signal(str)
 
-    def __init__(self, session: ChatSession, watch: ContextWatch, parent: QObject | None = None) -> None:
+    def __init__(
+        self, session: ChatSession, actions: ChatActions, meter: ContextMeter, parent: QObject | None = None
+    ) -> None:
         super().__init__(parent)
         self._session = session
-        self._watch = watch
+        self._actions = actions
+        self._meter = meter
         self._attempt: _Attempt | None = None  # is being weighed
-        watch.weighed.connect(self._weighed)
+        meter.weighed.connect(self._weighed)
         session.changed.connect(self._look_for_refusal)
 
     def submit(self, text: str, attachments: Sequence[Attachment]) -> None:
@@ -148,7 +152,7 @@ class Sender(QObject):
         """Have a cut answer written on if there is room for more of it."""
         question = question_of(self._session.shown, answer_id)
         if question is not None:
-            ask = partial(self._session.edits.resume, answer_id)
+            ask = partial(self._actions.resume, answer_id)
             self._ask_again(Draft(), question, ask, again=partial(self.resume, answer_id))
 
     def _ask_again(
@@ -172,13 +176,13 @@ class Sender(QObject):
         self.unblocked.emit()
         self._attempt = attempt
         self.waiting.emit(True)
-        self._watch.weigh(attempt.draft)
+        self._meter.weigh(attempt.draft)
 
     def _weighed(self, weighed: Weighed) -> None:
         attempt, self._attempt = self._attempt, None
         self.waiting.emit(False)
         if attempt is None or attempt.chat_id != self._session.chat_id:
-            return  # the person has gone elsewhere; what was typed is there as a draft
+            return  # the user has gone elsewhere; what was typed is there as a draft
         use = weighed.use
         if use is None or not use.is_over:
             attempt.go()
@@ -200,12 +204,12 @@ class Sender(QObject):
 
     def _send(self, draft: Draft, *, alone: bool = False) -> None:
         self.unblocked.emit()
-        if self._session.send(draft.text, draft.attachments, alone=alone):
+        if self._actions.send(draft.text, draft.attachments, alone=alone):
             self.sent.emit()
 
     def _edit(self, message_id: str, written: Written, *, alone: bool = False) -> None:
         self.unblocked.emit()
-        if self._session.edits.edit(message_id, written.text, written.attachments, alone=alone):
+        if self._actions.edit(message_id, written.text, written.attachments, alone=alone):
             self.edited.emit(message_id)
 
     def _look_for_refusal(self, answer: Message) -> None:
@@ -223,7 +227,7 @@ class Sender(QObject):
         lengths = [len(with_files(message.text, message.attachments)) for message in path]
         everything = sum(lengths) + len(with_files(question.text, question.attachments))
         counts = [fault.tokens * length // max(1, everything) for length in lengths]
-        again = partial(self._session.edits.retry, answer.id)
+        again = partial(self._actions.retry, answer.id)
         self._block(
             _Excess(
                 fault.tokens,

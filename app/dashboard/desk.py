@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from app.services.model_shelf import ModelShelf
     from app.services.settings import SettingsFile
     from app.services.store import Store
-    from app.session.answer_line import AnswerLine
+    from app.session.answer_line import GenerationQueue
     from app.theme import Theme
 
 _QUICK = MeasurePlan(kinds=(PromptKind.CHAT,))
@@ -61,7 +61,7 @@ class SpeedDesk(QObject):
         settings: SettingsFile,
         data_dir: Path,
         *,
-        line: AnswerLine,
+        line: GenerationQueue,
         link: EngineLink,
         shelf: ModelShelf,
         store: Store,

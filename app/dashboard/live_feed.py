@@ -9,19 +9,12 @@ from PySide6.QtCore import QObject, Signal
 
 from app.dashboard.live_figures import LiveFigures, LiveReading
 from app.services.engine_link import EngineLink, EngineState
+from mtplx_engine.protocol import DepthChosen, Failed, Finished, Heartbeat, PrefillProgress, Tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mtplx_engine.protocol import (
-        DepthChosen,
-        Failed,
-        Finished,
-        Heartbeat,
-        ModelInfo,
-        PrefillProgress,
-        Tokens,
-    )
+    from mtplx_engine.protocol import Event, ModelInfo
 
 
 class LiveFeed(QObject):
@@ -54,12 +47,7 @@ class LiveFeed(QObject):
         self._key = ""
         self._told = False  # of figures that nobody has read
         self.model = ""
-        link.prefill.connect(self._prefill)
-        link.depth_chosen.connect(self._depth_chosen)
-        link.tokens.connect(self._tokens)
-        link.finished.connect(self._finished)
-        link.failed.connect(self._failed)
-        link.beat.connect(self._beat)
+        link.happened.connect(self._take)
         link.loaded.connect(self._loaded)
         link.state_changed.connect(self._state_changed)
 
@@ -68,28 +56,23 @@ class LiveFeed(QObject):
         self._told = False
         return self._figures.reading(self._clock())
 
-    def _prefill(self, event: PrefillProgress) -> None:
-        self._figures.read_prompt(event, self._clock())
-        self._tell()
-
-    def _depth_chosen(self, event: DepthChosen) -> None:
-        self._figures.choose_depth(event)
-        self._tell()
-
-    def _tokens(self, event: Tokens) -> None:
-        self._figures.add(event, self._clock())
-        self._tell()
-
-    def _finished(self, event: Finished) -> None:
-        self._figures.finish(event, self._clock())
-        self._tell()
-
-    def _failed(self, event: Failed) -> None:
-        self._figures.fail(event, self._clock())
-        self._tell()
-
-    def _beat(self, event: Heartbeat) -> None:
-        self._figures.set_footprint(event.footprint)
+    def _take(self, event: Event) -> None:
+        now = self._clock()
+        match event:
+            case PrefillProgress():
+                self._figures.read_prompt(event, now)
+            case DepthChosen():
+                self._figures.choose_depth(event)
+            case Tokens():
+                self._figures.add(event, now)
+            case Finished():
+                self._figures.finish(event, now)
+            case Failed():
+                self._figures.fail(event, now)
+            case Heartbeat():
+                self._figures.set_footprint(event.footprint)
+            case _:
+                return
         self._tell()
 
     def _loaded(self, model: ModelInfo) -> None:

@@ -12,6 +12,7 @@ from app.dashboard import measure_plan
 from app.dashboard.measure_plan import MeasurePlan, Speeds
 from app.translate import tr
 from mtplx_engine import results
+from mtplx_engine.protocol import Finished
 from mtplx_engine.trials import CheckExactness
 
 if TYPE_CHECKING:
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
     from app.services.engine_link import EngineLink
     from app.services.model_shelf import ModelShelf
     from app.services.speed_records import SpeedRecords
-    from app.session.answer_line import AnswerLine
+    from app.session.answer_line import GenerationQueue
     from mtplx_engine.measurement import ExactnessReport, Measurement, PromptKind
-    from mtplx_engine.protocol import Finished, ModelInfo
+    from mtplx_engine.protocol import Event, ModelInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class SpeedBoard(QObject):
         trials: Trials,
         records: SpeedRecords,
         shelf: ModelShelf,
-        line: AnswerLine,
+        line: GenerationQueue,
         *,
         link: EngineLink,
         parent: QObject | None = None,
@@ -81,7 +82,7 @@ class SpeedBoard(QObject):
         records.changed.connect(self.changed)
         shelf.listed.connect(self.changed)
         link.loaded.connect(self._loaded)
-        link.finished.connect(self._finished)
+        link.happened.connect(self._note_speeds)
 
     # ------------------------------------------------------------ what is shown
 
@@ -253,7 +254,9 @@ class SpeedBoard(QObject):
         self._reports[report.subject.key] = report
         self.changed.emit()
 
-    def _finished(self, event: Finished) -> None:
+    def _note_speeds(self, event: Event) -> None:
+        if not isinstance(event, Finished):
+            return
         decode, prefill = event.stats.decode_tps, event.stats.prefill_tps
         if self._line.model is not None and decode and prefill:
             self._seen[self._line.model.speed_key] = Speeds(decode, prefill)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 
 from app.services.background import Background
+from app.services.export import write_measurement
 from app.services.failure import describe
-from app.services.speed_export import write_measurement
 from app.services.store_error import StoreError
 from app.translate import tr
 from app.widgets.save_sheet import SaveSheet

@@ -13,12 +13,13 @@ from app.services.engine_link import EngineLink, EngineState
 from app.translate import tr
 from mtplx_engine import words
 from mtplx_engine.errors import ErrorInfo, ErrorKind
-from mtplx_engine.trials import Measure
+from mtplx_engine.protocol import Failed
+from mtplx_engine.trials import Abandoned, Checked, Measured, TrialProgress
 
 if TYPE_CHECKING:
-    from app.session.answer_line import AnswerLine
-    from mtplx_engine.protocol import Failed
-    from mtplx_engine.trials import Checked, CheckExactness, Measured, TrialProgress
+    from app.session.answer_line import GenerationQueue
+    from mtplx_engine.protocol import Event
+    from mtplx_engine.trials import CheckExactness, Measure
 
 
 class Stage(Enum):
@@ -53,6 +54,9 @@ class Trial:
     left_s: float | None = None
 
 
+_Ending = Measured | Checked | Abandoned | Failed
+
+
 class Trials(QObject):
     """Gives the engine one trial at a time, when nothing is being answered; answers wait meanwhile.
 
@@ -76,7 +80,7 @@ class Trials(QObject):
     checked = Signal(object)
     load_requested = Signal(str, str, bool)
 
-    def __init__(self, line: AnswerLine, link: EngineLink, parent: QObject | None = None) -> None:
+    def __init__(self, line: GenerationQueue, link: EngineLink, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._line = line
         self._link = link
@@ -87,11 +91,7 @@ class Trials(QObject):
         line.ended.connect(self._advance)
         link.state_changed.connect(self._state_changed)
         link.lost.connect(self._lost)
-        link.failed.connect(self._failed)
-        link.trial_progress.connect(self._progress)
-        link.measured.connect(self._measured)
-        link.checked.connect(self._checked)
-        link.abandoned.connect(self._abandoned)
+        link.happened.connect(self._take)
 
     @property
     def _loaded(self) -> str:
@@ -120,7 +120,7 @@ class Trials(QObject):
 
     def _advance(self) -> None:
         trial = self.going
-        if trial is None or trial.stage is not Stage.WAITING or self._line.turns:
+        if trial is None or trial.stage is not Stage.WAITING or self._line.pending:
             return
         if self._loaded == trial.folder:
             self._run(trial)
@@ -130,10 +130,7 @@ class Trials(QObject):
 
     def _run(self, trial: Trial) -> None:
         self._put(stage=Stage.RUNNING)
-        if isinstance(trial.request, Measure):
-            self._link.measure(trial.request)
-        else:
-            self._link.check(trial.request)
+        self._link.submit(trial.request)
 
     def _put(self, **fields: object) -> None:
         if self.going is not None:
@@ -163,32 +160,29 @@ class Trials(QObject):
     def _lost(self, error: ErrorInfo) -> None:
         self._down = error
 
-    def _failed(self, event: Failed) -> None:
-        if event.generation is None:
+    def _take(self, event: Event) -> None:
+        if isinstance(event, Failed) and event.generation is None:
             self._down = event.error
-        elif self._is(event.generation):
-            stopping = self.going is not None and self.going.stage is Stage.STOPPING
-            self._end(None if stopping else event.error, cancelled=stopping)
+        elif isinstance(event, TrialProgress | _Ending) and self._is(event.generation):
+            self._follow(event)
 
-    def _progress(self, event: TrialProgress) -> None:
-        if self._is(event.generation) and self.going and self.going.stage is Stage.RUNNING:
-            self._put(fraction=event.fraction, what=event.what, left_s=event.left_s)
+    def _follow(self, event: TrialProgress | _Ending) -> None:
+        stage = self.going.stage if self.going else Stage.WAITING
+        match event:
+            case TrialProgress() if stage is Stage.RUNNING:
+                self._put(fraction=event.fraction, what=event.what, left_s=event.left_s)
+            case Measured():
+                self._end()
+                self.measured.emit(event.measurement)
+            case Checked():
+                self._end()
+                self.checked.emit(event.report)
+            case Failed() if stage is not Stage.STOPPING:
+                self._end(event.error)
+            case Failed() | Abandoned():
+                self._end(cancelled=True)
 
-    def _measured(self, event: Measured) -> None:
-        if self._is(event.generation):
-            self._end()
-            self.measured.emit(event.measurement)
-
-    def _checked(self, event: Checked) -> None:
-        if self._is(event.generation):
-            self._end()
-            self.checked.emit(event.report)
-
-    def _abandoned(self, generation: int) -> None:
-        if self._is(generation):
-            self._end(cancelled=True)
-
-    def _is(self, generation: int) -> bool:
+    def _is(self, generation: int | None) -> bool:
         return self.going is not None and self.going.request.generation == generation
 
 

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFileDialog
 from app.chat.chat_json import to_json
 from app.chat.chat_text import to_markdown, to_text
 from app.chat.file_name import file_name
-from app.services.export_file import write_export
+from app.services.export import write_chats
 from app.services.store_error import StoreError
 from app.translate import tr
 from app.widgets.save_sheet import SaveSheet, documents
@@ -116,7 +116,7 @@ class ChatFiles(QObject):
 
     def _write(self, path: Path, chats: Sequence[Conversation]) -> None:
         try:
-            write_export(path, _writer(str(path))(chats))
+            write_chats(path, _writer(str(path))(chats))
         except StoreError as error:
             self.notice.emit(error.info.message)
         else:

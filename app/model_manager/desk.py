@@ -16,6 +16,7 @@ from app.services.model_inspector import ModelInspector
 from app.services.model_shelf import ModelShelf
 from app.services.models_folder import ModelsFolder
 from mtplx_engine.hub.problem import IN_THE_FOLDER
+from mtplx_engine.protocol import Failed
 
 if TYPE_CHECKING:
     from app.model_manager.keeper import Keeper
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from app.services.engine_link import EngineLink
     from app.services.settings import SettingsFile
     from app.theme import Theme
-    from mtplx_engine.protocol import Failed, ModelInfo
+    from mtplx_engine.protocol import Event, ModelInfo
 
 
 class ModelsDesk(QObject):
@@ -75,7 +76,7 @@ class ModelsDesk(QObject):
         self._window: ModelsWindow | None = None
         link.loaded.connect(self._note_loaded)
         link.state_changed.connect(self._note_state)
-        link.failed.connect(self._note_failed)
+        link.happened.connect(self._note_failed)
         self.folder.changed.connect(self._use_folder)
 
     def start(self) -> None:
@@ -159,9 +160,9 @@ class ModelsDesk(QObject):
         if keeper := self._keeper():
             keeper.show_loaded(folder)
 
-    def _note_failed(self, event: Failed) -> None:
+    def _note_failed(self, event: Event) -> None:
         keeper = self._keeper()
-        if event.generation is None and keeper is not None:
+        if isinstance(event, Failed) and event.generation is None and keeper is not None:
             keeper.show_load_failed(event.error)
 
     def _use_folder(self) -> None:

@@ -14,7 +14,7 @@ from app.chat.conversation import MessageStatus
 from app.chat.details import details_of
 from app.chat.row_state import RowAction
 from app.composer.composer import Composer
-from app.composer.composing import Composing
+from app.composer.composing import ComposerController
 from app.composer.draft_keeper import DraftKeeper
 from app.pane.details_popover import DetailsPopover
 from app.pane.empty_state import EmptyState
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from app.chat.conversation import Conversation, Message
     from app.pane.model_status import ModelStatus
     from app.services.settings import SendKey
-    from app.session.context_watch import ContextWatch
+    from app.session.actions import ChatActions
+    from app.session.context_watch import ContextMeter
     from app.session.session import ChatSession
     from app.theme import Theme
 
@@ -66,18 +67,21 @@ class ChatPane(QWidget):
     model_action_pressed = Signal()
     undo_offered = Signal(str, object)
 
-    def __init__(self, theme: Theme, session: ChatSession, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, theme: Theme, session: ChatSession, actions: ChatActions, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self._session = session
+        self._actions = actions
         self._theme = theme
         self.missing: ErrorCard | None = None
-        self.composing: Composing | None = None
+        self.composing: ComposerController | None = None
         self._chat_id = ""
         self.setObjectName("chatPane")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.header = Header(theme, self)
         self.empty = EmptyState(theme)
-        self.transcript = Transcript(theme, session.edits.states)
+        self.transcript = Transcript(theme, actions.states)
         self.composer = Composer(theme)
         self.drafts = DraftKeeper(self.composer, session)
         self.pages = QStackedWidget(self)
@@ -102,10 +106,16 @@ class ChatPane(QWidget):
         self._connect()
         self._show(session.shown)
 
-    def watch_context(self, watch: ContextWatch) -> None:
-        """Send what is typed from now on, as far as `watch` finds that it fits."""
-        self.composing = Composing(
-            self._theme, self._session, watch, self.composer, slot=self._card_row, area=self
+    def measure_context(self, meter: ContextMeter) -> None:
+        """Send what is typed from now on, as far as `meter` finds that it fits."""
+        self.composing = ComposerController(
+            self._theme,
+            self._session,
+            self._actions,
+            meter,
+            self.composer,
+            slot=self._card_row,
+            area=self,
         )
         self.composing.shorten.connect(self.transcript.edit)
         self.composing.told.connect(self.transcript.leave_to_card)
@@ -180,14 +190,14 @@ class ChatPane(QWidget):
         session.reading.connect(composer.set_reading)
         session.activity.connect(self._show_activity)
         session.listed.connect(self._show_title)
-        transcript.fix_pressed.connect(session.edits.retry)
+        transcript.fix_pressed.connect(self._actions.retry)
         transcript.chosen.connect(self.act)
         transcript.editing_ended.connect(composer.setFocus)
         self.empty.action_pressed.connect(self.model_action_pressed)
         self.pages.currentChanged.connect(self._show_missing)
         composer.stop_requested.connect(session.stop)
         composer.edit.page_requested.connect(transcript.turn_page)
-        self.empty.sample_chosen.connect(session.send)
+        self.empty.sample_chosen.connect(self._actions.send)
         self.find_bar.closed.connect(composer.setFocus)
         session.changed.connect(self._finder.refresh)
 
@@ -210,7 +220,6 @@ class ChatPane(QWidget):
 
     def act(self, action: RowAction, message_id: str) -> None:
         """Do to a message what its row offers."""
-        edits = self._session.edits
         if action in (RowAction.REGENERATE, RowAction.RESUME, *_WARMTH):
             self._ask_again(action, message_id)
         elif action is RowAction.EDIT:
@@ -224,27 +233,27 @@ class ChatPane(QWidget):
             words = (
                 tr("Deleted a message") if count == 1 else tr("Deleted {count} messages").format(count=count)
             )
-            self.undo_offered.emit(words, edits.delete(message_id))
+            self.undo_offered.emit(words, self._actions.delete(message_id))
         elif action in (RowAction.PREVIOUS, RowAction.NEXT):
-            edits.move(message_id, -1 if action is RowAction.PREVIOUS else 1)
+            self._actions.move(message_id, -1 if action is RowAction.PREVIOUS else 1)
 
     def answer_with(self, answer_id: str, model: str) -> None:
         """Have another model answer the question of an answer, this once."""
         if self.composing is not None:
             settings = replace(self._session.settings, model=model)
-            ask = partial(self._session.edits.regenerate, answer_id, settings)
+            ask = partial(self._actions.regenerate, answer_id, settings)
             self.composing.outgoing.repeat(answer_id, ask)
 
     def _ask_again(self, action: RowAction, answer_id: str) -> None:
         if self.composing is None:
             return
-        edits, outgoing = self._session.edits, self.composing.outgoing
+        outgoing = self.composing.outgoing
         if action is RowAction.RESUME:
             outgoing.resume(answer_id)
         elif action in _WARMTH:
-            outgoing.repeat(answer_id, partial(edits.vary, answer_id, _WARMTH[action]))
+            outgoing.repeat(answer_id, partial(self._actions.vary, answer_id, _WARMTH[action]))
         else:
-            outgoing.repeat(answer_id, partial(edits.regenerate, answer_id))
+            outgoing.repeat(answer_id, partial(self._actions.regenerate, answer_id))
 
     def _show_details(self, message_id: str) -> None:
         anchor = self.transcript.footer_of(message_id)

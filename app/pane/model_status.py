@@ -12,10 +12,11 @@ from app.chat.meters import percent
 from app.services.engine_link import EngineLink, EngineState
 from app.translate import marked, tr
 from mtplx_engine.errors import ErrorKind
+from mtplx_engine.protocol import Failed, LoadProgress
 
 if TYPE_CHECKING:
     from mtplx_engine.errors import ErrorInfo
-    from mtplx_engine.protocol import Failed, ModelInfo
+    from mtplx_engine.protocol import Event, ModelInfo
 
 _ASK_AT_ONCE = marked("Ask at once: the answer comes as soon as the model is in.")
 
@@ -57,10 +58,9 @@ class ModelPresenter(QObject):
         self._link = link
         self.status = ModelStatus(name, tr("Starting the engine…"), tr(_ASK_AT_ONCE), 0.0)
         link.state_changed.connect(self._state_changed)
-        link.load_progress.connect(self._load_progress)
         link.loaded.connect(self._loaded)
-        link.failed.connect(self._failed)
         link.lost.connect(self._lost)
+        link.happened.connect(self._take)
         self._model: ModelInfo | None = None
         self._why: ErrorInfo | None = None
 
@@ -106,18 +106,17 @@ class ModelPresenter(QObject):
         else:
             self._show(tr("No model"), why.message, action=tr("Restart"))
 
-    def _load_progress(self, fraction: float, _phase: str) -> None:
-        if self._link.state is EngineState.LOADING:
-            title = tr("Loading {name}… {share}").format(name=self.status.name, share=percent(fraction))
-            self._show(title, tr(_ASK_AT_ONCE), fraction)
+    def _take(self, event: Event) -> None:
+        match event:
+            case LoadProgress(fraction=fraction) if self._link.state is EngineState.LOADING:
+                title = tr("Loading {name}… {share}").format(name=self.status.name, share=percent(fraction))
+                self._show(title, tr(_ASK_AT_ONCE), fraction)
+            case Failed(error, None):
+                self._why = error
 
     def _loaded(self, model: ModelInfo) -> None:
         self._model = model
         self._why = None
-
-    def _failed(self, event: Failed) -> None:
-        if event.generation is None:
-            self._why = event.error
 
     def _lost(self, error: ErrorInfo) -> None:
         self._why = error

@@ -5,34 +5,19 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication, QObject, QThread, Signal, SignalInstance, Slot
+from PySide6.QtCore import QCoreApplication, QObject, QThread, Signal, Slot
 
 from app.services.engine_worker import EngineState, EngineWorker
 from mtplx_engine.client import RestartBudget
 from mtplx_engine.errors import ErrorInfo
-from mtplx_engine.protocol import (
-    Cancel,
-    Counted,
-    DepthChosen,
-    Failed,
-    Finished,
-    Generate,
-    Heartbeat,
-    Load,
-    Loaded,
-    LoadProgress,
-    PrefillProgress,
-    Tokens,
-    Unload,
-)
-from mtplx_engine.trials import Abandoned, Checked, Measured, TrialProgress
+from mtplx_engine.protocol import Cancel, Load, Loaded, Unload
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from mtplx_engine.client import EngineClient
-    from mtplx_engine.protocol import Count
+    from mtplx_engine.protocol import Count, Event, Generate
     from mtplx_engine.trials import CheckExactness, Measure
 
 __all__ = ["EngineLink", "EngineState"]
@@ -42,8 +27,8 @@ class EngineLink(QObject):
     """Starts the engine, asks it, and keeps it alive; see `EngineWorker` for what happens when it dies.
 
     A question may be asked at any time after `start`: it waits in the engine's line until the model is in. Every
-    answer ends with exactly one `finished` or `failed`, and nothing of it comes after that. Every trial (a measurement
-    or a check of exactness) likewise ends with exactly one `measured`, `checked`, `abandoned` or `failed`.
+    answer ends with exactly one `Finished` or `Failed`, and nothing of it comes after that. Every trial (a measurement
+    or a check of exactness) likewise ends with exactly one `Measured`, `Checked`, `Abandoned` or `Failed`.
 
     Args:
         make_client: Starts an engine process, as in `partial(EngineClient, log_dir)`.
@@ -56,37 +41,16 @@ class EngineLink(QObject):
 
     Signals:
         state_changed(EngineState): The engine does something else now.
-        load_progress(float, str): How much of the model is loaded, 0..1, and what is being done.
         loaded(ModelInfo): The model is in.
-        prefill(PrefillProgress): How much of the prompt has been read.
-        depth_chosen(DepthChosen): How deep an answer is drafted from now on, and why.
-        tokens(Tokens): What one decode cycle committed.
-        finished(Finished): An answer ended, by itself or because it was cancelled.
-        counted(Counted): How long a prompt is.
-        trial_progress(TrialProgress): How far a trial is.
-        measured(Measured): A measurement ended.
-        checked(Checked): A check of exactness ended.
-        abandoned(int): The trial of this generation was cancelled.
-        beat(Heartbeat): The process is alive, and how much memory it has.
-        failed(Failed): An answer or a trial failed, or loading when its generation is None.
         lost(ErrorInfo): The process ended or hangs. It is started again, unless the state becomes GAVE_UP.
+        happened(Event): Anything else that the engine tells: receivers match on its type. A `Failed` is about loading
+            when its generation is None.
     """
 
     state_changed = Signal(object)
-    load_progress = Signal(float, str)
     loaded = Signal(object)
-    prefill = Signal(object)
-    depth_chosen = Signal(object)
-    tokens = Signal(object)
-    finished = Signal(object)
-    counted = Signal(object)
-    trial_progress = Signal(object)
-    measured = Signal(object)
-    checked = Signal(object)
-    abandoned = Signal(int)
-    beat = Signal(object)
-    failed = Signal(object)
     lost = Signal(object)
+    happened = Signal(object)
 
     _submitted = Signal(object)
     _restart_requested = Signal()
@@ -104,7 +68,6 @@ class EngineLink(QObject):
         self.state = EngineState.CLOSED
         self.model = ""
         self._data_dir = ""
-        self._signals = self._signal_of_each()
         self._thread = QThread()
         self._thread.setObjectName("engine")
         self._worker = EngineWorker(make_client, RestartBudget(clock), stop_s)
@@ -134,20 +97,12 @@ class EngineLink(QObject):
         """Give all of the model's memory back, or stop loading; `restart` loads it again."""
         self._submitted.emit(Unload())
 
-    def generate(self, request: Generate) -> None:
-        """Ask for an answer; `request.generation` must be new."""
-        self._submitted.emit(request)
+    def submit(self, request: Generate | Measure | CheckExactness | Count) -> None:
+        """Ask for an answer, a trial or the length of a prompt.
 
-    def measure(self, request: Measure) -> None:
-        """Ask for a measurement; `request.generation` must be new."""
-        self._submitted.emit(request)
-
-    def check(self, request: CheckExactness) -> None:
-        """Ask for a check of exactness; `request.generation` must be new."""
-        self._submitted.emit(request)
-
-    def count(self, request: Count) -> None:
-        """Ask for the length of a prompt; `counted` follows, unless a newer one is asked for or no process runs."""
+        The generation of an answer or a trial must be new. `Counted` follows a `Count`, unless a newer one is asked
+        for or no process runs.
+        """
         self._submitted.emit(request)
 
     def cancel(self, generation: int) -> None:
@@ -167,32 +122,14 @@ class EngineLink(QObject):
             self._deliver(EngineState.CLOSED)
 
     @Slot(object)
-    def _deliver(self, event: object) -> None:
+    def _deliver(self, event: EngineState | ErrorInfo | Event) -> None:
         match event:
             case EngineState():
                 self.state = event
                 self.state_changed.emit(event)
-            case LoadProgress():
-                self.load_progress.emit(event.fraction, event.phase)
+            case ErrorInfo():
+                self.lost.emit(event)
             case Loaded():
                 self.loaded.emit(event.info)
-            case Abandoned():
-                self.abandoned.emit(event.generation)
             case _:
-                self._signals[type(event)].emit(event)
-
-    def _signal_of_each(self) -> dict[type, SignalInstance]:
-        """Return the signal of each event that is told as it is."""
-        return {
-            ErrorInfo: self.lost,
-            PrefillProgress: self.prefill,
-            DepthChosen: self.depth_chosen,
-            Tokens: self.tokens,
-            Finished: self.finished,
-            Counted: self.counted,
-            Failed: self.failed,
-            Heartbeat: self.beat,
-            TrialProgress: self.trial_progress,
-            Measured: self.measured,
-            Checked: self.checked,
-        }
+                self.happened.emit(event)

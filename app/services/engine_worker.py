@@ -6,11 +6,9 @@ import time
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, QSocketNotifier, QTimer, Signal, Slot
 
-from app.services.engine_loss import EngineLoss
-from app.services.readable import Readable
-from app.translate import tr
+from app.translate import marked, tr
 from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind
 from mtplx_engine.protocol import (
     Cancel,
@@ -51,7 +49,41 @@ class EngineState(Enum):
     LOADING = auto()  # a model is being loaded
     READY = auto()  # a model is in
     NO_MODEL = auto()  # the process runs, but loading failed or was cancelled
-    GAVE_UP = auto()  # the process ended too often; only the person starts it again
+    GAVE_UP = auto()  # the process ended too often; only the user starts it again
+
+
+class EngineLoss(Enum):
+    """Why the process owes nothing more of what it was asked for, as it is said of an answer and of a trial."""
+
+    STOPPED = (
+        marked("The engine stopped; the answer so far is kept."),
+        marked("The engine stopped; nothing of what it measured is kept."),
+    )
+    RESTARTED = (
+        marked("The engine was restarted; the answer so far is kept."),
+        marked("The engine was restarted; nothing of what it measured is kept."),
+    )
+    OTHER_MODEL = (
+        marked("Another model was loaded; the answer so far is kept."),
+        marked("Another model was loaded; nothing of what was measured is kept."),
+    )
+    UNLOADED = (
+        marked("The model was unloaded; the answer so far is kept."),
+        marked("The model was unloaded; nothing of what was measured is kept."),
+    )
+    OVERDUE = (
+        marked("The engine did not stop in time and was restarted; the answer so far is kept."),
+        marked("The engine did not stop in time and was restarted; nothing of what it measured is kept."),
+    )
+    NOT_RUNNING = (
+        marked("The engine is not running. Press Restart to start it."),
+        marked("The engine is not running. Restart it in the Model menu, then measure again."),
+    )
+
+    def words(self, command: _Task) -> str:
+        """Return what is said of a command that it ended."""
+        of_answer, of_trial = self.value
+        return tr(of_answer if isinstance(command, Generate) else of_trial)
 
 
 class EngineWorker(QObject):
@@ -155,7 +187,7 @@ class EngineWorker(QObject):
         self._asked = self._loading = True
 
     def _replace(self, loss: EngineLoss) -> None:
-        """Start a fresh process because the person wants it, and fail what the one before still owed."""
+        """Start a fresh process because the user wants it, and fail what the one before still owed."""
         self._end_client()
         self._fail_open(loss)
         self._budget.refill()
@@ -273,3 +305,22 @@ class EngineWorker(QObject):
             self._wanted = False
         self.happened.emit(event)
         self.happened.emit(EngineState.READY if isinstance(event, Loaded) else EngineState.NO_MODEL)
+
+
+class Readable(QSocketNotifier):
+    """Calls a function on its own thread when a descriptor can be read; a notifier without a connection.
+
+    To connect a signal on another thread than the main one can hang the program: it waits for a lock of Qt's while it
+    has Python's, and the end of a receiver on the main thread takes the two the other way round.
+    """
+
+    def __init__(self, descriptor: int, read: Callable[[], None], parent: QObject) -> None:
+        super().__init__(descriptor, QSocketNotifier.Type.Read, parent)
+        self._read = read
+
+    def event(self, event: QEvent) -> bool:
+        """Read."""
+        if event.type() == QEvent.Type.SockAct:
+            self._read()
+            return True
+        return super().event(event)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, QProcess, QTimer, Signal
+from PySide6.QtCore import QObject, Signal
 
 from app.chat.bounds import clean_name
 from app.chat.conversation import Attachment, clean_text
 from app.services.file_text import LARGEST_FILE, LONGEST_TEXT, Refusal
+from app.services.helper_process import Ending, HelperEnd, HelperProcess, Stderr
 from app.translate import tr
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ class FileReader(QObject):
 
     Signals:
         read(Attachment): A file was read.
-        refused(str): Why another one was not, in a sentence for the person.
+        refused(str): Why another one was not, in a sentence for the user.
     """
 
     read = Signal(object)
@@ -34,15 +33,14 @@ class FileReader(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._waiting: list[Path] = []
-        self._process: QProcess | None = None
-        self._patience = QTimer(self, singleShot=True, interval=_PATIENCE_MS)
-        self._patience.timeout.connect(self._kill)
+        self._waiting: list[Path] = []  # the first one is being read
+        self._process = HelperProcess("app.services.file_text", Stderr.DROPPED, _PATIENCE_MS, self)
+        self._process.ended.connect(self._ended)
 
     @property
     def busy(self) -> bool:
         """Whether files are being read."""
-        return self._process is not None
+        return bool(self._waiting)
 
     def add(self, paths: Sequence[Path]) -> None:
         """Read some more files."""
@@ -52,51 +50,31 @@ class FileReader(QObject):
     def close(self) -> None:
         """Read nothing more."""
         self._waiting.clear()
-        self._kill()
+        self._process.close()
 
     def _next(self) -> None:
-        if self._process is not None or not self._waiting:
-            return
-        path = self._waiting.pop(0)
-        self._process = QProcess(self)
-        self._process.setStandardInputFile(QProcess.nullDevice())
-        self._process.setStandardErrorFile(QProcess.nullDevice())
-        self._process.finished.connect(partial(self._finished, path))
-        self._process.errorOccurred.connect(partial(self._not_started, path))
-        self._process.start(sys.executable, ["-I", "-m", "app.services.file_text", str(path)])
-        self._patience.start()
+        if self._waiting and not self._process.running:
+            self._process.start(str(self._waiting[0]))
 
-    def _finished(self, path: Path, *_: object) -> None:
-        output = self._process.readAllStandardOutput().toStdString() if self._process else ""
-        self._end()
-        try:
-            answer = json.loads(output)
-        except ValueError:  # ended by the system, or by our patience
-            answer = {"refused": Refusal.DAMAGED.value}
+    def _ended(self, end: HelperEnd) -> None:
+        path = self._waiting.pop(0)
+        answer = _answer(end)
         if "text" in answer:
             self.read.emit(Attachment(clean_name(path.name), answer["size"], clean_text(answer["text"])))
         else:
             self.refused.emit(sentence(path.name, Refusal(answer["refused"])))
         self._next()
 
-    def _not_started(self, path: Path, error: QProcess.ProcessError) -> None:
-        if error is QProcess.ProcessError.FailedToStart:
-            self._end()
-            self.refused.emit(sentence(path.name, Refusal.MISSING))
-            self._next()
 
-    def _end(self) -> None:
-        self._patience.stop()
-        process, self._process = self._process, None
-        if process:
-            # Out of its parent's hands, which may end before its turn comes: it would end twice.
-            process.setParent(None)
-            process.deleteLater()
-
-    def _kill(self) -> None:
-        if self._process:
-            self._process.kill()
-            self._process.waitForFinished(1000)
+def _answer(end: HelperEnd) -> dict[str, Any]:
+    """Return what the process says of its file; one that was ended, by us or by the system, says nothing."""
+    if end.how is Ending.NOT_STARTED:
+        return {"refused": Refusal.MISSING.value}
+    try:
+        answer: dict[str, Any] = json.loads(end.output)
+    except ValueError:
+        return {"refused": Refusal.DAMAGED.value}
+    return answer
 
 
 def sentence(name: str, why: Refusal) -> str:

@@ -1,4 +1,4 @@
-"""What can go wrong with the chats on the disk, in words for the person."""
+"""What can go wrong with the chats on the disk, in words for the user."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class StoreError(Exception):
     """The chats could not be read or written.
 
     Attributes:
-        info: A sentence for the person.
+        info: A sentence for the user.
         retryable: Whether the same call may succeed later, without any change to it.
     """
 

@@ -1,4 +1,4 @@
-"""Questions in line for the engine, which answers one after the other."""
+"""FIFO of generations for the engine, which writes one answer after the other."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.chat import model_faults
 from app.chat.conversation import MessageStatus
-from app.chat.turn import Outcome, Piece, Turn
+from app.chat.turn import Generation, Outcome, Piece
 from app.services.engine_link import EngineLink, EngineState
 from app.translate import tr
+from mtplx_engine.protocol import DepthChosen, Failed, Finished, PrefillProgress, Tokens
 from mtplx_engine.stats import FinishReason
 
 if TYPE_CHECKING:
     from mtplx_engine.config import Depth
     from mtplx_engine.errors import ErrorInfo
-    from mtplx_engine.protocol import DepthChosen, Failed, Finished, ModelInfo, PrefillProgress, Tokens
+    from mtplx_engine.protocol import Event, ModelInfo
 
 _READING_MS = 250
 _DOWN = (EngineState.NO_MODEL, EngineState.GAVE_UP)
@@ -30,8 +31,8 @@ _STATUS = {
 }
 
 
-class AnswerLine(QObject):
-    """Passes one turn at a time to the engine, once its question is on the disk and a model is in.
+class GenerationQueue(QObject):
+    """Passes one generation at a time to the engine, once its question is on the disk and a model is in.
 
     Attributes:
         drafting: The draft depth for the next answers.
@@ -40,13 +41,13 @@ class AnswerLine(QObject):
         held: Why nothing is asked until `release`; "" when questions are asked.
 
     Signals:
-        streamed(Turn, Piece): Text or thinking came; the turn has taken it in.
-        measured(Turn): There is a new reading of its meter.
-        prefilled(Turn): More of its prompt is read.
-        waiting(Turn, str): In words what it waits for, "" for nothing to speak of.
-        ended(Turn, Outcome): It is over; nothing but `figures` follows.
-        figures(Turn, DecodeStats): What the engine counted in an answer that was stopped.
-        answered(Turn, Finished): How an answer ended for the engine, stopped or not; comes last.
+        streamed(Generation, Piece): Text or thinking came; the generation has taken it in.
+        measured(Generation): There is a new reading of its meter.
+        prefilled(Generation): More of its prompt is read.
+        waiting(Generation, str): In words what it waits for, "" for nothing to speak of.
+        ended(Generation, Outcome): It is over; nothing but `figures` follows.
+        figures(Generation, DecodeStats): What the engine counted in an answer that was stopped.
+        answered(Generation, Finished): How an answer ended for the engine, stopped or not; comes last.
     """
 
     streamed = Signal(object, object)
@@ -64,13 +65,13 @@ class AnswerLine(QObject):
         self.model: ModelInfo | None = None
         self.generations = count(1)
         self.held = ""
-        self._turns: list[Turn] = []  # the first one may be running
-        self._running: Turn | None = None
-        self._stopping: Turn | None = None  # over for the person, not yet for the engine
+        self._pending: list[Generation] = []  # the first one may be running
+        self._running: Generation | None = None
+        self._stopping: Generation | None = None  # over for the user, not yet for the engine
         self._restarting = False  # asked for, and not answered yet
         self._resting = False  # unloaded until somebody asks
         self._allowed: set[str] = set()  # to be loaded even when they will not fit
-        self._switching: Turn | None = None  # wants another model, which is being loaded
+        self._switching: Generation | None = None  # wants another model, which is being loaded
         self._known_as = ""  # what the loaded model was called when it was asked for
         self._progress = tr("Starting the engine…")
         self._down = model_faults.unloaded()
@@ -78,52 +79,48 @@ class AnswerLine(QObject):
         self._clock.timeout.connect(self._measure)
         link.loaded.connect(self._loaded)
         link.state_changed.connect(self._state_changed)
-        link.prefill.connect(self._prefill)
-        link.depth_chosen.connect(self._depth_chosen)
-        link.tokens.connect(self._tokens)
-        link.finished.connect(self._finished)
-        link.failed.connect(self._failed)
         link.lost.connect(self._lost)
+        link.happened.connect(self._take)
 
     @property
-    def turns(self) -> tuple[Turn, ...]:
-        """All turns that have not ended, in the order in which they are answered."""
-        return tuple(self._turns)
+    def pending(self) -> tuple[Generation, ...]:
+        """All generations that have not ended, in the order in which they are answered."""
+        return tuple(self._pending)
 
     @property
     def down(self) -> bool:
         """Whether the engine stays without a model until somebody restarts it."""
         return self._link.state in _DOWN and not self._restarting
 
-    def turn_in(self, chat_id: str) -> Turn | None:
-        """Return the turn of a chat that has not ended."""
-        return next((turn for turn in self._turns if turn.chat_id == chat_id), None)
+    def pending_in(self, chat_id: str) -> Generation | None:
+        """Return the generation of a chat that has not ended."""
+        return next((generation for generation in self._pending if generation.chat_id == chat_id), None)
 
-    def add(self, turn: Turn) -> None:
-        """Put a turn at the end of the line."""
-        self._turns.append(turn)
+    def add(self, generation: Generation) -> None:
+        """Put a generation at the end of the queue."""
+        self._pending.append(generation)
         if self._resting and self.down:
             self.restart()
         self.advance()
 
-    def stop(self, turn: Turn) -> None:
-        """End a turn at whatever stage it is; it is over when this returns."""
-        if turn is self._running:
-            self._link.cancel(turn.generation)
-            self._running, self._stopping = None, turn
-        self._end(turn, Outcome(MessageStatus.STOPPED))
+    def stop(self, generation: Generation) -> None:
+        """End a generation at whatever stage it is; it is over when this returns."""
+        if generation is self._running:
+            self._link.cancel(generation.id)
+            self._running, self._stopping = None, generation
+        self._end(generation, Outcome(MessageStatus.STOPPED))
 
-    def fail(self, turn: Turn, error: ErrorInfo) -> None:
-        """End a turn that the engine has not seen."""
-        self._end(turn, Outcome(MessageStatus.ERROR, error=error))
+    def fail(self, generation: Generation, error: ErrorInfo) -> None:
+        """End a generation that the engine has not seen."""
+        self._end(generation, Outcome(MessageStatus.ERROR, error=error))
 
     def interrupt(self) -> None:
-        """End all turns where they are, because the program ends."""
-        for turn in self.turns:
-            self._end(turn, Outcome(MessageStatus.INTERRUPTED))
+        """End all generations where they are, because the program ends."""
+        for generation in self.pending:
+            self._end(generation, Outcome(MessageStatus.INTERRUPTED))
 
     def restart(self) -> None:
-        """Start the engine again; turns in line wait for it."""
+        """Start the engine again; what is pending waits for it."""
         self._restarting = True
         self._link.restart()
 
@@ -157,33 +154,33 @@ class AnswerLine(QObject):
         self.tell_waiting()
 
     def tell_waiting(self) -> None:
-        """Say for each turn without text what it waits for."""
-        for turn in self._turns:
-            if not turn.begun:
-                self.waiting.emit(turn, self._words(turn))
+        """Say for each generation without text what it waits for."""
+        for generation in self._pending:
+            if not generation.begun:
+                self.waiting.emit(generation, self._words(generation))
 
     def advance(self) -> None:
         """Ask the next question that may be asked."""
         if self.down:
-            for turn in self.turns:
-                self.fail(turn, self._down)
+            for generation in self.pending:
+                self.fail(generation, self._down)
         ready = self._link.state is EngineState.READY and not self.held
         free = not self._running and not self._stopping
-        following = next((turn for turn in self._turns if turn.committed), None)
+        following = next((generation for generation in self._pending if generation.committed), None)
         if ready and free and following is not None and self.model is not None:
-            self._turns.remove(following)
-            self._turns.insert(0, following)
-            if self._is_loaded(following.ask.settings.model):
+            self._pending.remove(following)
+            self._pending.insert(0, following)
+            if self._is_loaded(following.request.settings.model):
                 self._run(following, self.model)
             else:
                 self._switch(following)
         self.tell_waiting()
 
-    def _run(self, turn: Turn, model: ModelInfo) -> None:
-        self._running = turn
-        request = turn.ask.request(turn.generation, model, self.drafting)
-        turn.start(request.sampler)
-        self._link.generate(request)
+    def _run(self, generation: Generation, model: ModelInfo) -> None:
+        self._running = generation
+        request = generation.request.command(generation.id, model, self.drafting)
+        generation.start(request.sampler)
+        self._link.submit(request)
         self._clock.start()
 
     # ------------------------------------------------------------ which model
@@ -194,24 +191,24 @@ class AnswerLine(QObject):
         # Not its title, which other models may have too.
         return wanted in {self._known_as, self.model.path, Path(self.model.path).name}
 
-    def _switch(self, turn: Turn) -> None:
+    def _switch(self, generation: Generation) -> None:
         if self._switching is None:
-            self._switching = turn
-            model = turn.ask.settings.model
+            self._switching = generation
+            model = generation.request.settings.model
             self._link.load(model, anyway=model in self._allowed)
 
     def _switched(self, state: EngineState) -> None:
         """Take the new model for the one that was wanted; go back to the old one where it cannot be loaded."""
-        turn = self._switching
-        if turn is None or state not in (EngineState.READY, *_DOWN):
+        generation = self._switching
+        if generation is None or state not in (EngineState.READY, *_DOWN):
             return
         self._switching = None
         if state is EngineState.READY:
-            self._known_as = turn.ask.settings.model
+            self._known_as = generation.request.settings.model
         elif state is EngineState.NO_MODEL and self.model is not None:
             self._restarting = True  # before the answer fails: the engine is not what is missing
-            if turn in self._turns:
-                self.fail(turn, model_faults.without(turn.ask.settings.model, self._down))
+            if generation in self._pending:
+                self.fail(generation, model_faults.without(generation.request.settings.model, self._down))
             self._link.load(self.model.path, anyway=True)  # it was in before
 
     # ------------------------------------------------------------ what the engine tells
@@ -229,69 +226,75 @@ class AnswerLine(QObject):
         self._switched(state)
         self.advance()
 
-    def _prefill(self, event: PrefillProgress) -> None:
-        if self._running and event.generation == self._running.generation:
-            self._running.prefill = event
-            self.prefilled.emit(self._running)
-            self.tell_waiting()
+    def _take(self, event: Event) -> None:
+        match event:
+            case Finished():
+                self._finished(event)
+                self.advance()
+            case Failed():
+                self._failed(event)
+                self.advance()
+            case PrefillProgress() | DepthChosen() | Tokens() if self._running:
+                if event.generation == self._running.id:
+                    self._follow(self._running, event)
 
-    def _depth_chosen(self, event: DepthChosen) -> None:
-        if self._running and event.generation == self._running.generation:
-            self._running.depth = event
-
-    def _tokens(self, event: Tokens) -> None:
-        turn = self._running
-        if turn and event.generation == turn.generation:
-            self._tell(turn, turn.add(event))
+    def _follow(self, generation: Generation, event: PrefillProgress | DepthChosen | Tokens) -> None:
+        match event:
+            case PrefillProgress():
+                generation.prefill = event
+                self.prefilled.emit(generation)
+                self.tell_waiting()
+            case DepthChosen():
+                generation.depth = event
+            case Tokens():
+                self._stream(generation, generation.add(event))
 
     def _finished(self, event: Finished) -> None:
-        if self._stopping and event.generation == self._stopping.generation:
-            turn, self._stopping = self._stopping, None
-            event = turn.timed(event)
-            self.figures.emit(turn, event.stats)
-            self.answered.emit(turn, event)
-        elif self._running and event.generation == self._running.generation:
-            turn = self._running
-            event = turn.timed(event)
-            self._tell(turn, turn.end(event))
-            self._end(turn, Outcome(_STATUS[event.reason], event.stats))
-            self.answered.emit(turn, event)
-        self.advance()
+        if self._stopping and event.generation == self._stopping.id:
+            generation, self._stopping = self._stopping, None
+            event = generation.timed(event)
+            self.figures.emit(generation, event.stats)
+            self.answered.emit(generation, event)
+        elif self._running and event.generation == self._running.id:
+            generation = self._running
+            event = generation.timed(event)
+            self._stream(generation, generation.end(event))
+            self._end(generation, Outcome(_STATUS[event.reason], event.stats))
+            self.answered.emit(generation, event)
 
     def _failed(self, event: Failed) -> None:
         if event.generation is None:
             self._down = event.error  # the state that follows says whether it stays so
-        elif self._stopping and event.generation == self._stopping.generation:
+        elif self._stopping and event.generation == self._stopping.id:
             self._stopping = None
-        elif self._running and event.generation == self._running.generation:
+        elif self._running and event.generation == self._running.id:
             self._end(self._running, Outcome(MessageStatus.ERROR, error=event.error))
-        self.advance()
 
     def _lost(self, error: ErrorInfo) -> None:
         self._down = error
 
     # ------------------------------------------------------------ inside
 
-    def _tell(self, turn: Turn, piece: Piece) -> None:
+    def _stream(self, generation: Generation, piece: Piece) -> None:
         if piece.text or piece.thinking:
-            self.streamed.emit(turn, piece)
+            self.streamed.emit(generation, piece)
 
-    def _end(self, turn: Turn, outcome: Outcome) -> None:
-        if turn is self._running:
+    def _end(self, generation: Generation, outcome: Outcome) -> None:
+        if generation is self._running:
             self._running = None
         if self._running is None:
             self._clock.stop()
-        self._turns.remove(turn)
-        self.ended.emit(turn, outcome)
+        self._pending.remove(generation)
+        self.ended.emit(generation, outcome)
         self.tell_waiting()
 
     def _measure(self) -> None:
         if self._running and self._running.begun:
             self.measured.emit(self._running)
 
-    def _words(self, turn: Turn) -> str:
-        if turn is self._running:
-            return turn.reading
+    def _words(self, generation: Generation) -> str:
+        if generation is self._running:
+            return generation.reading
         if self.held:
             return self.held
         if self._running:

@@ -1,4 +1,4 @@
-"""Keeps the count of the context window right while people type and models write."""
+"""Keeps the count of the context window right while the user types and models write."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from app.chat.context_use import ContextUse, most_tokens
 from app.chat.conversation import Message, MessageStatus, Role, new_id
 from app.chat.prompting import as_text, prompt_of, read_path, with_files
 from app.services.engine_link import EngineState
-from mtplx_engine.protocol import Count
+from mtplx_engine.protocol import Count, Counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from app.chat.conversation import Attachment, Conversation
-    from app.chat.turn import Turn
+    from app.chat.turn import Generation
     from app.services.engine_link import EngineLink
-    from app.session.answer_line import AnswerLine
+    from app.session.answer_line import GenerationQueue
     from app.session.session import ChatSession
     from mtplx_engine.config import ChatMessage
-    from mtplx_engine.protocol import Counted
+    from mtplx_engine.protocol import Event
 
 _PAUSE_MS = 300
 _PATIENCE_MS = 2000
@@ -84,7 +84,7 @@ class Weighed:
     counts: tuple[int, ...] = ()
 
 
-class ContextWatch(QObject):
+class ContextMeter(QObject):
     """Asks the engine for counts, a little after the last key and never on this thread.
 
     Signals:
@@ -96,11 +96,11 @@ class ContextWatch(QObject):
     weighed = Signal(object)
 
     def __init__(
-        self, session: ChatSession, line: AnswerLine, link: EngineLink, parent: QObject | None = None
+        self, session: ChatSession, queue: GenerationQueue, link: EngineLink, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
         self._session = session
-        self._line = line
+        self._queue = queue
         self._link = link
         self._draft = Draft()
         self._read_draft: Callable[[], Draft] = Draft
@@ -112,7 +112,7 @@ class ContextWatch(QObject):
         self._pause.timeout.connect(self._ask_again)
         self._patience = QTimer(self, singleShot=True, interval=_PATIENCE_MS)
         self._patience.timeout.connect(self._let_go)
-        link.counted.connect(self._counted)
+        link.happened.connect(self._take)
         for signal in (
             session.opened,
             session.rearranged,
@@ -122,7 +122,7 @@ class ContextWatch(QObject):
         ):
             signal.connect(self._soon)
         link.state_changed.connect(self._tell)
-        for beat in (line.prefilled, line.measured):
+        for beat in (queue.prefilled, queue.measured):
             beat.connect(self._tell)
 
     def follow(self, draft: Callable[[], Draft]) -> None:
@@ -136,7 +136,7 @@ class ContextWatch(QObject):
     def weigh(self, draft: Draft) -> None:
         """Find out what sending this would mean; `weighed` follows, at once when it surely fits."""
         self._draft = self._weighing = draft
-        ready = self._line.model is not None and self._link.state is EngineState.READY
+        ready = self._queue.model is not None and self._link.state is EngineState.READY
         if not ready or most_tokens(self._prompt(self._draft)[1]) < self._window():
             self._let_go()
         elif self._is_known():
@@ -180,12 +180,13 @@ class ContextWatch(QObject):
         self._asked = _Asked(
             next(self._numbers), self._session.chat_id, path, len(self._draft.attachments), prompt
         )
-        self._link.count(Count(self._asked.request, prompt, texts, settings.thinking))
+        self._link.submit(Count(self._asked.request, prompt, texts, settings.thinking))
 
-    def _counted(self, counted: Counted) -> None:
-        asked = self._asked
-        if asked is None or counted.request != asked.request:
-            return
+    def _take(self, event: Event) -> None:
+        if isinstance(event, Counted) and self._asked is not None and event.request == self._asked.request:
+            self._counted(self._asked, event)
+
+    def _counted(self, asked: _Asked, counted: Counted) -> None:
         self._known = None if counted.tokens is None else (asked, counted)
         self._tell()
         if self._weighing is None:
@@ -219,17 +220,19 @@ class ContextWatch(QObject):
     # ------------------------------------------------------------ telling
 
     def _window(self) -> int:
-        model, settings = self._line.model, self._session.settings
+        model, settings = self._queue.model, self._session.settings
         largest = model.context_window if model else 0
         return min(largest, settings.context or largest)
 
     def _tell(self, *_: object) -> None:
-        turn = self._session.turn
-        self.changed.emit(self._live_use(turn) if turn and turn.prefill else self._idle_use())
+        generation = self._session.generation
+        self.changed.emit(
+            self._live_use(generation) if generation and generation.prefill else self._idle_use()
+        )
 
     def _idle_use(self) -> ContextUse | None:
         """Return the use by the newest count, of whatever it was."""
-        model = self._line.model
+        model = self._queue.model
         if model is None:
             return None
         largest = model.context_window
@@ -241,19 +244,19 @@ class ContextWatch(QObject):
         files = counted.texts[2 : 2 + asked.files]
         return ContextUse(self._window(), largest, system, rest, draft, files=files)
 
-    def _live_use(self, turn: Turn) -> ContextUse | None:
+    def _live_use(self, generation: Generation) -> ContextUse | None:
         """Return the use while an answer is written: what the engine has read, and what came since."""
         idle = self._idle_use()
-        if idle is None or turn.prefill is None:
+        if idle is None or generation.prefill is None:
             return None
         return ContextUse(
             idle.window,
             idle.largest,
             idle.system,
-            max(0, turn.prefill.total - idle.system),
+            max(0, generation.prefill.total - idle.system),
             idle.draft if self._read_draft() else 0,
-            turn.tokens - turn.thinking_tokens,
-            turn.thinking_tokens,
+            generation.tokens - generation.thinking_tokens,
+            generation.thinking_tokens,
         )
 
 

@@ -1,4 +1,4 @@
-"""Keeps the figures of every answer, for the history in the dashboard."""
+"""Records the statistics of every answer, for the history in the dashboard."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ from mtplx_engine.config import SamplerConfig
 from mtplx_engine.subject import subject_of
 
 if TYPE_CHECKING:
-    from app.chat.turn import Turn
+    from app.chat.turn import Generation
     from app.services.store import Store
-    from app.session.answer_line import AnswerLine
+    from app.session.answer_line import GenerationQueue
     from mtplx_engine.measurement import PromptKind, Subject
     from mtplx_engine.protocol import Finished, ModelInfo
 
 
-class FiguresKeeper(QObject):
+class StatsRecorder(QObject):
     """Passes on what the engine says of an answer when it ends, to be written after the answer itself.
 
-    Only answers to questions of the person come this way: no warm-up, measurement or title does. One that failed, or
+    Only answers to questions of the user come this way: no warm-up, measurement or title does. One that failed, or
     ended before its first token, has no figures.
     """
 
-    def __init__(self, line: AnswerLine, store: Store) -> None:
-        super().__init__(line)
-        self._line = line
+    def __init__(self, queue: GenerationQueue, store: Store) -> None:
+        super().__init__(queue)
+        self._queue = queue
         self._store = store
-        line.answered.connect(self._keep)
+        queue.answered.connect(self._keep)
 
-    def _keep(self, turn: Turn, event: Finished) -> None:
-        model = self._line.model
+    def _keep(self, generation: Generation, event: Finished) -> None:
+        model = self._queue.model
         if model is None or not event.stats.emitted:
             return
-        # The last turn of one that is written on is its own beginning.
-        prompt = turn.ask.prompt[:-1] if turn.ask.continues else turn.ask.prompt
-        how = sampler_words(turn.sampler or SamplerConfig())
+        # The last message of one that is written on is its own first part.
+        prompt = generation.request.prompt[:-1] if generation.request.continues else generation.request.prompt
+        how = sampler_words(generation.sampler or SamplerConfig())
         now = datetime.now().astimezone()
 
         def made() -> AnswerFigures:
             """Ask the system and read the texts, for which no window should wait."""
-            return _figures(_subject(model), event, now, how, kind_of(prompt, turn.text))
+            return _figures(_subject(model), event, now, how, kind_of(prompt, generation.text))
 
         self._store.add_figures(made)
 
@@ -69,7 +69,7 @@ def _figures(
         kind=kind,
         reason=event.reason,
         version=subject.version,
-        # The person's time to the first word; a history has no use for its parts.
+        # The user's time to the first word; a history has no use for its parts.
         stats=replace(event.stats, ttft_s=event.stats.first_word_s, waited_s=None),
     )
 

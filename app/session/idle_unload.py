@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, QTimer
 from app.services.engine_link import EngineLink, EngineState
 
 if TYPE_CHECKING:
-    from app.session.answer_line import AnswerLine
+    from app.session.answer_line import GenerationQueue
 
 _MINUTE_MS = 60_000
 
@@ -18,19 +18,19 @@ class IdleUnload(QObject):
     """Watches the engine.
 
     Args:
-        line: The questions.
+        queue: What is to be answered.
         link: The engine.
     """
 
-    def __init__(self, line: AnswerLine, link: EngineLink, parent: QObject | None = None) -> None:
+    def __init__(self, queue: GenerationQueue, link: EngineLink, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._line = line
+        self._queue = queue
         self._link = link
         self._minutes = 0
         self._clock = QTimer(self, singleShot=True)
         self._clock.timeout.connect(self._unload)
         link.state_changed.connect(self._begin)
-        line.ended.connect(self._begin)
+        queue.ended.connect(self._begin)
 
     def set_minutes(self, minutes: int) -> None:
         """Wait that long, 0 for ever; the wait begins anew when it changes."""
@@ -45,7 +45,7 @@ class IdleUnload(QObject):
             self._clock.stop()
 
     def _unload(self) -> None:
-        if self._line.turns or self._line.held:
+        if self._queue.pending or self._queue.held:
             self._begin()
         else:
-            self._line.rest()
+            self._queue.rest()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from PySide6.QtWidgets import QWidget
 
-    from app.chat.turn import Piece
+    from app.chat.turn import Generation, Piece
     from app.composer.message_editor import Written
     from app.theme import Theme
     from app.transcript.message_view import AnswerView
@@ -145,9 +145,9 @@ class Transcript(FollowingArea):
             if isinstance(row, AnswerRow):
                 row.leave_to_card(told=row.message.id == answer_id)
 
-    def append(self, answer_id: str, piece: Piece) -> None:
+    def append(self, generation: Generation, piece: Piece) -> None:
         """Add what came of an answer; one that is not shown is ignored."""
-        row = self._answer(answer_id)
+        row = self._answer(generation.answer.id)
         if row is not None:
             row.append(piece)
 

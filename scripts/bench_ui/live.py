@@ -60,7 +60,7 @@ def measure(_folder: Path, seconds: float) -> list[Figure]:
 def _cost(link: FakeLink, seconds: float) -> float:
     """Return the CPU time of this process while events come for so many seconds."""
     started, sent = time.monotonic(), 0
-    link.depth_chosen.emit(DepthChosen(1, _DRAFTED, DepthReason.FASTEST, 1.4))
+    link.happened.emit(DepthChosen(1, _DRAFTED, DepthReason.FASTEST, 1.4))
     loop = QEventLoop()
 
     def play() -> None:
@@ -68,10 +68,10 @@ def _cost(link: FakeLink, seconds: float) -> float:
         age = time.monotonic() - started
         while sent < min(age, seconds) * EVENTS_PER_S:
             accepted = _ACCEPTED[sent % len(_ACCEPTED)]
-            link.tokens.emit(Tokens(1, tuple(range(1 + accepted)), "text", _DRAFTED, accepted, age))
+            link.happened.emit(Tokens(1, tuple(range(1 + accepted)), "text", _DRAFTED, accepted, age))
             sent += 1
             if sent % EVENTS_PER_S == 0:
-                link.beat.emit(Heartbeat(4_000_000_000 + sent))
+                link.happened.emit(Heartbeat(4_000_000_000 + sent))
         if age >= seconds:
             loop.quit()
 

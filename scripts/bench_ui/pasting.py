@@ -56,7 +56,7 @@ def _measure_edit(program: Program, name: str, text: str) -> list[Figure]:
     """Edit a message that says the text, as it could be sent before texts became files, and paste it once more."""
     session, transcript = program.app.session, program.app.window.pane.transcript
     session.new_chat()
-    session.send(text)
+    program.app.actions.send(text)
     program.settle()
     question = transcript.rows[0]
     opened = program.longest_block(lambda: transcript.edit(question.message.id))

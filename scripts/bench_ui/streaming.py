@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from app.chat.conversation import MessageStatus
+from mtplx_engine.protocol import Tokens
 from scripts.bench_ui.figure import LONGEST_BLOCK_MS, Figure, timed
 from scripts.bench_ui.program import Program
 from scripts.bench_ui.texts import SECTION_TOKENS, answer, chat
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from app.chat.conversation import Message
-    from app.chat.turn import Piece, Turn
-    from mtplx_engine.protocol import Tokens
+    from app.chat.turn import Generation, Piece
+    from mtplx_engine.protocol import Event
 
 TOKENS_PER_S = 200
 _MESSAGES = 200
@@ -41,7 +42,7 @@ class StreamMeter:
         self.costs: list[float] = []
         self.ages: list[float] = []
         self._offset = math.inf  # between the two clocks: the age zero by this one, as of the quickest event
-        program.app.link.tokens.connect(self._note)
+        program.app.link.happened.connect(self._note)
 
     def lag(self, done: float) -> float:
         """Return by what share the answer took longer until it was shown, at `done`, than the engine took."""
@@ -51,7 +52,9 @@ class StreamMeter:
         """Return the tokens per second that the engine reached after the first token."""
         return (self.tokens - 1) / (self.ages[-1] - self.ages[0])
 
-    def _note(self, event: Tokens) -> None:
+    def _note(self, event: Event) -> None:
+        if not isinstance(event, Tokens):
+            return
         self._offset = min(self._offset, time.monotonic() - event.at_s)
         self.ages[1:] = [event.at_s]
         if not self.costs:
@@ -89,9 +92,9 @@ def measure(folder: Path, tokens: int, messages: int = _MESSAGES) -> list[Figure
 def _warm_up(program: Program, tokens: int) -> None:
     came = 0
 
-    def note(turn: Turn, _piece: Piece) -> None:
+    def note(generation: Generation, _piece: Piece) -> None:
         nonlocal came
-        came = turn.tokens
+        came = generation.tokens
 
     program.app.line.streamed.connect(note)
     program.ask("Write something.")

@@ -8,11 +8,10 @@ import sys
 from dataclasses import asdict
 
 import pytest
-from PySide6.QtCore import QProcess
 
 from app import first_start
-from app.services import self_check
-from app.services.self_check import SelfCheck
+from app.services import helper_process
+from app.services.helper_process import SelfCheck
 from mtplx_engine import paths
 from mtplx_engine.doctor.check import Check, Verdict
 
@@ -33,7 +32,7 @@ def runs(monkeypatch, tmp_path):
         def start(self):
             started.append(self)
             if self.script:
-                self._process.setArguments(["-I", "-c", self.script])
+                self._process._command = ["-I", "-c", self.script]
             super().start()
 
     monkeypatch.setattr(first_start, "SelfCheck", Scripted)
@@ -80,11 +79,11 @@ def test_a_library_that_ends_the_process_is_said_to(start, runs, script):
 
 def test_a_check_that_does_not_end_says_nothing_and_is_done_again_at_the_next_start(start, runs, monkeypatch):
     """As while the keychain asks the person something."""
-    monkeypatch.setattr(self_check, "_PATIENCE_MS", 10)
+    monkeypatch.setattr(helper_process, "_CHECK_PATIENCE_MS", 10)
     runs.script = "import time; time.sleep(60)"
     driver = start()
     driver.until(lambda: len(runs.started) == 1)
-    driver.until(lambda: runs.started[0]._process.state() is QProcess.ProcessState.NotRunning)
+    driver.until(lambda: not runs.started[0]._process.running)
     driver.until_idle()
     assert driver.program.first_start.sheet is None
     assert not checked(driver)

@@ -487,7 +487,7 @@ def test_d2_stop_ends_it_at_any_stage(start, script, stage):
     driver.ask("Why tides?")
     assert driver.program.session.busy
     if stage is EngineState.READY:
-        driver.until(lambda: driver.program.session.turn.prefill is not None)
+        driver.until(lambda: driver.program.session.generation.prefill is not None)
     driver.composer.button.click()
     assert not driver.program.session.busy
     assert driver.answer.message.status is MessageStatus.STOPPED

@@ -93,7 +93,7 @@ def test_d2_stop_while_loading_reading_and_before_the_first_word(start_real):
     stopped = driver.answer
 
     be_greedy(driver)
-    driver.program.session.edits.delete(driver.transcript.rows[2].message.id)
+    driver.program.actions.delete(driver.transcript.rows[2].message.id)
     driver.ask("What is the capital of France?")  # in line behind what is being stopped
     driver.until_idle()
     assert "Paris" in driver.shown_text
@@ -111,7 +111,7 @@ def test_d5_greedy_answers_are_the_same_at_every_depth(start_real, length):
         if not answers:
             driver.ask("Tell me about the sea.")
         else:
-            driver.program.session.edits.regenerate(driver.answer.message.id)
+            driver.program.actions.regenerate(driver.answer.message.id)
         driver.qtbot.waitUntil(lambda: not driver.program.session.busy, timeout=200_000)
         answers.append(driver.answer.message)
     assert len({answer.text for answer in answers}) == 1

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from app.palette import DARK, LIGHT
 from app.services.engine_link import EngineState
-from app.services.starter_setup import StarterSetup
+from app.services.helper_process import StarterSetup
 from app.widgets.fault_sheet import FaultSheet
 from app.widgets.link_sheet import LinkSheet
 from app.widgets.undo_toast import UndoToast
@@ -143,7 +143,7 @@ def test_missing_model_is_one_button_away(start, monkeypatch):
     installed.append(True)
     setup.finished.emit()
     driver.until(lambda: driver.program.link.state is EngineState.READY)
-    driver.until(lambda: driver.program.line.turns == ())
+    driver.until(lambda: driver.program.line.pending == ())
     assert empty.action.isHidden()
 
 
@@ -171,7 +171,7 @@ def test_a_question_without_a_model_has_the_button_in_sight(start, monkeypatch, 
     assert setup.starts == 2
     installed.append(True)
     setup.finished.emit()
-    driver.until(lambda: driver.program.line.turns == ())
+    driver.until(lambda: driver.program.line.pending == ())
     assert pane.missing is None
     assert driver.answer.message.text
     assert driver.program.window.menus.restart_engine.isEnabled()
@@ -179,7 +179,7 @@ def test_a_question_without_a_model_has_the_button_in_sight(start, monkeypatch, 
 
 def run_setup(qtbot, tmp_path, code):
     setup = StarterSetup(tmp_path)
-    setup._process.setArguments(["-c", code])
+    setup._process._command = ["-c", code]
     seen = []
     setup.progress.connect(lambda fraction, phase: seen.append((fraction, phase)))
     setup.finished.connect(lambda: seen.append("finished"))
@@ -211,11 +211,21 @@ def test_setup_that_fails_says_why(qtbot, tmp_path, code, sentence):
     assert seen == [sentence]
 
 
+def test_setup_that_cannot_begin_is_told_and_can_be_tried_again(qtbot, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr("sys.executable", str(tmp_path / "nothing"))
+        setup, seen = run_setup(qtbot, tmp_path, "pass")
+        qtbot.waitUntil(lambda: bool(seen))
+    assert seen == ["The set-up ended unexpectedly. Trying again may help."]
+    setup.start()
+    qtbot.waitUntil(lambda: seen[1:] == ["finished"])
+
+
 def test_setup_can_be_left_in_the_middle(qtbot, tmp_path):
     setup, seen = run_setup(qtbot, tmp_path, "import time; time.sleep(60)")
-    qtbot.waitUntil(lambda: setup._process.processId() > 0)
+    qtbot.waitUntil(lambda: setup._process._process.processId() > 0)
     setup.close()
-    assert not setup.running
+    assert not setup._process.running
     assert seen == []
 
 

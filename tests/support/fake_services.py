@@ -9,17 +9,19 @@ from app.services.engine_link import EngineState
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 from mtplx_engine.protocol import (
+    Count,
     Counted,
     DepthChosen,
     Failed,
     Finished,
+    Generate,
     Heartbeat,
     ModelInfo,
     PrefillProgress,
     Tokens,
 )
 from mtplx_engine.stats import DecodeStats, FinishReason
-from mtplx_engine.trials import Checked, Measured, TrialProgress
+from mtplx_engine.trials import Abandoned, Checked, Measured, TrialProgress
 
 MODEL = ModelInfo(
     name="Toy",
@@ -131,20 +133,9 @@ class FakeLink(QObject):
     """Records what it is asked; the test plays the engine."""
 
     state_changed = Signal(object)
-    load_progress = Signal(float, str)
     loaded = Signal(object)
-    prefill = Signal(object)
-    depth_chosen = Signal(object)
-    tokens = Signal(object)
-    finished = Signal(object)
-    failed = Signal(object)
     lost = Signal(object)
-    counted = Signal(object)
-    trial_progress = Signal(object)
-    measured = Signal(object)
-    checked = Signal(object)
-    abandoned = Signal(int)
-    beat = Signal(object)
+    happened = Signal(object)
 
     def __init__(self):
         super().__init__()
@@ -166,23 +157,15 @@ class FakeLink(QObject):
     def unload(self):
         self.unloads += 1
 
-    def count(self, request):
-        self.counts.append(request)
+    def submit(self, request):
+        asked = {Generate: self.asked, Count: self.counts}.get(type(request), self.trials)
+        asked.append(request)
 
     def tell_count(self, tokens, *texts):
         """Answer the last count; the texts that are not given count their words."""
         request = self.counts[-1]
         rest = tuple(len(text.split()) for text in request.texts[len(texts) :])
-        self.counted.emit(Counted(request.request, tokens, () if tokens is None else (*texts, *rest)))
-
-    def generate(self, request):
-        self.asked.append(request)
-
-    def measure(self, request):
-        self.trials.append(request)
-
-    def check(self, request):
-        self.trials.append(request)
+        self.happened.emit(Counted(request.request, tokens, () if tokens is None else (*texts, *rest)))
 
     def cancel(self, generation):
         self.cancelled.append(generation)
@@ -202,45 +185,45 @@ class FakeLink(QObject):
     def say(self, text, *, tokens=2, drafted=3, accepted=1, at_s=1.0, thinking="", marks=()):
         """Stream into the answer that was asked for last."""
         ids = tuple(range(tokens))
-        self.tokens.emit(
+        self.happened.emit(
             Tokens(self.asked[-1].generation, ids, text, drafted, accepted, at_s, thinking, marks)
         )
 
     def read(self, done, total):
-        self.prefill.emit(PrefillProgress(self.asked[-1].generation, done, total, 0))
+        self.happened.emit(PrefillProgress(self.asked[-1].generation, done, total, 0))
 
     def finish(self, reason=FinishReason.END, *, generation=None, text="", stats=None):
         generation = self.asked[-1].generation if generation is None else generation
-        self.finished.emit(Finished(generation, reason, stats or DecodeStats(emitted=9), text))
+        self.happened.emit(Finished(generation, reason, stats or DecodeStats(emitted=9), text))
 
     def choose_depth(self, depth, reason, expected=None):
         """Say how deep the answer that was asked for last is drafted."""
-        self.depth_chosen.emit(DepthChosen(self.asked[-1].generation, depth, reason, expected))
+        self.happened.emit(DepthChosen(self.asked[-1].generation, depth, reason, expected))
 
     def show_trial(self, fraction, what="plain decoding, chat", left_s=None):
         """Say how far the trial is that was asked for last."""
-        self.trial_progress.emit(TrialProgress(self.trials[-1].generation, fraction, what, left_s))
+        self.happened.emit(TrialProgress(self.trials[-1].generation, fraction, what, left_s))
 
     def end_measurement(self, measurement):
-        self.measured.emit(Measured(self.trials[-1].generation, measurement))
+        self.happened.emit(Measured(self.trials[-1].generation, measurement))
 
     def end_check(self, report):
-        self.checked.emit(Checked(self.trials[-1].generation, report))
+        self.happened.emit(Checked(self.trials[-1].generation, report))
 
     def abandon(self):
-        self.abandoned.emit(self.trials[-1].generation)
+        self.happened.emit(Abandoned(self.trials[-1].generation))
 
     def fail_trial(self, sentence="It broke.", kind=ErrorKind.NON_FINITE):
-        self.failed.emit(Failed(ErrorInfo(kind, sentence), self.trials[-1].generation))
+        self.happened.emit(Failed(ErrorInfo(kind, sentence), self.trials[-1].generation))
 
     def show_footprint(self, footprint):
-        self.beat.emit(Heartbeat(footprint))
+        self.happened.emit(Heartbeat(footprint))
 
     def fail(self, sentence="It broke.", kind=ErrorKind.NON_FINITE):
-        self.failed.emit(Failed(ErrorInfo(kind, sentence), self.asked[-1].generation))
+        self.happened.emit(Failed(ErrorInfo(kind, sentence), self.asked[-1].generation))
 
     def fail_to_load(self, sentence="The model is damaged.", kind=ErrorKind.REFUSED):
-        self.failed.emit(Failed(ErrorInfo(kind, sentence)))
+        self.happened.emit(Failed(ErrorInfo(kind, sentence)))
         self.become(EngineState.NO_MODEL)
 
     def die(self, *, gave_up=False):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from app.session.answer_line import AnswerLine
+from app.session.actions import ChatActions
+from app.session.answer_line import GenerationQueue
 from app.session.session import ChatSession
 from tests.support.fake_services import FakeLink, FakeStore
 
@@ -15,8 +16,9 @@ class Bench:
 
     store: FakeStore
     link: FakeLink
-    line: AnswerLine
+    line: GenerationQueue
     session: ChatSession
+    actions: ChatActions
     texts: dict = field(default_factory=dict)
     waits: dict = field(default_factory=dict)
     busy: frozenset = frozenset()
@@ -32,7 +34,7 @@ class Bench:
 
     def ask(self, question, answer, **how):
         """Ask something and have it answered."""
-        assert self.session.send(question)
+        assert self.actions.send(question)
         self.link.say(answer)
         self.link.finish(**how)
 
@@ -43,15 +45,17 @@ class Bench:
 
 def make_bench() -> Bench:
     store, link = FakeStore(), FakeLink()
-    line = AnswerLine(link)
-    bench = Bench(store, link, line, ChatSession(store, line))
+    line = GenerationQueue(link)
+    session = ChatSession(store, line)
+    bench = Bench(store, link, line, session, ChatActions(session, store, line))
+
+    def note_text(key, text):
+        bench.texts[key] = bench.texts.get(key, "") + text
 
     def note(name, value):
         setattr(bench, name, value)
 
-    bench.session.streamed.connect(
-        lambda key, event: bench.texts.__setitem__(key, bench.texts.get(key, "") + event.text)
-    )
+    bench.session.streamed.connect(lambda generation, piece: note_text(generation.answer.id, piece.text))
     bench.session.waiting.connect(bench.waits.__setitem__)
     bench.session.activity.connect(lambda busy: note("busy", busy))
     bench.session.notice.connect(bench.notices.append)

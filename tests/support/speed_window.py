@@ -179,7 +179,7 @@ def running_again(theme):
 
 def waiting(theme):
     bench = no_data(theme)
-    bench.chat.session.send("Why?")
+    bench.chat.actions.send("Why?")
     bench.page.plan.start.click()
     return bench
 

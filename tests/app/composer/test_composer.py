@@ -23,7 +23,7 @@ def composer(qtbot, theme):
     composer.show()
     composer.sent = []
     composer.stops = []
-    composer.submitted.connect(composer.sent.append)
+    composer.submitted.connect(lambda text, _files: composer.sent.append(text))
     composer.stop_requested.connect(lambda: composer.stops.append(True))
     return composer
 

@@ -93,7 +93,7 @@ def paste(edit, text):
 
 def open_editor(driver, text, *files):
     """Send a message, have it answered, and return the editor in its place."""
-    driver.program.session.send(text, files)
+    driver.program.actions.send(text, files)
     driver.until_idle()
     question = driver.transcript.rows[0]
     driver.transcript.edit(question.message.id)

@@ -57,7 +57,7 @@ def panel(theme, qtbot, link, clock, power):
 def write(link, clock, cycles, generation=1):
     for _ in range(cycles):
         clock.now += 0.02
-        link.tokens.emit(Tokens(generation, (1, 2, 3), "x", 2, 2, clock.now))
+        link.happened.emit(Tokens(generation, (1, 2, 3), "x", 2, 2, clock.now))
 
 
 def values(panel):
@@ -69,9 +69,9 @@ def test_it_shows_what_the_engine_tells(panel, link, clock, qtbot):
     assert panel.state.text() == "No answer yet. Ask something in a chat, and its figures show here."
     qtbot.waitUntil(lambda: panel.supply.text() == "mains")
     link.become_ready()
-    link.beat.emit(Heartbeat(4_200_000_000))
-    link.depth_chosen.emit(DepthChosen(1, 2, DepthReason.FASTEST, 1.4))
-    link.prefill.emit(PrefillProgress(1, 100, 900, 0))
+    link.happened.emit(Heartbeat(4_200_000_000))
+    link.happened.emit(DepthChosen(1, 2, DepthReason.FASTEST, 1.4))
+    link.happened.emit(PrefillProgress(1, 100, 900, 0))
     qtbot.waitUntil(lambda: panel.state.text() == "Reading 100 of 900 tokens")
     write(link, clock, 100)
     qtbot.waitUntil(lambda: values(panel) == ["150 tok/s", "3.0 per step", "100 %"])
@@ -83,7 +83,7 @@ def test_it_shows_what_the_engine_tells(panel, link, clock, qtbot):
     assert panel._steps.heading.text() == "Drafts accepted in a step, of 100 steps"
     assert not panel.strip.figures.nothing
     stats = DecodeStats(emitted=300, verify_steps=100, drafted=200, accepted=200, accepted_at=(100, 100))
-    link.finished.emit(Finished(1, FinishReason.END, stats))
+    link.happened.emit(Finished(1, FinishReason.END, stats))
     qtbot.waitUntil(lambda: panel.state.text() == "Last answer, just now")
     assert values(panel)[1:] == ["3.0 per step", "100 %"]
 
@@ -95,7 +95,7 @@ def test_nothing_is_cut_off_at_the_minimum_size_of_the_window(panel, link, clock
     page.resize(640, 440)
     page.show()
     link.become_ready(dataclasses.replace(MODEL, name="A model with a rather long name 4B · 4-bit " * 3))
-    link.depth_chosen.emit(DepthChosen(1, 2, DepthReason.FASTEST, 1.4))
+    link.happened.emit(DepthChosen(1, 2, DepthReason.FASTEST, 1.4))
     write(link, clock, cycles)
     panel._refresh()
     QApplication.processEvents()
@@ -125,9 +125,9 @@ def test_two_hundred_events_a_second_are_few_updates(panel, link, clock, monkeyp
 def test_no_engine_has_no_memory_and_another_model_makes_figures_old(panel, link, clock, qtbot):
     panel.show()
     link.become_ready()
-    link.beat.emit(Heartbeat(1_000_000_000))
+    link.happened.emit(Heartbeat(1_000_000_000))
     write(link, clock, 60)
-    link.finished.emit(Finished(1, FinishReason.END, DecodeStats(emitted=180)))
+    link.happened.emit(Finished(1, FinishReason.END, DecodeStats(emitted=180)))
     link.become(EngineState.NO_MODEL)
     qtbot.waitUntil(lambda: panel.memory.text() == "–")
     link.loaded.emit(MODEL)
@@ -144,7 +144,7 @@ def test_nothing_moves_when_figures_come(panel, link, clock, qtbot):
         widget.geometry()
         for widget in (*panel.tiles, panel.drafting, panel.memory, panel.strip.parentWidget())
     ]
-    link.depth_chosen.emit(DepthChosen(1, 0, DepthReason.TURNED_OFF, 0.6))
+    link.happened.emit(DepthChosen(1, 0, DepthReason.TURNED_OFF, 0.6))
     write(link, clock, 300)
     qtbot.waitUntil(lambda: values(panel)[0] == "150 tok/s")
     after = [

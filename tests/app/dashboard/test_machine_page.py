@@ -118,7 +118,7 @@ def test_the_time_is_told_before_it_starts_where_it_can_be(show):
 def test_answers_of_this_run_are_enough_to_reckon_with(show):
     bench = show("no-data")
     stats = measurement(1.0).runs[0].stats
-    bench.chat.session.send("Why?")
+    bench.chat.actions.send("Why?")
     bench.link.say("Because.")
     bench.link.finish(stats=stats)
     bench.board.set_context(1024)

@@ -55,7 +55,7 @@ def test_a_question_waits_for_the_measurement_and_is_answered(start):
     page.plan.start.click()
     driver.until(lambda: driver.program.speed.trials.going.left_s is not None)
     driver.ask("Why?")
-    driver.until(lambda: driver.program.line.turns != ())
+    driver.until(lambda: driver.program.line.pending != ())
     assert driver.program.line.held
     driver.until_idle()
     assert driver.shown_text == "Because."

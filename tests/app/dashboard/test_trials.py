@@ -11,7 +11,7 @@ from app.services.engine_link import EngineState
 from app.session.idle_unload import IdleUnload
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 from mtplx_engine.measurement import PromptKind
-from mtplx_engine.trials import CheckExactness, Measure
+from mtplx_engine.trials import Abandoned, CheckExactness, Measure
 from tests.support.fake_services import MODEL
 from tests.support.measurements import measurement, report
 from tests.support.session_bench import make_bench
@@ -63,7 +63,7 @@ def test_a_measurement_runs_at_once_when_nothing_is_answered(bench):
 
 
 def test_it_waits_for_the_answers_that_came_first(bench):
-    bench.chat.session.send("Why?")
+    bench.chat.actions.send("Why?")
     bench.measure()
     assert bench.stage is Stage.WAITING
     assert bench.link.trials == []
@@ -76,7 +76,7 @@ def test_it_waits_for_the_answers_that_came_first(bench):
 def test_a_question_asked_meanwhile_waits_and_says_why(bench):
     bench.measure()
     bench.link.show_trial(0.5, left_s=41.0)
-    bench.chat.session.send("Why?")
+    bench.chat.actions.send("Why?")
     assert bench.link.asked == []
     assert bench.waits == "Waiting for the measurement in the Speed window: about 41 s…"
     bench.link.show_trial(0.9, left_s=7.0)
@@ -90,7 +90,7 @@ def test_a_question_to_another_model_does_not_take_the_engine_away(bench):
     bench.measure()
     settings = dataclasses.replace(bench.chat.session.settings, model="other")
     bench.chat.session.set_settings(settings)
-    bench.chat.session.send("Why?")
+    bench.chat.actions.send("Why?")
     assert bench.link.loads == []
     bench.link.abandon()
     assert bench.link.loads == ["other"]
@@ -119,7 +119,7 @@ def test_one_that_had_to_be_killed_was_cancelled_too(bench):
 
 
 def test_cancel_ends_a_waiting_one_at_once(bench):
-    bench.chat.session.send("Why?")
+    bench.chat.actions.send("Why?")
     bench.measure()
     bench.trials.cancel()
     assert bench.stage is None
@@ -142,7 +142,7 @@ def test_another_model_is_loaded_first(bench):
     assert bench.stage is Stage.LOADING
     assert bench.loads == [("/models/other", "Other", False)]
     bench.link.become(EngineState.STARTING)
-    bench.chat.session.send("Why?")
+    bench.chat.actions.send("Why?")
     bench.link.become_ready(OTHER)
     assert bench.stage is Stage.RUNNING
     assert bench.link.asked == []
@@ -193,5 +193,5 @@ def test_a_check_ends_with_its_report(bench):
 
 def test_events_of_another_generation_are_not_about_it(bench):
     request = bench.measure()
-    bench.link.abandoned.emit(request.generation + 1)
+    bench.link.happened.emit(Abandoned(request.generation + 1))
     assert bench.stage is Stage.RUNNING

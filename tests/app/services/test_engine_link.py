@@ -19,7 +19,7 @@ from app.services.engine_link import EngineLink, EngineState
 from mtplx_engine.client import EngineClient
 from mtplx_engine.config import ChatMessage, SamplerConfig
 from mtplx_engine.errors import ErrorKind
-from mtplx_engine.protocol import Finished, Generate
+from mtplx_engine.protocol import Failed, Finished, Generate, LoadProgress, PrefillProgress, Tokens
 from mtplx_engine.stats import FinishReason
 from tests.support.fake_host import Script, fake_host_command
 
@@ -27,6 +27,13 @@ if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
 PLAIN = Script()
+NAMES = {
+    LoadProgress: "load_progress",
+    PrefillProgress: "prefill",
+    Tokens: "tokens",
+    Finished: "finished",
+    Failed: "failed",
+}
 
 
 class Window:
@@ -42,12 +49,10 @@ class Window:
         self._folder = folder
         self._client_options = {"silence_s": options.pop("silence_s", 15.0)}
         self.link = EngineLink(self._make_client, **options)
-        for name in ("loaded", "prefill", "tokens", "finished", "failed", "lost"):
-            getattr(self.link, name).connect(partial(self._hear, name))
-        self.link.load_progress.connect(
-            lambda fraction, phase: self._hear("load_progress", (fraction, phase))
-        )
+        self.link.loaded.connect(partial(self._hear, "loaded"))
+        self.link.lost.connect(partial(self._hear, "lost"))
         self.link.state_changed.connect(partial(self._hear, "state"))
+        self.link.happened.connect(lambda event: self._hear(NAMES.get(type(event), ""), event))
 
     def _make_client(self) -> EngineClient:
         script = self._scripts[min(len(self.clients), len(self._scripts) - 1)]
@@ -61,7 +66,7 @@ class Window:
         self.link.start("model", Path("/data"))
 
     def ask(self, generation: int) -> None:
-        self.link.generate(Generate(generation, (ChatMessage("user", "hello"),), SamplerConfig()))
+        self.link.submit(Generate(generation, (ChatMessage("user", "hello"),), SamplerConfig()))
 
     def all(self, name: str, generation: int | None = None) -> list[Any]:
         return [
@@ -114,7 +119,7 @@ def test_a_question_typed_while_the_model_loads_is_answered(window: Open) -> Non
     app.ask(1)
     finished = app.wait("finished")
     assert app.states() == [EngineState.STARTING, EngineState.LOADING, EngineState.READY]
-    assert app.all("load_progress")[0] == (0.0, "reading weights")
+    assert app.all("load_progress")[0] == LoadProgress(0.0, "reading weights")
     assert app.all("loaded")[0].name == "model"
     assert app.all("prefill", 1)
     assert app.text(1) == PLAIN.answer

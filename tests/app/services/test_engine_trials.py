@@ -17,6 +17,7 @@ from mtplx_engine.protocol import (
     Cancel,
     DepthChosen,
     DepthReason,
+    Failed,
     Heartbeat,
     Hello,
     Load,
@@ -43,6 +44,14 @@ if TYPE_CHECKING:
 
 MEASURE = Measure(7, (PromptKind.CHAT,), 1024, 64, 3)
 CHECK = CheckExactness(8, 8, 200)
+NAMES = {
+    TrialProgress: "trial_progress",
+    Measured: "measured",
+    Checked: "checked",
+    Abandoned: "abandoned",
+    Failed: "failed",
+    Heartbeat: "beat",
+}
 
 
 class SpokenClient:
@@ -89,8 +98,7 @@ class Bench:
         self.clients: list[SpokenClient] = []
         self.heard: list[tuple[str, Any]] = []
         self.link = EngineLink(self._make, stop_s=stop_s)
-        for name in ("trial_progress", "measured", "checked", "abandoned", "failed", "beat", "depth_chosen"):
-            getattr(self.link, name).connect(lambda value, name=name: self.heard.append((name, value)))
+        self.link.happened.connect(lambda event: self.heard.append((NAMES[type(event)], event)))
         self.link.start("model", Path("/data"))
         self.client_number(1).say(Loaded(MODEL))
         qtbot.waitUntil(lambda: self.link.state is EngineState.READY)
@@ -105,7 +113,7 @@ class Bench:
 
     def began(self, command: Measure | CheckExactness) -> SpokenClient:
         """Start a trial, and return the process that got it."""
-        (self.link.measure if isinstance(command, Measure) else self.link.check)(command)
+        self.link.submit(command)
         client = self.clients[-1]
         self._qtbot.waitUntil(lambda: command in client.sent)
         return client
@@ -149,7 +157,7 @@ def test_a_cancelled_trial_ends_with_one_word(bench: Bench) -> None:
     bench._qtbot.waitUntil(lambda: Cancel(7) in client.sent)
     client.say(Abandoned(7), Measured(7, measurement(1.0)))
     assert bench.settle() == ["abandoned"]
-    assert bench.heard[0][1] == 7
+    assert bench.heard[0][1].generation == 7
 
 
 def test_a_trial_that_does_not_stop_takes_its_process_with_it(bench: Bench) -> None:

@@ -37,8 +37,8 @@ def test_files_are_read_in_order_and_refused_ones_named(reader, qtbot, tmp_path)
 def test_one_that_takes_too_long_is_ended_and_the_next_one_read(reader, qtbot, tmp_path):
     for name in ("a.txt", "b.txt"):
         (tmp_path / name).write_text("x")
-    reader._patience.setInterval(1)  # less than any process takes to start
-    reader.refused.connect(lambda: reader._patience.setInterval(20_000))
+    reader._process._patience.setInterval(1)  # less than any process takes to start
+    reader.refused.connect(lambda: reader._process._patience.setInterval(20_000))
     reader.add([tmp_path / "a.txt", tmp_path / "b.txt"])
     qtbot.waitUntil(lambda: len(reader.events) == 2, timeout=20_000)
     assert reader.events == [sentence("a.txt", Refusal.DAMAGED), Attachment("b.txt", 1, "x")]

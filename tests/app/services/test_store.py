@@ -14,10 +14,10 @@ from app.chat.chat_json import to_json
 from app.chat.chat_settings import ChatSettings
 from app.chat.conversation import Conversation, MessageStatus, Role
 from app.services.chat_database import UNBEGUN, ChatDatabase
-from app.services.export_file import read_export
+from app.services.export import read_chats
 from app.services.history import Choice
 from app.services.store import Store
-from app.services.store_worker import Read
+from app.services.write_queue import Write
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 from mtplx_engine.stats import DecodeStats
 from tests.support.chats import NOW, chat, edit, message
@@ -177,7 +177,7 @@ def test_a_fault_at_opening_is_told(qtbot: QtBot, tmp_path: Path, monkeypatch: p
     def broken(*_: object) -> None:
         raise LookupError("a bug")
 
-    monkeypatch.setattr("app.services.store_worker.ChatDatabase", broken)
+    monkeypatch.setattr("app.services.store.ChatDatabase", broken)
     store = Store(tmp_path / "chats")
     failed = failures(store)
     store.open()
@@ -255,7 +255,7 @@ def test_search_answers_the_last_query_and_drops_the_others(store: Store, qtbot:
     answered: list[str] = []
     store.found.connect(lambda query, _: answered.append(query))
     busy = threading.Event()
-    store._worker.submit(Read(lambda _: busy.wait()))
+    store._worker.submit(Write("", lambda _: busy.wait()))
     for end in range(1, 7):
         store.search("text q"[:end])
     with qtbot.waitSignal(store.found) as found:
@@ -310,7 +310,7 @@ def test_a_model_that_an_imported_chat_asks_counts_only_when_it_is_installed(
 ) -> None:
     settings = ChatSettings(model=named, system_prompt="Be kind.")
     (tmp_path / "one.json").write_text(to_json([Conversation(CHAT, settings=settings)]))
-    (read,) = read_export(tmp_path / "one.json", {"here"})
+    (read,) = read_chats(tmp_path / "one.json", {"here"})
     assert read.settings == ChatSettings(model=taken, system_prompt="Be kind.")
 
 

@@ -11,7 +11,7 @@ from app.chat.chat_settings import ChatSettings
 from app.chat.context_use import ContextUse
 from app.chat.conversation import Attachment
 from app.session import context_watch
-from app.session.context_watch import ContextWatch, Draft
+from app.session.context_watch import ContextMeter, Draft
 from mtplx_engine.config import ChatMessage
 from tests.support.fake_services import MODEL
 
@@ -21,7 +21,7 @@ LONG = "word " * 4000  # could be more tokens than the window, by its bytes
 @pytest.fixture
 def watch(ready, monkeypatch):
     monkeypatch.setattr(context_watch, "_PAUSE_MS", 0)
-    watch = ContextWatch(ready.session, ready.line, ready.link)
+    watch = ContextMeter(ready.session, ready.line, ready.link)
     watch.uses, watch.results = [], []
     watch.changed.connect(watch.uses.append)
     watch.weighed.connect(watch.results.append)
@@ -47,7 +47,7 @@ def test_d11_everything_is_counted_and_it_grows_live(ready, watch, qtbot):
     ready.link.tell_count(120, 100, 3)
     assert watch.uses[-1] == ContextUse(8192, 8192, system=100, messages=17, draft=3)
 
-    ready.session.send("Why tides?")
+    ready.actions.send("Why tides?")
     type_(watch, "")
     ready.link.read(60, 120)
     assert watch.uses[-1].used == 120
@@ -70,7 +70,7 @@ def test_d11_everything_is_counted_and_it_grows_live(ready, watch, qtbot):
 
 def test_d11_never_more_than_all_of_it(ready, watch, qtbot):
     ready.session.set_settings(ChatSettings(context=512))
-    ready.session.send("Why tides?")
+    ready.actions.send("Why tides?")
     ready.link.read(500, 500)
     ready.link.say("The Moon.", tokens=90)
     ready.line._measure()
@@ -91,7 +91,7 @@ def test_a_late_count_of_another_draft_is_not_shown(ready, watch, qtbot):
     type_(watch, "One two")
     until_asked(qtbot, ready, 2)
     shown = len(watch.uses)
-    ready.link.counted.emit(dataclasses.replace(first_answer(first), tokens=999))
+    ready.link.happened.emit(dataclasses.replace(first_answer(first), tokens=999))
     assert len(watch.uses) == shown
 
 
@@ -163,7 +163,7 @@ def test_without_an_answer_it_is_let_through_and_the_engine_decides(ready, watch
 
 
 def test_without_a_model_there_is_no_figure(bench, qtbot):
-    watch = ContextWatch(bench.session, bench.line, bench.link)
+    watch = ContextMeter(bench.session, bench.line, bench.link)
     uses = []
     watch.changed.connect(uses.append)
     type_(watch, "Why tides?")

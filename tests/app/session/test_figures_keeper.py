@@ -13,7 +13,7 @@ from app.chat import turn
 from app.chat.chat_settings import ChatSettings
 from app.chat.figures import sampler_words
 from app.chat.meters import final_tooltip
-from app.session.figures_keeper import FiguresKeeper
+from app.session.figures_keeper import StatsRecorder
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.measurement import PromptKind
 from mtplx_engine.models import machine
@@ -30,7 +30,7 @@ PROGRAM = "```python\nprint('hello')\n```"
 @pytest.fixture
 def kept(bench):
     """A bench with a keeper, and the figures that it keeps."""
-    FiguresKeeper(bench.line, bench.store)
+    StatsRecorder(bench.line, bench.store)
     bench.link.become_ready(KNOWN)
     return bench.store.figures
 
@@ -62,7 +62,7 @@ def test_the_reason_is_the_engines(bench, kept, reason):
 
 
 def test_a_stopped_answer_leaves_what_the_engine_counted(bench, kept):
-    bench.session.send("A long story")
+    bench.actions.send("A long story")
     bench.link.say("Once")
     bench.session.stop()
     assert kept == []
@@ -72,7 +72,7 @@ def test_a_stopped_answer_leaves_what_the_engine_counted(bench, kept):
 
 def test_each_part_of_an_answer_that_is_written_on_counts_for_itself(bench, kept):
     bench.ask("A long story", "Once upon a time", reason=FinishReason.LENGTH, stats=STATS)
-    bench.session.edits.resume(bench.answer.id)
+    bench.actions.resume(bench.answer.id)
     more = dataclasses.replace(STATS, emitted=4)
     bench.link.say(" there was")
     bench.link.finish(stats=more)
@@ -84,7 +84,7 @@ def test_the_time_to_the_first_word_begins_at_send(bench, kept, monkeypatch):
     now_s = 100.0
     monkeypatch.setattr(turn, "time", SimpleNamespace(monotonic=lambda: now_s))
     bench.line.hold("Measuring…")
-    bench.session.send("Count")
+    bench.actions.send("Count")
     now_s += 39.5
     bench.line.release()
     bench.link.say("One")
@@ -99,7 +99,7 @@ def test_a_stopped_answer_that_waited_says_so_too(bench, kept, monkeypatch):
     now_s = 100.0
     monkeypatch.setattr(turn, "time", SimpleNamespace(monotonic=lambda: now_s))
     bench.store.hold = True
-    bench.session.send("Count")
+    bench.actions.send("Count")
     now_s += 7.0
     bench.store.release()
     bench.link.say("One")
@@ -109,15 +109,15 @@ def test_a_stopped_answer_that_waited_says_so_too(bench, kept, monkeypatch):
 
 
 def test_answers_that_failed_or_have_no_token_leave_nothing(bench, kept):
-    bench.session.send("One?")
+    bench.actions.send("One?")
     bench.link.fail()
-    bench.session.send("Two?")
+    bench.actions.send("Two?")
     bench.link.say("2")
     bench.link.fail()
-    bench.session.send("Three?")
+    bench.actions.send("Three?")
     bench.session.stop()
     bench.link.finish(FinishReason.CANCELLED, stats=DecodeStats(prompt_tokens=9))
-    bench.session.send("Four?")
+    bench.actions.send("Four?")
     bench.link.die()
     assert kept == []
 
@@ -128,7 +128,7 @@ def test_its_own_beginning_makes_no_copy_of_an_answer(bench, kept):
         * 2
     )
     bench.ask("A story", story, reason=FinishReason.LENGTH, stats=STATS)
-    bench.session.edits.resume(bench.answer.id)
+    bench.actions.resume(bench.answer.id)
     bench.link.say("and so they went.")
     bench.link.finish(stats=STATS)
     assert [made.kind for made in kept] == [PromptKind.CHAT] * 2

@@ -6,7 +6,8 @@ import pytest
 
 from app.chat.conversation import MessageStatus
 from app.services.engine_link import EngineState
-from app.session.answer_line import AnswerLine
+from app.session.actions import ChatActions
+from app.session.answer_line import GenerationQueue
 from app.session.idle_unload import IdleUnload
 from app.session.session import ChatSession
 from mtplx_engine.errors import ErrorKind
@@ -18,9 +19,10 @@ class Bench:
 
     def __init__(self):
         self.link = FakeLink()
-        self.line = AnswerLine(self.link)
+        self.line = GenerationQueue(self.link)
         self.store = FakeStore()
         self.session = ChatSession(self.store, self.line)
+        self.actions = ChatActions(self.session, self.store, self.line)
         self.idle = IdleUnload(self.line, self.link)
         self.idle.set_minutes(15)
 
@@ -58,7 +60,7 @@ def test_it_waits_only_while_a_model_is_in(bench):
 
 def test_a_long_answer_is_not_cut_off(bench):
     bench.link.become_ready()
-    bench.session.send("Why?")
+    bench.actions.send("Why?")
     bench.pass_the_time()
     assert bench.link.unloads == 0
     assert bench.waits_ms == 15 * 60_000
@@ -73,7 +75,7 @@ def test_the_next_question_loads_it_again_and_is_answered(bench):
     bench.link.become(EngineState.STARTING)
     bench.link.become(EngineState.NO_MODEL)
     assert (bench.link.unloads, bench.link.restarts) == (1, 0)
-    bench.session.send("Why?")
+    bench.actions.send("Why?")
     assert bench.link.restarts == 1
     assert bench.session.busy
     bench.link.become(EngineState.STARTING)
@@ -85,7 +87,7 @@ def test_what_the_person_unloads_stays_unloaded(bench):
     bench.link.become_ready()
     bench.link.unload()
     bench.link.become(EngineState.NO_MODEL)
-    bench.session.send("Why?")
+    bench.actions.send("Why?")
     assert bench.link.restarts == 0
     assert bench.answer().status is MessageStatus.ERROR
     fault = bench.session.fault(bench.answer())

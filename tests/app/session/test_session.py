@@ -19,7 +19,7 @@ from tests.support.fake_services import MODEL
 
 
 def test_answer_streams_and_is_kept(ready):
-    assert ready.session.send("Why tides?")
+    assert ready.actions.send("Why tides?")
     [request] = ready.link.asked
     assert request.messages == (ChatMessage("user", "Why tides?"),)
     assert request.sampler.temperature == 0.7
@@ -41,7 +41,7 @@ def test_answer_streams_and_is_kept(ready):
 
 def test_nothing_reaches_the_engine_before_it_is_on_the_disk(ready):
     ready.store.hold = True
-    ready.session.send("Why tides?")
+    ready.actions.send("Why tides?")
     assert ready.link.asked == []
     assert ready.session.busy
     ready.store.release()
@@ -51,7 +51,7 @@ def test_nothing_reaches_the_engine_before_it_is_on_the_disk(ready):
 def test_chat_comes_before_its_messages_and_has_a_title(ready):
     titles = []
     ready.session.listed.connect(lambda chat: titles.append(chat.title))
-    ready.session.send("Why are there\ntides?")
+    ready.actions.send("Why are there\ntides?")
     chat_id = ready.session.shown.chat.id
     assert [call[0] for call in ready.store.calls[:3]] == ["add_chat", "add_message", "add_message"]
     assert ready.store.chats[chat_id].title == "Why are there tides?"
@@ -59,45 +59,45 @@ def test_chat_comes_before_its_messages_and_has_a_title(ready):
 
 
 def test_second_question_carries_the_first_turn(ready):
-    ready.session.send("One?")
+    ready.actions.send("One?")
     ready.link.say("1.")
     ready.link.finish()
-    ready.session.send("Two?")
+    ready.actions.send("Two?")
     assert [m.content for m in ready.link.asked[-1].messages] == ["One?", "1.", "Two?"]
     assert [call[0] for call in ready.store.calls].count("add_chat") == 1
 
 
 def test_drafting_choice_holds_from_the_next_answer_on(ready):
-    ready.session.send("One?")
+    ready.actions.send("One?")
     ready.line.drafting = 0
     assert ready.link.asked[-1].sampler.speculative_depth == "auto"
     ready.link.finish()
-    ready.session.send("Two?")
+    ready.actions.send("Two?")
     assert ready.link.asked[-1].sampler.speculative_depth == 0
 
 
 def test_length_limit_is_told(ready):
-    ready.session.send("A long story")
+    ready.actions.send("A long story")
     ready.link.finish(FinishReason.LENGTH)
     assert ready.answer.status is MessageStatus.LENGTH
 
 
 @pytest.mark.parametrize("text", ["", "  \n"])
 def test_blank_is_not_taken(ready, text):
-    assert not ready.session.send(text)
+    assert not ready.actions.send(text)
     assert ready.store.calls == []
 
 
 def test_one_question_at_a_time_in_a_chat(ready):
-    ready.session.send("One?")
-    assert not ready.session.send("Two?")
+    ready.actions.send("One?")
+    assert not ready.actions.send("Two?")
     assert ready.roles == [Role.USER, Role.ASSISTANT]
 
 
 def test_events_of_another_generation_are_ignored(ready):
-    ready.session.send("One?")
+    ready.actions.send("One?")
     ready.link.finish()
-    ready.session.send("Two?")
+    ready.actions.send("Two?")
     ready.link.finish(generation=ready.link.asked[0].generation, text="late")
     assert ready.session.busy
     assert ready.answer.text == ""
@@ -109,7 +109,7 @@ def test_events_of_another_generation_are_ignored(ready):
 def test_question_asked_while_loading_is_answered_once_the_model_is_in(bench):
     bench.link.become(EngineState.LOADING)
     bench.line.set_progress("Loading Toy… 62 %")
-    bench.session.send("Why tides?")
+    bench.actions.send("Why tides?")
     assert bench.link.asked == []
     assert bench.waits[bench.answer.id] == "Loading Toy… 62 %"
     assert [call[0] for call in bench.store.calls][:2] == ["add_chat", "add_message"]
@@ -119,7 +119,7 @@ def test_question_asked_while_loading_is_answered_once_the_model_is_in(bench):
 
 
 def test_long_prompts_say_how_far_reading_is(ready):
-    ready.session.send("Long")
+    ready.actions.send("Long")
     ready.link.read(512, 2048)
     assert ready.waits[ready.answer.id] == "Reading… 512 of 2,048 tokens"
     ready.link.read(2048, 2048)
@@ -129,14 +129,14 @@ def test_long_prompts_say_how_far_reading_is(ready):
 def test_the_chip_says_how_deep_is_drafted_and_why(ready):
     shown = []
     ready.session.reading.connect(lambda _, depth: shown.append(depth))
-    ready.session.send("Why tides?")
+    ready.actions.send("Why tides?")
     ready.link.choose_depth(2, DepthReason.FASTEST, 1.4)
     ready.link.say("The ")
     ready.line._clock.timeout.emit()
     ready.link.choose_depth(0, DepthReason.PARKED, 0.9)
     ready.line._clock.timeout.emit()
     assert [depth.depth for depth in shown] == [2, 0]
-    ready.link.depth_chosen.emit(DepthChosen(99, 5, DepthReason.CHOSEN))  # of another answer
+    ready.link.happened.emit(DepthChosen(99, 5, DepthReason.CHOSEN))  # of another answer
     ready.line._clock.timeout.emit()
     assert shown[-1].depth == 0
 
@@ -144,15 +144,15 @@ def test_the_chip_says_how_deep_is_drafted_and_why(ready):
 def test_a_chats_own_model_that_will_not_fit_is_loaded_anyway_when_the_person_says_so(ready):
     """Meanwhile the model from before is back, for the other chats."""
     ready.session.set_settings(ChatSettings(model="large"))
-    ready.session.send("Why tides?")
+    ready.actions.send("Why tides?")
     ready.link.become(EngineState.STARTING)
     ready.link.fail_to_load("It will not fit.", ErrorKind.TOO_BIG)
     assert ready.answer.error == "It will not fit."
-    assert ready.session.edits.action_for(ready.answer) == "Load anyway"
+    assert ready.actions.action_for(ready.answer) == "Load anyway"
     assert ready.link.loads == ["large", MODEL.path]
     ready.link.become_ready()
 
-    ready.session.edits.retry(ready.answer.id)
+    ready.actions.retry(ready.answer.id)
     assert ready.link.loads == ["large", MODEL.path, "large"]
     assert ready.link.anyway
     ready.link.become_ready(dataclasses.replace(MODEL, name="Large", path="/models/large"))
@@ -161,13 +161,13 @@ def test_a_chats_own_model_that_will_not_fit_is_loaded_anyway_when_the_person_sa
 
 def test_failed_load_fails_what_waits_and_the_one_button_loads_again(bench):
     bench.link.become(EngineState.LOADING)
-    bench.session.send("Why tides?")
+    bench.actions.send("Why tides?")
     bench.link.fail_to_load("The model is damaged.")
     assert (bench.answer.status, bench.answer.error) == (MessageStatus.ERROR, "The model is damaged.")
-    assert bench.session.edits.action_for(bench.answer) == "Restart"
+    assert bench.actions.action_for(bench.answer) == "Restart"
     assert not bench.session.busy
 
-    bench.session.edits.retry(bench.answer.id)
+    bench.actions.retry(bench.answer.id)
     assert bench.link.restarts == 1
     assert bench.session.busy
     bench.link.become(EngineState.STARTING)
@@ -188,7 +188,7 @@ def test_stop_is_idle_at_once_and_the_next_question_works(bench, stage):
     bench.link.become(EngineState.LOADING)
     if stage != "loading":
         bench.link.become_ready()
-    bench.session.send("One?")
+    bench.actions.send("One?")
     if stage == "prefill":
         bench.link.read(100, 1000)
     elif stage == "before text":
@@ -218,7 +218,7 @@ def test_stop_is_idle_at_once_and_the_next_question_works(bench, stage):
     if stage == "saving":
         bench.store.hold = False
         bench.store.release()
-    assert bench.session.send("Two?")
+    assert bench.actions.send("Two?")
     if stage == "loading":
         bench.link.become_ready()
     assert bench.link.asked[-1].messages[-1].content.endswith("Two?")
@@ -228,18 +228,18 @@ def test_stop_is_idle_at_once_and_the_next_question_works(bench, stage):
 
 
 def test_next_question_waits_until_the_engine_has_stopped(ready):
-    ready.session.send("One?")
+    ready.actions.send("One?")
     ready.session.stop()
-    ready.session.send("Two?")
+    ready.actions.send("Two?")
     assert len(ready.link.asked) == 1
     ready.link.finish(FinishReason.CANCELLED)
     assert len(ready.link.asked) == 2
 
 
 def test_engine_that_had_to_be_ended_to_stop(ready):
-    ready.session.send("One?")
+    ready.actions.send("One?")
     ready.session.stop()
-    ready.session.send("Two?")
+    ready.actions.send("Two?")
     ready.link.fail("The engine did not stop in time.", ErrorKind.ENGINE_LOST)
     ready.link.become(EngineState.STARTING)
     assert ready.session.busy
@@ -252,7 +252,7 @@ def test_engine_that_had_to_be_ended_to_stop(ready):
 
 def ask_in_new_chat(bench, text):
     bench.session.new_chat()
-    bench.session.send(text)
+    bench.actions.send(text)
     return bench.session.shown.chat.id, bench.answer.id
 
 
@@ -310,7 +310,7 @@ def test_chat_read_from_the_disk_too_late_is_not_shown(ready):
     ready.link.finish()
     ready.session.new_chat()
     ready.session.open_chat(one)
-    assert not ready.session.send("into which chat?")
+    assert not ready.actions.send("into which chat?")
     ready.session.new_chat()
     shown = ready.session.shown.chat.id
     ready.store.deliver(one)
@@ -342,7 +342,7 @@ def test_chat_that_cannot_be_read_leaves_the_shown_one(ready):
     ready.store.failed.emit(ErrorInfo(ErrorKind.STORAGE, "This chat cannot be read."), "")
     assert opened == [shown]
     assert ready.notices == ["This chat cannot be read."]
-    assert ready.session.send("Still here")
+    assert ready.actions.send("Still here")
 
 
 def test_deleting_a_chat_stops_its_answer_and_undo_brings_it_back(ready):
@@ -364,16 +364,16 @@ def test_deleting_a_chat_stops_its_answer_and_undo_brings_it_back(ready):
 
 
 def test_engine_that_dies_keeps_the_partial_answer_and_restart_asks_again(ready):
-    ready.session.send("Why tides?")
+    ready.actions.send("Why tides?")
     ready.link.say("The Mo")
     ready.link.die(gave_up=True)
     partial = ready.answer
     assert (partial.text, partial.status) == ("The Mo", MessageStatus.ERROR)
     assert "kept" in partial.error
-    assert ready.session.edits.action_for(partial) == "Restart"
+    assert ready.actions.action_for(partial) == "Restart"
     assert not ready.session.busy
 
-    ready.session.edits.retry(partial.id)
+    ready.actions.retry(partial.id)
     assert ready.link.restarts == 1
     ready.link.become(EngineState.STARTING)
     ready.link.become_ready()
@@ -385,11 +385,11 @@ def test_engine_that_dies_keeps_the_partial_answer_and_restart_asks_again(ready)
 
 
 def test_engine_that_comes_back_by_itself_needs_no_restart(ready):
-    ready.session.send("Why tides?")
+    ready.actions.send("Why tides?")
     ready.link.say("The Mo")
     ready.link.die()
     ready.link.become_ready()
-    ready.session.edits.retry(ready.answer.id)
+    ready.actions.retry(ready.answer.id)
     assert ready.link.restarts == 0
     assert len(ready.link.asked) == 2
 
@@ -404,47 +404,47 @@ def test_questions_in_line_survive_a_restart_of_the_engine(ready):
 
 
 def test_engine_that_gave_up_says_so_at_once(ready):
-    ready.session.send("One?")
+    ready.actions.send("One?")
     ready.link.die(gave_up=True)
-    ready.session.send("Two?")
+    ready.actions.send("Two?")
     assert ready.answer.status is MessageStatus.ERROR
     assert ready.answer.error == "The engine crashed."
 
 
 def test_failed_answer_can_be_tried_again_and_is_left_out_of_the_prompt(ready):
-    ready.session.send("Why tides?")
+    ready.actions.send("Why tides?")
     ready.link.say("Bro")
     ready.link.fail("The model produced numbers that are not finite.")
-    assert ready.session.edits.action_for(ready.answer) == "Try again"
-    ready.session.send("And now?")
+    assert ready.actions.action_for(ready.answer) == "Try again"
+    ready.actions.send("And now?")
     assert ready.link.asked[-1].messages == (ChatMessage("user", "Why tides?\n\nAnd now?"),)
 
 
 def test_question_that_is_too_long_is_not_offered_again(ready):
-    ready.session.send("A whole book")
+    ready.actions.send("A whole book")
     ready.link.fail("9,000 tokens, the model takes 8,192. Shorten it.", ErrorKind.CONTEXT_OVERFLOW)
     assert ready.answer.error == "9,000 tokens, the model takes 8,192. Shorten it."
-    assert ready.session.edits.action_for(ready.answer) == ""
+    assert ready.actions.action_for(ready.answer) == ""
 
 
 def test_question_that_cannot_be_saved_never_reaches_the_engine(ready):
     ready.store.hold = True
-    ready.session.send("Why tides?")
+    ready.actions.send("Why tides?")
     question, answer = ready.session.shown.path()
     ready.store.failed.emit(ErrorInfo(ErrorKind.STORAGE, "The disk is full."), question.id)
     assert ready.link.asked == []
     assert (ready.answer.status, ready.answer.error) == (MessageStatus.ERROR, "The disk is full.")
-    assert ready.session.edits.action_for(ready.answer) == "Try again"
+    assert ready.actions.action_for(ready.answer) == "Try again"
 
     # The store goes on trying, and there is room by now.
     ready.store.release()
     assert ready.link.asked == []
-    ready.session.edits.retry(answer.id)
+    ready.actions.retry(answer.id)
     assert [m.content for m in ready.link.asked[-1].messages] == ["Why tides?"]
 
 
 def test_answer_that_cannot_be_saved_is_told_and_goes_on(ready):
-    ready.session.send("Why tides?")
+    ready.actions.send("Why tides?")
     ready.link.say("The ")
     ready.store.failed.emit(ErrorInfo(ErrorKind.STORAGE, "The disk is full."), ready.answer.id)
     assert ready.notices == ["The disk is full."]
@@ -453,7 +453,7 @@ def test_answer_that_cannot_be_saved_is_told_and_goes_on(ready):
 
 
 def test_closing_keeps_what_there_is(ready):
-    ready.session.send("Why tides?")
+    ready.actions.send("Why tides?")
     ready.link.say("The Mo")
     ready.session.close()
     kept = ready.store.messages[ready.answer.id]
@@ -469,8 +469,8 @@ def test_answer_cut_off_before_its_first_word_can_be_asked_for_again(ready):
     ready.session.new_chat()
     ready.session.open_chat(one)
     ready.store.deliver(one)
-    assert ready.session.edits.action_for(ready.answer) == "Try again"
-    ready.session.edits.retry(answer_one)
+    assert ready.actions.action_for(ready.answer) == "Try again"
+    ready.actions.retry(answer_one)
     assert ready.link.asked[-1].messages == (ChatMessage("user", "One?"),)
     assert ready.roles == [Role.USER, Role.ASSISTANT]
 
@@ -484,7 +484,7 @@ def test_question_without_any_answer_can_be_asked_again(ready):
     ready.session.open_chat(one)
     ready.store.deliver(one)
     assert ready.roles == [Role.USER, Role.ASSISTANT]
-    assert ready.session.edits.action_for(ready.answer) == "Try again"
+    assert ready.actions.action_for(ready.answer) == "Try again"
     assert ready.store.messages[ready.answer.id] == ready.answer
-    ready.session.edits.retry(ready.answer.id)
+    ready.actions.retry(ready.answer.id)
     assert ready.link.asked[-1].messages == (ChatMessage("user", "One?"),)

@@ -1,4 +1,4 @@
-"""What a person changes in the messages of the chat that is shown; every branch is kept."""
+"""What the user does in the chat that is shown: asks, edits, asks again, deletes; every branch is kept."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from app.chat import branches
-from app.chat.conversation import Message, MessageStatus, Role
+from app.chat.conversation import Message, MessageStatus, Role, new_id, title_from
+from app.chat.prompting import prompt_of
 from app.chat.row_state import RowAction, RowState
+from app.chat.turn import Generation, GenerationRequest
+from app.services.chat_database import UNBEGUN
+from app.session.session import now_ms
 from app.translate import tr
 from mtplx_engine.errors import ErrorKind
 
@@ -18,6 +22,7 @@ if TYPE_CHECKING:
     from app.chat.chat_settings import ChatSettings
     from app.chat.conversation import Attachment, Conversation
     from app.services.store import Store
+    from app.session.answer_line import GenerationQueue
     from app.session.session import ChatSession
 
 _NO_SUCH_MODEL = (ErrorKind.NOT_FOUND, ErrorKind.REFUSED, ErrorKind.UNSUPPORTED)
@@ -29,15 +34,28 @@ _HOTTEST = 2.0  # above that no model makes sense
 _CUT = (MessageStatus.STOPPED, MessageStatus.LENGTH, MessageStatus.INTERRUPTED)
 
 
-class Edits:
-    """Edits, asks again, continues, deletes, and moves between branches.
+class ChatActions:
+    """Asks, edits, asks again, continues, deletes, and moves between branches.
 
-    Nothing but moving and deleting is done while an answer is to come in the chat.
+    Nothing but moving and deleting is done while an answer is to come in the chat. A question goes onto the disk first,
+    and then to the engine.
     """
 
-    def __init__(self, session: ChatSession, store: Store) -> None:
+    def __init__(self, session: ChatSession, store: Store, queue: GenerationQueue) -> None:
         self._session = session
         self._store = store
+        self._queue = queue
+
+    def send(self, text: str, attachments: Sequence[Attachment] = (), *, alone: bool = False) -> bool:
+        """Ask `text` in the chat that is shown, about some files; return whether it was taken.
+
+        With `alone` the model reads nothing of what came before, from now on.
+        """
+        session = self._session
+        if session.busy or session.opening or not (text.strip() or attachments):
+            return False
+        self._say(text, attachments, session.shown.leaf_id, alone=alone)
+        return True
 
     def edit(
         self, message_id: str, text: str, attachments: Sequence[Attachment] = (), *, alone: bool = False
@@ -52,7 +70,7 @@ class Edits:
             return False
         if (text, tuple(attachments)) != (old.text, old.attachments):
             self._session.rearrange(branches.up_to(chat, old.parent_id))
-            self._session.questions.say(text, attachments, old.parent_id, alone=alone)
+            self._say(text, attachments, old.parent_id, alone=alone)
         return True
 
     def regenerate(self, answer_id: str, settings: ChatSettings | None = None) -> None:
@@ -61,7 +79,7 @@ class Edits:
         question = branches.question_of(chat, answer_id)
         if question is not None and not self._session.busy:
             self._session.rearrange(branches.up_to(chat, question.id))
-            self._session.questions.answer(question, settings)
+            self._ask(question, settings=settings)
 
     def vary(self, answer_id: str, factor: float) -> None:
         """Have a question answered once more, its temperature that many times as high, with a seed of its own."""
@@ -74,7 +92,7 @@ class Edits:
         """Write a cut answer on."""
         answer = branches.find(self._session.shown, answer_id)
         if not self._session.busy and self.can_resume(answer):
-            self._session.questions.resume(answer)
+            self._resume(answer)
 
     def retry(self, answer_id: str) -> None:
         """Ask again what a failed answer was to answer; what there is of it stays as a branch.
@@ -89,17 +107,21 @@ class Edits:
         anyway = self._is_too_big(failed)
         if self._needs_other_model(failed):
             self._session.set_settings(replace(self._session.settings, model=""))
-        self._session.questions.revive(question, anyway=anyway)
+        if anyway:
+            self._queue.load_anyway(self._session.settings.model)
+        elif self._queue.down:
+            self._queue.restart()
+        self._session.save_again(question)
         if (failed.text or failed.thinking) and not self.can_resume(failed):
             self.regenerate(answer_id)
         else:
-            self._session.questions.resume(failed)
+            self._resume(failed)
 
     def delete(self, message_id: str) -> Callable[[], None]:
         """Take away a message and all that follow it; the result brings them back."""
         session = self._session
-        turn = session.turn
-        if turn and turn.answer.id in branches.subtree(session.shown, message_id):
+        generation = session.generation
+        if generation and generation.answer.id in branches.subtree(session.shown, message_id):
             session.stop()
         before = session.shown
         self._store.delete_message(message_id)
@@ -188,3 +210,51 @@ class Edits:
         self._store.restore_message(message_id)
         if now.chat.id == before.chat.id:
             self._session.rearrange(branches.with_back(now, before))
+
+    # ------------------------------------------------------------ asking
+
+    def _say(
+        self, text: str, attachments: Sequence[Attachment], parent_id: str | None, *, alone: bool
+    ) -> None:
+        """Ask something after a message, or at the beginning; `alone` is as in `send`."""
+        session, is_first = self._session, self._session.is_blank
+        if is_first:
+            session.begin(title_from(text if text.strip() else attachments[0].name))
+        question = self._message(Role.USER, text, MessageStatus.DONE, parent_id, tuple(attachments))
+        session.add(question)
+        if alone:
+            session.set_settings(replace(session.settings, reads_from=question.id))
+        self._ask(question)
+        if is_first:
+            self._store.set_draft(UNBEGUN, "")  # what is in the composer belongs to this chat from now on
+
+    def _resume(self, answer: Message) -> None:
+        """Have an answer written on, or begun again when nothing is there of it."""
+        question = branches.question_of(self._session.shown, answer.id)
+        if question is not None:
+            self._ask(question, replace(answer, status=MessageStatus.STREAMING, error=""))
+
+    def _ask(
+        self, question: Message, answer: Message | None = None, settings: ChatSettings | None = None
+    ) -> None:
+        """Have a question answered by a new answer, or by the rest of one; `settings` are for this answer alone."""
+        shown = self._session.shown
+        if answer is None:
+            answer = self._message(Role.ASSISTANT, "", MessageStatus.STREAMING, question.id)
+        continues = bool(answer.text or answer.thinking)
+        upto = replace(shown, leaf_id=answer.id if continues else question.id)
+        request = GenerationRequest(
+            prompt_of(upto, continues=continues), settings or shown.settings, continues
+        )
+        self._session.answer(Generation(next(self._queue.generations), question.id, answer, request))
+
+    def _message(
+        self,
+        role: Role,
+        text: str,
+        status: MessageStatus,
+        parent_id: str | None,
+        attachments: tuple[Attachment, ...] = (),
+    ) -> Message:
+        chat_id = self._session.chat_id
+        return Message(new_id(), chat_id, parent_id, role, text, status, now_ms(), attachments=attachments)

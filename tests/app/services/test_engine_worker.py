@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMetaMethod, QObject
 
-from app.services.readable import Readable
+from app.services.engine_worker import Readable
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot

@@ -10,9 +10,9 @@ from app.chat.chat_json import from_json, to_json
 from app.chat.conversation import ChatSummary, Conversation, MessageStatus
 from app.services.chat_database import ChatDatabase
 from app.services.store import Store
-from app.session.answer_line import AnswerLine
-from app.session.desk import Desk
-from app.session.session import ChatSession
+from app.session.actions import ChatActions
+from app.session.answer_line import GenerationQueue
+from app.session.session import ChatSession, OpenChats
 from tests.support.chats import NOW, message
 from tests.support.disks import full_disk
 from tests.support.fake_services import FakeLink
@@ -31,18 +31,18 @@ def conversation(name: str) -> Conversation:
 
 
 def test_chats_stay_at_hand_while_busy_or_unsaved() -> None:
-    desk = Desk()
+    chats = OpenChats()
     for changes, name in enumerate("abc"):
-        desk.show(conversation(name), changes)  # "a" is left with 1 change, "b" with 2
-    desk.let_go({"a"}, 1)
-    assert [desk.at_hand(name) is not None for name in "abc"] == [True, True, True]
-    desk.let_go((), 1)
-    assert [desk.at_hand(name) is not None for name in "abc"] == [False, True, True]
-    desk.note_changes("b", 5)
-    desk.let_go((), 4)
-    assert desk.at_hand("b") == conversation("b")
-    desk.let_go((), 5)
-    assert [each.chat.id for each in desk.begun()] == ["c"]
+        chats.show(conversation(name), changes)  # "a" is left with 1 change, "b" with 2
+    chats.let_go({"a"}, 1)
+    assert [chats.at_hand(name) is not None for name in "abc"] == [True, True, True]
+    chats.let_go((), 1)
+    assert [chats.at_hand(name) is not None for name in "abc"] == [False, True, True]
+    chats.note_changes("b", 5)
+    chats.let_go((), 4)
+    assert chats.at_hand("b") == conversation("b")
+    chats.let_go((), 5)
+    assert [each.chat.id for each in chats.begun()] == ["c"]
 
 
 class Person:
@@ -51,14 +51,16 @@ class Person:
     def __init__(self, qtbot: QtBot, folder: Path) -> None:
         self.qtbot = qtbot
         self.store, self.link = Store(folder), FakeLink()
-        self.session = ChatSession(self.store, AnswerLine(self.link))
+        queue = GenerationQueue(self.link)
+        self.session = ChatSession(self.store, queue)
+        self.actions = ChatActions(self.session, self.store, queue)
         self.link.become_ready()
         with qtbot.waitSignal(self.store.opened):
             self.store.open()
 
     def ask(self, text: str) -> None:
         asked = len(self.link.asked)
-        assert self.session.send(text)
+        assert self.actions.send(text)
         self.qtbot.waitUntil(lambda: len(self.link.asked) > asked)
 
     def answer(self, text: str) -> None:
@@ -130,9 +132,9 @@ def test_a_question_on_a_full_disk_is_kept_shown_exported_and_saved_later(
     first, second = person.begin_two_chats()
     person.disk.room = 0
     with person.qtbot.waitSignal(person.store.failed):
-        assert person.session.send("precious")
+        assert person.actions.send("precious")
     person.session.new_chat()
-    assert person.session.send("never on the disk")
+    assert person.actions.send("never on the disk")
     fresh = person.session.chat_id
     person.qtbot.waitUntil(lambda: not person.session.busy)
     person.open(second)

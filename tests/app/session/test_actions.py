@@ -25,7 +25,7 @@ def test_an_edited_question_is_a_branch_and_the_old_one_stays(ready):
     ready.ask("Why tides?", "The Moon.")
     ready.ask("And the Sun?", "Too.")
     old = path_ids(ready)
-    assert ready.session.edits.edit(old[0], "Why waves?")
+    assert ready.actions.edit(old[0], "Why waves?")
     assert ready.link.asked[-1].messages == (ChatMessage("user", "Why waves?"),)
     ready.link.say("The wind.")
     ready.link.finish()
@@ -33,28 +33,28 @@ def test_an_edited_question_is_a_branch_and_the_old_one_stays(ready):
 
     edited = path_ids(ready)[0]
     assert branches.places(ready.session.shown)[edited] == (2, 2)
-    ready.session.edits.move(edited, -1)
+    ready.actions.move(edited, -1)
     assert path_ids(ready) == old
     assert ready.store.calls[-1] == ("set_leaf", ready.session.shown.chat.id, old[-1])
-    ready.session.edits.move(old[0], 1)
+    ready.actions.move(old[0], 1)
     assert ready.shown_texts == ["Why waves?", "The wind."]
 
 
 def test_an_edit_that_changes_nothing_asks_nothing(ready):
     ready.ask("Why tides?", "The Moon.")
-    assert ready.session.edits.edit(path_ids(ready)[0], "Why tides?")
-    assert not ready.session.edits.edit(path_ids(ready)[0], "  ")
+    assert ready.actions.edit(path_ids(ready)[0], "Why tides?")
+    assert not ready.actions.edit(path_ids(ready)[0], "  ")
     assert len(ready.link.asked) == 1
 
 
 def test_an_edited_question_is_about_the_files_that_it_has_then(ready):
     file = Attachment("a.txt", 1, "x")
-    ready.session.send("Sum it", [file])
+    ready.actions.send("Sum it", [file])
     ready.link.finish(text="1")
-    assert ready.session.edits.edit(path_ids(ready)[0], "Sum it", [file, file])
+    assert ready.actions.edit(path_ids(ready)[0], "Sum it", [file, file])
     assert ready.session.shown.path()[0].attachments == (file, file)
     ready.link.finish(text="2")
-    assert ready.session.edits.edit(path_ids(ready)[0], "Count it", [file])
+    assert ready.actions.edit(path_ids(ready)[0], "Count it", [file])
     assert ready.link.asked[-1].messages[0].content == "File “a.txt”:\n```\nx\n```\n\nCount it"
 
 
@@ -62,13 +62,13 @@ def test_an_answer_is_asked_for_again_with_other_settings(ready):
     ready.ask("Why tides?", "The Moon.")
     ready.ask("And the Sun?", "Too.")
     first, second = ready.session.shown.path()[1::2]
-    ready.session.edits.regenerate(second.id)
+    ready.actions.regenerate(second.id)
     assert [m.content for m in ready.link.asked[-1].messages] == ["Why tides?", "The Moon.", "And the Sun?"]
     ready.link.finish(text="A bit.")
     assert ready.shown_texts[-1] == "A bit."
 
     colder = ChatSettings(sampler=SamplerConfig(temperature=0.0), drafting=2, max_tokens=9)
-    ready.session.edits.regenerate(first.id, colder)
+    ready.actions.regenerate(first.id, colder)
     request = ready.link.asked[-1]
     assert (request.sampler.temperature, request.sampler.speculative_depth, request.max_tokens) == (0, 2, 9)
     assert request.messages == (ChatMessage("user", "Why tides?"),)
@@ -82,10 +82,10 @@ def test_an_answer_is_asked_for_again_with_other_settings(ready):
 def test_another_answer_can_be_more_varied_or_more_focused(ready):
     ready.session.set_settings(ChatSettings(sampler=SamplerConfig(temperature=0.8, top_p=0.9, seed=3)))
     ready.ask("Why tides?", "The Moon.")
-    ready.session.edits.vary(ready.answer.id, 0.5)
+    ready.actions.vary(ready.answer.id, 0.5)
     assert ready.link.asked[-1].sampler == SamplerConfig(temperature=0.4, top_p=0.9)
     ready.link.finish(text="The Moon.")
-    ready.session.edits.vary(ready.answer.id, 10)
+    ready.actions.vary(ready.answer.id, 10)
     assert ready.link.asked[-1].sampler.temperature == 2.0
     assert ready.session.shown.settings.sampler.seed == 3
 
@@ -101,7 +101,7 @@ def test_everything_set_for_a_chat_reaches_the_engine(bench):
         thinking=False,
     )
     bench.session.set_settings(settings)
-    bench.session.send("Why tides?")
+    bench.actions.send("Why tides?")
     [request] = bench.link.asked
     assert request.messages[0] == ChatMessage("system", "Be brief.")
     assert request.sampler == SamplerConfig(temperature=0.2, seed=4, speculative_depth=3)
@@ -114,7 +114,7 @@ def test_everything_set_for_a_chat_reaches_the_engine(bench):
 
 def test_a_model_without_a_switch_is_not_told_about_thinking(ready):
     ready.session.set_settings(ChatSettings(thinking=False))
-    ready.session.send("Why tides?")
+    ready.actions.send("Why tides?")
     assert ready.link.asked[-1].thinking is None
 
 
@@ -131,7 +131,7 @@ def test_settings_of_an_empty_chat_stay_with_it(ready):
 
 @pytest.mark.parametrize("reason", [FinishReason.LENGTH, FinishReason.CANCELLED])
 def test_a_cut_answer_is_written_on_as_one(ready, reason):
-    ready.session.send("Why tides?")
+    ready.actions.send("Why tides?")
     ready.link.say("The Mo", marks=(0, 4, 2))
     if reason is FinishReason.CANCELLED:
         ready.session.stop()
@@ -139,8 +139,8 @@ def test_a_cut_answer_is_written_on_as_one(ready, reason):
         reason, stats=DecodeStats(prompt_tokens=5, emitted=2, drafted=3, accepted=1, ttft_s=0.5)
     )
     answer = ready.answer
-    assert ready.session.edits.can_resume(answer)
-    ready.session.edits.resume(answer.id)
+    assert ready.actions.can_resume(answer)
+    ready.actions.resume(answer.id)
     request = ready.link.asked[-1]
     assert request.continues
     assert request.messages == (ChatMessage("user", "Why tides?"), ChatMessage("assistant", "The Mo"))
@@ -156,11 +156,11 @@ def test_a_cut_answer_is_written_on_as_one(ready, reason):
 
 
 def test_figures_of_a_stopped_answer_that_come_when_it_is_written_on_already(ready):
-    ready.session.send("Why tides?")
+    ready.actions.send("Why tides?")
     ready.link.say("The Mo")
     first = ready.link.asked[-1].generation
     ready.session.stop()
-    ready.session.edits.resume(ready.answer.id)
+    ready.actions.resume(ready.answer.id)
     ready.link.finish(FinishReason.CANCELLED, generation=first, stats=DecodeStats(prompt_tokens=5, emitted=2))
     assert ready.answer.status is MessageStatus.STREAMING
     ready.link.say("on.")
@@ -170,15 +170,15 @@ def test_figures_of_a_stopped_answer_that_come_when_it_is_written_on_already(rea
 
 
 def test_an_answer_that_cannot_be_continued_is_still_what_it_was(ready):
-    ready.session.send("Why tides?")
+    ready.actions.send("Why tides?")
     ready.link.say("The Mo")
     ready.link.finish(FinishReason.LENGTH)
-    ready.session.edits.resume(ready.answer.id)
+    ready.actions.resume(ready.answer.id)
     ready.link.fail("No memory.")
     assert (ready.answer.text, ready.answer.status) == ("The Mo", MessageStatus.STOPPED)
     assert ready.answer.error == "No memory."
-    assert ready.session.edits.action_for(ready.answer) == "Try again"
-    ready.session.edits.retry(ready.answer.id)
+    assert ready.actions.action_for(ready.answer) == "Try again"
+    ready.actions.retry(ready.answer.id)
     assert ready.link.asked[-1].continues
     assert ready.answer.error == ""
 
@@ -187,9 +187,9 @@ def test_only_the_cut_answer_at_the_end_is_continued(ready):
     ready.ask("Why tides?", "The Moon.", reason=FinishReason.LENGTH)
     first = ready.answer
     ready.ask("And?", "Done.")
-    assert not ready.session.edits.can_resume(first)
-    assert not ready.session.edits.can_resume(ready.answer)
-    ready.session.edits.resume(first.id)
+    assert not ready.actions.can_resume(first)
+    assert not ready.actions.can_resume(ready.answer)
+    ready.actions.resume(first.id)
     assert len(ready.link.asked) == 2
 
 
@@ -200,7 +200,7 @@ def test_deleting_a_question_takes_what_follows_and_undo_brings_it_back(ready):
     ready.ask("Why tides?", "The Moon.")
     ready.ask("And the Sun?", "Too.")
     before = ready.session.shown
-    undo = ready.session.edits.delete(before.path()[2].id)
+    undo = ready.actions.delete(before.path()[2].id)
     assert ready.shown_texts == ["Why tides?", "The Moon."]
     assert ("delete_message", before.path()[2].id) in ready.store.calls
     undo()
@@ -209,10 +209,10 @@ def test_deleting_a_question_takes_what_follows_and_undo_brings_it_back(ready):
 
 
 def test_deleting_an_answer_that_is_written_stops_it(ready):
-    ready.session.send("Why tides?")
+    ready.actions.send("Why tides?")
     ready.link.say("The Mo")
     answer = ready.answer.id
-    undo = ready.session.edits.delete(answer)
+    undo = ready.actions.delete(answer)
     assert ready.link.cancelled == [ready.link.asked[-1].generation]
     assert not ready.session.busy
     ready.link.finish(FinishReason.CANCELLED)
@@ -224,7 +224,7 @@ def test_deleting_an_answer_that_is_written_stops_it(ready):
 def test_undo_in_another_chat_restores_on_the_disk_alone(ready):
     ready.ask("Why tides?", "The Moon.")
     answer = ready.answer.id
-    undo = ready.session.edits.delete(answer)
+    undo = ready.actions.delete(answer)
     ready.session.new_chat()
     undo()
     assert ready.store.calls[-1] == ("restore_message", answer)
@@ -237,16 +237,16 @@ def test_undo_in_another_chat_restores_on_the_disk_alone(ready):
 def test_branches_switch_while_an_answer_streams_in_another(ready):
     ready.ask("Why tides?", "The Moon.")
     first = ready.answer.id
-    ready.session.edits.regenerate(first)
+    ready.actions.regenerate(first)
     ready.link.say("Gra")
     second = ready.answer.id
-    ready.session.edits.move(second, -1)
+    ready.actions.move(second, -1)
     assert ready.shown_texts == ["Why tides?", "The Moon."]
     ready.link.say("vity")
     assert ready.session.busy
-    ready.session.edits.move(first, 1)
+    ready.actions.move(first, 1)
     assert ready.shown_texts == ["Why tides?", "Gravity"]
-    ready.session.edits.move(second, -1)
+    ready.actions.move(second, -1)
     ready.link.finish()
     assert ready.session.shown.path()[-1].id == first
     assert branches.find(ready.session.shown, second).status is MessageStatus.DONE
@@ -255,9 +255,9 @@ def test_branches_switch_while_an_answer_streams_in_another(ready):
 def test_nothing_is_asked_while_an_answer_is_to_come(ready):
     ready.ask("Why tides?", "The Moon.")
     first = ready.answer.id
-    ready.session.send("And?")
-    ready.session.edits.regenerate(first)
-    assert not ready.session.edits.edit(path_ids(ready)[0], "Why waves?")
+    ready.actions.send("And?")
+    ready.actions.regenerate(first)
+    assert not ready.actions.edit(path_ids(ready)[0], "Why waves?")
     assert len(ready.link.asked) == 2
     assert len(ready.session.shown.messages) == 4
 
@@ -266,7 +266,7 @@ def test_nothing_is_asked_while_an_answer_is_to_come(ready):
 
 
 def test_thinking_is_kept_apart_timed_and_given_to_the_template(ready):
-    ready.session.send("Why tides?")
+    ready.actions.send("Why tides?")
     ready.link.say("", thinking="Hm, ", at_s=0.5)
     ready.link.say("", thinking="the Moon?", at_s=2.0)
     ready.link.say("The Moon.", at_s=2.5)
@@ -275,15 +275,15 @@ def test_thinking_is_kept_apart_timed_and_given_to_the_template(ready):
     answer = ready.answer
     assert (answer.text, answer.thinking, answer.thought_ms) == ("The Moon.", "Hm, the Moon?", 1500)
     assert answer.marks == (9,)
-    ready.session.send("And?")
+    ready.actions.send("And?")
     assert ready.link.asked[-1].messages[1] == ChatMessage("assistant", "The Moon.", "Hm, the Moon?")
 
 
 def test_an_answer_cut_in_its_thinking_goes_on_thinking(ready):
-    ready.session.send("Why tides?")
+    ready.actions.send("Why tides?")
     ready.link.say("", thinking="Hm", at_s=0.5)
     ready.link.finish(FinishReason.LENGTH)
-    ready.session.edits.resume(ready.answer.id)
+    ready.actions.resume(ready.answer.id)
     assert ready.link.asked[-1].messages[-1] == ChatMessage("assistant", "", "Hm")
     ready.link.say("The Moon.", thinking=", yes", at_s=0.2)
     ready.link.finish()
@@ -295,7 +295,7 @@ def test_an_answer_cut_in_its_thinking_goes_on_thinking(ready):
 
 def test_an_answer_by_another_model_waits_until_it_is_in(ready):
     ready.ask("Why tides?", "The Moon.")
-    ready.session.edits.regenerate(ready.answer.id, ChatSettings(model="other"))
+    ready.actions.regenerate(ready.answer.id, ChatSettings(model="other"))
     assert ready.link.loads == ["other"]
     assert len(ready.link.asked) == 1
     ready.link.become_ready(dataclasses.replace(MODEL, name="Other", path="/models/other-7b"))
@@ -309,11 +309,11 @@ def test_an_answer_by_another_model_waits_until_it_is_in(ready):
 
 def test_a_model_that_cannot_be_loaded_fails_the_one_answer_and_the_old_one_comes_back(ready):
     ready.ask("Why tides?", "The Moon.")
-    ready.session.edits.regenerate(ready.answer.id, ChatSettings(model="broken"))
+    ready.actions.regenerate(ready.answer.id, ChatSettings(model="broken"))
     ready.link.fail_to_load("The model is damaged.")
     assert (ready.answer.status, ready.answer.error) == (MessageStatus.ERROR, "The model is damaged.")
     assert ready.link.loads == ["broken", MODEL.path]
-    ready.session.send("And?")
+    ready.actions.send("And?")
     ready.link.become_ready()
     assert ready.link.asked[-1].messages[-1].content == "And?"
 
@@ -321,13 +321,13 @@ def test_a_model_that_cannot_be_loaded_fails_the_one_answer_and_the_old_one_come
 @pytest.mark.parametrize("kind", [ErrorKind.NOT_FOUND, ErrorKind.REFUSED, ErrorKind.UNSUPPORTED])
 def test_a_chat_whose_model_is_gone_goes_on_with_the_loaded_one(ready, kind):
     ready.session.set_settings(ChatSettings(model="gone"))
-    ready.session.send("Why tides?")
+    ready.actions.send("Why tides?")
     ready.link.fail_to_load("Give the path of a model folder.", kind)
     failed = ready.answer
-    assert ready.session.edits.states()[failed.id].fix == "Use Toy"
+    assert ready.actions.states()[failed.id].fix == "Use Toy"
     assert ("“gone”" in failed.error) == (kind is ErrorKind.NOT_FOUND)
     assert ("path" in failed.error) != (kind is ErrorKind.NOT_FOUND)
-    ready.session.edits.retry(failed.id)
+    ready.actions.retry(failed.id)
     assert ready.session.settings == ChatSettings()
     ready.link.become_ready()
     assert ready.link.asked[-1].messages == (ChatMessage("user", "Why tides?"),)
@@ -335,15 +335,15 @@ def test_a_chat_whose_model_is_gone_goes_on_with_the_loaded_one(ready, kind):
 
 
 def test_what_can_never_work_is_not_offered_again(ready):
-    ready.session.send("Long")
+    ready.actions.send("Long")
     ready.link.fail("Too long.", ErrorKind.CONTEXT_OVERFLOW)
-    assert ready.session.edits.action_for(ready.answer) == ""
+    assert ready.actions.action_for(ready.answer) == ""
 
 
 def test_a_chat_whose_messages_are_all_deleted_goes_on_as_itself(ready):
     ready.ask("Why tides?", "The Moon.")
     chat_id = ready.session.chat_id
-    ready.session.edits.delete(path_ids(ready)[0])
+    ready.actions.delete(path_ids(ready)[0])
     ready.ask("Why waves?", "The wind.")
     assert ready.session.chat_id == chat_id
     assert [call[0] for call in ready.store.calls].count("add_chat") == 1
@@ -356,9 +356,9 @@ def test_an_answer_whose_question_was_lost_is_shown_and_no_more(ready):
     ready.store.messages["a"] = orphan
     ready.session.open_chat("c")
     ready.store.deliver("c")
-    state = ready.session.edits.states()["a"]
+    state = ready.actions.states()["a"]
     assert state.offers == {RowAction.COPY, RowAction.DELETE}
-    ready.session.edits.regenerate("a")
-    ready.session.edits.retry("a")
-    ready.session.edits.resume("a")
+    ready.actions.regenerate("a")
+    ready.actions.retry("a")
+    ready.actions.resume("a")
     assert ready.link.asked == []

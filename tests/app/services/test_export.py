@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.services import figures_export
-from app.services.figures_export import write_figures
+from app.services import export
+from app.services.export import write_history
 from app.services.store_error import StoreError
 from tests.support.figures import DAY, figures, month
 
@@ -32,7 +32,7 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 def test_json_holds_everything_that_is_known(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
-    assert write_figures(path, ANSWERS) == 2
+    assert write_history(path, ANSWERS) == 2
     body = json.loads(path.read_text(encoding="utf-8"))
     assert (body["format"], body["version"], body["kind"]) == ("mtplx-history", 1, "guessed from the text")
     first, second = body["answers"]
@@ -85,9 +85,9 @@ def test_json_holds_everything_that_is_known(tmp_path: Path) -> None:
 
 def test_a_table_has_the_same_and_leaves_empty_what_is_not_known(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
-    assert write_figures(path, ANSWERS) == 2
+    assert write_history(path, ANSWERS) == 2
     first, second = rows(path)
-    assert list(first) == list(figures_export.record(ANSWERS[0]))
+    assert list(first) == list(export.history_record(ANSWERS[0]))
     assert (first["accepted_at"], first["decode_tps"], first["ended"]) == (
         "35 25",
         "50.0",
@@ -101,7 +101,7 @@ def test_a_table_has_the_same_and_leaves_empty_what_is_not_known(tmp_path: Path)
 )
 def test_no_cell_is_a_formula(tmp_path: Path, name: str) -> None:
     path = tmp_path / "x.csv"
-    write_figures(path, [figures(model=name, quantization=name, sampler=name)])
+    write_history(path, [figures(model=name, quantization=name, sampler=name)])
     (row,) = rows(path)
     assert row["model"] == row["quantization"] == row["sampler"] == f"'{name}"
     assert not any(cell.startswith(("=", "+", "-", "@")) for cell in row.values())
@@ -109,7 +109,7 @@ def test_no_cell_is_a_formula(tmp_path: Path, name: str) -> None:
 
 def test_a_name_stays_one_cell_where_semicolons_part_cells(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
-    write_figures(path, [figures(model="a;=1+1")])
+    write_history(path, [figures(model="a;=1+1")])
     with path.open(newline="", encoding="utf-8") as file:
         cells = [cell for line in csv.reader(file, delimiter=";") for cell in line]
     assert not any(cell.startswith("=") for cell in cells)
@@ -118,7 +118,7 @@ def test_a_name_stays_one_cell_where_semicolons_part_cells(tmp_path: Path) -> No
 @pytest.mark.parametrize("suffix", [".csv", ".json"])
 def test_nothing_is_a_file_too(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"x{suffix}"
-    assert write_figures(path, ()) == 0
+    assert write_history(path, ()) == 0
     assert rows(path) == [] if suffix == ".csv" else json.loads(path.read_text())["answers"] == []
 
 
@@ -132,14 +132,14 @@ def test_what_breaks_off_leaves_the_former_file(tmp_path: Path, suffix: str) -> 
         raise StoreError("gone")
 
     with pytest.raises(StoreError, match="gone"):
-        write_figures(path, broken())
+        write_history(path, broken())
     assert path.read_text() == "before"
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="could not be exported") as refused:
-        write_figures(tmp_path / "no folder" / "x.csv", ANSWERS)
+        write_history(tmp_path / "no folder" / "x.csv", ANSWERS)
     assert str(tmp_path / "no folder") in refused.value.info.message
 
 
@@ -153,5 +153,5 @@ def test_figures_are_taken_one_by_one(tmp_path: Path) -> None:
             seen.append(partial.stat().st_size)
             yield figures({"emitted": number + 100})
 
-    write_figures(path, watched())
+    write_history(path, watched())
     assert 0 < seen[1000] < seen[-1]
