@@ -43,7 +43,7 @@ def engine(folder: Path) -> TrialsEngine:
 
 @pytest.fixture(autouse=True)
 def _without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mtplx_engine.bench.measuring._PAUSE_S", 0.0)
+    monkeypatch.setattr("mtplx_engine.bench.contest.PAUSE_S", 0.0)
 
 
 def run(engine: TrialsEngine, cancelled: threading.Event, **changes: Any) -> list[TrialProgress | Measured]:

@@ -167,7 +167,7 @@ def test_a_failure_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_a_real_model_is_measured_then_forgotten(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mtplx_engine.bench.measuring._PAUSE_S", 0.0)
+    monkeypatch.setattr("mtplx_engine.bench.contest.PAUSE_S", 0.0)
     monkeypatch.setattr(backend, "prepare", lambda: None)  # mlx has been imported long since
     tiny_folder.write(tmp_path)
     arguments = ["tune", "--model", str(tmp_path), "--data-dir", str(tmp_path)]
