@@ -5,13 +5,13 @@ A figure that its runs do not bear out is None, never 0.
 
 from __future__ import annotations
 
-import itertools
 import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.measurement import FEW_STEPS, Doubt, Ratio, Verdict
+from mtplx_engine.stats import accepted_histogram
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -109,8 +109,7 @@ class DepthResult:
     @property
     def histogram(self) -> tuple[int, ...]:
         """The verify steps with 0..k drafts accepted; sums to V."""
-        reached = (self.verify_steps, *self.accepted_at, 0)
-        return tuple(here - further for here, further in itertools.pairwise(reached))
+        return accepted_histogram(self.verify_steps, self.accepted_at)
 
     @property
     def few(self) -> bool:
@@ -235,8 +234,7 @@ def _doubt(measurement: Measurement, depths: Iterable[DepthResult]) -> Doubt | N
 def _adds_up(run: MeasuredRun) -> bool:
     """Whether a draft was accepted at most as often as the one before it, and all of them as often as is said."""
     stats = run.stats
-    reached = (stats.verify_steps, *stats.accepted_at, 0)
-    ordered = all(here >= further for here, further in itertools.pairwise(reached))
+    ordered = min(accepted_histogram(stats.verify_steps, stats.accepted_at)) >= 0
     return ordered and sum(stats.accepted_at) == stats.accepted and len(stats.accepted_at) <= run.depth
 
 

@@ -13,6 +13,8 @@ from app.services.engine_link import EngineLink, EngineState
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from app.chat.turn import Turn
+    from app.session.answer_line import AnswerLine
     from mtplx_engine.protocol import (
         DepthChosen,
         Failed,
@@ -20,15 +22,15 @@ if TYPE_CHECKING:
         Heartbeat,
         ModelInfo,
         PrefillProgress,
-        Tokens,
     )
 
 
 class LiveFeed(QObject):
-    """Follows the link, also while nobody looks.
+    """Follows the answers, also while nobody looks.
 
     Args:
         link: Tells what happens.
+        line: Its turns count what is written.
         clock: Seconds that only grow.
         parent: Owns it.
 
@@ -44,6 +46,7 @@ class LiveFeed(QObject):
     def __init__(
         self,
         link: EngineLink,
+        line: AnswerLine,
         parent: QObject | None = None,
         *,
         clock: Callable[[], float] = time.monotonic,
@@ -56,7 +59,7 @@ class LiveFeed(QObject):
         self.model = ""
         link.prefill.connect(self._prefill)
         link.depth_chosen.connect(self._depth_chosen)
-        link.tokens.connect(self._tokens)
+        line.counted.connect(self._counted)
         link.finished.connect(self._finished)
         link.failed.connect(self._failed)
         link.beat.connect(self._beat)
@@ -76,8 +79,8 @@ class LiveFeed(QObject):
         self._figures.choose_depth(event)
         self._tell()
 
-    def _tokens(self, event: Tokens) -> None:
-        self._figures.add(event, self._clock())
+    def _counted(self, turn: Turn) -> None:
+        self._figures.follow(turn.generation, turn.meter, self._clock())
         self._tell()
 
     def _finished(self, event: Finished) -> None:

@@ -41,6 +41,7 @@ class AnswerLine(QObject):
 
     Signals:
         streamed(Turn, Piece): Text or thinking came; the turn has taken it in.
+        counted(Turn): Its meter has counted one more decode cycle.
         measured(Turn): There is a new reading of its meter.
         prefilled(Turn): More of its prompt is read.
         waiting(Turn, str): In words what it waits for, "" for nothing to speak of.
@@ -50,6 +51,7 @@ class AnswerLine(QObject):
     """
 
     streamed = Signal(object, object)
+    counted = Signal(object)
     measured = Signal(object)
     prefilled = Signal(object)
     waiting = Signal(object, str)
@@ -242,7 +244,9 @@ class AnswerLine(QObject):
     def _tokens(self, event: Tokens) -> None:
         turn = self._running
         if turn and event.generation == turn.generation:
-            self._tell(turn, turn.add(event))
+            piece = turn.add(event)
+            self.counted.emit(turn)
+            self._tell(turn, piece)
 
     def _finished(self, event: Finished) -> None:
         if self._stopping and event.generation == self._stopping.generation:
