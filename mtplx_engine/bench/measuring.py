@@ -34,7 +34,7 @@ _CURVES = 0.1  # of the time, about
 def measure(
     engine: Engine, request: Measure, cancelled: threading.Event
 ) -> Iterator[TrialProgress | Measured]:
-    """Measure; Measured comes last, unless it is cancelled.
+    """Measure, and keep what was measured; Measured comes last, unless it is cancelled.
 
     Args:
         engine: Has loaded the model; what it has kept of chats is dropped.
@@ -70,6 +70,7 @@ def measure(
         after=conditions.now(),
         auto_depths=tuple(range(1, max(1, min(AUTO_MAX_DEPTH, engine.info.max_depth)) + 1)),
     )
+    engine.depths.measurements.keep(measurement)
     yield Measured(request.generation, measurement)
 
 
