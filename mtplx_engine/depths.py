@@ -37,11 +37,14 @@ class Depths:
     Args:
         data: The data folder.
         speed_key: Stands for the model's files and this machine, see `ModelInfo.speed_key`.
+
+    Attributes:
+        measurements: What was measured; what is kept there holds from the next `refresh` on.
     """
 
     def __init__(self, data: Path, speed_key: str) -> None:
         self._memory = DepthMemory(data, speed_key)
-        self._measurements = Measurements(data)
+        self.measurements = Measurements(data)
         self._speed_key = speed_key
         self._stamp: tuple[int, ...] | None = None
         self._deciding: dict[int | None, Measurement] = {}
@@ -49,18 +52,14 @@ class Depths:
 
     def refresh(self) -> None:
         """Take over what was measured or forgotten since; the controllers then begin anew."""
-        stamp = self._measurements.stamp()
+        stamp = self.measurements.stamp()
         if stamp == self._stamp:
             return
         self._stamp = stamp
-        found = deciding(self._measurements.all(), self._speed_key)
+        found = deciding(self.measurements.all(), self._speed_key)
         if found != self._deciding:
             self._deciding = found
             self._controllers.clear()
-
-    def keep(self, measurement: Measurement) -> None:
-        """Keep a measurement, which holds from the next `refresh` on."""
-        self._measurements.keep(measurement)
 
     def of(self, drafter: DrafterKind | None, tokens: int = 0) -> DepthController:
         """Return the controller of a drafter; a new one begins with what is known of it."""

@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from mtplx_engine import footprint, host_log
 from mtplx_engine.channel import Channel
@@ -47,6 +47,11 @@ from mtplx_engine.trials import Abandoned, Checked, CheckExactness, Measure, Mea
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from mtplx_engine.engine import Engine as MlxEngine
+
+    MeasureFunction = Callable[["Engine", Measure, threading.Event], Iterator[TrialProgress | Measured]]
+    CheckFunction = Callable[["Engine", CheckExactness, threading.Event], Iterator[TrialProgress | Checked]]
+
 EXIT_FAULT = 70  # the engine is in an unknown state: the app starts a fresh one
 
 _HEARTBEAT_S = 1.0
@@ -74,17 +79,29 @@ class Engine(Protocol):
     def generate(self, request: Generate, cancelled: threading.Event) -> Iterator[AnswerEvent]:
         """Yield the events of one answer, Finished as the last. Raises EngineError."""
 
-    def measure(self, request: Measure, cancelled: threading.Event) -> Iterator[TrialProgress | Measured]:
-        """Measure, with Measured as the last event, which does not come when it is cancelled. Raises EngineError."""
-
-    def check(self, request: CheckExactness, cancelled: threading.Event) -> Iterator[TrialProgress | Checked]:
-        """Check, with Checked as the last event, which does not come when it is cancelled. Raises EngineError."""
-
     def count(self, request: Count) -> Counted:
         """Count a prompt; called from a thread of its own, whatever else goes on."""
 
     def unload(self) -> None:
         """Drop the model, if any."""
+
+
+def measure(
+    engine: Engine, request: Measure, cancelled: threading.Event
+) -> Iterator[TrialProgress | Measured]:
+    """Measure the model that the real engine has loaded; Measured comes last, unless it is cancelled."""
+    from mtplx_engine.bench import measuring
+
+    return measuring.measure(cast("MlxEngine", engine), request, cancelled)
+
+
+def check(
+    engine: Engine, request: CheckExactness, cancelled: threading.Event
+) -> Iterator[TrialProgress | Checked]:
+    """Check the exactness of the model that the real engine has loaded; Checked comes last, unless it is cancelled."""
+    from mtplx_engine.bench import exactness
+
+    return exactness.check(cast("MlxEngine", engine), request, cancelled)
 
 
 class Host:
@@ -93,11 +110,21 @@ class Host:
     Args:
         channel: The way to the app.
         make_engine: Called once, on the engine thread, since making an engine imports mlx.
+        measure: Measures the model that the engine has loaded. Raises EngineError.
+        check: Checks its exactness. Raises EngineError.
     """
 
-    def __init__(self, channel: Channel, make_engine: Callable[[], Engine]) -> None:
+    def __init__(
+        self,
+        channel: Channel,
+        make_engine: Callable[[], Engine],
+        measure: MeasureFunction = measure,
+        check: CheckFunction = check,
+    ) -> None:
         self._channel = channel
         self._make_engine = make_engine
+        self._measure = measure
+        self._check = check
         self._engine: Engine | None = None
         self._line = Line()
         self._counts: Latest[Count] = Latest()
@@ -209,9 +236,9 @@ class Host:
         if isinstance(command, Generate):
             events = engine.generate(command, cancelled)
         elif isinstance(command, Measure):
-            events = engine.measure(command, cancelled)
+            events = self._measure(engine, command, cancelled)
         else:
-            events = engine.check(command, cancelled)
+            events = self._check(engine, command, cancelled)
         ended = False
         for event in events:
             self._channel.send(event)
@@ -260,11 +287,17 @@ class Host:
             self._channel.send(counted)
 
 
-def serve(argv: Sequence[str], make_engine: Callable[[], Engine]) -> None:
-    """Be an engine process; `argv` is FD and LOG_DIR. Never returns."""
+def serve(
+    argv: Sequence[str],
+    make_engine: Callable[[], Engine],
+    measure: MeasureFunction = measure,
+    check: CheckFunction = check,
+) -> None:
+    """Be an engine process; `argv` is FD and LOG_DIR, for the rest see `Host`. Never returns."""
     descriptor, folder = argv
     host_log.start(Path(folder))
-    status = Host(Channel(socket.socket(fileno=int(descriptor))), make_engine).run()
+    channel = Channel(socket.socket(fileno=int(descriptor)))
+    status = Host(channel, make_engine, measure, check).run()
     logging.shutdown()
     # The engine thread may be in a forward that nothing can interrupt.
     os._exit(status)
@@ -274,9 +307,9 @@ def _make_mlx_engine() -> Engine:
     from mtplx_engine import backend
 
     backend.prepare()
-    from mtplx_engine.bench.trials_engine import TrialsEngine
+    from mtplx_engine.engine import Engine
 
-    return TrialsEngine()
+    return Engine()
 
 
 if __name__ == "__main__":

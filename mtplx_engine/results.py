@@ -5,18 +5,20 @@ A figure that its runs do not bear out is None, never 0.
 
 from __future__ import annotations
 
-import itertools
 import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.measurement import FEW_STEPS, Doubt, Ratio, Verdict
+from mtplx_engine.stats import accepted_histogram
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from mtplx_engine.measurement import MeasuredRun, Measurement, PromptKind
+
+    Pair = tuple[MeasuredRun, MeasuredRun]
 
 _SHORTEST_S, _LONGEST_S = 1e-9, 1e9
 
@@ -107,8 +109,7 @@ class DepthResult:
     @property
     def histogram(self) -> tuple[int, ...]:
         """The verify steps with 0..k drafts accepted; sums to V."""
-        reached = (self.verify_steps, *self.accepted_at, 0)
-        return tuple(here - further for here, further in itertools.pairwise(reached))
+        return accepted_histogram(self.verify_steps, self.accepted_at)
 
     @property
     def few(self) -> bool:
@@ -176,10 +177,44 @@ def of(measurement: Measurement) -> Results:
     if not all(_adds_up(run) and _took_time(run) for run in measurement.runs):
         raise ValueError("counts that do not add up, or times that cannot be")
     depths = [
-        _depth_result(depth, [(plain[run.pair], run) for run in measurement.runs if run.depth == depth])
+        compared(depth, [(plain[run.pair], run) for run in measurement.runs if run.depth == depth])
         for depth in measurement.depths
     ]
     return Results(_plain_result(list(plain.values())), tuple(depths), _doubt(measurement, depths))
+
+
+def compared(depth: int, pairs: Sequence[Pair]) -> DepthResult:
+    """Reduce pairs of runs, at least one.
+
+    Args:
+        depth: Draft tokens per verify step, 0 for plain decoding.
+        pairs: What is compared with, and the run, one for each prompt.
+    """
+    runs = [run for _, run in pairs]
+    kinds = dict.fromkeys(run.kind for run in runs)
+    of_kinds = [(kind, _ratio([pair for pair in pairs if pair[1].kind == kind], _wall)) for kind in kinds]
+    same = [run.identical for run in runs if run.identical is not None]
+    return DepthResult(
+        depth=depth,
+        wall=_ratio(pairs, _wall),
+        decode=decode_ratio(pairs),
+        by_kind=tuple((kind, ratio) for kind, ratio in of_kinds if ratio is not None),
+        decode_tps=_median(run.stats.decode_tps for run in runs),
+        verify_steps=sum(run.stats.verify_steps for run in runs),
+        drafted=sum(run.stats.drafted for run in runs),
+        accepted=sum(run.stats.accepted for run in runs),
+        accepted_at=_add_up([run.stats.accepted_at for run in runs], depth),
+        wall_s=statistics.median(run.wall_s for run in runs),
+        step_s=_median(_step_s(plain) for plain, _ in pairs),
+        cycle_s=_median(_cycle_s(run) for run in runs),
+        peak_bytes=max(run.peak_bytes for run in runs),
+        identical=(sum(same), len(same)) if same else None,
+    )
+
+
+def decode_ratio(pairs: Iterable[Pair]) -> Ratio | None:
+    """Return how many times as fast as its counterpart each run decodes; None where no pair has both speeds."""
+    return _ratio(pairs, _decode)
 
 
 def turns_off(measurement: Measurement) -> bool:
@@ -199,8 +234,7 @@ def _doubt(measurement: Measurement, depths: Iterable[DepthResult]) -> Doubt | N
 def _adds_up(run: MeasuredRun) -> bool:
     """Whether a draft was accepted at most as often as the one before it, and all of them as often as is said."""
     stats = run.stats
-    reached = (stats.verify_steps, *stats.accepted_at, 0)
-    ordered = all(here >= further for here, further in itertools.pairwise(reached))
+    ordered = min(accepted_histogram(stats.verify_steps, stats.accepted_at)) >= 0
     return ordered and sum(stats.accepted_at) == stats.accepted and len(stats.accepted_at) <= run.depth
 
 
@@ -223,29 +257,6 @@ def _plain_result(runs: Sequence[MeasuredRun]) -> PlainResult:
     )
 
 
-def _depth_result(depth: int, pairs: list[tuple[MeasuredRun, MeasuredRun]]) -> DepthResult:
-    runs = [run for _, run in pairs]
-    kinds = dict.fromkeys(run.kind for run in runs)
-    of_kinds = [(kind, _ratio([pair for pair in pairs if pair[1].kind == kind], _wall)) for kind in kinds]
-    compared = [run.identical for run in runs if run.identical is not None]
-    return DepthResult(
-        depth=depth,
-        wall=_ratio(pairs, _wall),
-        decode=_ratio(pairs, _decode),
-        by_kind=tuple((kind, ratio) for kind, ratio in of_kinds if ratio is not None),
-        decode_tps=_median(run.stats.decode_tps for run in runs),
-        verify_steps=sum(run.stats.verify_steps for run in runs),
-        drafted=sum(run.stats.drafted for run in runs),
-        accepted=sum(run.stats.accepted for run in runs),
-        accepted_at=_add_up([run.stats.accepted_at for run in runs], depth),
-        wall_s=statistics.median(run.wall_s for run in runs),
-        step_s=_median(_step_s(plain) for plain, _ in pairs),
-        cycle_s=_median(_cycle_s(run) for run in runs),
-        peak_bytes=max(run.peak_bytes for run in runs),
-        identical=(sum(compared), len(compared)) if compared else None,
-    )
-
-
 def _add_up(accepted_at: Sequence[tuple[int, ...]], depth: int) -> tuple[int, ...]:
     """Add up counts by position, of which runs with shallower drafts have fewer."""
     return tuple(
@@ -254,7 +265,7 @@ def _add_up(accepted_at: Sequence[tuple[int, ...]], depth: int) -> tuple[int, ..
 
 
 def _ratio(
-    pairs: Iterable[tuple[MeasuredRun, MeasuredRun]],
+    pairs: Iterable[Pair],
     value: Callable[[MeasuredRun, MeasuredRun], float | None],
 ) -> Ratio | None:
     values = [found for plain, run in pairs if (found := value(plain, run)) is not None]

@@ -5,7 +5,11 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass, field
 from enum import StrEnum
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class FinishReason(StrEnum):
@@ -102,3 +106,56 @@ class DecodeStats:
     def decode_tps(self) -> float | None:
         """Tokens after the first event per second after the first event."""
         return self.decode_tokens / self.decode_s if self.decode_s and self.decode_tokens else None
+
+
+class CycleCounter:
+    """Counts the decode cycles of one answer, in the engine and in the window alike.
+
+    Attributes:
+        emitted: Tokens so far.
+        verify_steps: V so far.
+        plain_steps: Cycles without a draft so far.
+        drafted: D so far.
+        accepted_at: Accepted so far at draft position 1, 2, ...
+    """
+
+    def __init__(self) -> None:
+        self.emitted = self.verify_steps = self.plain_steps = self.drafted = 0
+        self.accepted_at: list[int] = []
+
+    def add(self, *, tokens: int, drafted: int, accepted: int) -> None:
+        """Count a cycle.
+
+        Args:
+            tokens: How many it emitted.
+            drafted: Draft tokens that it verified, 0 for a plain one.
+            accepted: How many of them were accepted and emitted.
+        """
+        self.emitted += tokens
+        if not drafted:
+            self.plain_steps += 1
+            return
+        self.verify_steps += 1
+        self.drafted += drafted
+        self.accepted_at += [0] * (drafted - len(self.accepted_at))
+        for position in range(accepted):
+            self.accepted_at[position] += 1
+
+    def stats(self) -> DecodeStats:
+        """Return the counts so far, without any time."""
+        return DecodeStats(
+            emitted=self.emitted,
+            verify_steps=self.verify_steps,
+            plain_steps=self.plain_steps,
+            drafted=self.drafted,
+            accepted=sum(self.accepted_at),
+            accepted_at=tuple(self.accepted_at),
+        )
+
+
+def accepted_histogram(verify_steps: int, accepted_at: Sequence[int]) -> tuple[int, ...]:
+    """Return the verify steps in which exactly 0, 1, ... drafts were accepted; they sum to V.
+
+    One below 0 shows counts that contradict each other: a draft is accepted at most as often as the one before it.
+    """
+    return tuple(here - further for here, further in pairwise((verify_steps, *accepted_at, 0)))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from typing import TYPE_CHECKING
 
-from mtplx_engine.stats import DecodeStats
+from mtplx_engine.stats import CycleCounter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mtplx_engine.decoding import Step
+    from mtplx_engine.stats import DecodeStats
 
 
 class Tally:
@@ -23,9 +25,6 @@ class Tally:
         depth: The depth asked for, as text.
         clock: Seconds, monotonic.
         drafter: Who may draft, "" for nobody.
-
-    Attributes:
-        emitted: Tokens told of so far.
     """
 
     def __init__(
@@ -38,7 +37,7 @@ class Tally:
         *,
         drafter: str = "",
     ) -> None:
-        self.emitted = 0
+        self._counter = CycleCounter()
         self._fixed = (prompt_tokens, cached_tokens, seed, depth)
         self._clock = clock
         self._drafter = drafter
@@ -49,9 +48,12 @@ class Tally:
         self._first_emitted = 0
         self._last_event: float | None = None
         self._first_text: float | None = None
-        self._verify_steps = self._plain_steps = self._drafted = 0
-        self._accepted_at: list[int] = []
         self._positions: list[int | None] = []  # of each token, where it was drafted; None when it was not
+
+    @property
+    def emitted(self) -> int:
+        """Tokens told of so far."""
+        return self._counter.emitted
 
     def now(self) -> float:
         """Return seconds since the request."""
@@ -65,16 +67,8 @@ class Tally:
         """Count a cycle of which the first `kept` tokens are emitted."""
         now = self._clock()
         credited = min(step.accepted, kept)
-        if step.drafted:
-            self._verify_steps += 1
-            self._drafted += step.drafted
-            self._accepted_at += [0] * (step.drafted - len(self._accepted_at))
-            for position in range(credited):
-                self._accepted_at[position] += 1
-        else:
-            self._plain_steps += 1
+        self._counter.add(tokens=kept, drafted=step.drafted, accepted=credited)
         self._positions += [*range(credited), *[None] * (kept - credited)]
-        self.emitted += kept
         if self._first_cycle is None:
             self._first_cycle = now
         if kept:  # a cycle of which nothing is emitted is no event
@@ -89,26 +83,25 @@ class Tally:
 
     def stats(self, cut: int = 0) -> DecodeStats:
         """Return the figures so far, without the newest `cut` tokens: those of a stop string."""
-        accepted_at = list(self._accepted_at)
+        counted = self._counter.stats()
+        accepted_at = list(counted.accepted_at)
         for position in self._positions[len(self._positions) - cut :]:
             if position is not None:
                 accepted_at[position] -= 1
         prompt_tokens, cached_tokens, seed, depth = self._fixed
         prefilled, first, last = self._first_cycle, self._first_event, self._last_event
-        return DecodeStats(
+        return dataclasses.replace(
+            counted,
             prompt_tokens=prompt_tokens,
             cached_tokens=cached_tokens,
-            emitted=self.emitted - cut,
-            verify_steps=self._verify_steps,
-            plain_steps=self._plain_steps,
-            drafted=self._drafted,
+            emitted=counted.emitted - cut,
             accepted=sum(accepted_at),
             accepted_at=tuple(accepted_at),
             ttft_s=None if self._first_text is None else self._first_text - self._start,
             prefill_s=None if prefilled is None else prefilled - self._prefill_start,
             decode_s=None if first is None or last is None or last == first else last - first,
-            decode_tokens=max(0, self.emitted - cut - self._first_emitted),
+            decode_tokens=max(0, counted.emitted - cut - self._first_emitted),
             seed=seed,
             depth=depth,
-            drafter=self._drafter if self._drafted else "",
+            drafter=self._drafter if counted.drafted else "",
         )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from app.chat.depth_words import depth_words
 from app.translate import marked, tr
 from mtplx_engine.measurement import FEW_STEPS
+from mtplx_engine.stats import CycleCounter
 
 if TYPE_CHECKING:
     from mtplx_engine.protocol import DepthChosen
@@ -48,7 +49,9 @@ class _Step:
 
 
 class LiveMeter:
-    """Decode speed and acceptance over the last `WINDOW_S` seconds, in tokens and not in chunks.
+    """Counts an answer while it is written: all of it, and over the last `WINDOW_S` seconds for speed and acceptance.
+
+    Speed is in tokens and not in chunks.
 
     The oldest step of the window only marks its beginning: its tokens came before the time that is measured,
     which keeps prefill out of the speed. Where so little comes that the window would hold fewer than
@@ -56,6 +59,7 @@ class LiveMeter:
     """
 
     def __init__(self) -> None:
+        self._all = CycleCounter()
         self._steps: deque[_Step] = deque()
         self._tokens = 0  # of all steps but the oldest
 
@@ -68,6 +72,7 @@ class LiveMeter:
             drafted: Draft tokens that it verified, 0 for a plain step.
             accepted: How many of them were accepted and emitted.
         """
+        self._all.add(tokens=tokens, drafted=drafted, accepted=accepted)
         if self._steps:
             self._tokens += tokens
         self._steps.append(_Step(at_s, tokens, drafted, accepted))
@@ -75,8 +80,12 @@ class LiveMeter:
             self._steps.popleft()
             self._tokens -= self._steps[0].tokens
 
+    def stats(self) -> DecodeStats:
+        """Return the counts of the whole answer so far."""
+        return self._all.stats()
+
     def reading(self) -> Reading | None:
-        """Return the figures, or None while there is too little to tell."""
+        """Return the figures of the last seconds, or None while there is too little to tell."""
         if len(self._steps) < 2:
             return None
         span = self._steps[-1].at_s - self._steps[0].at_s

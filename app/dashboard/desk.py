@@ -73,7 +73,7 @@ class SpeedDesk(QObject):
         self._line = line
         self._store = store
         self._records = SpeedRecords(data_dir, self)
-        self.feed = LiveFeed(link, self)
+        self.feed = LiveFeed(link, line, self)
         self.trials = Trials(line, link, self)
         self.board = SpeedBoard(self.trials, self._records, shelf, line, link=link, parent=self)
         self._window: SpeedWindow | None = None

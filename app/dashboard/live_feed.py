@@ -9,19 +9,22 @@ from PySide6.QtCore import QObject, Signal
 
 from app.dashboard.live_figures import LiveFigures, LiveReading
 from app.services.engine_link import EngineLink, EngineState
-from mtplx_engine.protocol import DepthChosen, Failed, Finished, Heartbeat, PrefillProgress, Tokens
+from mtplx_engine.protocol import DepthChosen, Failed, Finished, Heartbeat, PrefillProgress
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from app.chat.turn import Generation
+    from app.session.answer_line import GenerationQueue
     from mtplx_engine.protocol import Event, ModelInfo
 
 
 class LiveFeed(QObject):
-    """Follows the link, also while nobody looks.
+    """Follows the answers, also while nobody looks.
 
     Args:
         link: Tells what happens.
+        line: Its generations count what is written.
         clock: Seconds that only grow.
         parent: Owns it.
 
@@ -37,6 +40,7 @@ class LiveFeed(QObject):
     def __init__(
         self,
         link: EngineLink,
+        line: GenerationQueue,
         parent: QObject | None = None,
         *,
         clock: Callable[[], float] = time.monotonic,
@@ -47,6 +51,7 @@ class LiveFeed(QObject):
         self._key = ""
         self._told = False  # of figures that nobody has read
         self.model = ""
+        line.counted.connect(self._counted)
         link.happened.connect(self._take)
         link.loaded.connect(self._loaded)
         link.state_changed.connect(self._state_changed)
@@ -56,6 +61,10 @@ class LiveFeed(QObject):
         self._told = False
         return self._figures.reading(self._clock())
 
+    def _counted(self, generation: Generation) -> None:
+        self._figures.follow(generation.id, generation.meter, self._clock())
+        self._tell()
+
     def _take(self, event: Event) -> None:
         now = self._clock()
         match event:
@@ -63,8 +72,6 @@ class LiveFeed(QObject):
                 self._figures.read_prompt(event, now)
             case DepthChosen():
                 self._figures.choose_depth(event)
-            case Tokens():
-                self._figures.add(event, now)
             case Finished():
                 self._figures.finish(event, now)
             case Failed():

@@ -11,7 +11,7 @@ from app.dashboard.speed_minute import SpeedMinute
 from mtplx_engine.stats import DecodeStats
 
 if TYPE_CHECKING:
-    from mtplx_engine.protocol import DepthChosen, Failed, Finished, PrefillProgress, Tokens
+    from mtplx_engine.protocol import DepthChosen, Failed, Finished, PrefillProgress
 
 STALE_S = 600.0  # so long after its end an answer says little about now
 _ENOUGH_READING_S = 0.5  # of the prompt, to tell how long the rest will take
@@ -75,8 +75,6 @@ class _Answer:
         self.meter = LiveMeter()
         self.depth: DepthChosen | None = None
         self.newest: float | None = None  # when its newest token came, None before the first
-        self.emitted = self.plain_steps = self.verify_steps = self.drafted = 0
-        self.accepted_at: list[int] = []
         self._prefill: PrefillProgress | None = None
         self._prefill_from = (0.0, 0)  # when, and how much was read when it was heard of first
 
@@ -85,38 +83,14 @@ class _Answer:
             self._prefill_from = now, event.done
         self._prefill = event
 
-    def add(self, event: Tokens, now: float) -> None:
+    def follow(self, meter: LiveMeter, now: float) -> None:
         self.newest = now
         self._prefill = None
-        self.emitted += len(event.token_ids)
-        self.meter.add(
-            at_s=event.at_s,
-            tokens=len(event.token_ids),
-            drafted=event.drafted,
-            accepted=event.accepted,
-        )
-        if not event.drafted:
-            self.plain_steps += 1
-            return
-        self.verify_steps += 1
-        self.drafted += event.drafted
-        self.accepted_at += [0] * (event.drafted - len(self.accepted_at))
-        for place in range(event.accepted):
-            self.accepted_at[place] += 1
+        self.meter = meter
 
     def speed(self) -> float | None:
         reading = self.meter.reading()
         return None if reading is None else reading.tokens_per_second
-
-    def stats(self) -> DecodeStats:
-        return DecodeStats(
-            emitted=self.emitted,
-            verify_steps=self.verify_steps,
-            plain_steps=self.plain_steps,
-            drafted=self.drafted,
-            accepted=sum(self.accepted_at),
-            accepted_at=tuple(self.accepted_at),
-        )
 
     def prompt(self, now: float) -> PromptReading | None:
         event = self._prefill
@@ -161,12 +135,12 @@ class LiveFigures:
         """Note how deep an answer is drafted."""
         self._of(event.generation).depth = event
 
-    def add(self, event: Tokens, now: float) -> None:
-        """Count one decode cycle."""
-        answer = self._of(event.generation)
+    def follow(self, generation: int, meter: LiveMeter, now: float) -> None:
+        """Note that a decode cycle of an answer was counted by its meter."""
+        answer = self._of(generation)
         if answer.newest is None:
             self._minute.begin(now)
-        answer.add(event, now)
+        answer.follow(meter, now)
         if self._minute.is_due(now):
             self._minute.write(now, answer.speed())
 
@@ -181,8 +155,8 @@ class LiveFigures:
         """Keep what was counted of an answer that failed."""
         answer = self._answer
         if answer is not None and answer.generation == event.generation:
-            if answer.emitted:
-                self._end(answer, answer.stats(), answer.speed(), now)
+            if answer.newest is not None:
+                self._end(answer, answer.meter.stats(), answer.speed(), now)
             self._answer = None
 
     def change_model(self) -> None:
@@ -203,7 +177,7 @@ class LiveFigures:
             return LiveReading(
                 LiveState.LIVE,
                 answer.speed(),
-                answer.stats(),
+                answer.meter.stats(),
                 answer.depth,
                 answer.prompt(now),
                 None,

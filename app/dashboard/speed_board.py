@@ -77,7 +77,7 @@ class SpeedBoard(QObject):
         self._seen: dict[str, Speeds] = {}  # by speed key, from answers of this run
         self._reports: dict[str, ExactnessReport] = {}
         trials.changed.connect(self.changed)
-        trials.measured.connect(self._measured)
+        trials.measured.connect(records.note)
         trials.checked.connect(self._checked)
         records.changed.connect(self.changed)
         shelf.listed.connect(self.changed)
@@ -246,9 +246,6 @@ class SpeedBoard(QObject):
             self._chosen = ""  # the person went on to another one elsewhere
         self.records.refresh()
         self.changed.emit()
-
-    def _measured(self, measurement: Measurement) -> None:
-        self.records.note(measurement)
 
     def _checked(self, report: ExactnessReport) -> None:
         self._reports[report.subject.key] = report

@@ -42,6 +42,7 @@ class GenerationQueue(QObject):
 
     Signals:
         streamed(Generation, Piece): Text or thinking came; the generation has taken it in.
+        counted(Generation): Its meter has counted one more decode cycle.
         measured(Generation): There is a new reading of its meter.
         prefilled(Generation): More of its prompt is read.
         waiting(Generation, str): In words what it waits for, "" for nothing to speak of.
@@ -51,6 +52,7 @@ class GenerationQueue(QObject):
     """
 
     streamed = Signal(object, object)
+    counted = Signal(object)
     measured = Signal(object)
     prefilled = Signal(object)
     waiting = Signal(object, str)
@@ -247,7 +249,9 @@ class GenerationQueue(QObject):
             case DepthChosen():
                 generation.depth = event
             case Tokens():
-                self._stream(generation, generation.add(event))
+                piece = generation.add(event)
+                self.counted.emit(generation)
+                self._stream(generation, piece)
 
     def _finished(self, event: Finished) -> None:
         if self._stopping and event.generation == self._stopping.id:

@@ -48,11 +48,11 @@ def cuts(count: int, encode: Callable[[str], list[int]], longest: int) -> Iterat
 
 
 class Comparison(NamedTuple):
-    """Verified rows against plain ones.
+    """Rows of logits against others that should be the same.
 
     Attributes:
         rows: How many were compared.
-        distance: The largest total variation distance of two laws.
+        distance: The largest total variation distance of two laws; infinite where a row is no law.
         logit_distance: The largest absolute difference of a logit.
         first_choices: Rows whose most probable token was the same.
     """
@@ -61,6 +61,34 @@ class Comparison(NamedTuple):
     distance: float
     logit_distance: float
     first_choices: int
+
+
+def compare_rows(one: mx.array, other: mx.array, vocabulary: int) -> Comparison:
+    """Compare logits [n, V] row by row, at temperature 1."""
+    one, other = one.astype(mx.float32), other.astype(mx.float32)
+    if not (finite(one) & finite(other)).item():
+        return Comparison(one.shape[0], math.inf, math.inf, 0)
+    shaper = Shaper(LAW, vocabulary)
+    return Comparison(
+        rows=one.shape[0],
+        distance=_highest(mx.abs(shaper.distribution(one) - shaper.distribution(other)).sum(axis=-1)) / 2,
+        logit_distance=_highest(mx.abs(one - other)),
+        first_choices=cast("int", (_best(one) == _best(other)).sum().item()),
+    )
+
+
+def compare_verified(target: Target, cache: TokenCache, tokens: mx.array) -> Comparison:
+    """Verify tokens [n] in one forward and one by one, compare the rows, and leave the cache as it was."""
+    length = cache.length
+    _, verified = target.verify(tokens, cache, strict=False)
+    mx.eval(verified)
+    cache.trim_to(length)
+    with cache.one_block():
+        rows = [target.verify(token[None], cache, strict=False)[1] for token in tokens]
+    plain = mx.concatenate(rows)
+    mx.eval(plain)
+    cache.trim_to(length)
+    return compare_rows(verified, plain, target.vocabulary)
 
 
 class _HeardTarget:
@@ -149,15 +177,11 @@ class Beginning:
             draft = self._drafter.propose(depth, shaper, None, mx.random.key(seed))
         if draft is not None:
             tokens = mx.concatenate([tokens, draft.tokens])
-        _, verified = self._target.verify(tokens, self._cache, strict=False)
-        mx.eval(verified)
+        found = compare_verified(self._target, self._cache, tokens)
         self._go_back()
-        with self._cache.one_block():
-            rows = [self._target.verify(token[None], self._cache, strict=False)[1] for token in tokens]
-        plain = mx.concatenate(rows)
-        mx.eval(plain)
-        self._go_back()
-        return self._comparison(verified.astype(mx.float32), plain.astype(mx.float32))
+        if math.isinf(found.distance):
+            raise non_finite(len(self._ids))
+        return found
 
     def draw(self, depth: int, seed: int) -> Cycle:
         """Draft, verify and accept once by the decoding loop, with at most so many drafts.
@@ -194,18 +218,6 @@ class Beginning:
         self._cache.trim_to(length)
         self._drafter.trim_to(length - 1)
         self._drafter.extend(self._newest, self._ids[-1:])  # a proposal starts from a new pair
-
-    def _comparison(self, verified: mx.array, plain: mx.array) -> Comparison:
-        if not (finite(verified) & finite(plain)).item():
-            raise non_finite(len(self._ids))
-        shaper = Shaper(LAW, self._target.vocabulary)
-        one, other = (shaper.distribution(rows) for rows in (verified, plain))
-        return Comparison(
-            rows=verified.shape[0],
-            distance=_highest(mx.abs(one - other).sum(axis=-1)) / 2,
-            logit_distance=_highest(mx.abs(verified - plain)),
-            first_choices=cast("int", (_best(verified) == _best(plain)).sum().item()),
-        )
 
 
 def _highest(values: mx.array) -> float:

@@ -1,23 +1,24 @@
-"""Plain decoding against drafting at some depths, pair by pair, with word of how far it is."""
+"""Ways of decoding against each other, pair by pair, with word of how far it is."""
 
 from __future__ import annotations
 
-import math
 import statistics
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from mtplx_engine.bench.turns import turns
-from mtplx_engine.measurement import LEAST_PAIRS, MeasuredRun, Ratio
+from mtplx_engine.bench.methods import turns
+from mtplx_engine.measurement import LEAST_PAIRS, MeasuredRun
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Generator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from mtplx_engine.bench.run import Method, Run
-    from mtplx_engine.bench.turns import Turn
+    from mtplx_engine.bench.methods import Method, TimedAnswer, Turn
     from mtplx_engine.measurement import PromptKind
+
+
+PAUSE_S = 0.2  # before each answer, so that the system does what it has put off
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +44,30 @@ class Progress(NamedTuple):
     left_s: float | None
 
 
-class Outcome(NamedTuple):
-    """What a contest measured; attributes as in `Measurement`."""
+class Entry(NamedTuple):
+    """One answer of a contest.
 
-    runs: tuple[MeasuredRun, ...]
-    cross_check: Ratio | None
+    Attributes:
+        method: The name of who gave it.
+        tokens: The ids.
+        run: What was measured; `identical` says whether its tokens are those of the base in the same pair.
+    """
+
+    method: str
+    tokens: tuple[int, ...]
+    run: MeasuredRun
+
+
+class Outcome(NamedTuple):
+    """What a contest measured: its answers, in the order in which they were given."""
+
+    entries: tuple[Entry, ...]
+
+    def pairs(self, base: Method, method: Method) -> list[tuple[MeasuredRun, MeasuredRun]]:
+        """Return the runs of two methods that answered the same question, the base's first."""
+        based = {entry.run.pair: entry.run for entry in self.entries if entry.method == base.name}
+        runs = [entry.run for entry in self.entries if entry.method == method.name]
+        return [(based[run.pair], run) for run in runs if run.pair in based]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +75,20 @@ class Contest:
     """Who is measured, and at what.
 
     Attributes:
-        plain: Plain decoding.
-        drafting: Drafting, by depth.
-        reference: Plain decoding of others, which takes part in as many pairs as show a range.
+        base: Who all others are compared with.
+        others: Who else answers every question.
         questions: One for each pair.
         temperature: Of the sampler.
         tokens: Of each answer.
+        reference: Who takes part in only as many pairs as show a range.
     """
 
-    plain: Method
-    drafting: Mapping[int, Method]
-    reference: Method
+    base: Method
+    others: Sequence[Method]
     questions: Sequence[Question]
     temperature: float
     tokens: int
+    reference: Method | None = None
 
     def hold(
         self,
@@ -76,76 +96,53 @@ class Contest:
         *,
         pause_s: float,
         clock: Callable[[], float] = time.monotonic,
-    ) -> Generator[Progress, None, Outcome | None]:
-        """Let everybody answer everything, by turns.
+    ) -> Iterator[Progress | Outcome]:
+        """Let everybody answer everything, by turns; Outcome comes last, unless it is cancelled.
 
         Args:
             cancelled: Ends it within a forward.
             pause_s: Seconds before each answer.
             clock: Seconds that only grow.
-
-        Returns:
-            What was measured, None when it was cancelled.
         """
         order = self._order()
-        runs: list[Run] = []
+        answers: list[tuple[Turn, TimedAnswer]] = []
         timer = _Timer(order, clock)
         for turn in order:
             yield Progress(timer.fraction, self._words(turn), timer.left_s)
             if cancelled.wait(pause_s):
-                return None
+                return
             ids = self.questions[turn.prompt].ids
-            run = turn.method.run(turn.prompt, ids, self.temperature, turn.tokens, cancelled)
-            if run is None:
-                return None
+            answer = turn.method.run(turn.prompt, ids, self.temperature, turn.tokens, cancelled)
+            if answer is None:
+                return
             timer.count()
             if not turn.warm_up:
-                runs.append(run)
-        return self._outcome(runs)
+                answers.append((turn, answer))
+        based = {turn.prompt: answer.tokens for turn, answer in answers if turn.method is self.base}
+        yield Outcome(tuple(self._entry(turn, answer, based[turn.prompt]) for turn, answer in answers))
 
     def _order(self) -> list[Turn]:
-        methods = [self.plain, *self.drafting.values(), self.reference]
+        methods = [self.base, *self.others, *([self.reference] if self.reference else [])]
         order = turns(methods, len(self.questions), self.tokens)
         return [turn for turn in order if turn.method is not self.reference or turn.prompt < LEAST_PAIRS]
 
     def _words(self, turn: Turn) -> str:
-        if turn.warm_up:
-            return "warming up"
-        if turn.method is self.plain:
-            who = "plain decoding"
-        elif turn.method is self.reference:
-            who = "plain mlx-lm"
-        else:
-            who = f"depth {self._depth(turn.method.name)}"
-        return f"{who}, {self.questions[turn.prompt].kind}"
+        return "warming up" if turn.warm_up else f"{turn.method.title}, {self.questions[turn.prompt].kind}"
 
-    def _depth(self, method: str) -> int:
-        return next((depth for depth, each in self.drafting.items() if each.name == method), 0)
-
-    def _outcome(self, runs: Sequence[Run]) -> Outcome:
-        plain = {run.prompt: run for run in runs if run.method == self.plain.name}
-        reference = {run.prompt: run for run in runs if run.method == self.reference.name}
-        measured = [
-            self._measured(run, plain[run.prompt]) for run in runs if run.method != self.reference.name
-        ]
-        speeds = [plain[prompt].decode_tps / run.decode_tps for prompt, run in reference.items()]
-        known = [speed for speed in speeds if math.isfinite(speed)]
-        return Outcome(tuple(measured), Ratio.of(known) if known else None)
-
-    def _measured(self, run: Run, plain: Run) -> MeasuredRun:
-        question, depth = self.questions[run.prompt], self._depth(run.method)
-        if run.stats is None:
-            raise ValueError(f"{run.method} counts nothing")
-        return MeasuredRun(
-            pair=run.prompt,
+    def _entry(self, turn: Turn, answer: TimedAnswer, based: tuple[int, ...]) -> Entry:
+        question = self.questions[turn.prompt]
+        compared = turn.method is not self.base and self.temperature == 0
+        run = MeasuredRun(
+            pair=turn.prompt,
             prompt=question.prompt,
             kind=question.kind,
-            depth=depth,
-            wall_s=run.wall_s,
-            stats=run.stats,
-            peak_bytes=run.peak_bytes,
-            identical=run.tokens == plain.tokens if depth and self.temperature == 0 else None,
+            depth=turn.method.depth,
+            wall_s=answer.wall_s,
+            stats=answer.stats,
+            peak_bytes=answer.peak_bytes,
+            identical=answer.tokens == based if compared else None,
         )
+        return Entry(turn.method.name, answer.tokens, run)
 
 
 class _Timer:

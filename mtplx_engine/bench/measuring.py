@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from mtplx_engine import backend, conditions
-from mtplx_engine.bench import prompts
-from mtplx_engine.bench.contest import Contest, Question
+from mtplx_engine import backend, conditions, results
+from mtplx_engine.bench import contest, prompts
 from mtplx_engine.bench.curves import WIDEST, CostMeter
 from mtplx_engine.bench.methods import MlxLm, Ours
 from mtplx_engine.cache import TokenCache
@@ -22,13 +21,11 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Generator, Iterator
 
-    from mtplx_engine.bench.contest import Outcome
     from mtplx_engine.config import DrafterKind
     from mtplx_engine.engine import Engine
-    from mtplx_engine.measurement import VerifyCurve
+    from mtplx_engine.measurement import MeasuredRun, Ratio, VerifyCurve
     from mtplx_engine.trials import Measure
 
-_PAUSE_S = 0.2  # before each answer, so that the system does what it has put off
 _SHORT, _LONG = 256, 1024  # tokens in the cache for the curves, where the prompts are no longer
 _SLACK = 64  # tokens; a filled prompt is a little shorter than is wanted
 _CURVES = 0.1  # of the time, about
@@ -37,7 +34,7 @@ _CURVES = 0.1  # of the time, about
 def measure(
     engine: Engine, request: Measure, cancelled: threading.Event
 ) -> Iterator[TrialProgress | Measured]:
-    """Measure; Measured comes last, unless it is cancelled.
+    """Measure, and keep what was measured; Measured comes last, unless it is cancelled.
 
     Args:
         engine: Has loaded the model; what it has kept of chats is dropped.
@@ -53,11 +50,12 @@ def measure(
     engine.forget()
     try:
         curves = yield from _curves(engine, drafter, request, cancelled)
-        outcome = None if curves is None else (yield from _contest(engine, drafter, request, cancelled))
+        found = None if curves is None else (yield from _runs(engine, drafter, request, cancelled))
     finally:
         engine.forget()
-    if curves is None or outcome is None:
+    if curves is None or found is None:
         return
+    runs, cross_check = found
     measurement = Measurement(
         subject=subject_of(engine.info, drafter),
         taken_ms=round(time.time() * 1000),
@@ -65,13 +63,14 @@ def measure(
         context=request.context,
         tokens=request.tokens,
         temperature=request.temperature,
-        runs=outcome.runs,
+        runs=runs,
         curves=curves,
-        cross_check=outcome.cross_check,
+        cross_check=cross_check,
         before=before,
         after=conditions.now(),
         auto_depths=tuple(range(1, max(1, min(AUTO_MAX_DEPTH, engine.info.max_depth)) + 1)),
     )
+    engine.depths.measurements.keep(measurement)
     yield Measured(request.generation, measurement)
 
 
@@ -124,35 +123,34 @@ def _curves(
     return tuple(curves)
 
 
-def _contest(
+def _runs(
     engine: Engine, drafter: DrafterKind, request: Measure, cancelled: threading.Event
-) -> Generator[TrialProgress, None, Outcome | None]:
-    """Hold the contest of the depths; None when it is cancelled."""
+) -> Generator[TrialProgress, None, tuple[tuple[MeasuredRun, ...], Ratio | None] | None]:
+    """Hold the contest of the depths; returns its runs and the cross-check, None when it is cancelled."""
     depths = request.depths or range(1, AUTO_MAX_DEPTH + 1)
-    contest = Contest(
-        plain=Ours(engine),
-        drafting={depth: Ours(engine, drafter, depth) for depth in sorted(set(depths))},
-        reference=MlxLm(engine, backend.policy().prefill_chunk),
+    plain, reference = Ours(engine), MlxLm(engine, backend.policy().prefill_chunk)
+    held = contest.Contest(
+        base=plain,
+        others=[Ours(engine, drafter, depth) for depth in sorted(set(depths))],
         questions=_questions(engine, request),
         temperature=request.temperature,
         tokens=request.tokens,
+        reference=reference,
     )
-    steps = contest.hold(cancelled, pause_s=_PAUSE_S)
-    while True:
-        try:
-            step = next(steps)
-        except StopIteration as end:
-            outcome: Outcome | None = end.value
-            return outcome
+    for step in held.hold(cancelled, pause_s=contest.PAUSE_S):
+        if isinstance(step, contest.Outcome):
+            runs = tuple(entry.run for entry in step.entries if entry.method != reference.name)
+            return runs, results.decode_ratio(step.pairs(reference, plain))
         fraction = _CURVES + (1 - _CURVES) * step.fraction
         yield TrialProgress(request.generation, fraction, step.what, step.left_s)
+    return None
 
 
-def _questions(engine: Engine, request: Measure) -> list[Question]:
+def _questions(engine: Engine, request: Measure) -> list[contest.Question]:
     """Return a question for each pair: those of each kind in turn, so that all kinds see the same machine."""
     length = request.context - request.tokens
     return [
-        Question(prompt.id, kind, _filled(engine, prompt, length))
+        contest.Question(prompt.id, kind, _filled(engine, prompt, length))
         for number in range(request.pairs)
         for kind in dict.fromkeys(request.kinds)
         for prompt in [prompts.of_kind(kind)[number % len(prompts.of_kind(kind))]]

@@ -1,29 +1,102 @@
-"""The ways of decoding that are compared: plain mlx-lm, and our loop at each depth, on the same weights."""
+"""The ways of decoding that are compared: plain mlx-lm, and our loop at each depth, on the same weights.
+
+They take turns, so that a machine that warms up or slows down favours none of them.
+"""
 
 from __future__ import annotations
 
-import math
 import time
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import mlx.core as mx
 from mlx_lm.generate import stream_generate
 from mlx_lm.sample_utils import make_logits_processors, make_sampler
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 
-from mtplx_engine.bench.run import BASELINE, PLAIN, Run
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.protocol import Finished, Generate, Tokens
 from mtplx_engine.stats import DecodeStats
 
 if TYPE_CHECKING:
     import threading
+    from collections.abc import Sequence
 
     from mtplx_engine.config import DraftCore, DrafterKind
     from mtplx_engine.engine import Engine
 
+_WARM_UP_TOKENS = 16
 _THEIR_CHUNK = 2048  # prompt tokens per forward, mlx-lm's default
 _NEVER = -100.0  # a bias that keeps answers from ending early, so that all runs have the same length
+
+
+class TimedAnswer(NamedTuple):
+    """One answer of one method.
+
+    Attributes:
+        tokens: The ids.
+        wall_s: From the call to the last token.
+        stats: Counts and times; mlx-lm counts no steps.
+        peak_bytes: The most memory that mlx held meanwhile, the model included.
+    """
+
+    tokens: tuple[int, ...]
+    wall_s: float
+    stats: DecodeStats
+    peak_bytes: int
+
+
+class Method(Protocol):
+    """A way of decoding.
+
+    Attributes:
+        name: As in "mtp depth 3"; no two of a benchmark have the same.
+        title: For the progress line, as in "depth 3".
+        depth: Draft tokens per verify step, 0 for plain decoding.
+    """
+
+    name: str
+    title: str
+    depth: int
+
+    def run(
+        self, prompt: int, ids: list[int], temperature: float, tokens: int, cancelled: threading.Event
+    ) -> TimedAnswer | None:
+        """Answer prompt number `prompt` (`ids`) with exactly `tokens` tokens; None soon after it is cancelled."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """An answer to be measured.
+
+    Attributes:
+        method: Whose turn it is.
+        prompt: Index of the prompt.
+        tokens: Of the answer.
+        warm_up: Whether it is dropped.
+    """
+
+    method: Method
+    prompt: int
+    tokens: int
+    warm_up: bool
+
+
+def turns(methods: Sequence[Method], prompts: int, tokens: int) -> list[Turn]:
+    """Return a short warm-up of every method, then all of them on each prompt, another one beginning each time.
+
+    Args:
+        methods: The ways of decoding.
+        prompts: How many prompts.
+        tokens: Of each answer.
+    """
+    order = [Turn(method, 0, min(tokens, _WARM_UP_TOKENS), warm_up=True) for method in methods]
+    for prompt in range(prompts):
+        shift = prompt % len(methods)
+        turned = (*methods[shift:], *methods[:shift])
+        order += [Turn(method, prompt, tokens, warm_up=False) for method in turned]
+    return order
 
 
 class _CancelledError(Exception):
@@ -38,7 +111,9 @@ class MlxLm:
         chunk: Prompt tokens per forward; it can be cancelled after each.
     """
 
-    name = BASELINE
+    name = "mlx-lm"
+    title = "plain mlx-lm"
+    depth = 0
 
     def __init__(self, engine: Engine, chunk: int = _THEIR_CHUNK) -> None:
         self._model = engine.model
@@ -46,7 +121,7 @@ class MlxLm:
 
     def run(
         self, prompt: int, ids: list[int], temperature: float, tokens: int, cancelled: threading.Event
-    ) -> Run | None:
+    ) -> TimedAnswer | None:
         """Answer with plain mlx-lm."""
         try:
             return self._run(prompt, ids, temperature, tokens, cancelled)
@@ -55,7 +130,7 @@ class MlxLm:
 
     def _run(
         self, prompt: int, ids: list[int], temperature: float, tokens: int, cancelled: threading.Event
-    ) -> Run:
+    ) -> TimedAnswer:
         def check(*_progress: int) -> None:
             if cancelled.is_set():
                 raise _CancelledError
@@ -79,37 +154,36 @@ class MlxLm:
             check()
             emitted.append(response.token)
             times.append(time.perf_counter())
-        return Run(
-            self.name,
-            prompt,
-            tuple(emitted),
-            times[-1] - started,
-            times[-1] - times[0],
-            len(times) - 1,
-            None,
-            mx.get_peak_memory(),
+        stats = DecodeStats(
+            prompt_tokens=len(ids),
+            emitted=len(emitted),
+            decode_s=times[-1] - times[0],
+            decode_tokens=len(times) - 1,
+            seed=prompt,
         )
+        return TimedAnswer(tuple(emitted), times[-1] - started, stats, mx.get_peak_memory())
 
 
 class Ours:
     """Our engine with one drafter at one depth, or decoding plainly without one."""
 
     def __init__(self, engine: Engine, drafter: DrafterKind | None = None, depth: int = 0) -> None:
-        self.name = f"{drafter} depth {depth}" if drafter else PLAIN
+        self.name = f"{drafter} depth {depth}" if drafter else "depth 0"
+        self.title = f"depth {depth}" if drafter else "plain decoding"
+        self.depth = depth
         self._engine = engine
-        self._depth = depth
         self._drafter: DraftCore = drafter or "off"
 
     def run(
         self, prompt: int, ids: list[int], temperature: float, tokens: int, cancelled: threading.Event
-    ) -> Run | None:
+    ) -> TimedAnswer | None:
         """Answer with the engine, reading the prompt from its first token."""
         bias = tuple((token, _NEVER) for token in sorted(self._engine.model.end_ids))
         sampler = SamplerConfig(
             temperature=temperature,
             logit_bias=bias,
             seed=prompt,
-            speculative_depth=self._depth,
+            speculative_depth=self.depth,
             draft_core=self._drafter,
         )
         self._engine.forget()
@@ -126,15 +200,4 @@ class Ours:
         wall_s = time.perf_counter() - started
         if cancelled.is_set():
             return None
-        # The engine's own clock: an event is handed out only after the next cycle has been queued.
-        decode_s = stats.decode_s or math.nan
-        return Run(
-            self.name,
-            prompt,
-            tuple(emitted),
-            wall_s,
-            decode_s,
-            stats.decode_tokens,
-            stats,
-            mx.get_peak_memory(),
-        )
+        return TimedAnswer(tuple(emitted), wall_s, stats, mx.get_peak_memory())

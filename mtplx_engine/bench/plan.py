@@ -11,8 +11,8 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mtplx_engine import backend
-from mtplx_engine.bench.compare import alternate, summarise
+from mtplx_engine import backend, results, words
+from mtplx_engine.bench import contest
 from mtplx_engine.bench.methods import MlxLm, Ours
 from mtplx_engine.bench.prompts import PROMPTS
 from mtplx_engine.config import ChatMessage
@@ -22,11 +22,12 @@ from mtplx_engine.measurement import PromptKind
 from mtplx_engine.models import installed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from mtplx_engine.bench.run import Method, Run
+    from mtplx_engine.bench.methods import Method
     from mtplx_engine.config import DraftCore, DrafterKind
+    from mtplx_engine.progress import Report
     from mtplx_engine.protocol import ModelInfo
 
 # The head, which is the product, shallow and deep; the others at one depth, so that a bench of all ends in minutes.
@@ -67,12 +68,12 @@ class Plan:
     anyway: bool
 
 
-def measure(plan: Plan, report: Callable[[Run], None]) -> dict[str, Any]:
+def measure(plan: Plan, report: Report) -> dict[str, Any]:
     """Run the plan in this process, on the BLAS that `backend.prepare` chose.
 
     Args:
         plan: What to run.
-        report: Told of each run as it ends.
+        report: Told how far it is.
 
     Returns:
         The report as plain data, ready for JSON.
@@ -95,21 +96,21 @@ def measure(plan: Plan, report: Callable[[Run], None]) -> dict[str, Any]:
         plan.draft_model,
         anyway=plan.anyway,
     )
-    chosen = PROMPTS[: plan.prompts]
-    prompts = [engine.encode((ChatMessage("user", prompt.text),)) for prompt in chosen]
-    methods = [MlxLm(engine), *_ours(engine, info, plan)]
+    questions = [
+        contest.Question(prompt.id, prompt.kind, engine.encode((ChatMessage("user", prompt.text),)))
+        for prompt in PROMPTS[: plan.prompts]
+    ]
+    base, others = MlxLm(engine), _ours(engine, info, plan)
     tables = {}
-    for temperature in plan.temperatures:
-        runs = alternate(methods, prompts, temperature, plan.tokens, report)
-        tables[f"{temperature:g}"] = {
-            "summary": [dataclasses.asdict(s) for s in summarise(runs, greedy=temperature == 0)],
-            "kinds": {
-                kind.value: [dataclasses.asdict(s) for s in summarise(group, greedy=temperature == 0)]
-                for kind in PromptKind
-                if (group := [run for run in runs if chosen[run.prompt].kind == kind])
-            },
-            "runs": [dataclasses.asdict(r) for r in runs],
-        }
+    for number, temperature in enumerate(plan.temperatures):
+        held = contest.Contest(base, others, questions, temperature, plan.tokens)
+        for step in held.hold(threading.Event(), pause_s=contest.PAUSE_S):
+            if isinstance(step, contest.Outcome):
+                tables[f"{temperature:g}"] = summarise(step, [base, *others])
+            else:
+                left = "" if step.left_s is None else f", {words.duration(step.left_s)} left"
+                fraction = (number + step.fraction) / len(plan.temperatures)
+                report(fraction, f"temperature {temperature:g}: {step.what}{left}")
     return {
         "model": info.name,
         "draft_model": _who_drafts(plan),
@@ -124,12 +125,48 @@ def measure(plan: Plan, report: Callable[[Run], None]) -> dict[str, Any]:
     }
 
 
+def summarise(outcome: contest.Outcome, methods: Sequence[Method]) -> dict[str, Any]:
+    """Reduce the answers at one temperature, of all prompts and of each kind, against those of the first method."""
+    kinds = {entry.run.kind for entry in outcome.entries}
+    of_kinds = {kind: _of_kind(outcome, kind) for kind in PromptKind if kind in kinds}
+    return {
+        "summary": [_summary(outcome, methods[0], method) for method in methods],
+        "kinds": {
+            kind.value: [_summary(part, methods[0], method) for method in methods]
+            for kind, part in of_kinds.items()
+        },
+        "runs": [
+            {"method": entry.method, "tokens": entry.tokens, **dataclasses.asdict(entry.run)}
+            for entry in outcome.entries
+        ],
+    }
+
+
+def _of_kind(outcome: contest.Outcome, kind: PromptKind) -> contest.Outcome:
+    return contest.Outcome(tuple(entry for entry in outcome.entries if entry.run.kind == kind))
+
+
+def _summary(outcome: contest.Outcome, base: Method, method: Method) -> dict[str, Any]:
+    """Return what one method did, as plain data; its ratios are those of the base's time to its own."""
+    found = results.compared(method.depth, outcome.pairs(base, method))
+    return {
+        "method": method.name,
+        "decode_tps": found.decode_tps,
+        "wall": None if found.wall is None else dataclasses.asdict(found.wall),
+        "decode": None if found.decode is None else dataclasses.asdict(found.decode),
+        "verify_steps": found.verify_steps,
+        "tokens_per_verify": found.mean_length,
+        "accepted_at": found.acceptance,
+        "identical": found.identical,
+    }
+
+
 def _ours(engine: Engine, info: ModelInfo, plan: Plan) -> list[Method]:
     """Return plain decoding and every drafter at every depth; a model without a drafter has no stock one."""
     named = [info.drafter if core == "stock" else core for core in plan.drafters]
     kinds = [kind for kind in _DEPTHS if kind in named]
     drafting = [Ours(engine, kind, depth) for kind in kinds for depth in plan.depths or _DEPTHS[kind]]
-    return [Ours(engine), *drafting]
+    return [Ours(engine), *sorted(drafting, key=lambda method: method.name)]
 
 
 def _who_drafts(plan: Plan) -> str:

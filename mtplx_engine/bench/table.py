@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from mtplx_engine.bench.run import BASELINE
 from mtplx_engine.measurement import FEW_STEPS, Ratio, Verdict, times
 
+_BASE = "mlx-lm"  # the method that all others are compared with
 _HEADER = (
     f"{'':27}{'tok/s':>7}  {'wall vs mlx-lm':>22}  {'decode':>6}  {'per verify':>11}  {'steps':>5}  "
     f"{'accepted at 1, 2, ...':24}{'same':>6}  verdict"
@@ -55,13 +55,13 @@ def per_verify(length: float | None, ceiling: int, steps: int) -> str:
 
 def _against_wheel(own: list[dict[str, Any]], wheel: list[dict[str, Any]]) -> list[str]:
     """Compare two processes in a line, which is left out when few prompts or a wide range bear nothing out."""
-    ours = max((s for s in own if s["method"] != BASELINE), key=lambda s: s["decode_tps"])
-    plain = next(s for s in wheel if s["method"] == BASELINE)
+    ours = max((s for s in own if s["method"] != _BASE), key=lambda s: s["decode_tps"] or 0.0)
+    plain = next(s for s in wheel if s["method"] == _BASE)
+    if not (ours["wall"] and plain["wall"] and ours["decode_tps"] and plain["decode_tps"]):
+        return []
     least = min(ours["wall"]["pairs"], plain["wall"]["pairs"])
-    if dataclasses.replace(Ratio(**ours["wall"]), pairs=least).verdict not in (
-        Verdict.FASTER,
-        Verdict.SLOWER,
-    ):
+    verdict = dataclasses.replace(Ratio(**ours["wall"]), pairs=least).verdict
+    if verdict not in (Verdict.FASTER, Verdict.SLOWER):
         return []
     ratio = times(ours["decode_tps"] / plain["decode_tps"])
     return ["", f"our fastest against mlx-lm as the wheel comes: {ratio} (two processes)"]
@@ -74,12 +74,15 @@ def _whole(backend: str, temperature: str, table: dict[str, Any]) -> list[str]:
 
 
 def _row(s: dict[str, Any]) -> str:
-    wall, same = Ratio(**s["wall"]), s["identical"]
-    verdict = "" if s["method"] == BASELINE else f"  {wall.verdict}"
+    """Lay out what one method did; what is not known is left empty."""
+    wall, same = Ratio(**s["wall"]) if s["wall"] else None, s["identical"]
+    verdict = "" if s["method"] == _BASE else f"  {wall.verdict if wall else Verdict.TOO_FEW}"
     at = " ".join(f"{share:.3f}" for share in s["accepted_at"])
     length = per_verify(s["tokens_per_verify"], 1 + len(s["accepted_at"]), s["verify_steps"])
+    speed = f"{s['decode_tps']:.1f}" if s["decode_tps"] else ""
+    decode = times(s["decode"]["median"]) if s["decode"] else ""
     return (
-        f"{s['method']:27}{s['decode_tps']:7.1f}  {spread(wall):>22}  {times(s['decode']['median']):>6}  "
+        f"{s['method']:27}{speed:>7}  {spread(wall) if wall else '':>22}  {decode:>6}  "
         f"{length:>11}  {s['verify_steps'] or '':>5}  {at:24}"
         f"{f'{same[0]}/{same[1]}' if same else '':>6}{verdict}"
     )

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from mtplx_engine import backend, paths
 from mtplx_engine.bench.prompts import PROMPTS
 from mtplx_engine.cli.console import Console
 from mtplx_engine.cli.options import add_anyway, add_draft_model, positive
 from mtplx_engine.config import MAX_DEPTH, DrafterKind
+from mtplx_engine.progress import ProgressLine
 from mtplx_engine.trials import LEAST_TOKENS
-
-if TYPE_CHECKING:
-    from mtplx_engine.bench.run import Run
 
 _USUAL_PROMPTS = 12
 
@@ -73,11 +72,11 @@ def run(args: argparse.Namespace, model: str) -> int:
         drafters=tuple(args.drafters),
         anyway=args.anyway,
     )
-    report = measure(plan, _silent if args.json else _show)
-    if report["blas"] == "openblas":
-        if not args.json:
-            print("now with the BLAS of the mlx wheel, in a process of its own", file=sys.stderr)
-        report["stock"] = measure_stock(plan)
+    with contextlib.closing(ProgressLine(sys.stderr)) as line:
+        report = measure(plan, line)
+        if report["blas"] == "openblas":
+            line(1.0, "now with the BLAS of the mlx wheel, in a process of its own")
+            report["stock"] = measure_stock(plan)
     console = Console(sys.stdout)
     if args.json:
         console.json(report)
@@ -97,16 +96,4 @@ def _tokens(text: str) -> int:
         return number
     raise argparse.ArgumentTypeError(
         f"{number} tokens are too few to measure a speed; take {LEAST_TOKENS} or more"
-    )
-
-
-def _silent(_run: Run) -> None:
-    """Say nothing: JSON is asked for."""
-
-
-def _show(run: Run) -> None:
-    print(
-        f"  prompt {run.prompt + 1:2}  {run.method:27} {run.decode_tps:6.1f} tok/s",
-        file=sys.stderr,
-        flush=True,
     )

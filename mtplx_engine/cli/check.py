@@ -7,7 +7,7 @@ import dataclasses
 import sys
 from typing import TYPE_CHECKING, Any
 
-from mtplx_engine import paths
+from mtplx_engine import host, paths
 from mtplx_engine.cli import options, trial
 from mtplx_engine.cli.console import Console
 from mtplx_engine.cli.session import find_model
@@ -82,7 +82,11 @@ def run(arguments: argparse.Namespace, new_engine: NewEngine) -> int:
         folder = find_model(arguments.model, paths.data_dir(arguments.data_dir), line)
         Console(sys.stderr).dim(f"{request.prefixes:,} beginnings, {request.samples:,} draws")
         checked = trial.run(
-            folder, arguments, new_engine, line, lambda engine, cancelled: engine.check(request, cancelled)
+            folder,
+            arguments,
+            new_engine,
+            line,
+            lambda engine, cancelled: host.check(engine, request, cancelled),
         )
     report, console = checked.report, Console(sys.stdout)
     if arguments.json:

@@ -7,57 +7,29 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from mtplx_engine import backend
 from mtplx_engine.cli import ctrl_c
 from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.host import Engine
 from mtplx_engine.models import installed, starter
 from mtplx_engine.models.habits import Habits
 from mtplx_engine.progress import ProgressLine
 from mtplx_engine.protocol import DepthChosen, Finished, Generate, PrefillProgress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from mtplx_engine.config import ChatMessage, SamplerConfig
     from mtplx_engine.progress import Report
-    from mtplx_engine.protocol import AnswerEvent, DepthReason, ModelInfo
-    from mtplx_engine.trials import Checked, CheckExactness, Measure, Measured, TrialProgress
+    from mtplx_engine.protocol import DepthReason, ModelInfo
 
 _LONG_PROMPT = 256  # tokens from which reading them takes long enough to say so
 
 
-class EngineLike(Protocol):
-    """What the commands need of `mtplx_engine.bench.trials_engine.TrialsEngine`; every call comes from one thread."""
-
-    def load(
-        self,
-        model: str,
-        data_dir: Path,
-        report: Report,
-        cancelled: threading.Event,
-        draft_model: str,
-        *,
-        anyway: bool,
-    ) -> ModelInfo:
-        """Load a model, and one that drafts for it unless `draft_model` is empty."""
-
-    def generate(self, request: Generate, cancelled: threading.Event) -> Iterator[AnswerEvent]:
-        """Answer a chat; Finished comes last."""
-
-    def measure(self, request: Measure, cancelled: threading.Event) -> Iterator[TrialProgress | Measured]:
-        """Measure and keep; Measured comes last, unless it is cancelled."""
-
-    def check(self, request: CheckExactness, cancelled: threading.Event) -> Iterator[TrialProgress | Checked]:
-        """Check that drafting is exact; Checked comes last, unless it is cancelled."""
-
-    def unload(self) -> None:
-        """Drop the model."""
-
-
-NewEngine = Callable[[], EngineLike]
+NewEngine = Callable[[], Engine]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +60,7 @@ class Session:
         info: The model.
     """
 
-    def __init__(self, engine: EngineLike, info: ModelInfo) -> None:
+    def __init__(self, engine: Engine, info: ModelInfo) -> None:
         self._engine = engine
         self.info = info
         self._count = 0
@@ -189,12 +161,12 @@ def find_model(model: str | None, data: Path, report: Report) -> Path:
     return installed.resolve(model, data)
 
 
-def new_engine() -> EngineLike:
+def new_engine() -> Engine:
     """Return the real engine; imports mlx, so the BLAS of this process is chosen first."""
     backend.prepare()
-    from mtplx_engine.bench.trials_engine import TrialsEngine
+    from mtplx_engine import engine
 
-    return TrialsEngine()
+    return engine.Engine()
 
 
 def _unseen(_fraction: float, _phase: str) -> None:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from mtplx_engine.cli.session import EngineLike, NewEngine
+    from mtplx_engine.cli.session import NewEngine
+    from mtplx_engine.host import Engine
     from mtplx_engine.progress import Report
 
 _Ending = TypeVar("_Ending")
@@ -26,7 +27,7 @@ def run(
     arguments: argparse.Namespace,
     new_engine: NewEngine,
     report: Report,
-    begin: Callable[[EngineLike, threading.Event], Iterator[TrialProgress | _Ending]],
+    begin: Callable[[Engine, threading.Event], Iterator[TrialProgress | _Ending]],
 ) -> _Ending:
     """Load a model and try it on a thread, which mlx then belongs to, so that Ctrl-C is heard at once.
 

@@ -7,7 +7,7 @@ import dataclasses
 import sys
 from typing import TYPE_CHECKING, Any
 
-from mtplx_engine import backend, paths, results
+from mtplx_engine import backend, host, paths, results
 from mtplx_engine.bench import card
 from mtplx_engine.cli import options, trial
 from mtplx_engine.cli.console import Console
@@ -113,7 +113,11 @@ def run(arguments: argparse.Namespace, new_engine: NewEngine) -> int:
         for note in _before(request):
             Console(sys.stderr).dim(note)
         found = trial.run(
-            folder, arguments, new_engine, line, lambda engine, cancelled: engine.measure(request, cancelled)
+            folder,
+            arguments,
+            new_engine,
+            line,
+            lambda engine, cancelled: host.measure(engine, request, cancelled),
         ).measurement
     if Measurements(data).latest(found.subject.key) != found:
         Console(sys.stderr).line(

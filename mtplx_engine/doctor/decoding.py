@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import mlx.core as mx
 
 from mtplx_engine import backend
+from mtplx_engine.bench.beginning import compare_rows, compare_verified
 from mtplx_engine.cache import TokenCache
 from mtplx_engine.doctor.check import Check, Verdict
 from mtplx_engine.models import placement
@@ -47,6 +48,7 @@ CONFIGS: tuple[dict[str, Any], ...] = (
 
 _PREFIX = (5, 17, 3, 80, 41, 9)
 _BLOCK = (12, 60, 33, 7, 90, 21, 2, 50)
+_THEN = 21
 
 
 def targets(policy: backend.Policy) -> list[Target]:
@@ -56,25 +58,25 @@ def targets(policy: backend.Policy) -> list[Target]:
 
 def rows(models: Sequence[Target], policy: backend.Policy) -> Check:
     """Whether one forward of several tokens gives the rows of one forward each."""
-    name, distances = "Rows", []
-    for target in models:
-        plain = _logits(target, [(token,) for token in _BLOCK])
-        distances += [_distance(_logits(target, [_BLOCK[:width]]), plain[:width]) for width in (2, 4, 8)]
+    distances = [
+        compare_verified(target, _read(target), mx.array(_BLOCK[:width], mx.int32)).distance
+        for target in models
+        for width in (2, 4, 8)
+    ]
     return _judged(
-        name, max(distances), policy, "2, 4 and 8 tokens verified at once have the rows of plain ones"
+        "Rows", max(distances), policy, "2, 4 and 8 tokens verified at once have the rows of plain ones"
     )
 
 
 def rollback(models: Sequence[Target], policy: backend.Policy) -> Check:
     """Whether refused tokens are gone from every cache: what comes next is as if they had never been."""
-    name, distances = "Rollback", []
-    for target in models:
-        for kept in range(1, 4):
-            went_back = _logits(target, [_BLOCK[:4]], kept=kept, then=_BLOCK[5])
-            never_there = _logits(target, [_BLOCK[:kept]], kept=kept, then=_BLOCK[5])
-            distances.append(_distance(went_back, never_there))
+    distances = [
+        compare_rows(_after(target, 4, kept), _after(target, kept, kept), target.vocabulary).distance
+        for target in models
+        for kept in range(1, 4)
+    ]
     return _judged(
-        name, max(distances), policy, "after refused tokens a model goes on as if they had not been"
+        "Rollback", max(distances), policy, "after refused tokens a model goes on as if they had not been"
     )
 
 
@@ -88,25 +90,19 @@ def _target(config: dict[str, Any], policy: backend.Policy) -> Target:
     return Target(trunk, model, _VOCABULARY, policy.width_multiple)
 
 
-def _logits(
-    target: Target, blocks: Sequence[Sequence[int]], *, kept: int | None = None, then: int | None = None
-) -> mx.array:
-    """Return the logits of blocks after the prefix, or of one more token after the first `kept` of theirs."""
+def _read(target: Target) -> TokenCache:
+    """Return a cache that holds the prefix."""
     cache = TokenCache(target.new_layers())
-    mx.eval(target.forward(mx.array(list(_PREFIX), mx.int32), cache))
-    found = [target.verify(mx.array(list(block), mx.int32), cache, strict=False)[1] for block in blocks]
-    mx.eval(found)
-    if kept is None or then is None:
-        return mx.concatenate(found)
+    mx.eval(target.forward(mx.array(_PREFIX, mx.int32), cache))
+    return cache
+
+
+def _after(target: Target, verified: int, kept: int) -> mx.array:
+    """Return the logits [1, V] of a token that follows the first `kept` of so many verified ones."""
+    cache = _read(target)
+    mx.eval(target.verify(mx.array(_BLOCK[:verified], mx.int32), cache, strict=False))
     cache.trim_to(len(_PREFIX) + kept)
-    return target.verify(mx.array([then], mx.int32), cache, strict=False)[1]
-
-
-def _distance(one: mx.array, other: mx.array) -> float:
-    """Return the largest total variation distance of the laws of two rows, infinite for what is no law."""
-    laws = [mx.softmax(rows.astype(mx.float32), axis=-1, precise=True) for rows in (one, other)]
-    distances = mx.abs(laws[0] - laws[1]).sum(axis=-1) / 2
-    return cast("float", mx.max(mx.where(mx.isnan(distances), mx.inf, distances)).item())
+    return target.verify(mx.array([_THEN], mx.int32), cache, strict=False)[1]
 
 
 def _judged(name: str, distance: float, policy: backend.Policy, what: str) -> Check:

@@ -267,4 +267,4 @@ def _count(stats: DecodeStats, drafted: int, accepted: int, emitted: int, decode
 def main() -> None:
     """Be the process: its arguments are the script, and what every host gets."""
     script = json_store.build(Script, json.loads(sys.argv[1]))
-    serve(sys.argv[2:], lambda: ScriptedEngine(script))
+    serve(sys.argv[2:], lambda: ScriptedEngine(script), ScriptedEngine.measure, ScriptedEngine.check)

@@ -42,7 +42,8 @@ class App:
                 raise self._engine
             return self._engine
 
-        self.status = Host(channel, make).run()
+        kind = ScriptedEngine if isinstance(self._engine, Exception) else type(self._engine)
+        self.status = Host(channel, make, kind.measure, kind.check).run()
 
     def send(self, *commands: Command) -> None:
         for command in commands:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import cycle
 from typing import TYPE_CHECKING
 
-from mtplx_engine.bench.run import Run
+from mtplx_engine.bench.methods import TimedAnswer
 from mtplx_engine.decoding import Step
 from mtplx_engine.tally import Tally
 
@@ -55,10 +55,11 @@ class ScriptedMethod:
         peak: int = 1000,
     ) -> None:
         self.name = name
-        self.prompts: list[int] = []
+        self.title = {"depth 0": "plain decoding", "mlx-lm": "plain mlx-lm"}.get(name, f"depth {depth}")
+        self.depth = depth
+        self.asked: list[tuple[int, int]] = []
         self._clock = clock
         self._cycle_s = cycle_s
-        self._depth = depth
         self._accepted = accepted
         self._prefill_s = prefill_s
         self._slower = slower
@@ -68,11 +69,11 @@ class ScriptedMethod:
 
     def run(
         self, prompt: int, ids: list[int], temperature: float, tokens: int, cancelled: threading.Event
-    ) -> Run | None:
-        self.prompts.append(prompt)
+    ) -> TimedAnswer | None:
+        self.asked.append((prompt, tokens))
         slower = self._slower[prompt % len(self._slower)]
         started = self._clock()
-        tally = Tally(len(ids), 0, prompt, str(self._depth), self._clock)
+        tally = Tally(len(ids), 0, prompt, str(self.depth), self._clock)
         tally.start_prefill()
         self._clock.now += self._prefill_s * slower
         limit = min(tokens, self._ends_at or tokens)
@@ -82,7 +83,7 @@ class ScriptedMethod:
             if cancelled.is_set():
                 return None
             # As the engine does, it drafts no further than the limit, which it knows; the end it does not.
-            drafted = min(self._depth, tokens - len(emitted) - 1)
+            drafted = min(self.depth, tokens - len(emitted) - 1)
             accepted = min(wanted, drafted)
             self._clock.now += self._cycle_s * slower
             block = range(len(emitted), len(emitted) + accepted + 1)
@@ -93,13 +94,4 @@ class ScriptedMethod:
                 break
         stats = tally.stats()
         wall_s = self._clock() - started
-        return Run(
-            self.name,
-            prompt,
-            tuple(emitted),
-            wall_s,
-            stats.decode_s or 0.0,
-            stats.decode_tokens,
-            stats,
-            self._peak,
-        )
+        return TimedAnswer(tuple(emitted), wall_s, stats, self._peak)

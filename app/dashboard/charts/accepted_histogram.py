@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 from app.dashboard.charts.axis import Axis
 from app.dashboard.charts.drawing import (
@@ -24,6 +23,7 @@ from app.dashboard.charts.figure_table import FigureTable
 from app.dashboard.charts.unit import share_words
 from app.translate import tr
 from mtplx_engine.measurement import FEW_STEPS
+from mtplx_engine.stats import accepted_histogram
 
 _HEIGHT = 132
 _WIDEST = 48
@@ -42,8 +42,7 @@ class AcceptedHistogram:
     @classmethod
     def of(cls, accepted_at: tuple[int, ...], verify_steps: int) -> AcceptedHistogram:
         """Work the columns out of what was accepted at each position: a token is kept only after all before it."""
-        reached = (verify_steps, *accepted_at, 0)
-        return cls(tuple(here - further for here, further in pairwise(reached)))
+        return cls(accepted_histogram(verify_steps, accepted_at))
 
     @property
     def nothing(self) -> str:

@@ -6,22 +6,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.chat.meters import LiveMeter
 from app.dashboard import live_words
 from app.dashboard.live_figures import STALE_S, LiveFigures, LiveState
 from app.dashboard.speed_minute import SECONDS, SpeedMinute
 from mtplx_engine.conditions import Conditions, Power
 from mtplx_engine.errors import ErrorInfo, ErrorKind
-from mtplx_engine.protocol import DepthChosen, DepthReason, Failed, Finished, PrefillProgress, Tokens
+from mtplx_engine.protocol import DepthChosen, DepthReason, Failed, Finished, PrefillProgress
 from mtplx_engine.stats import DecodeStats, FinishReason
 
 START = 1000.0  # what the clock shows when the first token comes
 
 
-def write(figures, kept, *, generation=1, drafted=3, every=0.05, start=START):
+def write(figures, kept, *, generation=1, drafted=3, every=0.05, start=START, meter=None):
     """Let an answer accept so many tokens in each cycle; return when the last one came."""
+    meter = meter or LiveMeter()
     for index, accepted in enumerate(kept):
-        event = Tokens(generation, tuple(range(1 + accepted)), "x", drafted, accepted, 2.0 + index * every)
-        figures.add(event, start + index * every)
+        meter.add(at_s=2.0 + index * every, tokens=1 + accepted, drafted=drafted, accepted=accepted)
+        figures.follow(generation, meter, start + index * every)
     return start + (len(kept) - 1) * every
 
 
@@ -64,9 +66,9 @@ def test_an_answer_of_known_figures():
 
 @given(st.lists(st.integers(0, 5).flatmap(lambda k: st.tuples(st.just(k), st.integers(0, k))), min_size=1))
 def test_what_was_accepted_at_each_position_sums_up(cycles):
-    figures = LiveFigures()
+    figures, meter = LiveFigures(), LiveMeter()
     for index, (drafted, accepted) in enumerate(cycles):
-        write(figures, [accepted], drafted=drafted, start=START + index)
+        write(figures, [accepted], drafted=drafted, start=START + index, meter=meter)
     stats = figures.reading(START + len(cycles)).stats
     assert sum(stats.accepted_at) == stats.accepted == sum(accepted for _, accepted in cycles)
     assert stats.verify_steps + stats.plain_steps == len(cycles)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import threading
+from types import SimpleNamespace
 
 import pytest
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QApplication
 
+from app.chat.meters import LiveMeter
 from app.dashboard.live_feed import LiveFeed
 from app.dashboard.live_panel import LivePanel
 from app.dashboard.power_watch import PowerWatch
@@ -46,9 +49,29 @@ def power(qapp):
     watch.want(on=False)
 
 
+class Line(QObject):
+    """Has an answer counted by its meter, as `AnswerLine` does."""
+
+    counted = Signal(object)
+
+    def __init__(self):
+        super().__init__()
+        self.turn = None
+
+    def count(self, event):
+        if self.turn is None or self.turn.generation != event.generation:
+            self.turn = SimpleNamespace(generation=event.generation, meter=LiveMeter())
+        tokens = len(event.token_ids)
+        self.turn.meter.add(at_s=event.at_s, tokens=tokens, drafted=event.drafted, accepted=event.accepted)
+        self.counted.emit(self.turn)
+
+
 @pytest.fixture
 def panel(theme, qtbot, link, clock, power):
-    panel = LivePanel(theme, LiveFeed(link, clock=clock), power)
+    line = Line()
+    link.tokens.connect(line.count)
+    panel = LivePanel(theme, LiveFeed(link, line, clock=clock), power)
+    line.setParent(panel)
     qtbot.addWidget(panel)
     panel.resize(640, 520)
     return panel

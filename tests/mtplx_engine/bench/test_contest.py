@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mtplx_engine import results
-from mtplx_engine.bench.contest import Contest, Question
+from mtplx_engine.bench.contest import Contest, Outcome, Question
 from mtplx_engine.measurement import PromptKind, Ratio, Verdict, times
 from tests.support.measurements import measurement
 from tests.support.scripted_method import Clock, ScriptedMethod
 
 if TYPE_CHECKING:
-    from mtplx_engine.bench.contest import Outcome, Progress
+    from mtplx_engine.bench.contest import Progress
+    from mtplx_engine.measurement import MeasuredRun
     from mtplx_engine.results import Results
 
 STEP_S, PREFILL_S, TOKENS = 1 / 128, 1 / 8, 64  # binary, so that equal times are exactly equal
@@ -27,21 +28,21 @@ NEVER = threading.Event()
 
 def contest(clock: Clock, *drafting: dict, plain: dict | None = None, **fields) -> Contest:
     """Plain decoding at 128 tokens a second against drafting as it is given, by depth; three questions."""
-    methods = {
-        given.get("depth", 1): ScriptedMethod(
+    methods = [
+        ScriptedMethod(
             f"mtp depth {given.get('depth', 1)}",
             clock,
             **{"depth": 1, "cycle_s": STEP_S, "prefill_s": PREFILL_S, **given},
         )
         for given in drafting
-    }
+    ]
     questions = [Question(f"{kind}-{n}", kind, [1] * 10) for n, kind in enumerate(KINDS)]
     return Contest(
         **{
-            "plain": ScriptedMethod(
+            "base": ScriptedMethod(
                 "depth 0", clock, **{"cycle_s": STEP_S, "prefill_s": PREFILL_S, **(plain or {})}
             ),
-            "drafting": methods,
+            "others": methods,
             "reference": ScriptedMethod("mlx-lm", clock, cycle_s=OTHERS_S, prefill_s=PREFILL_S),
             "questions": questions,
             "temperature": 0.0,
@@ -54,20 +55,21 @@ def contest(clock: Clock, *drafting: dict, plain: dict | None = None, **fields) 
 def hold(
     given: Contest, clock: Clock, cancelled: threading.Event = NEVER
 ) -> tuple[list[Progress], Outcome | None]:
-    steps = given.hold(cancelled, pause_s=0, clock=clock)
-    told = []
-    while True:
-        try:
-            told.append(next(steps))
-        except StopIteration as end:
-            return told, end.value
+    steps = list(given.hold(cancelled, pause_s=0, clock=clock))
+    if isinstance(steps[-1], Outcome):
+        return steps[:-1], steps[-1]
+    return steps, None
+
+
+def runs(outcome: Outcome) -> tuple[MeasuredRun, ...]:
+    return tuple(entry.run for entry in outcome.entries if entry.method != "mlx-lm")
 
 
 def measured(*drafting: dict, plain: dict | None = None, **fields) -> Results:
     clock = Clock()
     _told, outcome = hold(contest(clock, *drafting, plain=plain, **fields), clock)
-    tried = tuple(sorted({run.depth for run in outcome.runs} - {0}))
-    return results.of(dataclasses.replace(measurement(1.0), runs=outcome.runs, auto_depths=tried))
+    tried = tuple(sorted({run.depth for run in runs(outcome)} - {0}))
+    return results.of(dataclasses.replace(measurement(1.0), runs=runs(outcome), auto_depths=tried))
 
 
 def exactly(value: float, pairs: int = 3) -> Ratio:
@@ -172,10 +174,32 @@ def test_plain_decoding_is_checked_against_that_of_others_in_three_pairs() -> No
     questions = [Question(f"chat-{n}", PromptKind.CHAT, [1]) for n in range(5)]
     given = contest(clock, {"accepted": (1,)}, questions=questions)
     _told, outcome = hold(given, clock)
-    assert outcome.cross_check == exactly(1.28)
-    assert given.reference.prompts == [0, 0, 1, 2]  # its warm-up, and three pairs
-    assert {run.pair for run in outcome.runs} == set(range(5))
-    assert {run.depth for run in outcome.runs} == {0, 1}
+    assert results.decode_ratio(outcome.pairs(given.reference, given.base)) == exactly(1.28)
+    assert [prompt for prompt, _ in given.reference.asked] == [0, 0, 1, 2]  # its warm-up, and three pairs
+    assert {run.pair for run in runs(outcome)} == set(range(5))
+    assert {run.depth for run in runs(outcome)} == {0, 1}
+
+
+def test_each_round_begins_with_another_method_and_a_short_warm_up_is_dropped() -> None:
+    clock = Clock()
+    given = contest(clock, {"accepted": (1,)}, {"depth": 2, "accepted": (0,)}, reference=None)
+    told, outcome = hold(given, clock)
+    assert [(entry.run.pair, entry.run.depth) for entry in outcome.entries] == [
+        *((0, depth) for depth in (0, 1, 2)),
+        *((1, depth) for depth in (1, 2, 0)),
+        *((2, depth) for depth in (2, 0, 1)),
+    ]
+    for method in (given.base, *given.others):
+        assert method.asked == [(0, 16), (0, TOKENS), (1, TOKENS), (2, TOKENS)]
+    assert len(told) == 3 + 9
+
+
+def test_answers_with_other_tokens_than_those_of_the_base_are_counted() -> None:
+    clock = Clock()
+    given = contest(clock, {"accepted": (1,), "ends_at": 60})
+    _told, outcome = hold(given, clock)
+    assert {entry.run.identical for entry in outcome.entries if entry.method == "depth 0"} == {None}
+    assert {entry.run.identical for entry in outcome.entries if entry.method == "mtp depth 1"} == {False}
 
 
 def test_sampled_answers_are_not_compared() -> None:
@@ -236,6 +260,4 @@ def test_a_pause_ends_when_it_is_cancelled() -> None:
     steps = contest(clock, {"accepted": (1,)}).hold(cancelled, pause_s=600, clock=clock)
     next(steps)
     threading.Timer(0.02, cancelled.set).start()
-    with pytest.raises(StopIteration) as ended:
-        next(steps)
-    assert ended.value.value is None
+    assert next(steps, None) is None

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mtplx_engine import results
-from mtplx_engine.bench.trials_engine import TrialsEngine
+from mtplx_engine.bench import measuring
+from mtplx_engine.engine import Engine
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.measurement import PromptKind
 from mtplx_engine.measurements import Measurements
@@ -35,22 +36,22 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def engine(folder: Path) -> TrialsEngine:
-    engine = TrialsEngine()
+def engine(folder: Path) -> Engine:
+    engine = Engine()
     engine_runs.load(engine, folder)
     return engine
 
 
 @pytest.fixture(autouse=True)
 def _without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mtplx_engine.bench.measuring._PAUSE_S", 0.0)
+    monkeypatch.setattr("mtplx_engine.bench.contest.PAUSE_S", 0.0)
 
 
-def run(engine: TrialsEngine, cancelled: threading.Event, **changes: Any) -> list[TrialProgress | Measured]:
-    return list(engine.measure(dataclasses.replace(REQUEST, **changes), cancelled))
+def run(engine: Engine, cancelled: threading.Event, **changes: Any) -> list[TrialProgress | Measured]:
+    return list(measuring.measure(engine, dataclasses.replace(REQUEST, **changes), cancelled))
 
 
-def measured(engine: TrialsEngine, **changes: Any) -> Measurement:
+def measured(engine: Engine, **changes: Any) -> Measurement:
     *told, last = run(engine, threading.Event(), **changes)
     assert all(isinstance(event, TrialProgress) for event in told)
     assert isinstance(last, Measured)
@@ -61,7 +62,7 @@ def measured(engine: TrialsEngine, **changes: Any) -> Measurement:
     return last.measurement
 
 
-def test_a_measurement_holds_every_run_and_is_kept(engine: TrialsEngine, folder: Path) -> None:
+def test_a_measurement_holds_every_run_and_is_kept(engine: Engine, folder: Path) -> None:
     found = measured(engine)
     assert [run.pair for run in found.runs] == sorted(3 * list(range(6)))
     assert {(run.pair, run.depth) for run in found.runs} == {
@@ -88,23 +89,23 @@ def test_a_measurement_holds_every_run_and_is_kept(engine: TrialsEngine, folder:
     assert [result.depth for result in results.of(found).depths] == [1, 2]
 
 
-def test_sampled_answers_are_measured_too(engine: TrialsEngine) -> None:
+def test_sampled_answers_are_measured_too(engine: Engine) -> None:
     found = measured(engine, temperature=0.8, kinds=(PromptKind.CHAT,), depths=(1,))
     assert {run.identical for run in found.runs} == {None}
     assert len({run.stats.seed for run in found.runs}) == 3  # one a pair
 
 
-def test_more_pairs_than_prompts_ask_the_same_again(engine: TrialsEngine) -> None:
+def test_more_pairs_than_prompts_ask_the_same_again(engine: Engine) -> None:
     found = measured(engine, kinds=(PromptKind.MATHS,), pairs=4, depths=(1,))
     assert [run.prompt for run in found.runs if not run.depth] == ["maths-1", "maths-2", "maths-3", "maths-1"]
 
 
-def test_the_depths_are_by_default_those_that_auto_chooses_among(engine: TrialsEngine) -> None:
+def test_the_depths_are_by_default_those_that_auto_chooses_among(engine: Engine) -> None:
     assert measured(engine, kinds=(PromptKind.CHAT,), depths=()).depths == (1, 2, 3, 4)
 
 
 @pytest.mark.parametrize("at", [1, 15, 60, 130, 190, 240, 300])
-def test_it_can_be_cancelled_at_any_forward(engine: TrialsEngine, monkeypatch, at: int, folder: Path) -> None:
+def test_it_can_be_cancelled_at_any_forward(engine: Engine, monkeypatch, at: int, folder: Path) -> None:
     """Those of the curves, of prefills and of answers, mlx-lm's included: they all go through the first layer."""
     layer = type(engine.model.target.model.layers[0])
     call, cancelled, count = layer.__call__, threading.Event(), 0
@@ -125,7 +126,7 @@ def test_it_can_be_cancelled_at_any_forward(engine: TrialsEngine, monkeypatch, a
     assert Measurements(folder).stamp() == before
 
 
-def test_the_model_answers_after_a_measurement_as_before(engine: TrialsEngine) -> None:
+def test_the_model_answers_after_a_measurement_as_before(engine: Engine) -> None:
     before = engine_runs.text_of(engine_runs.run(engine, temperature=0.0))
     measured(engine, kinds=(PromptKind.CHAT,), depths=(1,))
     assert engine_runs.text_of(engine_runs.run(engine, temperature=0.0)) == before
@@ -139,7 +140,7 @@ def test_the_model_answers_after_a_measurement_as_before(engine: TrialsEngine) -
     ],
 )
 def test_what_cannot_be_measured_is_refused_with_a_sentence(
-    engine: TrialsEngine, changes: dict[str, Any], kind: ErrorKind, words: str
+    engine: Engine, changes: dict[str, Any], kind: ErrorKind, words: str
 ) -> None:
     with pytest.raises(EngineError) as caught:
         run(engine, threading.Event(), **changes)
@@ -147,7 +148,7 @@ def test_what_cannot_be_measured_is_refused_with_a_sentence(
 
 
 def test_a_context_beyond_the_memory_is_refused_but_not_the_usual_one(
-    engine: TrialsEngine, monkeypatch: pytest.MonkeyPatch
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The usual one was judged when the model was loaded, perhaps anyway."""
     monkeypatch.setattr(fit.Fit, "verdict", fit.Verdict.TOO_BIG)
@@ -161,7 +162,7 @@ def test_a_context_beyond_the_memory_is_refused_but_not_the_usual_one(
 
 def test_a_model_that_nothing_drafts_for_is_refused_with_its_note(tmp_path: Path) -> None:
     tiny_folder.write(tmp_path, head=False)
-    engine = TrialsEngine()
+    engine = Engine()
     info = engine_runs.load(engine, tmp_path)
     with pytest.raises(EngineError) as caught:
         run(engine, threading.Event())
@@ -170,5 +171,5 @@ def test_a_model_that_nothing_drafts_for_is_refused_with_its_note(tmp_path: Path
 
 def test_without_a_model_nothing_is_measured() -> None:
     with pytest.raises(EngineError) as caught:
-        run(TrialsEngine(), threading.Event())
+        run(Engine(), threading.Event())
     check_error(caught, ErrorKind.NO_MODEL)

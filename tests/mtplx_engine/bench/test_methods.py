@@ -46,11 +46,9 @@ def test_the_prompt_is_read_anew_each_time_and_the_engines_clock_counts(engine: 
     for _ in range(2):
         run = ours.run(0, IDS, 0.7, TOKENS, NEVER)
         assert run is not None
-        assert run.stats is not None
         assert run.stats.cached_tokens == 0
-        assert run.decode_s == run.stats.decode_s
-        assert run.decode_tokens == run.stats.decode_tokens < TOKENS
-        assert run.decode_s < run.wall_s
+        assert run.stats.decode_tokens < TOKENS
+        assert run.stats.decode_s < run.wall_s
 
 
 def test_a_prompts_answer_repeats(engine: Engine) -> None:

@@ -7,22 +7,35 @@ from typing import Any
 
 import pytest
 
-from mtplx_engine.bench.compare import summarise
-from mtplx_engine.bench.run import Run
+from mtplx_engine.bench.contest import Entry, Outcome
+from mtplx_engine.bench.plan import summarise
 from mtplx_engine.bench.table import render
+from mtplx_engine.measurement import MeasuredRun, PromptKind
 from mtplx_engine.stats import DecodeStats
+from tests.support.scripted_method import Clock, ScriptedMethod
 
 STATS = DecodeStats(verify_steps=20, drafted=60, accepted=12, accepted_at=(8, 3, 1))
 
 
-def runs(method: str, seconds: tuple[float, ...], stats: DecodeStats | None) -> list[Run]:
-    return [Run(method, at, (1, 2), s, s, 47, stats, 0) for at, s in enumerate(seconds)]
-
-
 def summaries(seconds: tuple[float, ...], stats: DecodeStats = STATS) -> list[dict[str, Any]]:
     """Of mlx-lm, which takes a second for each prompt, and of a drafter."""
-    both = [*runs("mlx-lm", (1.0,) * len(seconds), None), *runs("mtp depth 3", seconds, stats)]
-    return [dataclasses.asdict(summary) for summary in summarise(both, greedy=True)]
+    base, ours = (
+        ScriptedMethod("mlx-lm", Clock(), cycle_s=1),
+        ScriptedMethod("mtp depth 3", Clock(), cycle_s=1, depth=3),
+    )
+    entries = [
+        Entry(method.name, (1, 2), run(at, method.depth, s, counted))
+        for method, times, counted in ((base, (1.0,) * len(seconds), DecodeStats()), (ours, seconds, stats))
+        for at, s in enumerate(times)
+    ]
+    return summarise(Outcome(tuple(entries)), [base, ours])["summary"]
+
+
+def run(pair: int, depth: int, seconds: float, stats: DecodeStats) -> MeasuredRun:
+    stats = dataclasses.replace(stats, emitted=48, decode_s=seconds, decode_tokens=47)
+    return MeasuredRun(
+        pair, "chat-1", PromptKind.CHAT, depth, seconds, stats, 0, identical=True if depth else None
+    )
 
 
 def report(whole: list[dict[str, Any]], **kinds: list[dict[str, Any]]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import json
 import signal
 from dataclasses import replace
 from typing import TYPE_CHECKING
+from unittest.mock import patch
 
 import pytest
 
@@ -34,7 +35,8 @@ class Asked(ScriptedEngine):
 
 
 def check(engine: ScriptedEngine, data: Path, *arguments: str) -> int:
-    return main(["check", "--model", str(data), "--data-dir", str(data), *arguments], lambda: engine)
+    with patch("mtplx_engine.host.check", type(engine).check):
+        return main(["check", "--model", str(data), "--data-dir", str(data), *arguments], lambda: engine)
 
 
 def test_a_sound_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

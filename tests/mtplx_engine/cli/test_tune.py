@@ -6,12 +6,13 @@ import dataclasses
 import json
 import signal
 from typing import TYPE_CHECKING
+from unittest.mock import patch
 
 import pytest
 
 from mtplx_engine import backend
-from mtplx_engine.bench.trials_engine import TrialsEngine
 from mtplx_engine.cli.main import INTERRUPTED, WRONG_USE, main
+from mtplx_engine.engine import Engine
 from mtplx_engine.measurements import Measurements
 from tests.support import engine_runs, tiny_folder
 from tests.support.fake_host import ScriptedEngine
@@ -45,7 +46,8 @@ class Asked(ScriptedEngine):
 
 
 def tune(engine: ScriptedEngine, data: Path, *arguments: str) -> int:
-    return main(["tune", "--model", str(data), "--data-dir", str(data), *arguments], lambda: engine)
+    with patch("mtplx_engine.host.measure", type(engine).measure):
+        return main(["tune", "--model", str(data), "--data-dir", str(data), *arguments], lambda: engine)
 
 
 def test_a_measurement_is_printed_as_a_card(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -167,20 +169,20 @@ def test_a_failure_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_a_real_model_is_measured_then_forgotten(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mtplx_engine.bench.measuring._PAUSE_S", 0.0)
+    monkeypatch.setattr("mtplx_engine.bench.contest.PAUSE_S", 0.0)
     monkeypatch.setattr(backend, "prepare", lambda: None)  # mlx has been imported long since
     tiny_folder.write(tmp_path)
     arguments = ["tune", "--model", str(tmp_path), "--data-dir", str(tmp_path)]
     options = ["--kinds", "maths", "--context", "128", "--tokens", "16", "--depths", "1"]
-    assert main([*arguments, *options], TrialsEngine) == 0
+    assert main([*arguments, *options], Engine) == 0
     assert "depth 1" in capsys.readouterr().out
-    engine = TrialsEngine()
+    engine = Engine()
     key = engine_runs.load(engine, tmp_path).speed_key
     assert Measurements(tmp_path).latest(key) is not None
-    assert main([*arguments, "--forget"], TrialsEngine) == 0
+    assert main([*arguments, "--forget"], Engine) == 0
     assert "is forgotten" in capsys.readouterr().out
     assert Measurements(tmp_path).all() == ()
-    assert main([*arguments, "--forget"], TrialsEngine) == 0
+    assert main([*arguments, "--forget"], Engine) == 0
     assert "Nothing is kept" in capsys.readouterr().out
-    assert main([*arguments, "--forget", "--json"], TrialsEngine) == 0
+    assert main([*arguments, "--forget", "--json"], Engine) == 0
     assert json.loads(capsys.readouterr().out)["forgotten"] is False
