@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import pytest
     from PySide6.QtWidgets import QWidget
 
+_CHILDREN = Path(f"/proc/self/task/{os.getpid()}/children")
 # A QThread that is collected while it runs aborts the process, which would hide the report.
 _leaked: list[QThread] = []
 
@@ -128,22 +129,24 @@ def _stop_active(started: Started) -> list[str]:
 def child_processes() -> dict[int, str]:
     """Return the children of this process, zombies included: process id -> command line."""
     tracker = resource_tracker._resource_tracker._pid  # belongs to the interpreter, lives as long as it does
-    found = _children_from_proc() if Path("/proc/self/task").is_dir() else _children_from_ps()
+    found = _children_from_proc() if _CHILDREN.exists() else _children_from_ps()
     return {pid: command for pid, command in found.items() if pid != tracker}
 
 
 def _children_from_proc() -> dict[int, str]:
+    """Ask each thread for its children: looking at every process takes a hundred times as long."""
     children = {}
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
+    for thread in os.listdir("/proc/self/task"):  # noqa: PTH208 - twice in every test
         with contextlib.suppress(OSError):
-            # The name in parentheses may hold spaces; state and parent come after it.
-            state, parent = (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()[:2]
-            if int(parent) == os.getpid():
-                command = (entry / "cmdline").read_text(errors="replace").replace("\0", " ")
-                children[int(entry.name)] = command or f"(state {state})"
+            for pid in Path(f"/proc/self/task/{thread}/children").read_text().split():
+                children[int(pid)] = _command(int(pid))
     return children
+
+
+def _command(pid: int) -> str:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_text(errors="replace").replace("\0", " ") or "(ended)"
+    return "(gone)"
 
 
 def _children_from_ps() -> dict[int, str]:
