@@ -136,6 +136,8 @@ class Application(QObject):
         self.store.finish()
         if self._settings_window is not None:
             self._settings_window.close()
+            self._settings_window.deleteLater()
+            self._settings_window = None
         self.link.shutdown()
         self.store.close()
 

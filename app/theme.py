@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt, QTemporaryDir, Signal
@@ -39,8 +40,12 @@ class FontFamilies:
     code: str
 
 
+@cache
 def load_fonts() -> FontFamilies:
-    """Return the system's own fonts on a Mac; elsewhere the bundled ones, the same on every machine."""
+    """Return the system's own fonts on a Mac; elsewhere the bundled ones, the same on every machine.
+
+    Once in a process: what is added a second time counts as another font, and every text is measured anew.
+    """
     if sys.platform == "darwin":
         system = QFontDatabase.SystemFont
         general, fixed = (

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
-from PySide6.QtCore import QThread
 
 from mtplx_engine import paths
 from mtplx_engine.models import starter
@@ -35,10 +34,8 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(autouse=True)
-def _nothing_left_running(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    started: list[tuple[QThread, str]] = []
-    monkeypatch.setattr(QThread, "start", leaks.recording_start(started))
-    with leaks.no_leaks(started):
+def _nothing_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with leaks.no_leaks(leaks.recording(monkeypatch)):
         yield
 
 

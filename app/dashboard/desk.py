@@ -107,6 +107,8 @@ class SpeedDesk(QObject):
         """Close the window and end what is going on here; the engine ends what it measures."""
         if self._window is not None:
             self._window.close()
+            self._window.deleteLater()
+            self._window = None
         if self._files is not None:
             self._files.close()
         self._records.close()

@@ -192,6 +192,8 @@ class DownloadCard(ModelCard):
         row = self._row(self._title, self._note, self._room(0))
         self._note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self._note.setFont(self._theme.figures_font(SMALL_PX))
+        for figure in (self._size, self._fit):  # of which a download says nothing
+            figure.setParent(self)
         self._fill(row)
 
 

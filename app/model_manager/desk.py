@@ -99,6 +99,8 @@ class ModelsDesk(QObject):
         """Close the window and end what is going on; downloads go on at the next start."""
         if self._window is not None:
             self._window.close()
+            self._window.deleteLater()
+            self._window = None
         self._hub.close()
         self.shelf.close()
         self._inspector.close()

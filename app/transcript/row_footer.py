@@ -151,7 +151,10 @@ class RowFooter(QWidget):
         """Show for a moment that the message is on the clipboard."""
         button, label = self._buttons[RowAction.COPY], self._labels[RowAction.COPY]
         button.set_face("check", tr("Copied"))
-        QTimer.singleShot(_COPIED_MS, self, lambda: button.set_face("copy", label))
+        timer = QTimer(self, singleShot=True, interval=_COPIED_MS)  # goes with the row, unlike one of Qt's own
+        timer.timeout.connect(lambda: button.set_face("copy", label))
+        timer.timeout.connect(timer.deleteLater)
+        timer.start()
 
     def _quiet_button(self, theme: Theme, action: RowAction) -> QuietButton:
         button = QuietButton(theme, _ICONS[action], self._labels[action], self)

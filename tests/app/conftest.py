@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from app.application import Application
@@ -18,6 +18,7 @@ from app.theme import Theme
 from app.transcript.answer_row import AnswerRow
 from mtplx_engine.client import EngineClient
 from mtplx_engine.models import starter
+from tests.support import leaks
 from tests.support.fake_host import Script, fake_host_command
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class Driver:
 
 
 @pytest.fixture
-def drive(qtbot):
+def drive(qapp, qtbot):
     """Make and show a program, and return its driver; the program before it is ended first."""
     running: list[Application] = []
 
@@ -101,9 +102,12 @@ def drive(qtbot):
             program = running.pop()
             program.window.close()
             program.close()
-            # Before the models that its views look at.
+            # The windows before the models that their views look at.
             program.window.deleteLater()
-            QCoreApplication.sendPostedEvents(program.window, QEvent.Type.DeferredDelete.value)
+            leaks.delete_pending()
+            qapp.setStyleSheet("")
+            program.theme.deleteLater()
+            program.deleteLater()
 
     def drive(make: Callable[[], Application]) -> Driver:
         stop()

@@ -53,6 +53,7 @@ def models(state):
     def open_state(driver):
         made = state(driver.program.theme)
         window = made if made.parentWidget() is None else made.parentWidget()
+        driver.qtbot.addWidget(window)
         driver.until(lambda: not window._refreshes._timer.isActive())  # or rows go while they are looked at
         return made
 
@@ -60,7 +61,12 @@ def models(state):
 
 
 def speed(state):
-    return lambda driver: speed_window.STATES[state](driver.program.theme).window
+    def open_state(driver):
+        window = speed_window.STATES[state](driver.program.theme).window
+        driver.qtbot.addWidget(window)
+        return window
+
+    return open_state
 
 
 def speed_in_the_program(driver):

@@ -7,16 +7,85 @@ import sys
 import threading
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QThread
+import shiboken6
+from PySide6.QtCore import QCoreApplication, QProcess, QThread, QTimer
+from PySide6.QtWidgets import QApplication, QLabel, QMenu, QWidget
 
 from tests.support import leaks
+from tests.support.leaks import Started
+
+
+def test_a_window_is_named_and_deleted(qapp: QApplication) -> None:
+    with (
+        pytest.raises(AssertionError, match="widget QWidget 'forgotten'"),
+        leaks.no_leaks(Started(), grace_s=0),
+    ):
+        window = QWidget(objectName="forgotten")
+    assert not shiboken6.isValid(window)
+
+
+def test_a_menu_of_a_lasting_button_is_named_with_its_owner(qapp: QApplication) -> None:
+    button = QLabel()
+    with (
+        pytest.raises(AssertionError, match="widget QMenu '', of QLabel"),
+        leaks.no_leaks(Started(), grace_s=0),
+    ):
+        menu = QMenu(button)
+    assert not shiboken6.isValid(menu)
+    shiboken6.delete(button)
+
+
+def test_what_waits_to_be_deleted_and_what_was_there_before_is_no_leak(qapp: QApplication) -> None:
+    before = QWidget()
+    with leaks.no_leaks(Started(), grace_s=0):
+        gone = QWidget()
+        gone.deleteLater()
+    assert not shiboken6.isValid(gone)
+    assert shiboken6.isValid(before)
+    shiboken6.delete(before)
+
+
+def test_a_timer_that_would_go_off_is_named_with_the_place_where_it_was_made_and_stopped(
+    qapp: QApplication, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (
+        pytest.raises(AssertionError, match=r"active QTimer, made at .*test_leaks\.py:\d+"),
+        leaks.no_leaks(leaks.recording(monkeypatch), grace_s=0),
+    ):
+        (timer := QTimer(qapp, interval=60_000)).start()
+    assert not timer.isActive()
+
+
+def test_a_call_that_is_put_off_is_a_timer(qapp: QApplication, monkeypatch: pytest.MonkeyPatch) -> None:
+    with (
+        pytest.raises(AssertionError, match="active QTimer"),
+        leaks.no_leaks(leaks.recording(monkeypatch), grace_s=0),
+    ):
+        QTimer.singleShot(60_000, qapp, lambda: None)
+
+
+def test_a_timer_that_stands_or_goes_with_its_owner_is_no_leak(
+    qapp: QApplication, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with leaks.no_leaks(leaks.recording(monkeypatch), grace_s=0):
+        QTimer(qapp).stop()
+        owner = QWidget()
+        QTimer(owner).start(60_000)
+        QTimer().start(60_000)
+        owner.deleteLater()
+
+
+def test_a_process_of_qt_is_a_child_process(qapp: QApplication) -> None:
+    process = QProcess()
+    with pytest.raises(AssertionError, match="child process"), leaks.no_leaks(Started(), grace_s=0):
+        process.start(sys.executable, ["-c", "import time; time.sleep(60)"])
+    process.waitForFinished(5000)
 
 
 def test_a_running_qthread_is_named_with_the_place_of_its_start(
     qapp: QCoreApplication, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    started: list[tuple[QThread, str]] = []
-    monkeypatch.setattr(QThread, "start", leaks.recording_start(started))
+    started = leaks.recording(monkeypatch)
     thread = QThread(objectName="forgotten")
     with (
         pytest.raises(AssertionError, match=r"(?s)QThread 'forgotten'.*test_leaks\.py"),
@@ -28,7 +97,7 @@ def test_a_running_qthread_is_named_with_the_place_of_its_start(
 
 
 def test_a_child_process_is_named_and_ended() -> None:
-    with pytest.raises(AssertionError, match="child process"), leaks.no_leaks([], grace_s=0):
+    with pytest.raises(AssertionError, match="child process"), leaks.no_leaks(Started(), grace_s=0):
         child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     child.wait(5)
 
@@ -36,15 +105,14 @@ def test_a_child_process_is_named_and_ended() -> None:
 def test_a_thread_that_would_keep_the_process_alive_is_named() -> None:
     release = threading.Event()
     thread = threading.Thread(target=release.wait, name="stuck")
-    with pytest.raises(AssertionError, match="'stuck'"), leaks.no_leaks([], grace_s=0):
+    with pytest.raises(AssertionError, match="'stuck'"), leaks.no_leaks(Started(), grace_s=0):
         thread.start()
     release.set()
     thread.join()
 
 
 def test_what_ended_by_itself_is_no_leak() -> None:
-    started: list[tuple[QThread, str]] = []
-    with leaks.no_leaks(started):
+    with leaks.no_leaks(Started()):
         subprocess.run([sys.executable, "-c", ""], check=True)
         thread = threading.Thread(target=lambda: None)
         thread.start()

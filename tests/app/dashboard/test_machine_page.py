@@ -36,6 +36,7 @@ def show(theme, qtbot):
     for bench in shown:
         bench.window.close()
         bench.window.deleteLater()
+        bench.line.deleteLater()
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,9 @@ class Bench:
 
 @pytest.fixture
 def bench(qapp):
-    return Bench()
+    made = Bench()
+    yield made
+    made.line.deleteLater()  # which looks at the clock while an answer is awaited
 
 
 def test_a_measurement_runs_at_once_when_nothing_is_answered(bench):

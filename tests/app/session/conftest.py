@@ -9,7 +9,9 @@ from tests.support.session_bench import make_bench
 
 @pytest.fixture
 def bench(qapp):
-    return make_bench()
+    made = make_bench()
+    yield made
+    made.line.deleteLater()  # which looks at the clock while an answer is awaited
 
 
 @pytest.fixture

@@ -40,7 +40,10 @@ class Bench:
 
 @pytest.fixture
 def bench(qapp):
-    return Bench()
+    made = Bench()
+    yield made
+    made.idle.deleteLater()
+    made.line.deleteLater()
 
 
 def test_it_waits_only_while_a_model_is_in(bench):
