@@ -103,7 +103,12 @@ class Application(QObject):
         self.library = Library(self.window.sidebar, self.window.toast, self.store, self.session, self.chats)
         self.files = ChatFiles(self.window, self.window.toast, self.store, self.session, self._models)
         self.commands = Commands(
-            self.window, self.session, self.actions, self.chats, self.library, self.files
+            self.window,
+            self.session,
+            self.actions,
+            chats=self.chats,
+            library=self.library,
+            files=self.files,
         )
         self.first_start = FirstStart(self.window, self.settings, self.link, data_dir)
         self.quitting = Quitting(self.window, self.session, self.files)

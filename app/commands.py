@@ -47,6 +47,7 @@ class Commands(QObject):
         window: MainWindow,
         session: ChatSession,
         actions: ChatActions,
+        *,
         chats: ChatList,
         library: Library,
         files: ChatFiles,

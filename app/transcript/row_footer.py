@@ -151,7 +151,9 @@ class RowFooter(QWidget):
         """Show for a moment that the message is on the clipboard."""
         button, label = self._buttons[RowAction.COPY], self._labels[RowAction.COPY]
         button.set_face("check", tr("Copied"))
-        timer = QTimer(self, singleShot=True, interval=_COPIED_MS)  # goes with the row, unlike one of Qt's own
+        timer = QTimer(
+            self, singleShot=True, interval=_COPIED_MS
+        )  # goes with the row, unlike one of Qt's own
         timer.timeout.connect(lambda: button.set_face("copy", label))
         timer.timeout.connect(timer.deleteLater)
         timer.start()
