@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mtplx_engine import durable
 from mtplx_engine.codec import build
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.hub import proxy
-from mtplx_engine.hub.connection import HUB, Connection
+from mtplx_engine.hub.connection import HUB, Connection, is_safe
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 _NAME = "hub.json"
+
+
+def default_endpoint() -> str:
+    """Return the hub that Hugging Face's programs are set to by HF_ENDPOINT; the public one without that."""
+    # Late, as everything of the library: this module is read at the start of the program.
+    from huggingface_hub import constants
+
+    return constants.ENDPOINT if is_safe(constants.ENDPOINT) else HUB
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +37,7 @@ class HubSettings:
             to.
     """
 
-    endpoint: str = HUB
+    endpoint: str = field(default_factory=default_endpoint)
     proxy: str = ""
 
     def but(self, endpoint: str, proxy_address: str) -> HubSettings:
@@ -59,7 +67,10 @@ def read(data: Path) -> HubSettings:
         found = build(HubSettings, json.loads((data / _NAME).read_bytes()))
     except (OSError, ValueError, TypeError, RecursionError):
         return HubSettings()
-    return found if isinstance(found, HubSettings) else HubSettings()
+    if not isinstance(found, HubSettings):
+        return HubSettings()
+    # The public hub is kept when none was chosen.
+    return found if found.endpoint != HUB else dataclasses.replace(found, endpoint=default_endpoint())
 
 
 def write(data: Path, settings: HubSettings) -> None:
@@ -69,5 +80,6 @@ def write(data: Path, settings: HubSettings) -> None:
         OSError: The disk does not take them.
     """
     data.mkdir(parents=True, exist_ok=True)
-    kept = dataclasses.replace(settings, proxy=proxy.without_password(settings.proxy)[0])
+    endpoint = HUB if settings.endpoint == default_endpoint() else settings.endpoint
+    kept = HubSettings(endpoint, proxy.without_password(settings.proxy)[0])
     durable.replace_file(data / _NAME, json.dumps(dataclasses.asdict(kept), indent=1).encode(), mode=0o600)
