@@ -77,11 +77,16 @@ class HubAccess:
     def connection(self) -> Connection:
         """Return the way to the hub, with the token and the password of the proxy that are known.
 
+        Without a token of ours it is the one of a login by Hugging Face's own programs.
+
         Raises:
             EngineError: BAD_REQUEST, when the settings are of no use.
         """
+        from mtplx_engine.hub import api
+
         found = self.settings
-        token = self.store(found.connection(None).host).get()
+        bare = found.connection(None)
+        token = self.store(bare.host).get() or api.login(bare.endpoint)
         store = self._password(found.proxy)
         return found.connection(token, store.get() if store is not None else None)
 

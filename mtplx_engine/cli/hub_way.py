@@ -6,7 +6,7 @@ import getpass
 from typing import TYPE_CHECKING
 
 from mtplx_engine.cli import asking
-from mtplx_engine.hub import look, proxy, settings
+from mtplx_engine.hub import api, look, proxy, settings
 from mtplx_engine.hub.secret import system_keychain
 from mtplx_engine.hub.token import TokenStore
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def connect(arguments: argparse.Namespace, data: Path) -> Connection:
-    """Return the way to the hub that the options and the settings give.
+    """Return the way to the hub that the options and the settings give, or else the environment of its own programs.
 
     Raises:
         EngineError: BAD_REQUEST, when an address is none, or no token was entered.
@@ -36,7 +36,8 @@ def connect(arguments: argparse.Namespace, data: Path) -> Connection:
     if arguments.ask_token:
         store.set(_ask_token(connection.host))
     password = proxy.store(found.proxy, keychain)
-    return found.connection(store.get(), password.get() if password is not None else None)
+    token = store.get() or api.login(connection.endpoint)
+    return found.connection(token, password.get() if password is not None else None)
 
 
 def _ask_token(host: str) -> str:

@@ -11,6 +11,13 @@ import time
 from typing import TYPE_CHECKING
 
 import httpx2
+from huggingface_hub.errors import (
+    GatedRepoError,
+    HfHubHTTPError,
+    RepositoryNotFoundError,
+    RevisionNotFoundError,
+)
+from huggingface_hub.utils import hf_raise_for_status
 
 from mtplx_engine.hub.problem import HubError, Problem
 from mtplx_engine.hub.waiting import LONGEST_S, asked_for
@@ -40,22 +47,33 @@ def refusal(
         return None
     code = headers.get("X-Error-Code", "")
     details = f"HTTP {status} {code} from {host}".replace("  ", " ")
-    if code == "GatedRepo":
+    error = _library_error(status, code)
+    if isinstance(error, GatedRepoError):
         return _gated(repo, details, has_token=has_token)
-    if status == 401 and not (code == "RepoNotFound" and has_token):
+    if status == 401 and not (isinstance(error, RepositoryNotFoundError) and has_token):
         return _unauthorised(repo, host, details, has_token=has_token)
     if status == 403:
         wish = f"fetch {repo}" if repo else "ask it"
         sentence = f"{host} does not let this account or network {wish} (403)."
         return HubError(Problem.FORBIDDEN, f"{sentence} Use a token that may.", details)
     if status in (401, 404, 410):
-        return _missing(repo, file, host, details, is_revision=code == "RevisionNotFound")
+        return _missing(repo, file, host, details, is_revision=isinstance(error, RevisionNotFoundError))
     if status == 407:
         return _proxy_password(details)
     if status < 500 and status not in _PASSING:
         sentence = f"{host} does not understand what a hub of models is asked (error {status})."
         return HubError(Problem.ADDRESS, f"{sentence} Check its address in Settings.", details)
     return _busy(status, wait_seconds(headers), host, details)
+
+
+def _library_error(status: int, code: str) -> HfHubHTTPError | None:
+    """Return the error that the library knows an answer by; its body is left out, which may be of any length."""
+    headers = {"X-Error-Code": code} if code.isascii() else {}
+    try:
+        hf_raise_for_status(httpx2.Response(status, headers=headers, request=httpx2.Request("GET", "")))
+    except HfHubHTTPError as error:
+        return error
+    return None
 
 
 def _busy(status: int, wait: float | None, host: str, details: str) -> HubError:
@@ -133,6 +151,11 @@ def no_hub(host: str, details: str) -> HubError:
     """Return that what answers is a program, but no hub of models."""
     sentence = f"{host} does not answer as a hub of models does. Check its address in Settings."
     return HubError(Problem.ADDRESS, sentence, details)
+
+
+def odd(repo: str, problem: str, details: str = "") -> HubError:
+    """Return that what the hub says of a repository makes no sense."""
+    return HubError(Problem.UNSAFE, f"{repo} cannot be fetched: {problem}. Choose another model.", details)
 
 
 def disk_failure(error: OSError, what: str) -> HubError:

@@ -1,34 +1,51 @@
-"""Questions to a hub, whose answers are JSON: an answer soon, or the reason why there is none.
+"""Questions to a hub through huggingface_hub, whose HTTP client is ours: an answer soon, or the reason for none.
 
-The paths and parameters are those of the hub's public API, https://huggingface.co/docs/hub/api.
+The library has one client for the whole process, and retries in ways that nobody can end (docs/decisions.md, "Model
+hub"). So the client that it is given hands each request to the `Api` of its thread. That one sends it by our
+connection, waits and retries, and returns nothing but good answers: what fails is raised as our own error, which the
+library passes on.
 """
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Self
+import logging
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Final, Self
 from urllib.parse import urljoin
 
 import httpx2
+from huggingface_hub import HfApi, constants, get_token, set_client_factory
+from huggingface_hub.errors import OfflineModeIsEnabled, OIDCError
+from huggingface_hub.utils import logging as library_logging
+from huggingface_hub.utils import paginate
 
-from mtplx_engine.hub import answers
+from mtplx_engine.errors import EngineError
+from mtplx_engine.hub import answers, token
 from mtplx_engine.hub.interrupt import Interrupt
-from mtplx_engine.hub.problem import HubError, Problem
 from mtplx_engine.hub.retry import QUESTION
 from mtplx_engine.hub.wire import Wire
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
+    from contextvars import Token
+
+    from huggingface_hub import ModelInfo
 
     from mtplx_engine.hub.connection import Connection
+    from mtplx_engine.hub.problem import HubError
 
 _ANSWER_S = 10.0
 _MOST_BYTES = 64 << 20
 _MOST_PAGES = 20
+_ODD: Final = (AttributeError, KeyError, TypeError, ValueError)
+"""What the library raises where an answer has not the form that it knows."""
+
+_asking: ContextVar[Api] = ContextVar("_asking")
 
 
 class Api:
-    """Asks a hub, as long as the `with` block lasts.
+    """Asks a hub, on one thread and as long as the `with` block lasts.
 
     Args:
         connection: How the hub is reached.
@@ -41,62 +58,90 @@ class Api:
         self._repo = repo
         self._interrupt = interrupt or Interrupt()
         self._wire = Wire(connection, connection.client(_ANSWER_S), self._interrupt)
+        self._form: type = dict
+        self._pages = 0
+        # Without a token: the wire adds it, to requests that go to the hub itself.
+        self._library = HfApi(connection.endpoint, token=False)
+        self._before: Token[Api] | None = None
 
     def __enter__(self) -> Self:
+        self._before = _asking.set(self)
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._before is not None:
+            _asking.reset(self._before)
         self._wire.close()
 
-    def fields(self, path: str) -> Mapping[str, Any]:
-        """Return the fields of the object at a path.
+    def model_info(self, revision: str) -> ModelInfo:
+        """Return the commit, the licence and the model card of the repository.
 
         Raises:
             HubError: There is no answer, or it is none.
             CancelledError: The interrupt was set.
         """
-        found, _ = self._ask(self._connection.endpoint + path)
-        if not isinstance(found, dict):
-            raise self._odd(f"{type(found).__name__} at {path}")
-        return found
+        self._form = dict
+        try:
+            # Only what we read: one field more that the library does not understand would cost us the answer.
+            return self._library.model_info(
+                self._repo, revision=revision, expand=["cardData", "gated", "sha"]
+            )
+        except _ODD as error:
+            raise self._odd(repr(error)) from error
 
-    def entries(self, path: str, parameters: tuple[tuple[str, str], ...]) -> Iterator[object]:
-        """Yield the entries of a list, page after page.
+    def account(self) -> str:
+        """Return the name of the account that the connection's token is of.
+
+        Raises:
+            HubError: The hub does not know the token, or cannot be asked.
+            CancelledError: The interrupt was set.
+        """
+        self._form = dict
+        name = self._library.whoami(token=self._connection.token or "").get("name")
+        if not isinstance(name, str):
+            raise self._odd(f"{type(name)} is no name")
+        return name
+
+    def entries(self, path: str, parameters: dict[str, object]) -> Iterator[object]:
+        """Yield the entries of a list, page after page; whatever they are, since one odd one is to spoil no others.
 
         Raises:
             HubError: There is no answer, or it is none.
             CancelledError: The interrupt was set.
         """
-        url = f"{self._connection.endpoint}{path}?{httpx2.QueryParams(parameters)}"
-        for _ in range(_MOST_PAGES):
-            found, following = self._ask(url)
-            if not isinstance(found, list):
-                raise self._odd(f"{type(found).__name__} at {path}")
-            yield from found
-            if not following:
-                return
-            url = following
+        self._form, self._pages = list, 0
+        yield from paginate(self._connection.endpoint + path, parameters, headers={})
 
-    def _ask(self, url: str) -> tuple[object, str]:
-        """Return the answer and the address of the next page, "" at the last one."""
+    def answer(self, request: httpx2.Request) -> httpx2.Response:
+        """Return the answer to a request of the library's; it is a good one.
 
-        def once() -> tuple[object, str]:
-            with self._wire.get(url) as response:
-                refused = answers.refusal(
-                    response.status_code,
-                    response.headers,
-                    host=response.url.host,
-                    has_token=self._connection.token is not None,
-                    repo=self._repo,
-                )
-                if refused is not None:
-                    raise refused
-                following = response.links.get("next", {}).get("url", "")
-                return self._parsed(response), urljoin(str(response.url), following) if following else ""
+        Raises:
+            HubError: There is none.
+            CancelledError: The interrupt was set.
+        """
+        self._pages += 1
+        return QUESTION.patiently(lambda: self._answer(str(request.url)), self._interrupt)
 
-        return QUESTION.patiently(once, self._interrupt)
+    def _answer(self, url: str) -> httpx2.Response:
+        with self._wire.get(url) as response:
+            refused = answers.refusal(
+                response.status_code,
+                response.headers,
+                host=response.url.host,
+                has_token=self._connection.token is not None,
+                repo=self._repo,
+            )
+            if refused is not None:
+                raise refused
+            body = self._body(response)
+            following = response.links.get("next", {}).get("url", "")
+            headers = {}
+            if following and self._pages < _MOST_PAGES:
+                headers["Link"] = f'<{urljoin(str(response.url), following)}>; rel="next"'
+        return httpx2.Response(200, headers=headers, content=body)
 
-    def _parsed(self, response: httpx2.Response) -> object:
+    def _body(self, response: httpx2.Response) -> bytes:
+        """Return a body that is JSON, and of the form that is expected."""
         body = bytearray()
         for piece in response.iter_bytes():
             self._interrupt.check()
@@ -105,19 +150,48 @@ class Api:
                 raise self._odd(f"more than {_MOST_BYTES} bytes")
         kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         try:
-            return json.loads(body)
+            found = json.loads(body)
         except (ValueError, RecursionError) as error:
             details = f"HTTP {response.status_code}, {kind or 'no type'}, {len(body)} bytes"
             if kind.endswith("json"):
                 raise self._odd(details) from error
             raise answers.portal(self._connection.host, details) from error
+        if not isinstance(found, self._form):
+            raise self._odd(f"{type(found).__name__} at {response.url.path}")
+        return bytes(body)
 
     def _odd(self, details: str) -> HubError:
         if not self._repo:
             return answers.no_hub(self._connection.host, details)
-        return odd(self._repo, "what the hub says of it is no description of a model", details)
+        return answers.odd(self._repo, "what the hub says of it is no description of a model", details)
 
 
-def odd(repo: str, problem: str, details: str = "") -> HubError:
-    """Return that what the hub says of a repository makes no sense."""
-    return HubError(Problem.UNSAFE, f"{repo} cannot be fetched: {problem}. Choose another model.", details)
+def account_name(connection: Connection, interrupt: Interrupt | None = None) -> str:
+    """Return the name of the account that the connection's token is of, see `Api.account`."""
+    with Api(connection, interrupt=interrupt) as api:
+        return api.account()
+
+
+def login(endpoint: str) -> str | None:
+    """Return the token of a login that exists, by HF_TOKEN or `hf auth login`; None without one of this hub."""
+    if endpoint != constants.ENDPOINT:
+        return None
+    try:
+        return token.cleaned(get_token() or "")
+    except (OSError, ValueError, OIDCError, EngineError):
+        return None
+
+
+class _Ours(httpx2.BaseTransport):
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        asking = _asking.get(None)
+        if asking is None or request.method != "GET":
+            # Such as the refresh of a login's token, which is `hf`'s to do: it writes below HF_HOME.
+            raise OfflineModeIsEnabled(f"{request.method} {request.url.path} was not asked for")
+        return asking.answer(request)
+
+
+set_client_factory(lambda: httpx2.Client(transport=_Ours(), trust_env=False))
+# Else the library asks the hub how agents are recognised, and keeps the answer below HF_HOME.
+constants.HF_HUB_DISABLE_TELEMETRY = True
+library_logging.set_verbosity(logging.CRITICAL)  # it writes to stderr

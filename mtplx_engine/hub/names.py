@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_REPO = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
+from huggingface_hub.errors import HFValidationError
+from huggingface_hub.utils import validate_repo_id
+
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _REVISION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,200}")
 _WEIGHTS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,120}\.safetensors")
@@ -33,7 +35,11 @@ _OTHERS = frozenset(
 
 def is_repo(name: str) -> bool:
     """Whether `name` has the form owner/name."""
-    return bool(_REPO.fullmatch(name)) and ".." not in name and "--" not in name
+    try:
+        validate_repo_id(name)
+    except HFValidationError:
+        return False
+    return "/" in name
 
 
 def is_commit(revision: str) -> bool:

@@ -6,11 +6,9 @@ import re
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeGuard
-from urllib.parse import quote
 
 from mtplx_engine.harmless import one_line
-from mtplx_engine.hub import names
-from mtplx_engine.hub.api import Api, odd
+from mtplx_engine.hub import answers, names
 from mtplx_engine.hub.digest import Expected
 from mtplx_engine.hub.problem import HubError, Problem
 from mtplx_engine.hub.requests import Source
@@ -65,7 +63,10 @@ class Repo:
 
     def source(self, connection: Connection, file: RemoteFile) -> Source:
         """Return where a file is fetched from."""
-        url = f"{connection.endpoint}/{self.id}/resolve/{self.revision}/{quote(file.name)}"
+        # Late, here and below: the start of the program reads plans, which needs nothing of this.
+        from huggingface_hub import hf_hub_url
+
+        url = hf_hub_url(self.id, file.name, revision=self.revision, endpoint=connection.endpoint)
         return Source(url, self.id, file.name, file.size, file.digest)
 
 
@@ -87,26 +88,29 @@ def read(
     if not names.is_repo(repo_id):
         raise HubError(Problem.NOT_FOUND, f'"{repo_id}" is no name of a model; it looks like owner/name.')
 
+    from huggingface_hub import ModelCardData
+
+    from mtplx_engine.hub.api import Api
+
     with Api(connection, repo_id, interrupt) as api:
-        about = api.fields(f"/api/models/{repo_id}/revision/{quote(revision, safe='')}")
-        commit = about.get("sha")
+        about = api.model_info(revision)
+        commit = about.sha
         if not isinstance(commit, str) or not names.is_commit(commit):
-            raise odd(repo_id, "the hub names no commit of it", repr(commit)[:100])
+            raise answers.odd(repo_id, "the hub names no commit of it", repr(commit)[:100])
         path = f"/api/models/{repo_id}/tree/{commit}"
-        listed = islice(api.entries(path, (("recursive", "true"), ("expand", "false"))), _MOST_FILES)
+        listed = islice(api.entries(path, {"recursive": True, "expand": False}), _MOST_FILES)
         entries = [entry for entry in listed if _is_file(entry)]
-    card = about.get("cardData")
-    card = card if isinstance(card, dict) else {}
+    card = about.card_data if isinstance(about.card_data, ModelCardData) else ModelCardData()
     return Repo(
         id=repo_id,
         revision=commit,
-        licence=_licence(card.get("license")),
-        gated=bool(about.get("gated")),
+        licence=_licence(card.license),
+        gated=bool(about.gated),
         files=_files(repo_id, entries),
         left_out=tuple(
             one_line(entry["path"], _LONGEST_NAME) for entry in entries if not names.is_wanted(entry["path"])
         ),
-        base=_base(card.get("base_model"), repo_id),
+        base=_base(card.base_model, repo_id),
     )
 
 
@@ -141,9 +145,9 @@ def _files(repo_id: str, entries: Sequence[Mapping[str, Any]]) -> tuple[RemoteFi
             found.append(_file(entry))
         except (ValueError, TypeError, KeyError) as error:
             problem = f"the hub lists {entry['path']} with a size or hash that cannot be"
-            raise odd(repo_id, problem, repr(error)) from error
+            raise answers.odd(repo_id, problem, repr(error)) from error
     if len({file.name.casefold() for file in found}) < len(found):
-        raise odd(repo_id, "the hub lists two files of one name")
+        raise answers.odd(repo_id, "the hub lists two files of one name")
     return tuple(found)
 
 

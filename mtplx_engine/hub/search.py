@@ -71,14 +71,18 @@ def search(
         HubError: The hub cannot be asked.
         CancelledError: The interrupt was set.
     """
-    parameters = [("filter", _LIBRARY), ("sort", "downloads"), ("limit", str(limit))]
-    parameters += [("expand", wanted) for wanted in _WANTED]
+    parameters: dict[str, object] = {
+        "filter": _LIBRARY,
+        "sort": "downloads",
+        "limit": limit,
+        "expand": _WANTED,
+    }
     if words.strip():
-        parameters.append(("search", words.strip()))
+        parameters["search"] = words.strip()
     hits: list[Hit] = []
     odd = 0
     with Api(connection, interrupt=interrupt) as api:
-        for entry in api.entries("/api/models", tuple(parameters)):
+        for entry in api.entries("/api/models", parameters):
             hit = _hit(entry)
             if hit is None:
                 odd += 1

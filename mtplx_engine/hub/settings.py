@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mtplx_engine import json_store
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.hub import proxy
-from mtplx_engine.hub.connection import HUB, Connection
+from mtplx_engine.hub.connection import HUB, Connection, is_safe
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 _NAME = "hub.json"
+
+
+def default_endpoint() -> str:
+    """Return the hub that Hugging Face's programs are set to by HF_ENDPOINT; the public one without that."""
+    # Late, as everything of the library: this module is read at the start of the program.
+    from huggingface_hub import constants
+
+    return constants.ENDPOINT if is_safe(constants.ENDPOINT) else HUB
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +35,7 @@ class HubSettings:
             to.
     """
 
-    endpoint: str = HUB
+    endpoint: str = field(default_factory=default_endpoint)
     proxy: str = ""
 
     def but(self, endpoint: str, proxy_address: str) -> HubSettings:
@@ -54,9 +62,11 @@ class HubSettings:
 def read(data: Path) -> HubSettings:
     """Return the settings in the data folder; what cannot be understood is as if it was never set."""
     try:
-        return json_store.read_as(HubSettings, data / _NAME)
+        found = json_store.read_as(HubSettings, data / _NAME)
     except (OSError, ValueError):
         return HubSettings()
+    # The public hub is kept when none was chosen.
+    return found if found.endpoint != HUB else dataclasses.replace(found, endpoint=default_endpoint())
 
 
 def write(data: Path, settings: HubSettings) -> None:
@@ -65,5 +75,6 @@ def write(data: Path, settings: HubSettings) -> None:
     Raises:
         OSError: The disk does not take them.
     """
-    kept = dataclasses.replace(settings, proxy=proxy.without_password(settings.proxy)[0])
+    endpoint = HUB if settings.endpoint == default_endpoint() else settings.endpoint
+    kept = HubSettings(endpoint, proxy.without_password(settings.proxy)[0])
     json_store.write_json(data / _NAME, dataclasses.asdict(kept), indent=1, mode=0o600)

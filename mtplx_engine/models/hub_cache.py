@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 _PREFIX = "models--"
@@ -10,16 +9,17 @@ _SNAPSHOTS = "snapshots"
 
 
 def folder() -> Path:
-    """Return where this person's cache is, whether it is there or not: where the variables of its owners say."""
-    named = (("HF_HUB_CACHE", ""), ("HF_HOME", "hub"), ("XDG_CACHE_HOME", "huggingface/hub"))
-    for variable, below in named:
-        if value := os.environ.get(variable):
-            return Path(value).expanduser() / below
-    return Path.home() / ".cache/huggingface/hub"
+    """Return where the user's cache is, whether it is there or not."""
+    from huggingface_hub import constants
+
+    return Path(constants.HF_HUB_CACHE)
 
 
 def snapshots(cache: Path) -> tuple[Path, ...]:
-    """Return one snapshot of each model in a cache, the one that `main` means; none for other folders."""
+    """Return one snapshot of each model in a cache, the one that `main` means; none for other folders.
+
+    Not by the library's `scan_cache_dir`, which leaves out what is not whole (docs/decisions.md, "Model hub").
+    """
     found = (_snapshot(repository) for repository in sorted(cache.glob(f"{_PREFIX}*")))
     return tuple(snapshot for snapshot in found if snapshot is not None)
 

@@ -34,7 +34,9 @@ class Watched(application.Application):
 
     def look(self):
         assert self.window.isVisible()
-        heavy = {"mlx", "mlx_lm", "transformers", "numpy", "tokenizers", "huggingface_hub", "torch"}
+        heavy = {"mlx", "mlx_lm", "transformers", "numpy", "tokenizers", "torch"} | {
+            f"huggingface_hub.{part}" for part in ("file_download", "hf_api", "repocard_data")
+        }
         print("heavy:", sorted(heavy & sys.modules.keys()))
         QCoreApplication.instance().quit()
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mtplx_engine.hub import account, look, repo, search
+from mtplx_engine.hub import api, look, repo, search
 from mtplx_engine.hub.connection import Connection
 from mtplx_engine.hub.interrupt import Interrupt
 from mtplx_engine.hub.problem import CancelledError, HubError, Problem
@@ -30,7 +30,7 @@ QUESTIONS: dict[str, Callable[[Connection, Interrupt], object]] = {
     "search": lambda connection, interrupt: search.search(connection, "model", interrupt=interrupt),
     "repository": lambda connection, interrupt: repo.read(connection, REPO, interrupt=interrupt),
     "plan": lambda connection, interrupt: look.plan(connection, REPO, interrupt=interrupt),
-    "account": account.name,
+    "account": api.account_name,
 }
 
 
@@ -242,7 +242,7 @@ def test_what_is_asked_for_is_what_the_hub_knows(hub: FakeHub) -> None:
     listing, about, tree = hub.paths
     assert listing.startswith("/api/models?filter=mlx&sort=downloads&limit=7&expand=downloads&")
     assert listing.endswith("&search=two+words")
-    assert about == f"/api/models/{REPO}/revision/a%2Fbranch"
+    assert about == f"/api/models/{REPO}/revision/a%2Fbranch?expand=cardData&expand=gated&expand=sha"
     assert tree == f"/api/models/{REPO}/tree/{'c' * 40}?recursive=true&expand=false"
 
 

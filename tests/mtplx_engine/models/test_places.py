@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from huggingface_hub import constants
 
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.models import checkpoint, hub_cache, installed
@@ -32,7 +35,7 @@ def snapshot(cache: Path, repo: str, commit: str) -> Path:
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "hub"
-    monkeypatch.setenv("HF_HUB_CACHE", str(folder))
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(folder))
     for commit in COMMITS:
         snapshot(folder, "makers/model", commit)
     (folder / "models--makers--model" / "refs").mkdir()
@@ -71,14 +74,14 @@ def test_without_a_main_the_last_snapshot_counts(cache: Path) -> None:
         ({"HOME": "/d"}, "/d/.cache/huggingface/hub"),
     ],
 )
-def test_the_cache_is_where_its_programs_keep_it(
-    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], expected: str
-) -> None:
-    for name in ("HF_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    assert str(hub_cache.folder()) == expected
+def test_the_cache_is_where_its_programs_keep_it(variables: dict[str, str], expected: str) -> None:
+    known = ("HF_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME")
+    environment = {name: value for name, value in os.environ.items() if name not in known} | variables
+    script = "from mtplx_engine.models import hub_cache; print(hub_cache.folder())"
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == expected
 
 
 def test_models_are_found_two_folders_deep(tmp_path: Path) -> None:
