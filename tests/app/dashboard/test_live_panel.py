@@ -49,29 +49,33 @@ def power(qapp):
     watch.want(on=False)
 
 
-class Line(QObject):
-    """Has an answer counted by its meter, as `AnswerLine` does."""
+class Queue(QObject):
+    """Has an answer counted by its meter, as `GenerationQueue` does."""
 
     counted = Signal(object)
 
     def __init__(self):
         super().__init__()
-        self.turn = None
+        self.generation = None
 
-    def count(self, event):
-        if self.turn is None or self.turn.generation != event.generation:
-            self.turn = SimpleNamespace(generation=event.generation, meter=LiveMeter())
+    def take(self, event):
+        if not isinstance(event, Tokens):
+            return
+        if self.generation is None or self.generation.id != event.generation:
+            self.generation = SimpleNamespace(id=event.generation, meter=LiveMeter())
         tokens = len(event.token_ids)
-        self.turn.meter.add(at_s=event.at_s, tokens=tokens, drafted=event.drafted, accepted=event.accepted)
-        self.counted.emit(self.turn)
+        self.generation.meter.add(
+            at_s=event.at_s, tokens=tokens, drafted=event.drafted, accepted=event.accepted
+        )
+        self.counted.emit(self.generation)
 
 
 @pytest.fixture
 def panel(theme, qtbot, link, clock, power):
-    line = Line()
-    link.tokens.connect(line.count)
-    panel = LivePanel(theme, LiveFeed(link, line, clock=clock), power)
-    line.setParent(panel)
+    queue = Queue()
+    link.happened.connect(queue.take)
+    panel = LivePanel(theme, LiveFeed(link, queue, clock=clock), power)
+    queue.setParent(panel)
     qtbot.addWidget(panel)
     panel.resize(640, 520)
     return panel
