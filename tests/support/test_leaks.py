@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -102,6 +103,23 @@ def test_a_child_process_is_named_and_ended() -> None:
     child.wait(5)
 
 
+def test_a_child_process_that_ended_and_was_not_waited_for_is_named() -> None:
+    with pytest.raises(AssertionError, match="child process"), leaks.no_leaks(Started(), grace_s=0):
+        child = _ended()
+    child.wait(5)
+
+
+def test_a_child_process_of_a_thread_that_ended_is_named() -> None:
+    def start() -> None:
+        children.append(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]))
+
+    children: list[subprocess.Popen[bytes]] = []
+    thread = threading.Thread(target=start)
+    with pytest.raises(AssertionError, match="child process"), leaks.no_leaks(Started(), grace_s=0):
+        _run(thread)
+    children[0].wait(5)
+
+
 def test_a_thread_that_would_keep_the_process_alive_is_named() -> None:
     release = threading.Event()
     thread = threading.Thread(target=release.wait, name="stuck")
@@ -124,3 +142,15 @@ def test_the_process_table_of_other_systems_gives_the_same_children() -> None:
         assert child.pid in leaks._children_from_ps()
         assert child.pid in leaks.child_processes()
         child.communicate(b"\n")
+
+
+def _ended() -> subprocess.Popen[bytes]:
+    """Return a process that is over, and that nobody has waited for."""
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    return child
+
+
+def _run(thread: threading.Thread) -> None:
+    thread.start()
+    thread.join()

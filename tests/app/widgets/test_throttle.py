@@ -13,7 +13,8 @@ def throttle(qapp):
     throttle = Throttle(20)
     throttle.sent = []
     throttle.due.connect(lambda: throttle.sent.append(1))
-    return throttle
+    yield throttle
+    throttle.deleteLater()
 
 
 def test_the_first_request_is_sent_at_once(throttle):
