@@ -29,6 +29,9 @@ class Commands(QObject):
 
     Much of what happens comes in a row of signals: they are looked at once, when all have come. Stop alone can be
     chosen at once.
+
+    Attributes:
+        messages: Those about the newest messages.
     """
 
     def __init__(self, window: MainWindow, session: ChatSession, chats: ChatList) -> None:
@@ -61,7 +64,7 @@ class Commands(QObject):
         menus.edit.find.triggered.connect(window.pane.find_bar.open)
         menus.edit.find_next.triggered.connect(lambda: window.pane.find_bar.go(1))
         menus.edit.find_previous.triggered.connect(lambda: window.pane.find_bar.go(-1))
-        self._messages = MessageCommands(menus, window.pane, session, window.list_models)
+        self.messages = MessageCommands(menus, window.pane, session)
         menus.edit.undo_requested.connect(window.toast.undo)
         window.toast.undoable.connect(menus.edit.allow_undo)
         for signal in (session.opened, session.rearranged, session.listed, session.added, session.changed):
@@ -85,7 +88,7 @@ class Commands(QObject):
         menus.copy_answer.setEnabled(
             any(message.role is Role.ASSISTANT and message.text for message in shown.path())
         )
-        self._messages.refresh()
+        self.messages.refresh()
         listed = self._chats.chat(shown.chat.id)
         for action in (menus.rename_chat, menus.pin_chat, menus.delete_chat):
             action.setEnabled(listed is not None)

@@ -10,8 +10,6 @@ from app.chat.row_state import RowAction, RowState
 from app.translate import tr
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from PySide6.QtGui import QAction
     from PySide6.QtWidgets import QMenu
 
@@ -28,19 +26,12 @@ class MessageCommands(QObject):
         menus: Has them.
         pane: Does them.
         session: Has the chat that is shown.
-        list_models: Returns the name and the title of each model that is installed.
     """
 
-    def __init__(
-        self,
-        menus: Menus,
-        pane: ChatPane,
-        session: ChatSession,
-        list_models: Callable[[], tuple[tuple[str, str], ...]],
-    ) -> None:
+    def __init__(self, menus: Menus, pane: ChatPane, session: ChatSession) -> None:
         super().__init__(menus)
         self._models_menu = menus.answer_with
-        self._list_models = list_models
+        self._models: tuple[tuple[str, str], ...] | None = None  # as long as nobody has looked
         self._session = session
         self._pane = pane
         self._actions: dict[RowAction, QAction] = {
@@ -69,6 +60,10 @@ class MessageCommands(QObject):
             command.setEnabled(action in state.offers)
         self._models_menu.setEnabled(self._actions[RowAction.REGENERATE].isEnabled())
 
+    def show_models(self, choices: tuple[tuple[str, str], ...]) -> None:
+        """Offer models to answer with: the name and the title of each."""
+        self._models = choices
+
     def _act(self, action: RowAction) -> None:
         message = self._message(action)
         if message is not None:
@@ -82,11 +77,12 @@ class MessageCommands(QObject):
     def _offer_models(self, menu: QMenu, answer_id: str) -> None:
         """Fill a menu with the models that are installed, each to be asked once more for an answer."""
         menu.clear()
-        for name, title in self._list_models():
+        for name, title in self._models or ():
             action = menu.addAction(title.replace("&", "&&"))
             action.triggered.connect(lambda _=False, name=name: self._pane.answer_with(answer_id, name))
         if menu.isEmpty():
-            menu.addAction(tr("No model is installed")).setEnabled(False)
+            nothing = tr("Looking for models…") if self._models is None else tr("No model is installed")
+            menu.addAction(nothing).setEnabled(False)
 
     def _message(self, action: RowAction) -> Message | None:
         edits = self._session.edits

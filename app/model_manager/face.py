@@ -40,7 +40,7 @@ class Tone(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Face:
+class ModelRow:
     """One row.
 
     Attributes:
