@@ -17,8 +17,8 @@ from app.library.chat_files import ChatFiles
 from app.library.chat_list import ChatList
 from app.library.library import Library
 from app.main_window import MainWindow
-from app.model_manager.desk import ModelsDesk
-from app.model_manager.first_card import FirstCard
+from app.model_manager.first_model import FirstCard
+from app.model_manager.services import ModelServices
 from app.pane.model_status import ModelPresenter, ModelStatus
 from app.quitting import Quitting
 from app.services.engine_link import EngineLink, EngineState
@@ -35,7 +35,7 @@ from app.settings_window.window import SettingsWindow
 from app.theme import TEXT_PX, Theme
 from app.translate import tr
 from mtplx_engine import paths
-from mtplx_engine.models import hub_cache, installed, naming, starter
+from mtplx_engine.models import hub_cache, starter
 from mtplx_engine.models.habits import Habits
 
 if TYPE_CHECKING:
@@ -79,29 +79,23 @@ class Application(QObject):
         StatsRecorder(self.line, self.store)
         self.presenter = ModelPresenter(self._recipe.name, self.link, self)
         self.setup = StarterSetup(data_dir, self)
-        self.models = ModelsDesk(self.theme, data_dir, self.link, self.settings, self)
+        self.models = ModelServices(self.theme, data_dir, self.link, self.settings, self)
         self.speed = SpeedDesk(
             self.theme,
             self.settings,
             data_dir,
             line=self.line,
             link=self.link,
-            shelf=self.models.shelf,
+            library=self.models.library,
             store=self.store,
             parent=self,
         )
         self.chats = ChatList(self)
         self.window = MainWindow(
-            self.theme,
-            self.session,
-            self.actions,
-            self.chats,
-            self.settings,
-            log_dir=log_dir,
-            list_models=self._models,
+            self.theme, self.session, self.actions, self.chats, self.settings, log_dir=log_dir
         )
         self.library = Library(self.window.sidebar, self.window.toast, self.store, self.session, self.chats)
-        self.files = ChatFiles(self.window, self.window.toast, self.store, self.session, self._models)
+        self.files = ChatFiles(self.window, self.window.toast, self.store, self.session)
         self.commands = Commands(
             self.window,
             self.session,
@@ -219,6 +213,10 @@ class Application(QObject):
         self._connect_speed()
         self.first_card.models_pressed.connect(menus.models.trigger)
         self.first_card.changed.connect(window.pane.empty.fit)
+        self.models.library.changed.connect(self._show_models)
+        window.inspector.opened.connect(self.models.library.refresh)
+        menus.answer_with.aboutToShow.connect(self.models.library.refresh)
+        menus.import_chats.triggered.connect(self.models.library.refresh)
         self.models.load_requested.connect(self._load)
         self.models.removed.connect(self._model_removed)
         self.models.network_wanted.connect(
@@ -253,9 +251,11 @@ class Application(QObject):
         if notice:
             self.window.show_notice(notice)
 
-    def _models(self) -> tuple[tuple[str, str], ...]:
-        """Return the name and the title of each model that can be loaded, both of one model alone."""
-        return naming.choices(installed.models(self._data_dir))
+    def _show_models(self) -> None:
+        """Offer the models that can be loaded wherever one is chosen."""
+        choices = self.models.library.choices()
+        for chooser in (self.window.inspector, self.commands.messages, self.files):
+            chooser.show_models(choices)
 
     def _show_model(self, status: ModelStatus) -> None:
         self.window.show_model(status)

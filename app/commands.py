@@ -17,8 +17,6 @@ from app.widgets.link_sheet import LinkSheet
 from app.widgets.shortcut_sheet import ShortcutSheet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from PySide6.QtGui import QAction
     from PySide6.QtWidgets import QMenu
 
@@ -40,6 +38,9 @@ class Commands(QObject):
 
     Much of what happens comes in a row of signals: they are looked at once, when all have come. Stop alone can be
     chosen at once.
+
+    Attributes:
+        messages: Those about the newest messages.
     """
 
     def __init__(
@@ -60,7 +61,7 @@ class Commands(QObject):
         self._busy: frozenset[str] = frozenset()
         self._soon = QTimer(self, singleShot=True, interval=0)
         self._soon.timeout.connect(self.refresh)
-        self._messages = MessageCommands(window.menus, window.pane, actions, window.list_models)
+        self.messages = MessageCommands(window.menus, window.pane, actions)
         self._connect_chats(library, files)
         self._connect_chat()
         self._connect_window()
@@ -81,7 +82,7 @@ class Commands(QObject):
         menus.copy_answer.setEnabled(
             any(message.role is Role.ASSISTANT and message.text for message in shown.path())
         )
-        self._messages.refresh()
+        self.messages.refresh()
         listed = self._chats.chat(shown.chat.id)
         for action in (menus.rename_chat, menus.pin_chat, menus.delete_chat):
             action.setEnabled(listed is not None)
@@ -209,7 +210,6 @@ class MessageCommands(QObject):
         menus: Has them.
         pane: Does them.
         actions: Know what can be done to the messages.
-        list_models: Returns the name and the title of each model that is installed.
     """
 
     def __init__(
@@ -217,11 +217,10 @@ class MessageCommands(QObject):
         menus: Menus,
         pane: ChatPane,
         actions: ChatActions,
-        list_models: Callable[[], tuple[tuple[str, str], ...]],
     ) -> None:
         super().__init__(menus)
         self._models_menu = menus.answer_with
-        self._list_models = list_models
+        self._models: tuple[tuple[str, str], ...] | None = None  # as long as nobody has looked
         self._chat_actions = actions
         self._pane = pane
         self._actions: dict[RowAction, QAction] = {
@@ -250,6 +249,10 @@ class MessageCommands(QObject):
             command.setEnabled(action in state.offers)
         self._models_menu.setEnabled(self._actions[RowAction.REGENERATE].isEnabled())
 
+    def show_models(self, choices: tuple[tuple[str, str], ...]) -> None:
+        """Offer models to answer with: the name and the title of each."""
+        self._models = choices
+
     def _act(self, action: RowAction) -> None:
         message = self._message(action)
         if message is not None:
@@ -263,11 +266,12 @@ class MessageCommands(QObject):
     def _offer_models(self, menu: QMenu, answer_id: str) -> None:
         """Fill a menu with the models that are installed, each to be asked once more for an answer."""
         menu.clear()
-        for name, title in self._list_models():
+        for name, title in self._models or ():
             action = menu.addAction(title.replace("&", "&&"))
             action.triggered.connect(lambda _=False, name=name: self._pane.answer_with(answer_id, name))
         if menu.isEmpty():
-            menu.addAction(tr("No model is installed")).setEnabled(False)
+            nothing = tr("Looking for models…") if self._models is None else tr("No model is installed")
+            menu.addAction(nothing).setEnabled(False)
 
     def _message(self, action: RowAction) -> Message | None:
         chat = self._chat_actions

@@ -21,7 +21,6 @@ from app.widgets.undo_toast import UndoToast
 from app.window_place import place_of, restore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from app.chat.conversation import ChatSummary, Conversation
@@ -46,7 +45,6 @@ class MainWindow(QMainWindow):
         inspector: The settings of that chat.
         menus: The menu bar; `app.commands` says what it does.
         toast: Short notices.
-        list_models: Returns the name and the title of each model that is installed.
 
     Signals:
         model_action_pressed: The one thing to do about the model was chosen.
@@ -63,18 +61,16 @@ class MainWindow(QMainWindow):
         settings: SettingsFile,
         *,
         log_dir: Path,
-        list_models: Callable[[], tuple[tuple[str, str], ...]],
     ) -> None:
         super().__init__()
         self._session = session
         self._chats = chats
         self._settings = settings
         self._log_dir = log_dir
-        self.list_models = list_models
         self.setWindowTitle("MTPLX")
         self.sidebar = Sidebar(theme, chats)
         self.pane = ChatPane(theme, session, actions)
-        self.inspector = Inspector(theme, settings, list_models)
+        self.inspector = Inspector(theme, settings)
         body = QWidget(self)
         row = QHBoxLayout(body)
         row.setContentsMargins(0, 0, 0, 0)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from app.dashboard.speed_files import SpeedFiles
     from app.dashboard.window import SpeedWindow
     from app.services.engine_link import EngineLink
-    from app.services.model_shelf import ModelShelf
+    from app.services.model_library import ModelLibrary
     from app.services.settings import SettingsFile
     from app.services.store import Store
     from app.session.answer_line import GenerationQueue
@@ -39,7 +39,7 @@ class SpeedDesk(QObject):
         data_dir: The data folder.
         line: The questions, which wait while something is measured.
         link: The engine.
-        shelf: The models.
+        library: The models.
         store: Has the figures of all answers.
 
     Attributes:
@@ -63,7 +63,7 @@ class SpeedDesk(QObject):
         *,
         line: GenerationQueue,
         link: EngineLink,
-        shelf: ModelShelf,
+        library: ModelLibrary,
         store: Store,
         parent: QObject | None = None,
     ) -> None:
@@ -75,7 +75,7 @@ class SpeedDesk(QObject):
         self._records = SpeedRecords(data_dir, self)
         self.feed = LiveFeed(link, line, self)
         self.trials = Trials(line, link, self)
-        self.board = SpeedBoard(self.trials, self._records, shelf, line, link=link, parent=self)
+        self.board = SpeedBoard(self.trials, self._records, library, line, link=link, parent=self)
         self._window: SpeedWindow | None = None
         self._machine: MachinePage | None = None
         self._files: SpeedFiles | None = None

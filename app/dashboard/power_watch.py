@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from app.services.background import Background
+from app.services.tasks import TaskRunner
 from mtplx_engine import conditions
-from mtplx_engine.conditions import Conditions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mtplx_engine.conditions import Conditions
+
 _INTERVAL_MS = 30_000  # a look starts programs of the system
-_END_S = 0.0  # a look that hangs keeps nobody waiting
 
 
 class PowerWatch(QObject):
@@ -38,7 +38,7 @@ class PowerWatch(QObject):
     ) -> None:
         super().__init__(parent)
         self._look = look
-        self._looking: Background | None = None
+        self._tasks = TaskRunner("power", self, end_s=0.0)  # a look that hangs keeps nobody waiting
         self.conditions: Conditions | None = None
         self._timer = QTimer(self, interval=_INTERVAL_MS)
         self._timer.timeout.connect(self._start)
@@ -50,19 +50,13 @@ class PowerWatch(QObject):
             self._start()
         elif not on:
             self._timer.stop()
-            if self._looking is not None:
-                self._looking.abandon(_END_S)
-                self._looking = None
+            self._tasks.abandon()
 
     def _start(self) -> None:
-        if self._looking is None:
-            self._looking = Background("power", self._look, self)
-            self._looking.ended.connect(self._ended)
-            self._looking.start()
+        if not self._tasks.busy:
+            self._tasks.run(self._look, self._show, lambda _: self._show(None))
 
-    def _ended(self, outcome: object) -> None:
-        self._looking = None
-        found = outcome if isinstance(outcome, Conditions) else None
+    def _show(self, found: Conditions | None) -> None:
         if found != self.conditions:
             self.conditions = found
             self.changed.emit()

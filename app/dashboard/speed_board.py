@@ -18,7 +18,7 @@ from mtplx_engine.trials import CheckExactness
 if TYPE_CHECKING:
     from app.dashboard.trials import Trials
     from app.services.engine_link import EngineLink
-    from app.services.model_shelf import ModelShelf
+    from app.services.model_library import ModelLibrary
     from app.services.speed_records import SpeedRecords
     from app.session.answer_line import GenerationQueue
     from mtplx_engine.measurement import ExactnessReport, Measurement, PromptKind
@@ -59,7 +59,7 @@ class SpeedBoard(QObject):
         self,
         trials: Trials,
         records: SpeedRecords,
-        shelf: ModelShelf,
+        library: ModelLibrary,
         line: GenerationQueue,
         *,
         link: EngineLink,
@@ -70,7 +70,7 @@ class SpeedBoard(QObject):
         self.records = records
         self.plan = MeasurePlan()
         self.planning = False
-        self._shelf = shelf
+        self._library = library
         self._line = line
         self._chosen = ""
         self._context: int | None = None
@@ -80,7 +80,7 @@ class SpeedBoard(QObject):
         trials.measured.connect(records.note)
         trials.checked.connect(self._checked)
         records.changed.connect(self.changed)
-        shelf.listed.connect(self.changed)
+        library.changed.connect(self.changed)
         link.loaded.connect(self._loaded)
         link.happened.connect(self._note_speeds)
 
@@ -91,9 +91,7 @@ class SpeedBoard(QObject):
         """The folder and the title of each model that can be chosen."""
         last = self._line.model
         listed = {
-            str(model.path): model.title
-            for model in self._shelf.shelf.models
-            if model.complete and model.there
+            str(model.path): model.title for model in self._library.models if model.complete and model.there
         }
         if last is not None and last.path not in listed:
             listed = {last.path: last.name, **listed}
@@ -182,7 +180,7 @@ class SpeedBoard(QObject):
     def refresh(self) -> None:
         """Bring everything up to date, when the window opens."""
         self.records.refresh()
-        self._shelf.refresh()
+        self._library.refresh()
 
     def choose_model(self, folder: str) -> None:
         """Show another model; it is loaded when it is measured."""

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from app.services.background import Background
 from app.services.export import write_measurement
-from app.services.failure import describe
 from app.services.store_error import StoreError
+from app.services.tasks import TaskRunner, describe
 from app.translate import tr
 from app.widgets.save_sheet import SaveSheet
 
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
     from mtplx_engine.measurement import Measurement
-
-_END_S = 0.3
 
 
 class SpeedFiles(QObject):
@@ -34,7 +31,7 @@ class SpeedFiles(QObject):
     def __init__(self, page: QWidget) -> None:
         super().__init__(page)
         self._page = page
-        self._tasks: set[Background] = set()
+        self._tasks = TaskRunner("export", self)
 
     def export(self, measurement: Measurement) -> SaveSheet:
         """Have a measurement written to a file, and return the sheet that asks for it."""
@@ -47,22 +44,17 @@ class SpeedFiles(QObject):
 
     def write(self, path: Path, measurement: Measurement) -> None:
         """Write a measurement: `told` follows."""
-        task = Background("export", lambda: write_measurement(path, measurement), self)
-        self._tasks.add(task)
-        task.ended.connect(lambda outcome: self._tell(task, path, outcome))
-        task.start()
+        written = tr("Exported the measurement to {name}").format(name=path.name)
+        self._tasks.run(
+            lambda: write_measurement(path, measurement),
+            lambda _: self.told.emit(written),
+            self._tell_failure,
+        )
 
     def close(self) -> None:
         """Hear nothing more."""
-        for task in self._tasks:
-            task.abandon(_END_S)
-        self._tasks.clear()
+        self._tasks.abandon()
 
-    def _tell(self, task: Background, path: Path, outcome: object) -> None:
-        self._tasks.discard(task)
-        if isinstance(outcome, StoreError):
-            self.told.emit(outcome.info.message)
-        elif isinstance(outcome, BaseException):
-            self.told.emit(describe(outcome, "export")[0].message)
-        else:
-            self.told.emit(tr("Exported the measurement to {name}").format(name=path.name))
+    def _tell_failure(self, error: BaseException) -> None:
+        info = error.info if isinstance(error, StoreError) else describe(error, "export")[0]
+        self.told.emit(info.message)

@@ -30,8 +30,6 @@ from app.widgets.number_field import NumberField
 from app.widgets.section import Section
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from PySide6.QtGui import QPaintEvent, QShowEvent
 
     from app.services.settings import SettingsFile
@@ -52,7 +50,6 @@ class Inspector(QWidget):
     Args:
         theme: The look.
         file: Keeps the presets.
-        list_models: Returns the name and the title of each model that is installed.
 
     Attributes:
         form: What is shown.
@@ -62,21 +59,21 @@ class Inspector(QWidget):
     Signals:
         changed(str, ChatSettings): The chat with this id is to have these settings.
         close_requested: The panel is to be hidden.
+        opened: It is on the screen; other models may be installed than those that it knows.
     """
 
     changed = Signal(str, object)
     close_requested = Signal()
+    opened = Signal()
 
     def __init__(
         self,
         theme: Theme,
         file: SettingsFile,
-        list_models: Callable[[], tuple[tuple[str, str], ...]],
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._list_models = list_models
         self._models: tuple[tuple[str, str], ...] = ()
         self.form = Form(ChatSettings())
         self._chat_id = ""  # whose settings are shown, and whose system prompt is being typed
@@ -127,6 +124,11 @@ class Inspector(QWidget):
         """Hold the settings against the model that is loaded."""
         self._show(dataclasses.replace(self.form, model=model))
 
+    def show_models(self, choices: tuple[tuple[str, str], ...]) -> None:
+        """Offer models: the name and the title of each."""
+        self._models = choices
+        self._refresh_models()
+
     def show_drafting(self, depth: Depth) -> None:
         """Say what the program drafts where the chat says nothing."""
         self._show(dataclasses.replace(self.form, drafting=depth))
@@ -141,10 +143,9 @@ class Inspector(QWidget):
             self._take_prompt()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Look which models are installed."""
+        """Tell that it is seen."""
         super().showEvent(event)
-        self._models = self._list_models()
-        self._refresh_models()
+        self.opened.emit()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Take the system prompt at the latest when its field is left."""

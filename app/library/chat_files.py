@@ -42,7 +42,6 @@ class ChatFiles(QObject):
         toast: Says what came of it.
         store: Reads and writes the chats.
         session: Has the chat that is shown.
-        list_models: Returns the name and the title of each model that is installed.
 
     Signals:
         imported(tuple): These chats, `ChatSummary`, are in the store now.
@@ -52,25 +51,22 @@ class ChatFiles(QObject):
     imported = Signal(tuple)
     notice = Signal(str)
 
-    def __init__(
-        self,
-        window: QWidget,
-        toast: UndoToast,
-        store: Store,
-        session: ChatSession,
-        list_models: Callable[[], tuple[tuple[str, str], ...]],
-    ) -> None:
+    def __init__(self, window: QWidget, toast: UndoToast, store: Store, session: ChatSession) -> None:
         super().__init__(window)
         self._window = window
         self._toast = toast
         self._store = store
         self._session = session
-        self._list_models = list_models
+        self._models: frozenset[str] = frozenset()
         self._wanted = ""  # a chat that is being read to be exported
         store.chat_loaded.connect(self._loaded)
         store.exported.connect(self._exported)
         store.imported.connect(self._imported)
         store.failed.connect(self._not_saved)
+
+    def show_models(self, choices: tuple[tuple[str, str], ...]) -> None:
+        """Take note which models there are, by name and title: imported chats may be set to those."""
+        self._models = frozenset(name for name, _ in choices)
 
     def export_chat(self, chat_id: str) -> None:
         """Have a chat written to a file."""
@@ -103,7 +99,7 @@ class ChatFiles(QObject):
         dialog.open()
 
     def _import(self, path: str) -> None:
-        self._store.import_chats(Path(path), frozenset(name for name, _ in self._list_models()))
+        self._store.import_chats(Path(path), self._models)
 
     def export_chats(self, chats: Sequence[Conversation]) -> None:
         """Have some chats written to one file, as they are in memory."""

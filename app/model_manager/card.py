@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QFont
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QPushButton, QVBoxLayout, QWidget
 
+from app.model_manager.face import Action
 from app.palette import Tone
 from app.theme import CODE_PX, SMALL_PX, SPACE_M, SPACE_S, SPACE_XS, TEXT_PX
 from app.translate import tr
@@ -17,18 +18,18 @@ from app.widgets.icon_button import IconButton
 from app.widgets.loading_bar import LoadingBar
 
 if TYPE_CHECKING:
-    from app.model_manager.face import Action, Face
+    from app.model_manager.face import Action, ModelRow
     from app.theme import Theme
 
 _SIZE_WIDTH, _FIT_WIDTH, _ACTIONS_WIDTH, _ACTIONS_HEIGHT = 68, 206, 150, 30
 
 
 class ModelCard(QFrame):
-    """Shows a `Face`; another one of the same key may follow at any time.
+    """Shows a `ModelRow`; another one of the same key may follow at any time.
 
     Attributes:
-        face: What it shows.
-        buttons: Those of the face's actions.
+        row: What it shows.
+        buttons: Those of the row's actions.
         more: The button of the menu at the end.
         remedy: The button about what went wrong.
 
@@ -40,10 +41,10 @@ class ModelCard(QFrame):
     chosen = Signal(str, object)
     remedy_chosen = Signal(str)
 
-    def __init__(self, theme: Theme, face: Face, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, row: ModelRow, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self.face = face
+        self.row = row
         self.setObjectName("modelCard")
         # The end of a name tells its quantization.
         self._title = _line(theme, TEXT_PX, QFont.Weight.DemiBold, Qt.TextElideMode.ElideMiddle)
@@ -71,51 +72,47 @@ class ModelCard(QFrame):
         self._problem.setFont(theme.font(SMALL_PX))
         self._problem.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.remedy = QPushButton()
-        self.remedy.clicked.connect(lambda: self.remedy_chosen.emit(self.face.key))
+        self.remedy.clicked.connect(lambda: self.remedy_chosen.emit(self.row.key))
         self._lay_out()
         theme.restyling.add(self._tint)
-        self.show_face(face)
+        self.show_row(row)
 
-    def show_face(self, face: Face) -> None:
+    def show_row(self, row: ModelRow) -> None:
         """Show something else about the same key."""
-        before, self.face = self.face, face
-        self._title.setText(face.title)
-        self._title.setToolTip(_tip(face.title))
-        self._size.setText(face.size)
-        self._fit.setText(face.fit)
+        before, self.row = self.row, row
+        self._title.setText(row.title)
+        self._title.setToolTip(_tip(row.title))
+        self._size.setText(row.size)
+        self._fit.setText(row.fit)
         for figure in (self._size, self._fit):
-            figure.setVisible(bool(face.size or face.fit))
-        self._fit.setToolTip(_tip(face.because))
-        self._note.setText(face.note)
-        self._note.setVisible(bool(face.note))
-        self._note.setToolTip(_tip(face.note))
-        self._state.setText(face.state)
-        self.bar.set_fraction(face.fraction)
-        self.bar.setVisible(face.fraction is not None)
-        self._problem.setText(face.problem)
-        self._problem.setVisible(bool(face.problem))
-        self.remedy.setText(face.remedy.replace("&", "&&"))
-        self.remedy.setAccessibleDescription(face.problem)
-        self.remedy.setVisible(bool(face.remedy))
-        self.setAccessibleName(
-            ", ".join(part for part in (face.title, face.size, face.fit, face.state) if part)
-        )
-        self.setAccessibleDescription(
-            " ".join(part for part in (face.note, face.because, face.problem) if part)
-        )
-        if face.actions != before.actions or face.title != before.title or not self.buttons:
-            self._offer(face)
-        if face.more != before.more or self.more.menu() is None:
-            self._offer_more(face)
+            figure.setVisible(bool(row.size or row.fit))
+        self._fit.setToolTip(_tip(row.because))
+        self._note.setText(row.note)
+        self._note.setVisible(bool(row.note))
+        self._note.setToolTip(_tip(row.note))
+        self._state.setText(row.state)
+        self.bar.set_fraction(row.fraction)
+        self.bar.setVisible(row.fraction is not None)
+        self._problem.setText(row.problem)
+        self._problem.setVisible(bool(row.problem))
+        self.remedy.setText(row.remedy.replace("&", "&&"))
+        self.remedy.setAccessibleDescription(row.problem)
+        self.remedy.setVisible(bool(row.remedy))
+        self.setAccessibleName(", ".join(part for part in (row.title, row.size, row.fit, row.state) if part))
+        self.setAccessibleDescription(" ".join(part for part in (row.note, row.because, row.problem) if part))
+        if row.actions != before.actions or row.title != before.title or not self.buttons:
+            self._offer(row)
+        if row.more != before.more or self.more.menu() is None:
+            self._offer_more(row)
         self._tint()
 
-    def _offer(self, face: Face) -> None:
+    def _offer(self, row: ModelRow) -> None:
         focused = next((button.text() for button in self.buttons if button.hasFocus()), None)
         for button in self.buttons:
             self._actions.removeWidget(button)
             button.hide()
             button.deleteLater()
-        self.buttons = [self._button(action) for action in face.actions]
+        self.buttons = [self._button(action) for action in row.actions]
         for place, button in enumerate(self.buttons):
             self._actions.insertWidget(place + 2, button)
             button.show()  # now, since what is hidden takes no focus
@@ -125,24 +122,24 @@ class ModelCard(QFrame):
 
     def _button(self, action: Action) -> QPushButton:
         button = QPushButton(tr(action.value), self)
-        button.setAccessibleName(f"{button.text()}: {self.face.title}")
-        button.clicked.connect(lambda: self.chosen.emit(self.face.key, action))
+        button.setAccessibleName(f"{button.text()}: {self.row.title}")
+        button.clicked.connect(lambda: self.chosen.emit(self.row.key, action))
         return button
 
-    def _offer_more(self, face: Face) -> None:
+    def _offer_more(self, row: ModelRow) -> None:
         menu = QMenu(self)
-        name = tr("More about {title}").format(title=face.title)
+        name = tr("More about {title}").format(title=row.title)
         menu.setAccessibleName(name)
-        for action in face.more:
+        for action in row.more:
             menu.addAction(tr(action.value)).triggered.connect(
-                lambda *_, action=action: self.chosen.emit(self.face.key, action)
+                lambda *_, action=action: self.chosen.emit(self.row.key, action)
             )
         old = self.more.menu()
         self.more.setMenu(menu)
         if old is not None:
             old.deleteLater()
         self.more.set_face("more", name)
-        self.more.setVisible(bool(face.more))
+        self.more.setVisible(bool(row.more))
 
     def _lay_out(self) -> None:
         self._fill(self._row(self._title, self._size, self._fit, self._room(_ACTIONS_WIDTH)), self._note)
@@ -178,10 +175,10 @@ class ModelCard(QFrame):
 
     def _tint(self) -> None:
         palette = self._theme.palette
-        text = palette.tertiary if self.face.dimmed else palette.text
+        text = palette.tertiary if self.row.dimmed else palette.text
         _paint(self._title, text)
         _paint(self._size, text)
-        _paint(self._fit, getattr(palette, Tone.QUIET if self.face.dimmed else self.face.tone))
+        _paint(self._fit, getattr(palette, Tone.QUIET if self.row.dimmed else self.row.tone))
         _paint(self._problem, palette.slower)
 
 

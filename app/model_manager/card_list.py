@@ -12,7 +12,7 @@ from app.model_manager.card import ModelCard
 from app.theme import SPACE_L, SPACE_S, SPACE_XL
 
 if TYPE_CHECKING:
-    from app.model_manager.face import Face
+    from app.model_manager.face import ModelRow
     from app.theme import Theme
 
 _EMPTY_PX = 17
@@ -72,16 +72,16 @@ class CardList(QScrollArea):
         self.verticalScrollBar().valueChanged.connect(self.moved)
         self.verticalScrollBar().rangeChanged.connect(self.moved)
 
-    def show_faces(self, faces: tuple[Face, ...], title: str = "", sentence: str = "") -> None:
+    def show_rows(self, rows: tuple[ModelRow, ...], title: str = "", sentence: str = "") -> None:
         """Show rows; without any, a title and a sentence."""
-        if [face.key for face in faces] != list(self.cards):
-            self._rearrange(faces)
-        for face in faces:
-            self.cards[face.key].show_face(face)
+        if [row.key for row in rows] != list(self.cards):
+            self._rearrange(rows)
+        for row in rows:
+            self.cards[row.key].show_row(row)
         self._title.setText(title)
         self._sentence.setText(sentence)
-        self._empty.setVisible(not faces)
-        self._column.setStretch(self._column.count() - 1, 1 if faces else 0)
+        self._empty.setVisible(not rows)
+        self._column.setStretch(self._column.count() - 1, 1 if rows else 0)
 
     def in_sight(self) -> tuple[str, ...]:
         """Return the keys of the rows of which something can be seen, the upper ones first."""
@@ -91,9 +91,9 @@ class CardList(QScrollArea):
             key for key, card in self.cards.items() if card.y() < bottom and card.y() + card.height() > top
         )
 
-    def _rearrange(self, faces: tuple[Face, ...]) -> None:
+    def _rearrange(self, rows: tuple[ModelRow, ...]) -> None:
         kept = self.cards
-        self.cards = {face.key: kept.get(face.key) or self._card(face) for face in faces}
+        self.cards = {row.key: kept.get(row.key) or self._card(row) for row in rows}
         for card in (card for key, card in kept.items() if key not in self.cards):
             self._column.removeWidget(card)
             card.hide()
@@ -101,8 +101,8 @@ class CardList(QScrollArea):
         for place, card in enumerate(self.cards.values()):
             self._column.insertWidget(place, card)
 
-    def _card(self, face: Face) -> ModelCard:
-        card = self._row(self._theme, face)
+    def _card(self, row: ModelRow) -> ModelCard:
+        card = self._row(self._theme, row)
         card.chosen.connect(self.chosen)
         card.remedy_chosen.connect(self.remedy_chosen)
         return card

@@ -32,8 +32,8 @@ from mtplx_engine.models.fit import Verdict
 if TYPE_CHECKING:
     from PySide6.QtGui import QKeyEvent
 
+    from app.model_manager.controller import ModelsWindowController
     from app.model_manager.fault import Fault
-    from app.model_manager.manager import ModelManager
     from app.theme import Theme
     from mtplx_engine.hub.look import Look
 
@@ -42,7 +42,7 @@ _MOST_FILES, _MOST_LEFT = 60, 5
 
 
 class DetailsPage(QWidget):
-    """Follows the manager.
+    """Follows the controller.
 
     Attributes:
         repo_id: The repository that is shown.
@@ -57,10 +57,12 @@ class DetailsPage(QWidget):
 
     left = Signal()
 
-    def __init__(self, theme: Theme, manager: ModelManager, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, theme: Theme, controller: ModelsWindowController, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._manager = manager
+        self._controller = controller
         self.repo_id = ""
         self.back = IconButton(theme, "chevron-left", tr("Back"))
         self.back.clicked.connect(self.left)
@@ -73,12 +75,12 @@ class DetailsPage(QWidget):
         self._state.setWordWrap(False)
         self.get = QPushButton()
         self.get.setProperty("primary", True)
-        self.get.clicked.connect(lambda: manager.act_on_repo(self.repo_id, Action.GET_ANYWAY))
+        self.get.clicked.connect(lambda: controller.act_on_repo(self.repo_id, Action.GET_ANYWAY))
         self.trouble = ErrorCard(theme, "", "")
         self.trouble.pressed.connect(self._help)
         self._about = self._words(CODE_PX, tone="secondary")
         self._warnings = self._words(CODE_PX)
-        self.fit = FitBox(theme, manager.services.machine)
+        self.fit = FitBox(theme, controller.machine)
         self.fit.slider.valueChanged.connect(self._name_get)
         self._heading = self._words(CODE_PX, QFont.Weight.DemiBold)
         self._heading.setText(tr("Files"))
@@ -97,18 +99,18 @@ class DetailsPage(QWidget):
         """Show what is known now."""
         if not self.repo_id:
             return
-        look = self._manager.look_of(self.repo_id)
-        face = self._manager.face_of(self.repo_id)
-        self._title.setText(face.title)
-        self._title.setToolTip(face.title)
-        self._state.setText(face.state)
+        look = self._controller.look_of(self.repo_id)
+        row = self._controller.row_of(self.repo_id)
+        self._title.setText(row.title)
+        self._title.setToolTip(row.title)
+        self._state.setText(row.state)
         show_fault(self.trouble, self._fault(look))
         sizes_known = look is not None and look.found.footprint is not None
         self.fit.setVisible(sizes_known)
         self._heading.setVisible(look is not None)
         self._files.setVisible(look is not None)
         self._warnings.setVisible(look is not None and bool(_warnings(look)))
-        self._about.setText(_about(look, face.title) if look is not None else "")
+        self._about.setText(_about(look, row.title) if look is not None else "")
         if look is not None:
             self._warnings.setText("\n".join(_warnings(look)))
             self._files.setText(_files(look))
@@ -132,8 +134,8 @@ class DetailsPage(QWidget):
 
     def _name_get(self) -> None:
         """Let the button say that it is a risk where the model will not fit, and advise it only where it does."""
-        look = self._manager.look_of(self.repo_id)
-        state = self._manager.face_of(self.repo_id).state if self.repo_id else ""
+        look = self._controller.look_of(self.repo_id)
+        state = self._controller.row_of(self.repo_id).state if self.repo_id else ""
         self.get.setVisible(look is not None and look.found.loads and not state)
         judged = self.fit.judged
         risky = judged is not None and judged.verdict is Verdict.TOO_BIG
@@ -144,17 +146,17 @@ class DetailsPage(QWidget):
 
     def _fault(self, look: Look | None) -> Fault | None:
         """Return why nothing is known of the repository."""
-        looking = self._manager.looking
-        return looking.faults.get(self.repo_id) or looking.trouble if look is None else None
+        lookups = self._controller.lookups
+        return lookups.faults.get(self.repo_id) or lookups.trouble if look is None else None
 
     def _help(self) -> None:
-        if self.repo_id in self._manager.looking.faults:
-            self._manager.help_repo(self.repo_id)
+        if self.repo_id in self._controller.lookups.faults:
+            self._controller.help_repo(self.repo_id)
         else:
-            self._manager.help_way()
+            self._controller.help_way()
 
     def _open_page(self) -> None:
-        QDesktopServices.openUrl(QUrl(f"{self._manager.services.endpoint()}/{self.repo_id}"))
+        QDesktopServices.openUrl(QUrl(f"{self._controller.endpoint()}/{self.repo_id}"))
 
     def _lay_out(self) -> None:
         head = QHBoxLayout()

@@ -15,14 +15,14 @@ from app.translate import tr
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from app.model_manager.manager import ModelManager
+    from app.model_manager.controller import ModelsWindowController
     from app.theme import Theme
 
 _SHOWN, _SHARE = 3, 3  # rows before the strip scrolls, and the part of a low window that it takes: one third
 
 
 class DownloadStrip(QWidget):
-    """Follows the manager.
+    """Follows the controller.
 
     Attributes:
         list: The rows.
@@ -30,14 +30,16 @@ class DownloadStrip(QWidget):
         clear_all: Takes all that is done off the list, where that is more than one.
     """
 
-    def __init__(self, theme: Theme, manager: ModelManager, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, theme: Theme, controller: ModelsWindowController, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
-        self._fetching = manager.fetching
+        self._installed = controller.installed
         self.setObjectName("downloadStrip")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.list = CardList(theme, tr("Downloads"), row=DownloadCard)
-        self.resume_all = self._button(tr("Resume All"), manager.fetching.resume_all)
-        self.clear_all = self._button(tr("Clear All"), manager.fetching.clear_all)
+        self.resume_all = self._button(tr("Resume All"), controller.installed.resume_all)
+        self.clear_all = self._button(tr("Clear All"), controller.installed.clear_all)
         self._all = QWidget()
         together = QHBoxLayout(self._all)
         together.setContentsMargins(SPACE_XL, SPACE_S, SPACE_XL, 0)
@@ -49,15 +51,15 @@ class DownloadStrip(QWidget):
         column.setSpacing(0)
         column.addWidget(self._all)
         column.addWidget(self.list)
-        self.list.chosen.connect(manager.fetching.act)
-        self.list.remedy_chosen.connect(manager.help_download)
+        self.list.chosen.connect(controller.installed.act_on_download)
+        self.list.remedy_chosen.connect(controller.help_download)
 
     def refresh(self) -> None:
         """Show what is known now, in as much room as that needs and the window has."""
-        fetching = self._fetching
-        faces, halted, done = fetching.faces, len(fetching.halted) > 1, len(fetching.done) > 1
-        self.setVisible(bool(faces))
-        self.list.show_faces(faces)
+        models = self._installed
+        rows, halted, done = models.download_rows, len(models.halted) > 1, len(models.done) > 1
+        self.setVisible(bool(rows))
+        self.list.show_rows(rows)
         self.resume_all.setVisible(halted)
         self.clear_all.setVisible(done)
         self._all.setVisible(halted or done)

@@ -32,7 +32,7 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Face:
+class ModelRow:
     """One row.
 
     Attributes:

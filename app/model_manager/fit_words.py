@@ -26,6 +26,12 @@ def judge(found: Inspection, machine: Machine, context: int = fit.CONTEXT) -> Fi
     return fit.judge(found.footprint, context, machine) if found.footprint is not None else None
 
 
+def fits(found: Inspection, machine: Machine) -> bool:
+    """Return whether this version loads a model, and it fits, be it tightly."""
+    judged = judge(found, machine)
+    return judged is not None and judged.verdict is not fit.Verdict.TOO_BIG
+
+
 def words(sum_: Fit) -> tuple[str, Tone]:
     """Return a verdict with what the model needs and what models can have, and how loudly it is said."""
     sentence = {

@@ -12,21 +12,24 @@ from app.theme import SPACE_M, SPACE_S, SPACE_XL
 from app.translate import tr
 
 if TYPE_CHECKING:
-    from app.model_manager.manager import ModelManager
+    from app.model_manager.controller import ModelsWindowController
     from app.theme import Theme
 
 
 class InstalledPlace(QWidget):
-    """Follows the manager.
+    """Follows the controller.
 
     Attributes:
         list: The rows.
         add: Asks for a folder of the person's own.
     """
 
-    def __init__(self, theme: Theme, manager: ModelManager, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, theme: Theme, controller: ModelsWindowController, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
-        self._keeper = manager.keeper
+        self._library = controller.library
+        self._installed = controller.installed
         self.add = QPushButton(tr("Add a Folder with Models…"))
         self.add.setAccessibleDescription(tr("Models in it are used where they are, and never changed."))
         self.add.setToolTip(self.add.accessibleDescription())
@@ -41,18 +44,18 @@ class InstalledPlace(QWidget):
         foot.addStretch(1)
         column.addLayout(foot)
         self.add.clicked.connect(self._choose_folder)
-        self.list.chosen.connect(self._keeper.act)
-        self.list.remedy_chosen.connect(self._keeper.help)
+        self.list.chosen.connect(self._installed.act)
+        self.list.remedy_chosen.connect(self._installed.help)
 
     def refresh(self) -> None:
         """Show what is known now."""
-        if self._keeper.models is None:
-            self.list.show_faces((), tr("Looking for models…"))
+        if self._installed.models is None:
+            self.list.show_rows((), tr("Looking for models…"))
         else:
             sentence = tr("Get one under Recommended. What another program fetched is found by itself.")
-            self.list.show_faces(self._keeper.faces, tr("No models yet"), sentence)
+            self.list.show_rows(self._installed.rows, tr("No models yet"), sentence)
 
     def _choose_folder(self) -> None:
         folder = QFileDialog.getExistingDirectory(self, tr("Folder with models"))
         if folder:
-            self._keeper.shelf.add_place(Path(folder))
+            self._library.add_place(Path(folder))

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """Enough to say how every row looks.
+class HubSnapshot:
+    """What rows of models at the hub and the offer are made from.
 
     Attributes:
         machine: Where models would run.
@@ -39,7 +39,7 @@ class Known:
     wanted: frozenset[str] = frozenset()
 
     def is_installed(self, repo_id: str) -> bool:
-        """Whether the model of a repository is there, from the hub or in the Hugging Face cache."""
+        """Whether the model of a repository is there, from the hub or in the Hugging ModelRow cache."""
         return bool({folder_name(repo_id).casefold(), repo_id.casefold()} & self.installed)
 
     def download_of(self, repo_id: str) -> DownloadRow | None:

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QLineEdit, QVBoxLa
 
 from app.model_manager.card_list import CardList
 from app.model_manager.fault import show_fault
-from app.model_manager.filters import SIZES, Filters
+from app.model_manager.rows import SIZES, Filters
 from app.theme import SMALL_PX, SPACE_L, SPACE_M, SPACE_S, SPACE_XL
 from app.translate import tr
 from app.widgets.choice_button import ChoiceButton
@@ -18,7 +18,7 @@ from app.widgets.error_card import ErrorCard
 if TYPE_CHECKING:
     from PySide6.QtGui import QIcon
 
-    from app.model_manager.manager import ModelManager
+    from app.model_manager.controller import ModelsWindowController
     from app.theme import Theme
 
 _PAUSE_MS = 500  # after which what was typed is meant; each search is a request to the hub
@@ -29,7 +29,7 @@ _MOST_SEEN = 12
 
 
 class SearchPlace(QWidget):
-    """Follows the manager.
+    """Follows the controller.
 
     Attributes:
         field: What is searched for.
@@ -38,10 +38,12 @@ class SearchPlace(QWidget):
         list: The rows.
     """
 
-    def __init__(self, theme: Theme, manager: ModelManager, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, theme: Theme, controller: ModelsWindowController, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._manager = manager
+        self._controller = controller
         self.field = QLineEdit()
         self.field.setAccessibleName(tr("Search models"))
         self.field.setPlaceholderText(tr("Search models, as in “qwen 4b”"))
@@ -59,10 +61,10 @@ class SearchPlace(QWidget):
         self._progress.setFont(theme.figures_font(SMALL_PX))
         self.trouble = ErrorCard(theme, "", "")
         self.trouble.hide()
-        self.trouble.pressed.connect(manager.help_search)
+        self.trouble.pressed.connect(controller.help_search)
         self.list = CardList(theme, tr("Found models"))
-        self.list.chosen.connect(manager.act_on_repo)
-        self.list.remedy_chosen.connect(manager.help_repo)
+        self.list.chosen.connect(controller.act_on_repo)
+        self.list.remedy_chosen.connect(controller.help_repo)
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._pause.timeout.connect(self._search)
         self._seen = QTimer(self, singleShot=True, interval=_SEEN_MS)
@@ -81,30 +83,30 @@ class SearchPlace(QWidget):
 
     def refresh(self) -> None:
         """Show what is known now."""
-        manager = self._manager
+        controller = self._controller
         if self.filters:
-            manager.look_at_hits()
-        show_fault(self.trouble, manager.search_fault or manager.looking.trouble)
-        faces = manager.searched(self.filters)
+            controller.look_at_hits()
+        show_fault(self.trouble, controller.search_fault or controller.lookups.trouble)
+        rows = controller.searched(self.filters)
         self._progress.setText(self._progress_words())
         before = list(self.list.cards)
-        self.list.show_faces(() if manager.search_fault is not None else faces, *self._nothing())
+        self.list.show_rows(() if controller.search_fault is not None else rows, *self._nothing())
         if list(self.list.cards) != before:
             self._seen.start()
 
     def _look_at_seen(self) -> None:
         """Let the rows that are in sight say their sizes, and whether they fit."""
-        if self.isVisible() and not self.filters and not self._manager.searching:
-            self._manager.look_at_seen(self.list.in_sight()[:_MOST_SEEN])
+        if self.isVisible() and not self.filters and not self._controller.searching:
+            self._controller.look_at_seen(self.list.in_sight()[:_MOST_SEEN])
 
     def _progress_words(self) -> str:
-        hits = self._manager.hits
-        if self._manager.searching and hits is not None:
+        hits = self._controller.hits
+        if self._controller.searching and hits is not None:
             return tr("Searching…")
-        looked = self._manager.looked_at_hits
+        looked = self._controller.looked_at_hits
         if hits and self.filters and looked < len(hits):
             return tr("Looking at {count} of {all}…").format(count=looked + 1, all=len(hits))
-        odd = self._manager.odd_hits
+        odd = self._controller.odd_hits
         if odd and hits is not None:
             words = tr("1 odd entry left out") if odd == 1 else tr("{count} odd entries left out")
             return words.format(count=odd)
@@ -112,17 +114,17 @@ class SearchPlace(QWidget):
 
     def _nothing(self) -> tuple[str, str]:
         """Return what is said where there are no rows."""
-        manager = self._manager
-        if manager.search_fault is not None:
+        controller = self._controller
+        if controller.search_fault is not None:
             return "", ""
-        if manager.hits is None:
-            if manager.searching:
+        if controller.hits is None:
+            if controller.searching:
                 return tr("Searching…"), ""
             sentence = tr(
                 "Models in MLX form are found, the most used ones first. Nothing is sent but the words."
             )
             return tr("Find a model"), sentence
-        if manager.hits:
+        if controller.hits:
             return tr("Nothing left"), tr("None of what was found passes the filters above.")
         return tr("Nothing found"), tr("No model in MLX form has these words in its name.")
 
@@ -130,7 +132,7 @@ class SearchPlace(QWidget):
         self._pause.stop()
         words = " ".join(self.field.text().split())
         if words:
-            self._manager.search(words)
+            self._controller.search(words)
 
     def _limit(self, largest: object) -> None:
         self._bytes = largest if isinstance(largest, int) else None

@@ -1,36 +1,178 @@
-"""What the Models window works with."""
+"""The models of the program: the services about them, and the one window, made when it is wanted first."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import QObject, Signal
+
+from app.model_manager.first_model import FirstModel
+from app.services.downloads import Downloads
+from app.services.engine_link import EngineState
+from app.services.hub_access import HubAccess
+from app.services.hub_client import HubClient
+from app.services.model_library import ModelLibrary
+from app.services.models_folder import ModelsFolder
+from mtplx_engine.hub.problem import IN_THE_FOLDER
+from mtplx_engine.protocol import Failed
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from app.model_manager.installed import InstalledModels
+    from app.model_manager.window import ModelsWindow
+    from app.services.engine_link import EngineLink
+    from app.services.settings import SettingsFile
+    from app.theme import Theme
+    from mtplx_engine.protocol import Event, ModelInfo
 
-    from app.services.downloads import Downloads
-    from app.services.hub_client import HubClient
-    from app.services.model_inspector import ModelInspector
-    from app.services.model_shelf import ModelShelf
-    from mtplx_engine.models.machine import Machine
 
-
-@dataclass(frozen=True, slots=True)
-class Services:
-    """What the Models window works with.
+class ModelServices(QObject):
+    """Goes on with downloads from the start of the program on, whether the window is open or not.
 
     Attributes:
-        hub: Asks the hub.
-        downloads: Fetches models.
-        shelf: Lists and keeps what is installed.
-        inspector: Reads what the files of installed models say.
-        machine: Where models would run.
-        endpoint: Returns the address of the hub, which the person may change.
+        access: The way to the hub.
+        library: The models on this computer.
+        downloads: Those on their way.
+        folder: Where new models go.
+        first: The model to begin with, while one is offered.
+
+    Signals:
+        load_requested(str, str, bool): The model in a folder, its title, and whether it is to be loaded also when it
+            will not fit.
+        removed(Path): A model is deleted.
+        network_wanted: The user is to look at how the hub is reached.
+        first_loaded(ModelInfo): The model that was fetched to begin with is in.
+        folder_wanted: The user is to look at where new models go.
     """
 
-    hub: HubClient
-    downloads: Downloads
-    shelf: ModelShelf
-    inspector: ModelInspector
-    machine: Machine
-    endpoint: Callable[[], str]
+    load_requested = Signal(str, str, bool)
+    removed = Signal(object)
+    network_wanted = Signal()
+    first_loaded = Signal(object)
+    folder_wanted = Signal()
+
+    def __init__(
+        self,
+        theme: Theme,
+        data_dir: Path,
+        link: EngineLink,
+        settings: SettingsFile,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._link = link
+        self.access = HubAccess(data_dir)
+        self.folder = ModelsFolder(data_dir, self)
+        self._hub = HubClient(self.access, self)
+        self.library = ModelLibrary(data_dir, link, self)
+        self.library.removed.connect(self.removed)
+        self.downloads = Downloads(data_dir, self.access.connection, self)
+        self.first = FirstModel(self.library, self.downloads, settings, self)
+        self.first.accepted.connect(self._fetch_first)
+        self._loaded: Path | None = None
+        self._first = ""  # the folder of the model to begin with, while it is on its way into memory
+        self._window: ModelsWindow | None = None
+        link.loaded.connect(self._note_loaded)
+        link.state_changed.connect(self._note_state)
+        link.happened.connect(self._note_failed)
+        self.folder.changed.connect(self._use_folder)
+
+    def start(self) -> None:
+        """Look what there is, and go on with what was being fetched when the program ended."""
+        self.downloads.open()
+        self.library.refresh()
+
+    def window(self) -> ModelsWindow:
+        """Return the one window; its `open_place` shows it."""
+        if self._window is None:
+            self._window = self._make_window()
+        return self._window
+
+    def ask_anew(self) -> None:
+        """Believe nothing of what was heard, since the hub is another one now; what is being fetched goes on."""
+        if self._window is not None:
+            self._window.ask_anew()
+
+    def close(self) -> None:
+        """Close the window and end what is going on; downloads go on at the next start."""
+        if self._window is not None:
+            self._window.close()
+            self._window.deleteLater()
+            self._window = None
+        self._hub.close()
+        self.library.close()
+        self.folder.close()
+        self.downloads.close()
+
+    def _make_window(self) -> ModelsWindow:
+        # Here, since the start of the program needs none of it.
+        from app.model_manager.controller import ModelsWindowController
+        from app.model_manager.window import ModelsWindow
+        from mtplx_engine.models import machine
+
+        controller = ModelsWindowController(
+            self._hub, self.downloads, self.library, machine.this(), endpoint=self._endpoint, parent=self
+        )
+        controller.network_wanted.connect(self.network_wanted)
+        controller.folder_wanted.connect(self.folder_wanted)
+        controller.loading_first.connect(self._note_first)
+        controller.refused.connect(self._first_refused)
+        controller.installed.load_requested.connect(self._load)
+        controller.installed.unload_requested.connect(self._link.unload)
+        window = ModelsWindow(self._theme, controller, lambda: self.folder.free_bytes, self._token_lasts)
+        controller.installed.show_loaded(self._loaded)
+        return window
+
+    def _fetch_first(self, repo_id: str) -> None:
+        self.window().controller.fetch_and_load(repo_id)
+
+    def _first_refused(self, repo_id: str) -> None:
+        """Show why, and what can be had instead."""
+        if self.first.refuse(repo_id):
+            window = self.window()
+            window.open_place(window.recommended)
+
+    def _installed(self) -> InstalledModels | None:
+        return self._window.controller.installed if self._window is not None else None
+
+    def _load(self, folder: str, anyway: bool) -> None:  # noqa: FBT001 - as the signal has it
+        titles = {str(model.path): model.title for model in self.library.models}
+        self.load_requested.emit(folder, titles.get(folder, Path(folder).name), anyway)
+
+    def _note_first(self, folder: str) -> None:
+        self._first = folder
+
+    def _note_loaded(self, info: ModelInfo) -> None:
+        self._show_loaded(Path(info.path))
+        if info.path == self._first:
+            self._first = ""
+            self.first_loaded.emit(info)
+
+    def _note_state(self, state: EngineState) -> None:
+        if state is not EngineState.READY:
+            self._show_loaded(None)
+
+    def _show_loaded(self, folder: Path | None) -> None:
+        self._loaded = folder
+        if installed := self._installed():
+            installed.show_loaded(folder)
+
+    def _note_failed(self, event: Event) -> None:
+        installed = self._installed()
+        if isinstance(event, Failed) and event.generation is None and installed is not None:
+            installed.show_load_failed(event.error)
+
+    def _use_folder(self) -> None:
+        """Let what failed for its folder try the new one, as far as it has not begun in the old one."""
+        for row in self.downloads.rows():
+            if row.problem in IN_THE_FOLDER:
+                self.downloads.resume(row.id)
+        self.library.refresh()
+
+    def _endpoint(self) -> str:
+        return self.access.settings.endpoint
+
+    def _token_lasts(self) -> bool:
+        connection = self.access.settings.connection(None)
+        return self.access.store(connection.host).lasts

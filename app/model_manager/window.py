@@ -14,7 +14,7 @@ from app.model_manager.download_strip import DownloadStrip
 from app.model_manager.installed_place import InstalledPlace
 from app.model_manager.recommended_place import RecommendedPlace
 from app.model_manager.search_place import SearchPlace
-from app.model_manager.token_sheet import TokenSheet
+from app.model_manager.token_dialog import TokenDialog
 from app.theme import SMALL_PX
 from app.translate import tr
 from app.widgets.announce import announce
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from app.model_manager.manager import ModelManager
+    from app.model_manager.controller import ModelsWindowController
     from app.theme import Theme
     from mtplx_engine.models.installed_model import InstalledModel
 
@@ -40,12 +40,12 @@ class ModelsWindow(QWidget):
 
     Args:
         theme: The look.
-        manager: What is shown and done.
+        controller: What is shown and done.
         free_bytes: Returns how much room the disk of new models has, None while it is not connected.
         token_lasts: Returns whether a token is still known at the next start.
 
     Attributes:
-        manager: What it shows and does.
+        controller: What it shows and does.
         recommended, search, installed: Its places, which `tabs` are about.
         details: The page about one repository.
         strip: The downloads.
@@ -54,13 +54,13 @@ class ModelsWindow(QWidget):
     def __init__(
         self,
         theme: Theme,
-        manager: ModelManager,
+        controller: ModelsWindowController,
         free_bytes: Callable[[], int | None],
         token_lasts: Callable[[], bool],
     ) -> None:
         super().__init__(None, Qt.WindowType.Window)
         self._theme = theme
-        self.manager = manager
+        self.controller = controller
         self._free_bytes = free_bytes
         self._token_lasts = token_lasts
         self.setObjectName("modelsWindow")
@@ -69,11 +69,11 @@ class ModelsWindow(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_QuitOnClose, on=False)
         self.setMinimumSize(*_LEAST)
         self.resize(*_SIZE)
-        self.recommended = RecommendedPlace(theme, manager)
-        self.search = SearchPlace(theme, manager)
-        self.installed = InstalledPlace(theme, manager)
-        self.details = DetailsPage(theme, manager)
-        self.strip = DownloadStrip(theme, manager)
+        self.recommended = RecommendedPlace(theme, controller)
+        self.search = SearchPlace(theme, controller)
+        self.installed = InstalledPlace(theme, controller)
+        self.details = DetailsPage(theme, controller)
+        self.strip = DownloadStrip(theme, controller)
         self._places = QStackedWidget()
         for place in (*self._all(), self.details):
             self._places.addWidget(place)
@@ -92,14 +92,14 @@ class ModelsWindow(QWidget):
         self._reading = ReadingOrder(self)
         self._refreshes = Throttle(_REFRESH_MS, self)
         self._refreshes.due.connect(self._refresh)
-        manager.changed.connect(self._refreshes.request)
-        manager.choice_wanted.connect(lambda: self.open_place(self.recommended))
-        manager.keeper.removal_wanted.connect(self._ask_removal)
-        manager.keeper.forgetting_wanted.connect(self._ask_forgetting)
-        manager.keeper.failed.connect(self._say)
-        manager.arrived.connect(self._announce)
-        manager.token_wanted.connect(self._ask_token)
-        manager.details_wanted.connect(self._show_details)
+        controller.changed.connect(self._refreshes.request)
+        controller.choice_wanted.connect(lambda: self.open_place(self.recommended))
+        controller.installed.removal_wanted.connect(self._ask_removal)
+        controller.installed.forgetting_wanted.connect(self._ask_forgetting)
+        controller.installed.failed.connect(self._say)
+        controller.arrived.connect(self._announce)
+        controller.token_wanted.connect(self._ask_token)
+        controller.details_wanted.connect(self._show_details)
         self.details.left.connect(self._leave_details)
         QShortcut(QKeySequence("Ctrl+W"), self).activated.connect(self.close)
         QShortcut(QKeySequence("Esc"), self).activated.connect(self._go_back)
@@ -109,7 +109,7 @@ class ModelsWindow(QWidget):
         """Come to the front, at a place or where it was."""
         if place is not None:
             self.tabs.choose(self._all().index(place))
-        self.manager.open()
+        self.controller.open()
         self.show()
         self.raise_()
         self.activateWindow()
@@ -121,9 +121,9 @@ class ModelsWindow(QWidget):
 
     def ask_anew(self) -> None:
         """Forget what the hub said; it is asked again now, or when the window is opened."""
-        self.manager.forget_hub()
+        self.controller.forget_hub()
         if self.isVisible():
-            self.manager.open()
+            self.controller.open()
 
     def _all(self) -> tuple[RecommendedPlace, SearchPlace, InstalledPlace]:
         return (self.recommended, self.search, self.installed)
@@ -152,7 +152,7 @@ class ModelsWindow(QWidget):
             place.refresh()
         self.strip.refresh()
         self._reading.keep()
-        models = self.manager.keeper.models
+        models = self.controller.installed.models
         name = tr("Installed") if models is None else tr("Installed ({count})").format(count=len(models))
         self.tabs.rename(self._all().index(self.installed), name)
         free = self._free_bytes()
@@ -163,11 +163,11 @@ class ModelsWindow(QWidget):
         )
 
     def _ask_token(self) -> None:
-        services = self.manager.services
-        host = QUrl(services.endpoint()).host()
-        sheet = TokenSheet(self._theme, services.hub, host, lasts=self._token_lasts(), parent=self)
-        sheet.accepted.connect(self.manager.retry_refused)
-        sheet.open()
+        controller = self.controller
+        host = QUrl(controller.endpoint()).host()
+        dialog = TokenDialog(self._theme, controller.hub, host, lasts=self._token_lasts(), parent=self)
+        dialog.accepted.connect(self.controller.retry_refused)
+        dialog.open()
 
     def _announce(self, title: str) -> None:
         announce(self, tr("{title} is installed.").format(title=title))
@@ -178,19 +178,19 @@ class ModelsWindow(QWidget):
         box.open()
 
     def _ask_removal(self, model: InstalledModel) -> None:
-        shelf = self.manager.services.shelf
+        library = self.controller.library
         sentences = [
             tr("It is loaded: it is unloaded first, and an answer in progress stops.")
-            if shelf.is_in_use(model.path)
+            if library.is_in_use(model.path)
             else "",
             tr("{size} become free. It can be downloaded again.").format(size=fit_words.size(model.size)),
         ]
         question = tr("Delete {title}?").format(title=model.title)
         more = " ".join(sentence for sentence in sentences if sentence)
-        self._ask(question, more, tr("Delete"), lambda: shelf.remove(model.path))
+        self._ask(question, more, tr("Delete"), lambda: library.remove(model.path))
 
     def _ask_forgetting(self, place: Path) -> None:
-        count = len(self.manager.keeper.models_in(place))
+        count = len(self.controller.installed.models_in(place))
         one = tr("Its model is listed no more. Nothing in it is changed, and it can be added again.")
         many = tr(
             "Its {count} models are listed no more. Nothing in it is changed, and it can be added again."
@@ -199,7 +199,7 @@ class ModelsWindow(QWidget):
             tr("Take {folder} off the list?").format(folder=place),
             one if count == 1 else many.format(count=count),
             tr("Take Off"),
-            lambda: self.manager.services.shelf.forget_place(place),
+            lambda: self.controller.library.forget_place(place),
         )
 
     def _ask(self, question: str, more: str, button: str, act: Callable[[], None]) -> None:

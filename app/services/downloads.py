@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from app.services.background import Background
 from app.services.download_folder import DownloadFolder
 from app.services.download_item import DownloadItem
 from app.services.download_job import DownloadJob
 from app.services.download_row import DownloadRow, DownloadState
-from app.services.failure import describe
+from app.services.tasks import TaskRunner, describe
 from mtplx_engine.hub import retry
 from mtplx_engine.hub.problem import CancelledError, HubError
 from mtplx_engine.hub.retry import Retries
@@ -55,12 +54,12 @@ class Downloads(QObject):
     Signals:
         changed(DownloadRow): A row is new, or another one now.
         removed(str): The row with this id is gone.
-        installed(str): The model with this id is ready.
+        installed(DownloadRow): A model is ready.
     """
 
     changed = Signal(object)
     removed = Signal(str)
-    installed = Signal(str)
+    installed = Signal(object)
 
     def __init__(
         self, data_dir: Path, connect: Callable[[], Connection], parent: QObject | None = None
@@ -71,7 +70,8 @@ class Downloads(QObject):
         self._folder = DownloadFolder(data_dir)
         self._items: dict[str, DownloadItem] = {}
         self._unwanted: dict[str, Plan] = {}  # to be deleted, once nobody works on it
-        self._tasks: dict[str, Background] = {}  # at most one for each download
+        self._tasks = TaskRunner("download", self, end_s=_END_S)
+        self._working: set[str] = set()  # downloads with a task, at most one for each
         self._jobs: dict[str, DownloadJob] = {}
         self._closed = False
         self._clock = QTimer(self, interval=_READING_MS)
@@ -134,9 +134,7 @@ class Downloads(QObject):
         self._again.stop()
         for plan_id in self._jobs:
             self._stop(plan_id)
-        end = time.monotonic() + _END_S
-        for task in self._tasks.values():
-            task.abandon(max(end - time.monotonic(), 0.0))
+        self._tasks.abandon()
         going = [item.plan.id for item in self._items.values() if item.row.state in _GOING]
         if going:
             self._folder.note_going(going)
@@ -147,7 +145,7 @@ class Downloads(QObject):
         """Begin what can be begun."""
         for plan_id in dict.fromkeys((*self._unwanted, *self._items)):
             item = self._items.get(plan_id)
-            if plan_id in self._tasks:
+            if plan_id in self._working:
                 continue
             if plan_id in self._unwanted:
                 plan = self._unwanted.pop(plan_id)
@@ -171,15 +169,14 @@ class Downloads(QObject):
         self._set(item, state=DownloadState.RUNNING)
 
     def _begin(self, plan_id: str, work: Callable[[], object], then: Callable[[Any], None]) -> None:
-        task = self._tasks[plan_id] = Background("download", work, self)
-        task.ended.connect(partial(self._end, plan_id, then))
-        task.start()
+        def end(outcome: object) -> None:
+            if not self._closed:
+                self._working.discard(plan_id)
+                then(outcome)
+                self._advance()
 
-    def _end(self, plan_id: str, then: Callable[[Any], None], outcome: object) -> None:
-        if not self._closed:
-            del self._tasks[plan_id]
-            then(outcome)
-            self._advance()
+        self._working.add(plan_id)
+        self._tasks.run(work, end, end)
 
     def _stop(self, plan_id: str) -> None:
         job = self._jobs.get(plan_id)
@@ -225,7 +222,7 @@ class Downloads(QObject):
         item.present = end.present
         if end.error is None:
             self._set(item, state=DownloadState.DONE, done=end.present, **_STILL)
-            self.installed.emit(item.plan.id)
+            self.installed.emit(item.row)
         elif isinstance(end.error, CancelledError) or item.row.state is not DownloadState.RUNNING:
             self._set(item, done=end.present)
         elif isinstance(end.error, HubError) and end.error.passes:

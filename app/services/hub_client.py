@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from enum import Enum, auto
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
 
-from app.services.background import Background
-from app.services.failure import describe
+from app.services.tasks import TaskRunner, describe
 from mtplx_engine.errors import EngineError
 from mtplx_engine.hub.interrupt import Interrupt
 from mtplx_engine.hub.problem import CancelledError
@@ -21,8 +19,6 @@ if TYPE_CHECKING:
     from app.services.hub_access import HubAccess
     from mtplx_engine.hub.look import Look
     from mtplx_engine.hub.search import Found
-
-_END_S = 0.3
 
 
 class Question(Enum):
@@ -58,7 +54,7 @@ class HubClient(QObject):
         super().__init__(parent)
         self._access = access
         self._interrupts: dict[Question, Interrupt] = {}
-        self._tasks: set[Background] = set()
+        self._tasks = TaskRunner("hub", self)
 
     def search(self, words: str) -> None:
         """Look for models: `found` follows, or `failed`."""
@@ -119,37 +115,25 @@ class HubClient(QObject):
         """Let all questions go unanswered, and end their threads within a second. A second call does nothing."""
         for question in Question:
             self.stop(question)
-        end = time.monotonic() + _END_S
-        for task in self._tasks:
-            task.abandon(max(end - time.monotonic(), 0.0))
-        self._tasks.clear()
+        self._tasks.abandon()
 
     def _ask(
         self, question: Question, work: Callable[[Interrupt], object], then: Callable[[Any], object]
     ) -> None:
         self.stop(question)
         interrupt = self._interrupts[question] = Interrupt()
-        task = Background("hub", partial(work, interrupt), self)
-        self._tasks.add(task)
-        task.ended.connect(partial(self._answered, question, interrupt, task, then))
-        task.start()
 
-    def _answered(
-        self,
-        question: Question,
-        interrupt: Interrupt,
-        task: Background,
-        then: Callable[[Any], object],
-        outcome: object,
-    ) -> None:
-        self._tasks.discard(task)
-        if self._interrupts.get(question) is not interrupt or isinstance(outcome, CancelledError):
-            return
-        del self._interrupts[question]
-        if isinstance(outcome, BaseException):
-            self.failed.emit(question, *describe(outcome, question.name))
-        else:
-            then(outcome)
+        def done(answer: object) -> None:
+            if self._interrupts.get(question) is interrupt:
+                del self._interrupts[question]
+                then(answer)
+
+        def failed(error: BaseException) -> None:
+            if self._interrupts.get(question) is interrupt and not isinstance(error, CancelledError):
+                del self._interrupts[question]
+                self.failed.emit(question, *describe(error, question.name))
+
+        self._tasks.run(partial(work, interrupt), done, failed)
 
     def _token_good(self, answer: tuple[str, BaseException | None]) -> None:
         name, error = answer

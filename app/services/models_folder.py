@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from app.services.background import Background
-from app.services.failure import describe
+from app.services.tasks import TaskRunner, describe
 from mtplx_engine.models.homes import Homes
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-_END_S = 0.3
 
 
 class ModelsFolder(QObject):
@@ -35,7 +32,7 @@ class ModelsFolder(QObject):
     def __init__(self, data_dir: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._homes = Homes(data_dir)
-        self._task: Background | None = None
+        self._tasks = TaskRunner("models folder", self)
 
     @property
     def path(self) -> Path:
@@ -67,20 +64,14 @@ class ModelsFolder(QObject):
 
     def choose(self, folder: Path | None) -> None:
         """Let new models go to a folder, None for the usual one: `changed` follows, or `failed`."""
-        if self._task is None:
-            self._task = Background("models folder", partial(self._homes.choose, folder), self)
-            self._task.ended.connect(self._chosen)
-            self._task.start()
+        if not self._tasks.busy:
+            self._tasks.run(
+                partial(self._homes.choose, folder), lambda _: self.changed.emit(), self._not_chosen
+            )
 
     def close(self) -> None:
         """Hear of nothing any more. A second call does nothing."""
-        if self._task is not None:
-            self._task.abandon(_END_S)
-            self._task = None
+        self._tasks.abandon()
 
-    def _chosen(self, outcome: object) -> None:
-        self._task = None
-        if isinstance(outcome, BaseException):
-            self.failed.emit(describe(outcome, "choosing the models folder")[0].message)
-        else:
-            self.changed.emit()
+    def _not_chosen(self, error: BaseException) -> None:
+        self.failed.emit(describe(error, "choosing the models folder")[0].message)

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from app.services.background import Background
-from app.services.failure import describe
+from app.services.tasks import TaskRunner, describe
 from mtplx_engine.measurements import Measurements, bans
 
 if TYPE_CHECKING:
@@ -15,8 +14,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mtplx_engine.measurement import Measurement
-
-_END_S = 0.3
 
 
 class SpeedRecords(QObject):
@@ -38,7 +35,7 @@ class SpeedRecords(QObject):
         super().__init__(parent)
         self._kept = Measurements(data_dir)
         self.all: tuple[Measurement, ...] | None = None
-        self._tasks: set[Background] = set()
+        self._tasks = TaskRunner("speed records", self)
 
     def refresh(self) -> None:
         """Look what there is: `changed` follows."""
@@ -68,21 +65,16 @@ class SpeedRecords(QObject):
 
     def close(self) -> None:
         """Hear nothing more."""
-        for task in self._tasks:
-            task.abandon(_END_S)
-        self._tasks.clear()
+        self._tasks.abandon()
 
     def _do(self, work: Callable[[], tuple[Measurement, ...]]) -> None:
-        task = Background("speed records", work, self)
-        self._tasks.add(task)
-        task.ended.connect(lambda outcome: self._show(task, outcome))
-        task.start()
+        self._tasks.run(work, self._show, self._not_read)
 
-    def _show(self, task: Background, outcome: object) -> None:
-        self._tasks.discard(task)
-        if isinstance(outcome, BaseException):
-            describe(outcome, "speed records")
-            outcome = self.all or ()
-        if outcome != self.all:
-            self.all = outcome  # type: ignore[assignment]
+    def _show(self, found: tuple[Measurement, ...]) -> None:
+        if found != self.all:
+            self.all = found
             self.changed.emit()
+
+    def _not_read(self, error: BaseException) -> None:
+        describe(error, "speed records")
+        self._show(self.all or ())

@@ -223,14 +223,14 @@ def test_each_deletion_has_an_undo_of_its_own_with_the_keyboard_in_the_empty_mes
 
 def test_an_answer_is_asked_of_another_model_that_is_installed(start, monkeypatch):
     driver = start()
-    commands, menu = driver.program.commands._messages, driver.window.menus.answer_with
-    monkeypatch.setattr(commands, "_list_models", lambda: (("other", "Other & Sons"),))
+    commands, menu = driver.program.commands.messages, driver.window.menus.answer_with
     assert not menu.isEnabled()
     driver.ask("Why?")
     driver.until_idle()
     assert menu.isEnabled()
     asked = []
     monkeypatch.setattr(driver.program.link, "load", lambda *names, **_: asked.extend(names))
+    commands.show_models((("other", "Other & Sons"),))
     menu.aboutToShow.emit()
     [action] = menu.actions()
     assert action.text() == "Other && Sons"
@@ -239,7 +239,7 @@ def test_an_answer_is_asked_of_another_model_that_is_installed(start, monkeypatc
     assert driver.program.session.settings.model == ""
     assert len(driver.program.session.shown.messages) == 3
     driver.program.session.stop()
-    monkeypatch.setattr(commands, "_list_models", tuple)
+    commands.show_models(())
     menu.aboutToShow.emit()
     assert [(each.text(), each.isEnabled()) for each in menu.actions()] == [("No model is installed", False)]
 
@@ -249,7 +249,7 @@ def test_any_answer_offers_the_other_models_in_its_own_menu(start, monkeypatch):
     for question in ("One", "Two"):
         driver.ask(question)
         driver.until_idle()
-    monkeypatch.setattr(driver.program.commands._messages, "_list_models", lambda: (("other", "Other"),))
+    driver.program.commands.messages.show_models((("other", "Other"),))
     first = driver.transcript.rows[1]
     entry = first.footer._entries[RowAction.OTHER_MODEL]
     assert entry.isVisible()
@@ -302,7 +302,7 @@ def test_commands_look_once_at_what_a_question_changes(start, monkeypatch):
     driver.until(lambda: driver.program.link.state is EngineState.READY)
     driver.until_offered()
     looks = []
-    monkeypatch.setattr(driver.program.commands._messages, "refresh", lambda: looks.append(True))
+    monkeypatch.setattr(driver.program.commands.messages, "refresh", lambda: looks.append(True))
     driver.type("Why?")
     QTest.keyClick(driver.composer.edit, Qt.Key.Key_Return)
     assert driver.window.menus.stop.isEnabled()

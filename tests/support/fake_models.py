@@ -7,9 +7,9 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from app.model_manager.services import Services
+from app.model_manager.controller import ModelsWindowController
 from app.services.download_row import DownloadRow, DownloadState
-from app.services.model_shelf import Shelf
+from app.services.model_library import Contents
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 from mtplx_engine.hub import catalogue
 from mtplx_engine.hub.digest import Expected
@@ -148,7 +148,7 @@ class FakeDownloads(QObject):
 
     changed = Signal(object)
     removed = Signal(str)
-    installed = Signal(str)
+    installed = Signal(object)
 
     def __init__(self, *rows):
         super().__init__()
@@ -179,17 +179,18 @@ class FakeDownloads(QObject):
 
     def finish(self, plan_id):
         self._become(plan_id, DownloadState.DONE)
-        self.installed.emit(plan_id)
+        self.installed.emit(self._rows[plan_id])
 
     def _become(self, plan_id, state):
         self.asked.append((state.value, plan_id))
         self.put(dataclasses.replace(self._rows[plan_id], state=state, error=None, problem=None))
 
 
-class FakeShelf(QObject):
-    """Records what it is asked; the test lists models."""
+class FakeLibrary(QObject):
+    """Records what it is asked; the test lists and inspects models."""
 
-    listed = Signal(object)
+    changed = Signal()
+    inspected = Signal(object)
     loadable = Signal(object)
     verifying = Signal(object, float)
     verified = Signal(object, object)
@@ -200,11 +201,24 @@ class FakeShelf(QObject):
         super().__init__()
         self.asked = []
         self.in_use = None
-        self.shelf = Shelf()
+        self.contents = Contents()
+        self.inspections = {}
+        self.to_inspect = ()
+
+    @property
+    def models(self):
+        return self.contents.models or ()
 
     def list(self, *models, default=None, used=(), places=()):
-        self.shelf = Shelf(models, default, dict(used), frozenset(places))
-        self.listed.emit(models)
+        self.contents = Contents(models, default, dict(used), frozenset(places))
+        self.changed.emit()
+
+    def inspect(self):
+        self.to_inspect = tuple(model.path for model in self.models if model.there and model.complete)
+
+    def answer_inspection(self, folder, found):
+        self.inspections[folder] = found
+        self.inspected.emit(folder)
 
     def refresh(self):
         self.asked.append(("refresh",))
@@ -233,26 +247,12 @@ class FakeShelf(QObject):
         self.asked.append(("forget_place", folder))
 
 
-class FakeInspector(QObject):
-    """Records what it is to inspect; the test answers."""
-
-    inspected = Signal(object, object)
-
-    def __init__(self):
-        super().__init__()
-        self.asked = ()
-
-    def inspect(self, folders):
-        self.asked = folders
-
-
-def services(*rows):
-    """Return fakes of all that the Models window works with."""
-    return Services(
+def controller(*rows):
+    """Return the controller of the Models window over fakes of all that it works with."""
+    return ModelsWindowController(
         FakeHub(),
         FakeDownloads(*rows),
-        FakeShelf(),
-        FakeInspector(),
+        FakeLibrary(),
         MACHINE,
-        lambda: "https://huggingface.co",
+        endpoint=lambda: "https://huggingface.co",
     )

@@ -6,8 +6,7 @@ import time
 from pathlib import Path
 
 from app.model_manager.face import Action
-from app.model_manager.manager import ModelManager
-from app.model_manager.token_sheet import TokenSheet
+from app.model_manager.token_dialog import TokenDialog
 from app.model_manager.window import ModelsWindow
 from app.services.download_row import DownloadState
 from app.services.hub_client import Question
@@ -18,7 +17,7 @@ from mtplx_engine.hub.problem import Problem
 from mtplx_engine.hub.search import Found, Hit
 from mtplx_engine.hub.waiting import Waiting
 from mtplx_engine.models import starter
-from tests.support.fake_models import GB, HITS, installed, look, recommended_looks, row, services
+from tests.support.fake_models import GB, HITS, controller, installed, look, recommended_looks, row
 
 STARTER = installed(starter.shipped_recipe().id, size=270_000_000)
 BIG = installed("Qwen3.6-27B-4bit", size=16 * GB)
@@ -44,14 +43,14 @@ LOOKS = recommended_looks() | {
 
 def make(theme, *rows):
     """Return the window with these downloads."""
-    return ModelsWindow(theme, ModelManager(services(*rows)), lambda: 214 * GB, lambda: False)
+    return ModelsWindow(theme, controller(*rows), lambda: 214 * GB, lambda: False)
 
 
 def recommended(theme, *rows):
     window = make(theme, *rows)
     window.open_place(window.recommended)
-    window.manager.services.hub.answer_looks(LOOKS)
-    window.manager.services.shelf.list(STARTER, BIG)
+    window.controller.hub.answer_looks(LOOKS)
+    window.controller.library.list(STARTER, BIG)
     return window
 
 
@@ -64,7 +63,7 @@ def asking(theme):
 def offline(theme):
     window = asking(theme)
     sentence = "huggingface.co cannot be reached: this computer is not connected. Try again when it is."
-    window.manager.services.hub.failed.emit(
+    window.controller.hub.failed.emit(
         Question.LOOK, ErrorInfo(ErrorKind.DOWNLOAD, sentence), Problem.NO_NETWORK
     )
     return window
@@ -72,7 +71,7 @@ def offline(theme):
 
 def offered(theme):
     window = recommended(theme)
-    window.manager.services.shelf.list(STARTER)
+    window.controller.library.list(STARTER)
     return window
 
 
@@ -114,7 +113,7 @@ def paused(theme):
 def search_empty(theme):
     window = make(theme)
     window.open_place(window.search)
-    window.manager.services.hub.answer_looks()
+    window.controller.hub.answer_looks()
     return window
 
 
@@ -127,22 +126,22 @@ def searching(theme):
 
 def found(theme):
     window = searching(theme)
-    window.manager.services.hub.found.emit("qwen", Found(HITS))
-    window.manager.look_at_hits()
-    window.manager.services.hub.answer_looks(LOOKS)
+    window.controller.hub.found.emit("qwen", Found(HITS))
+    window.controller.look_at_hits()
+    window.controller.hub.answer_looks(LOOKS)
     return window
 
 
 def nothing_found(theme):
     window = searching(theme)
-    window.manager.services.hub.found.emit("qwen", Found(()))
+    window.controller.hub.found.emit("qwen", Found(()))
     return window
 
 
 def search_failed(theme):
     window = searching(theme)
     sentence = "huggingface.co cannot be reached: this computer is not connected. Try again when it is."
-    window.manager.services.hub.failed.emit(
+    window.controller.hub.failed.emit(
         Question.SEARCH, ErrorInfo(ErrorKind.DOWNLOAD, sentence), Problem.NO_NETWORK
     )
     return window
@@ -150,9 +149,9 @@ def search_failed(theme):
 
 def gated(theme):
     window = searching(theme)
-    hub = window.manager.services.hub
+    hub = window.controller.hub
     hub.found.emit("qwen", Found(HITS))
-    window.manager.act_on_repo(GATED, Action.DETAILS)
+    window.controller.act_on_repo(GATED, Action.DETAILS)
     sentence = f"{GATED} is given only to accounts that accepted its licence, and no token is known. Add one."
     hub.failed.emit(Question.LOOK, ErrorInfo(ErrorKind.DOWNLOAD, sentence), Problem.NO_TOKEN)
     return window
@@ -160,30 +159,30 @@ def gated(theme):
 
 def details(theme):
     window = found(theme)
-    window.manager.act_on_repo(catalogue.entries()[1].target, Action.DETAILS)
+    window.controller.act_on_repo(catalogue.entries()[1].target, Action.DETAILS)
     return window
 
 
 def taken(theme):
     """A model whose head is in its original."""
     window = found(theme)
-    hub = window.manager.services.hub
+    hub = window.controller.hub
     hub.found.emit("qwen", Found((*HITS, TAKEN)))
-    window.manager.act_on_repo(TAKEN.id, Action.DETAILS)
+    window.controller.act_on_repo(TAKEN.id, Action.DETAILS)
     hub.answer_looks(LOOKS)
     return window
 
 
 def will_not_fit(theme):
     window = found(theme)
-    window.manager.act_on_repo(HITS[2].id, Action.DETAILS)
+    window.controller.act_on_repo(HITS[2].id, Action.DETAILS)
     return window
 
 
 def installed_place(theme):
     window = recommended(theme)
-    shelf, keeper = window.manager.services.shelf, window.manager.keeper
-    shelf.list(
+    library, models = window.controller.library, window.controller.installed
+    library.list(
         STARTER,
         BIG,
         ELSEWHERE,
@@ -192,16 +191,15 @@ def installed_place(theme):
         used={STARTER.path: int(time.time())},
         places={Path(ELSEWHERE.place)},
     )
-    keeper.show_loaded(STARTER.path)
-    inspector = window.manager.services.inspector
-    inspector.inspected.emit(STARTER.path, look("starter", STARTER.size, own_head=True).found)
-    inspector.inspected.emit(BIG.path, look("big", BIG.size, own_head=True).found)
-    keeper.act(str(BIG.path), Action.LOAD)
+    models.show_loaded(STARTER.path)
+    library.answer_inspection(STARTER.path, look("starter", STARTER.size, own_head=True).found)
+    library.answer_inspection(BIG.path, look("big", BIG.size, own_head=True).found)
+    models.act(str(BIG.path), Action.LOAD)
     sentence = (
         "Qwen3.6-27B-4bit will not fit into memory: 16.7 GB in all, and 2.0 GB for the system; this machine has "
         "17.2 GB, of which models can use 11.5 GB. Choose a smaller model, or load it anyway."
     )
-    keeper.show_load_failed(ErrorInfo(ErrorKind.TOO_BIG, sentence))
+    models.show_load_failed(ErrorInfo(ErrorKind.TOO_BIG, sentence))
     window.open_place(window.installed)
     return window
 
@@ -209,15 +207,15 @@ def installed_place(theme):
 def none_installed(theme):
     window = make(theme)
     window.open_place(window.installed)
-    window.manager.services.shelf.list()
+    window.controller.library.list()
     return window
 
 
 def token(theme):
     """Return the sheet that asks for a token, with its window as parent."""
     window = gated(theme)
-    window.manager.token_wanted.emit()
-    sheet = window.findChild(TokenSheet)
+    window.controller.token_wanted.emit()
+    sheet = window.findChild(TokenDialog)
     sheet.field.setText("hf_12345678")
     return sheet
 

@@ -14,7 +14,7 @@ from app.services.settings import Settings
 from mtplx_engine.conditions import Conditions, Power
 from mtplx_engine.measurement import PromptKind
 from mtplx_engine.trials import CheckExactness
-from tests.support.fake_models import FakeShelf, installed
+from tests.support.fake_models import FakeLibrary, installed
 from tests.support.fake_services import MODEL
 from tests.support.measurements import KEY, PREFILL_S, SUBJECT, measurement, report, run
 from tests.support.session_bench import make_bench
@@ -79,15 +79,15 @@ class Bench:
     def __init__(self, theme, *measurements, model=LOADED):
         self.chat = make_bench()
         self.link, self.line = self.chat.link, self.chat.line
-        self.records, self.shelf = FakeRecords(*measurements), FakeShelf()
+        self.records, self.library = FakeRecords(*measurements), FakeLibrary()
         self.trials = Trials(self.line, self.link)
-        self.board = SpeedBoard(self.trials, self.records, self.shelf, self.line, link=self.link)
+        self.board = SpeedBoard(self.trials, self.records, self.library, self.line, link=self.link)
         self.page = MachinePage(theme, self.board)
         self.settings = FakeSettings()
         self.window = SpeedWindow(theme, self.settings, (("This machine", self.page),))
         if model is not None:
             self.link.become_ready(model)
-            self.shelf.list(dataclasses.replace(installed(model.name), path=model.path), OTHER)
+            self.library.list(dataclasses.replace(installed(model.name), path=model.path), OTHER)
         self.window.open_place(self.page)
 
 

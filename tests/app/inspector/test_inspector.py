@@ -26,10 +26,11 @@ def file(tmp_path):
 
 @pytest.fixture
 def panel(qtbot, theme, file):
-    panel = Inspector(theme, file, lambda: (("smol", "SmolLM2 135M"), ("qwen", "Qwen3.5")))
+    panel = Inspector(theme, file)
     qtbot.addWidget(panel)
     panel.told = []
     panel.changed.connect(lambda _, settings: panel.told.append(settings))
+    panel.show_models((("smol", "SmolLM2 135M"), ("qwen", "Qwen3.5")))
     panel.show_model(MODEL)
     panel.show()
     return panel

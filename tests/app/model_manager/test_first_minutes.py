@@ -31,8 +31,8 @@ def test_the_offered_model_is_fetched_and_loaded_by_itself_and_may_be_measured(s
         folder = paths.models_dir(tmp_path) / "makers--model"
         assert driver.program.link.model == str(folder)
         assert (folder / "config.json").is_file()
-        driver.until(lambda: [face.state for face in window.manager.keeper.faces] == ["Loaded"])
-        window.manager.fetching.act("makers--model", Action.CLEAR)
+        driver.until(lambda: [face.state for face in window.controller.installed.rows] == ["Loaded"])
+        window.controller.installed.act_on_download("makers--model", Action.CLEAR)
         driver.until(lambda: not window.strip.isVisible())
         assert folder.is_dir()
         window.close()
@@ -74,7 +74,7 @@ def test_where_the_hub_does_not_have_it_the_models_window_says_so(start, tmp_pat
         driver.until(window.isVisible)
         driver.until(
             lambda: (
-                window.recommended.trouble.isVisible() or bool(window.recommended.list.cards[REPO].face.fit)
+                window.recommended.trouble.isVisible() or bool(window.recommended.list.cards[REPO].row.fit)
             )
         )
         assert card.get.isEnabled()

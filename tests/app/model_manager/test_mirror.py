@@ -51,7 +51,7 @@ def test_the_window_follows_and_a_running_download_keeps_its_hub(start, tmp_path
     driver = start()
     driver.window.menus.models.trigger()
     window = driver.program.models.window()
-    manager = window.manager
+    manager = window.controller
     manager.search("second")
     manager.act_on_repo(SECOND, Action.DETAILS)
     driver.until(lambda: licence(manager, FIRST) == licence(manager, SECOND) == "at-the-hub")
@@ -64,7 +64,7 @@ def test_the_window_follows_and_a_running_download_keeps_its_hub(start, tmp_path
     driver.until(lambda: licence(manager, FIRST) == licence(manager, SECOND) == "at-the-mirror")
     driver.until(lambda: [hit.id for hit in manager.hits or ()] == [SECOND])
     driver.until(lambda: "at-the-mirror" in window.details._about.text())
-    assert manager.services.endpoint() == mirror.endpoint
+    assert manager.endpoint() == mirror.endpoint
     manager.act_on_repo(SECOND, Action.GET)
     folders = {name: paths.models_dir(tmp_path) / name.replace("/", "--") for name in (FIRST, SECOND)}
     driver.until(lambda: all((folder / manifest.NAME).exists() for folder in folders.values()))
@@ -80,9 +80,9 @@ def test_a_hidden_window_asks_when_it_is_opened(start, tmp_path, hubs):
     driver = start()
     driver.window.menus.models.trigger()
     window = driver.program.models.window()
-    driver.until(lambda: licence(window.manager, SECOND) == "at-the-hub")
+    driver.until(lambda: licence(window.controller, SECOND) == "at-the-hub")
     window.close()
     choose(driver, mirror.endpoint)
     assert mirror.paths == []
     window.open_place()
-    driver.until(lambda: licence(window.manager, SECOND) == "at-the-mirror")
+    driver.until(lambda: licence(window.controller, SECOND) == "at-the-mirror")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.model_manager import context_steps, download_faces, fit_words
+from app.model_manager import context_steps, fit_words, rows
 from app.model_manager.face import Action
 from app.palette import Tone
 from app.services.download_row import DownloadState
@@ -99,12 +99,12 @@ def test_every_context_has_a_step_up_to_the_window(window, context):
     ],
 )  # fmt: skip
 def test_progress_is_bytes_speed_and_time(download, words):
-    assert download_faces.progress(download) == words
+    assert rows.progress(download) == words
 
 
 @pytest.mark.parametrize("state", DownloadState)
 def test_every_download_can_be_got_rid_of(state):
-    face = download_faces.faces([row("a--b", state)])[0]
+    face = rows.downloads([row("a--b", state)])[0]
     assert {Action.CANCEL, Action.CLEAR} & set(face.actions)
     if state is DownloadState.DONE:
         assert face.fraction is None  # what is done needs no bar
@@ -117,6 +117,6 @@ def test_a_failure_is_its_sentence_and_one_action(problem):
     failed = dataclasses.replace(
         row("a--b", DownloadState.FAILED, done=GB), error=error("It broke."), problem=problem
     )
-    [face] = download_faces.faces([failed])
+    [face] = rows.downloads([failed])
     assert face.problem == "It broke."
     assert face.remedy == (problem.value if problem else "Try Again")

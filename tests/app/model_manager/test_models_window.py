@@ -12,9 +12,9 @@ from PySide6.QtWidgets import QFileDialog, QLabel, QMessageBox
 
 from app.model_manager import window as window_module
 from app.model_manager.card import ModelCard
-from app.model_manager.face import Action, Face
+from app.model_manager.face import Action, ModelRow
 from app.model_manager.fault import Fault
-from app.model_manager.token_sheet import TokenSheet
+from app.model_manager.token_dialog import TokenDialog
 from app.palette import DARK
 from app.services.download_row import DownloadState
 from app.services.hub_client import Question
@@ -46,7 +46,7 @@ def show(theme, qtbot):
     yield show
     for window in shown:
         window.close()
-        window.manager.deleteLater()
+        window.controller.deleteLater()
         window.deleteLater()
 
 
@@ -95,7 +95,7 @@ def test_get_fetches_and_its_progress_is_below(show, qtbot):
     assert not window.strip.isVisible()
     press(card(window.recommended, catalogue.entries()[0].target), "Get")
     qtbot.waitUntil(window.strip.isVisible)
-    downloads = window.manager.services.downloads
+    downloads = window.controller.downloads
     downloads.put(row(FIRST, done=10**9, bytes_s=1e7, seconds_left=200.0))
     shown = card(window.strip, FIRST)
     qtbot.waitUntil(lambda: shown.bar.fraction == pytest.approx(1 / 3))
@@ -114,7 +114,7 @@ def test_the_focus_stays_at_a_button_whose_row_is_told_anew(show, qtbot):
     shown = card(window.strip, FIRST)
     shown.buttons[1].setFocus()
     qtbot.waitUntil(shown.buttons[1].hasFocus)
-    window.manager.services.downloads.put(row(FIRST, DownloadState.PAUSED, done=5))
+    window.controller.downloads.put(row(FIRST, DownloadState.PAUSED, done=5))
     qtbot.waitUntil(lambda: shown.buttons[0].text() == "Resume")
     assert shown.buttons[1].text() == "Cancel"
     assert shown.buttons[1].hasFocus()
@@ -134,8 +134,8 @@ def test_without_a_network_one_card_says_so_and_tries_again(show, qtbot):
     assert trouble.isVisible()
     trouble.button.click()
     qtbot.waitUntil(lambda: not trouble.isVisible())
-    window.manager.services.hub.answer_looks()
-    assert all(face.size for face in window.manager.recommended)
+    window.controller.hub.answer_looks()
+    assert all(face.size for face in window.controller.recommended)
 
 
 def test_the_offered_model_is_fetched(show, qtbot):
@@ -144,12 +144,12 @@ def test_the_offered_model_is_fetched(show, qtbot):
     assert offer.isVisible()
     offer.button.click()
     qtbot.waitUntil(lambda: not offer.isVisible())
-    assert window.manager.services.downloads.asked == [("enqueue", models_window.SECOND)]
+    assert window.controller.downloads.asked == [("enqueue", models_window.SECOND)]
 
 
 def test_return_searches_at_once_and_typing_after_a_pause(show, qtbot):
     window = show(models_window.search_empty)
-    hub = window.manager.services.hub
+    hub = window.controller.hub
     QTest.keyClicks(window.search.field, "qwen  4b")
     QTest.keyClick(window.search.field, Qt.Key.Key_Return)
     assert hub.searches == ["qwen 4b"]
@@ -181,12 +181,12 @@ def test_a_size_can_be_chosen(show):
 
 def test_a_filter_asks_about_what_was_found(show):
     window = show(models_window.searching)
-    hub = window.manager.services.hub
+    hub = window.controller.hub
     hub.found.emit("qwen", Found(HITS[2:]))
     assert hub.looks == []
     window.search.fitting.click()
     hub.answer_looks(LOOKS)
-    assert window.manager.looked_at_hits == 2
+    assert window.controller.looked_at_hits == 2
 
 
 def test_a_search_that_failed_has_its_one_action(show, qtbot):
@@ -194,7 +194,7 @@ def test_a_search_that_failed_has_its_one_action(show, qtbot):
     assert window.search.trouble.isVisible()
     assert window.search.trouble.button.text() == "Try again when online"
     window.search.trouble.button.click()
-    assert window.manager.services.hub.searches == ["qwen", "qwen"]
+    assert window.controller.hub.searches == ["qwen", "qwen"]
     qtbot.waitUntil(lambda: not window.search.trouble.isVisible())
 
 
@@ -231,8 +231,8 @@ def test_a_head_that_is_taken_out_of_the_original_is_told_of(show):
     assert models_window.TAKEN.id in window.search.list.cards
     window.details.get.click()
     assert (
-        window.manager.services.downloads.rows()[0].total
-        == window.manager.look_of(models_window.TAKEN.id).plan.size
+        window.controller.downloads.rows()[0].total
+        == window.controller.look_of(models_window.TAKEN.id).plan.size
     )
 
 
@@ -241,21 +241,21 @@ def test_what_will_not_fit_is_fetched_when_the_person_insists(show):
     assert window.details.fit.judged.verdict is Verdict.TOO_BIG
     assert window.details.get.text() == "Get Anyway"
     window.details.get.click()
-    assert window.manager.services.downloads.asked == [("enqueue", HITS[2].id.replace("/", "--"))]
+    assert window.controller.downloads.asked == [("enqueue", HITS[2].id.replace("/", "--"))]
 
 
 def test_each_repository_is_judged_for_itself(show):
     window = show(models_window.will_not_fit)
-    window.manager.act_on_repo(HITS[1].id, Action.DETAILS)
+    window.controller.act_on_repo(HITS[1].id, Action.DETAILS)
     assert window.details.get.text() == "Get"
-    window.manager.act_on_repo(HITS[2].id, Action.DETAILS)
+    window.controller.act_on_repo(HITS[2].id, Action.DETAILS)
     assert window.details.get.text() == "Get Anyway"
-    window.manager.act_on_repo(HITS[3].id, Action.DETAILS)
+    window.controller.act_on_repo(HITS[3].id, Action.DETAILS)
     assert not window.details.get.isVisible()
 
 
 def test_nothing_in_a_tooltip_is_taken_as_html(theme, qtbot):
-    shown = ModelCard(theme, Face("key", "<img src='file:///x'>", because="1 < 2"))
+    shown = ModelCard(theme, ModelRow("key", "<img src='file:///x'>", because="1 < 2"))
     qtbot.addWidget(shown)
     assert "<img" not in shown._title.toolTip()
     assert "1 &lt; 2" in shown._fit.toolTip()
@@ -265,12 +265,12 @@ def test_the_details_of_a_gated_model_lead_to_the_token(show, qtbot):
     window = show(models_window.gated)
     assert window.details.trouble.button.text() == "Add a token"
     window.details.trouble.button.click()
-    assert window.findChild(TokenSheet).isVisible()
+    assert window.findChild(TokenDialog).isVisible()
 
 
 def test_a_token_is_checked_and_what_was_refused_is_asked_again(show, qtbot):
     sheet = show(models_window.token)
-    hub = sheet.parentWidget().manager.services.hub
+    hub = sheet.parentWidget().controller.hub
     hub.looks.clear()
     sheet.check.click()
     assert hub.tokens == ["hf_12345678"]
@@ -286,8 +286,8 @@ def test_a_token_is_checked_and_what_was_refused_is_asked_again(show, qtbot):
 
 @pytest.mark.parametrize(("lasts", "words"), [(True, "in the keychain"), (False, "until MTPLX quits")])
 def test_the_sheet_says_where_a_token_stays(theme, qtbot, lasts, words):
-    hub = models_window.services().hub
-    sheet = TokenSheet(theme, hub, "hub.test", lasts=lasts)
+    hub = models_window.controller().hub
+    sheet = TokenDialog(theme, hub, "hub.test", lasts=lasts)
     qtbot.addWidget(sheet)
     assert words in sheet.where.text()
     assert not sheet.check.isEnabled()
@@ -301,16 +301,16 @@ def test_delete_asks_first(show):
     box = window.findChild(MessageBox)
     assert "270 MB" in box.informativeText()
     assert "It is loaded" not in box.informativeText()
-    shelf = window.manager.services.shelf
-    assert ("remove", STARTER.path) not in shelf.asked
+    library = window.controller.library
+    assert ("remove", STARTER.path) not in library.asked
     next(b for b in box.buttons() if box.buttonRole(b) is QMessageBox.ButtonRole.DestructiveRole).click()
-    assert ("remove", STARTER.path) in shelf.asked
+    assert ("remove", STARTER.path) in library.asked
 
 
 def test_delete_says_that_a_model_is_loaded(show):
     window = show(models_window.recommended)
-    window.manager.services.shelf.in_use = STARTER.path
-    window.manager.keeper.act(str(STARTER.path), Action.DELETE)
+    window.controller.library.in_use = STARTER.path
+    window.controller.installed.act(str(STARTER.path), Action.DELETE)
     assert "It is loaded" in window.findChild(MessageBox).informativeText()
 
 
@@ -320,24 +320,24 @@ def test_a_folder_is_taken_off_the_list_after_a_question(show):
     more = card(window.installed, str(models_window.ELSEWHERE.path)).more.menu()
     [action] = more.actions()  # also of what is not connected
     action.trigger()
-    box, shelf = window.findChild(MessageBox), window.manager.services.shelf
+    box, library = window.findChild(MessageBox), window.controller.library
     assert str(place) in box.text()
-    assert ("forget_place", place) not in shelf.asked
+    assert ("forget_place", place) not in library.asked
     next(b for b in box.buttons() if box.buttonRole(b) is QMessageBox.ButtonRole.DestructiveRole).click()
-    assert ("forget_place", place) in shelf.asked
+    assert ("forget_place", place) in library.asked
 
 
 def test_a_folder_of_the_persons_own_is_added(show, monkeypatch):
     window = show(models_window.none_installed)
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: "/big/models")
     window.installed.add.click()
-    assert window.manager.services.shelf.asked[-1] == ("add_place", Path("/big/models"))
+    assert window.controller.library.asked[-1] == ("add_place", Path("/big/models"))
 
 
 def test_what_belongs_to_no_row_is_said_in_front(show):
     window = show(models_window.none_installed)
     failure = ErrorInfo(ErrorKind.NOT_FOUND, "/empty has no model in it.")
-    window.manager.services.shelf.failed.emit(Path("/empty"), failure)
+    window.controller.library.failed.emit(Path("/empty"), failure)
     assert window.findChild(MessageBox).informativeText() == "/empty has no model in it."
 
 
@@ -345,7 +345,7 @@ def test_a_screen_reader_hears_when_a_model_is_there(show, monkeypatch):
     window = show(models_window.two_downloading)
     said = []
     monkeypatch.setattr(window_module, "announce", lambda _, sentence: said.append(sentence))
-    window.manager.services.downloads.finish(FIRST)
+    window.controller.downloads.finish(FIRST)
     assert said == ["Qwen3.5-4B-MLX-4bit is installed."]
 
 
@@ -363,11 +363,11 @@ def test_tab_goes_through_the_rows_as_they_are_seen(show, qtbot):
     names = [entry.target for entry in catalogue.entries()]
     # Buttons of the first rows are the newest ones.
     for repo_id in reversed(names[:2]):
-        window.manager.looking.looks.pop(repo_id)
-        window.manager.looking.faults[repo_id] = Fault("Gone.", Problem.NOT_FOUND)
+        window.controller.lookups.looks.pop(repo_id)
+        window.controller.lookups.faults[repo_id] = Fault("Gone.", Problem.NOT_FOUND)
         window._refresh()
-        del window.manager.looking.faults[repo_id]
-        window.manager.looking.looks[repo_id] = LOOKS[repo_id]
+        del window.controller.lookups.faults[repo_id]
+        window.controller.lookups.looks[repo_id] = LOOKS[repo_id]
         window._refresh()
     wanted = [button for name in names for button in card(window.recommended, name).buttons]
     reached, widget = [], window
@@ -380,7 +380,7 @@ def test_tab_goes_through_the_rows_as_they_are_seen(show, qtbot):
 
 def test_the_offered_model_is_not_listed_a_second_time(show, qtbot):
     window = show(models_window.offered)
-    offered = window.manager.offer.repo_id
+    offered = window.controller.offer.repo_id
     assert offered not in window.recommended.list.cards
     assert len(window.recommended.list.cards) == len(catalogue.entries()) - 1
     window.recommended.offer.details.click()
@@ -390,7 +390,7 @@ def test_the_offered_model_is_not_listed_a_second_time(show, qtbot):
 
 def test_all_that_is_halted_goes_on_and_all_that_is_done_goes_away(show, qtbot):
     window = show(models_window.two_downloading)
-    strip, downloads = window.strip, window.manager.services.downloads
+    strip, downloads = window.strip, window.controller.downloads
     window._refresh()
     assert (strip.resume_all.isVisible(), strip.clear_all.isVisible()) == (False, False)
     for name in ("a--one", "a--two"):
@@ -409,7 +409,7 @@ def test_all_that_is_halted_goes_on_and_all_that_is_done_goes_away(show, qtbot):
 def test_downloads_take_a_third_of_a_low_window(show, height):
     window = show(models_window.two_downloading)
     for number in range(6):
-        window.manager.services.downloads.put(row(f"a--{number}", DownloadState.PAUSED))
+        window.controller.downloads.put(row(f"a--{number}", DownloadState.PAUSED))
     window._refresh()
     window.resize(860, height)
     assert window.strip.height() <= height // 3
@@ -419,15 +419,19 @@ def test_downloads_take_a_third_of_a_low_window(show, height):
 def test_of_two_downloads_with_one_title_it_is_said_whose_they_are(show):
     window = show(models_window.recommended)
     for owner in ("acme", "other"):
-        window.manager.services.downloads.put(row(f"{owner}--toy"))
-    window.manager.services.downloads.put(row("acme--alone"))
-    assert [face.title for face in window.manager.fetching.faces] == ["toy by acme", "toy by other", "alone"]
+        window.controller.downloads.put(row(f"{owner}--toy"))
+    window.controller.downloads.put(row("acme--alone"))
+    assert [face.title for face in window.controller.installed.download_rows] == [
+        "toy by acme",
+        "toy by other",
+        "alone",
+    ]
 
 
 def test_the_end_of_a_long_name_can_be_read(show):
     window = show(models_window.recommended)
     name = "Llama-70B-with-an-exceedingly-long-name-that-somebody-thought-was-good-4bit"
-    window.manager.services.shelf.list(models_window.installed(name))
+    window.controller.library.list(models_window.installed(name))
     window.open_place(window.installed)
     window.resize(720, 440)
     window._refresh()
@@ -441,7 +445,7 @@ def test_the_end_of_a_long_name_can_be_read(show):
 def test_get_is_advised_only_where_it_fits(show):
     window = show(models_window.will_not_fit)
     assert (window.details.get.text(), window.details.get.property("primary")) == ("Get Anyway", False)
-    window.manager.act_on_repo(catalogue.entries()[0].target, Action.DETAILS)
+    window.controller.act_on_repo(catalogue.entries()[0].target, Action.DETAILS)
     assert (window.details.get.text(), window.details.get.property("primary")) == ("Get", True)
 
 
@@ -456,24 +460,24 @@ def test_a_context_is_chosen_only_where_there_is_a_choice(show):
 
 def test_rows_in_sight_are_asked_about_and_no_others(show, qtbot):
     window = show(models_window.searching)
-    hub = window.manager.services.hub
+    hub = window.controller.hub
     many = tuple(dataclasses.replace(HITS[2], id=f"somebody/model-{number}") for number in range(40))
     window.resize(860, 600)
     hub.found.emit("qwen", Found(many))
-    qtbot.waitUntil(lambda: bool(window.manager.looking.asking))
-    first = window.manager.looking.asking
+    qtbot.waitUntil(lambda: bool(window.controller.lookups.asking))
+    first = window.controller.lookups.asking
     assert many[0].id in first
     assert len(first) <= 12
     area = window.search.list
     area.verticalScrollBar().setValue(area.verticalScrollBar().maximum())
-    qtbot.waitUntil(lambda: many[-1].id in window.manager.looking.asking)
-    assert len(window.manager.looking.asking - first) <= 12
-    assert window.manager.looking.asking & first <= {hub.looks[0]}
+    qtbot.waitUntil(lambda: many[-1].id in window.controller.lookups.asking)
+    assert len(window.controller.lookups.asking - first) <= 12
+    assert window.controller.lookups.asking & first <= {hub.looks[0]}
     assert {button.text() for button in card(window.search, many[0].id).buttons} == {"Get", "Details"}
 
 
 @pytest.mark.parametrize(("lasts", "words"), [(True, "Check and Keep"), (False, "Check and Use")])
 def test_nothing_is_said_to_be_kept_where_it_is_not(theme, qtbot, lasts, words):
-    sheet = TokenSheet(theme, models_window.services().hub, "hub.test", lasts=lasts)
+    sheet = TokenDialog(theme, models_window.controller().hub, "hub.test", lasts=lasts)
     qtbot.addWidget(sheet)
     assert sheet.check.text() == words

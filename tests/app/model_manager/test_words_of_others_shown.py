@@ -35,16 +35,16 @@ def window(theme, qtbot):
     qtbot.waitUntil(lambda: not made._refreshes._timer.isActive())
     yield made
     made.close()
-    made.manager.deleteLater()
+    made.controller.deleteLater()
     made.deleteLater()
 
 
 @pytest.mark.parametrize("repo_id", REPOS)
 def test_every_line_is_ours(window, looks, repo_id):
     assert len(looks) > 4
-    manager = window.manager
+    manager = window.controller
     manager.act_on_repo(repo_id, Action.DETAILS)
-    manager.services.hub.answer_looks(models_window.LOOKS | looks)
+    manager.hub.answer_looks(models_window.LOOKS | looks)
     window.details.refresh()
     assert ("licence" in window.details._about.text()) is (repo_id in looks)
     texts = [label.text() for label in window.findChildren(QLabel)]

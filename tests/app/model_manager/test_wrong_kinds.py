@@ -6,7 +6,7 @@ import pytest
 
 from app.model_manager.face import Action
 from app.model_manager.fault import ABOUT_CHOICE, Fault
-from app.services.failure import describe
+from app.services.tasks import describe
 from app.translate import tr
 from mtplx_engine.hub import look
 from mtplx_engine.hub.connection import Connection

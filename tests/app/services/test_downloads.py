@@ -9,13 +9,14 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from app.model_manager import download_faces
+from app.model_manager import rows
 from app.services import download_job
 from app.services import downloads as downloads_module
 from app.services.download_folder import DownloadFolder
@@ -73,7 +74,7 @@ class Bench:
         self.downloads = Downloads(self.data, lambda: Connection(self.hub.endpoint))
         self.downloads.changed.connect(self.rows.append)
         self.downloads.removed.connect(self.removed.append)
-        self.downloads.installed.connect(self.installed.append)
+        self.downloads.installed.connect(lambda row: self.installed.append(row.id))
         return self.downloads
 
     def plan(self, repo: str = REPOS[0]) -> Plan:
@@ -96,7 +97,7 @@ class Bench:
 
         def idle() -> bool:
             works = any(thread.name == "download" for thread in threading.enumerate())
-            return not works and (self.downloads._closed or not self.downloads._tasks)
+            return not works and (not self.downloads._tasks.busy)
 
         self._qtbot.waitUntil(idle, timeout=5_000)
 
@@ -167,6 +168,18 @@ def test_pause_and_resume_take_effect_at_once(bench: Bench, model: dict[str, byt
     assert "LICENSE" not in [asked.name for asked in bench.hub.asked]
     shown = [row.done for row in bench.rows]
     assert shown == sorted(shown)  # never back, while what is there is looked at again
+
+
+def test_what_is_cancelled_when_it_was_installed_already_is_told_of(bench: Bench) -> None:
+    bench.downloads.enqueue(bench.plan())
+    bench.until_state(DownloadState.RUNNING)
+    while any(thread.name == "download" for thread in threading.enumerate()):
+        time.sleep(0.01)  # and nobody on this thread hears that it ended
+    bench.downloads.cancel(ONE)
+    bench.until_nobody_works()
+    assert bench.installed == [ONE]
+    assert bench.downloads.rows() == ()
+    assert [model.name for model in installed.models(bench.data)] == [ONE]
 
 
 def test_a_pause_that_is_taken_back_before_the_thread_has_ended(bench: Bench) -> None:
@@ -295,7 +308,7 @@ def test_what_has_to_wait_says_why_and_lets_the_next_ones_go_on(
     bench.until_state(DownloadState.DONE, THREE)
     for item in (ONE, TWO):
         bench.until_state(DownloadState.WAITING, item)
-        assert re.fullmatch(fault.said, download_faces.progress(bench.row(item)))
+        assert re.fullmatch(fault.said, rows.progress(bench.row(item)))
         bench.hub.repos[REPOS[(ONE, TWO).index(item)]].fault = None
     monkeypatch.setattr("mtplx_engine.hub.waiting.Waiting.seconds", lambda *_: 0.0)  # the time has come
     for item in (ONE, TWO):
@@ -315,7 +328,7 @@ def test_a_server_that_says_nothing_holds_no_place(bench: Bench, monkeypatch: py
     for item in (ONE, TWO):
         bench.until_state(DownloadState.WAITING, item)
         said = r"127\.0\.0\.1 stopped answering, trying again in \d+ s · .+"
-        assert re.fullmatch(said, download_faces.progress(bench.row(item)))
+        assert re.fullmatch(said, rows.progress(bench.row(item)))
     stall.go_on.set()
 
 
@@ -347,7 +360,7 @@ def test_a_moment_of_no_answer_is_said_in_place_of_a_speed(bench: Bench) -> None
     bench.downloads.enqueue(bench.plan())
     bench.until(lambda: bench.row().waiting)
     assert bench.state() is DownloadState.RUNNING
-    assert re.fullmatch(asks.said, download_faces.progress(bench.row()))
+    assert re.fullmatch(asks.said, rows.progress(bench.row()))
 
 
 def test_bytes_that_were_there_are_progress_and_no_speed(bench: Bench, model: dict[str, bytes]) -> None:
@@ -395,7 +408,7 @@ def test_what_the_hub_has_no_more_is_fetched_as_it_is_now_and_that_is_said(bench
     assert bench.files() == repo.files
     assert bench.row().total == sum(map(len, repo.files.values()))
     assert bench.row().renewed
-    assert "changed at the hub meanwhile" in download_faces.progress(bench.row())
+    assert "changed at the hub meanwhile" in rows.progress(bench.row())
 
 
 def test_what_it_is_now_is_judged_first(bench: Bench) -> None:

@@ -114,7 +114,7 @@ def test_what_is_cancelled_leaves_nothing_in_the_chosen_folder(
     Homes(data).choose(disk)
     downloads.enqueue(look.plan(Connection(hub.endpoint), REPO))
     downloads.cancel(NAME)
-    qtbot.waitUntil(lambda: not downloads._tasks)
+    qtbot.waitUntil(lambda: not downloads._tasks.busy)
     assert plan.unfinished(data) == ()
     assert not plan.staging(data, NAME, str(disk)).exists()
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from app.model_manager import offer
-from app.model_manager.first_card import FirstCard
-from app.model_manager.first_offer import FirstOffer
+from app.model_manager import first_model
+from app.model_manager.first_model import FirstCard, FirstModel
 from app.services.download_row import DownloadState
 from app.services.settings import SettingsFile
 from mtplx_engine.hub import catalogue
 from mtplx_engine.models import machine, starter
 from mtplx_engine.models.machine import Machine
-from tests.support.fake_models import GB, MACHINE, FakeDownloads, FakeShelf, error, installed, row
+from tests.support.fake_models import GB, MACHINE, FakeDownloads, FakeLibrary, error, installed, row
 
 STARTER = installed(starter.shipped_recipe().id)
 
@@ -20,15 +19,14 @@ STARTER = installed(starter.shipped_recipe().id)
 @pytest.fixture
 def first(qapp, tmp_path, monkeypatch):
     monkeypatch.setattr(machine, "this", lambda: MACHINE)
-    made = FirstOffer(FakeShelf(), FakeDownloads(), SettingsFile(tmp_path))
+    made = FirstModel(FakeLibrary(), FakeDownloads(), SettingsFile(tmp_path))
     yield made
     made.deleteLater()
 
 
 def offered(first):
-    first.open()
-    first._shelf.list(STARTER)
-    return first.face
+    first._library.list(STARTER)
+    return first.state
 
 
 def mac(gibibytes):
@@ -48,43 +46,41 @@ def mac(gibibytes):
     ],
 )
 def test_the_largest_model_that_fits_is_offered(here, title):
-    made = offer.estimate(here)
+    made = first_model.estimate(here)
     assert (made.title if made else None) == title
 
 
 def test_a_machine_a_model_why_size_and_time_are_said(first):
-    face = offered(first)
-    assert "this computer with 16 GB" in face.why
-    assert face.title == "Qwen3.5 9B · 4-bit"
-    assert "Good for chat and code" in face.why
-    assert face.after == "About 5.4 GB, 14 min at 50 Mbit/s"
-    assert face.can_get
+    state = offered(first)
+    assert "this computer with 16 GB" in state.why
+    assert state.title == "Qwen3.5 9B · 4-bit"
+    assert "Good for chat and code" in state.why
+    assert state.after == "About 5.4 GB, 14 min at 50 Mbit/s"
+    assert state.can_get
 
 
 @pytest.mark.parametrize("models", [(), (STARTER, installed("another")), (installed("another"),)])
 def test_nothing_is_offered_without_the_starter_or_beside_another_model(first, models):
-    first.open()
-    first._shelf.list(*models)
-    assert first.face is None
+    first._library.list(*models)
+    assert first.state is None
 
 
 def test_it_is_gone_for_good_when_it_was_sent_away(first, tmp_path):
     offered(first)
     first.dismiss()
-    assert first.face is None
-    again = FirstOffer(FakeShelf(), FakeDownloads(), SettingsFile(tmp_path))
+    assert first.state is None
+    again = FirstModel(FakeLibrary(), FakeDownloads(), SettingsFile(tmp_path))
     assert offered(again) is None
-    assert again._shelf.asked == []  # and nobody looks any more
     again.deleteLater()
 
 
 def test_it_is_gone_for_good_once_there_is_another_model(first, tmp_path):
     offered(first)
-    first._shelf.list(STARTER, installed("another"))
-    assert first.face is None
+    first._library.list(STARTER, installed("another"))
+    assert first.state is None
     assert not SettingsFile(tmp_path).value.first_offer
-    first._shelf.list(STARTER)  # deleted again
-    assert first.face is None
+    first._library.list(STARTER)  # deleted again
+    assert first.state is None
 
 
 def test_an_accepted_model_shows_how_far_it_is(first):
@@ -94,13 +90,13 @@ def test_an_accepted_model_shows_how_far_it_is(first):
     first.accept()
     first.accept()
     assert accepted == [catalogue.entries()[1].target]
-    assert (first.face.after, first.face.can_get) == ("Asking the hub…", False)
+    assert (first.state.after, first.state.can_get) == ("Asking the hub…", False)
     first._downloads.put(row("a--b", done=GB, total=4 * GB, bytes_s=1e7, seconds_left=300.0))
-    assert (first.face.fraction, first.face.after) == (0.25, "1.0 of 4.0 GB · 10 MB/s · 5 min left")
+    assert (first.state.fraction, first.state.after) == (0.25, "1.0 of 4.0 GB · 10 MB/s · 5 min left")
     first._downloads.put(row("a--b", DownloadState.FAILED, error=error("The disk is full.")))
-    assert first.face.after == "The disk is full."
+    assert first.state.after == "The disk is full."
     first._downloads.cancel("a--b")
-    assert first.face.can_get
+    assert first.state.can_get
 
 
 def test_a_refusal_of_what_was_asked_for_here_is_taken_note_of(first):
@@ -110,7 +106,7 @@ def test_a_refusal_of_what_was_asked_for_here_is_taken_note_of(first):
     first.accept()
     assert not first.refuse("a/b")
     assert first.refuse(target)
-    assert first.face.can_get
+    assert first.state.can_get
 
 
 def test_the_card_does_what_its_buttons_say(first, theme, qtbot):

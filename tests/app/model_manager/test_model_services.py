@@ -68,11 +68,11 @@ def test_a_model_is_loaded_from_its_row(start, asked, tmp_path):
     driver = start()
     driver.until(lambda: driver.program.line.model is not None)
     window = open_window(driver)
-    keeper = window.manager.keeper
-    driver.until(lambda: keeper.models is not None)
+    models = window.controller.installed
+    driver.until(lambda: models.models is not None)
     loads = []
     driver.program.link.loaded.connect(lambda info: loads.append(info.path))
-    keeper.act(str(folder), Action.LOAD)
+    models.act(str(folder), Action.LOAD)
     driver.until(lambda: driver.program.link.model == str(folder))
     assert driver.program.presenter.status.name == "another"
     driver.until(lambda: len(loads) == 1)
@@ -89,11 +89,11 @@ def test_the_default_model_is_loaded_at_the_next_start(start, asked, tmp_path):
 def test_why_a_model_was_not_loaded_stands_in_its_row(start, asked, tmp_path):
     folder = add_model(tmp_path, "another")
     driver = start(Script(load_error="The model file is damaged at byte 12."))
-    keeper = open_window(driver).manager.keeper
-    driver.until(lambda: keeper.models is not None)
+    models = open_window(driver).controller.installed
+    driver.until(lambda: models.models is not None)
     driver.until(lambda: driver.program.commands._engine.name == "NO_MODEL")
-    keeper.act(str(folder), Action.LOAD)
-    driver.until(lambda: keeper.faces[0].problem == "The model file is damaged at byte 12.")
+    models.act(str(folder), Action.LOAD)
+    driver.until(lambda: models.rows[0].problem == "The model file is damaged at byte 12.")
 
 
 def test_without_the_starter_there_is_a_way_to_other_models(start, asked, monkeypatch):
@@ -109,29 +109,29 @@ def test_without_the_starter_there_is_a_way_to_other_models(start, asked, monkey
 
 def test_a_folder_is_looked_at_in_the_settings_and_tried_again(start, asked, monkeypatch, tmp_path):
     driver = start()
-    manager = open_window(driver).manager
+    manager = open_window(driver).controller
     failed = ErrorInfo(ErrorKind.DOWNLOAD, "The models folder cannot be written.")
-    desk, resumed = driver.program.models, []
+    models, resumed = driver.program.models, []
     rows = {
         name: row(name, DownloadState.FAILED, error=failed, problem=problem)
         for name, problem in (("one", Problem.READ_ONLY), ("two", Problem.DISK_FULL))
     }
-    monkeypatch.setattr(desk.downloads, "rows", lambda: tuple(rows.values()))
-    monkeypatch.setattr(desk.downloads, "resume", resumed.append)
-    desk.downloads.changed.emit(rows["one"])
+    monkeypatch.setattr(models.downloads, "rows", lambda: tuple(rows.values()))
+    monkeypatch.setattr(models.downloads, "resume", resumed.append)
+    models.downloads.changed.emit(rows["one"])
     manager.help_download("one")
     assert driver.program.open_settings().models.isVisible()
     disk = tmp_path / "disk"
     disk.mkdir()
-    desk.folder.choose(disk)
+    models.folder.choose(disk)
     driver.until(lambda: resumed == ["one"])
 
 
 def test_a_proxy_is_looked_at_in_the_settings(start, asked):
     driver = start()
-    manager = open_window(driver).manager
+    manager = open_window(driver).controller
     failure = ErrorInfo(ErrorKind.DOWNLOAD, "The proxy wants a password.")
-    manager.services.hub.failed.emit(Question.LOOK, failure, Problem.PROXY)
+    manager.hub.failed.emit(Question.LOOK, failure, Problem.PROXY)
     manager.help_way()
     assert driver.program.open_settings().network.isVisible()
 
@@ -141,12 +141,12 @@ def test_what_is_gone_leaves_the_loaded_model_alone(start, asked, tmp_path):
     driver = start()
     driver.until(lambda: driver.program.line.model is not None)
     window = open_window(driver)
-    keeper = window.manager.keeper
-    driver.until(lambda: keeper.models is not None)
+    models = window.controller.installed
+    driver.until(lambda: models.models is not None)
     before = driver.program.link.model
     shutil.rmtree(folder)
-    keeper.act(str(folder), Action.LOAD)
-    driver.until(lambda: not any(model.path == folder for model in keeper.models))
+    models.act(str(folder), Action.LOAD)
+    driver.until(lambda: not any(model.path == folder for model in models.models))
     box = window.findChild(MessageBox)
     assert f"{folder} is not there any more" in box.informativeText()
     box.close()
@@ -155,9 +155,9 @@ def test_what_is_gone_leaves_the_loaded_model_alone(start, asked, tmp_path):
 
 
 def delete(driver, folder):
-    keeper = open_window(driver).manager.keeper
-    driver.until(lambda: any(model.path == folder for model in keeper.models or ()))
-    driver.program.models.shelf.remove(folder)
+    models = open_window(driver).controller.installed
+    driver.until(lambda: any(model.path == folder for model in models.models or ()))
+    driver.program.models.library.remove(folder)
     driver.until(lambda: not folder.exists())
 
 

@@ -1,4 +1,4 @@
-"""The models on this computer: how their rows look, and what is done with them."""
+"""The models on this computer and those on their way to it: their rows, and what is done with them."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 
-from app.model_manager import installed_faces
+from app.model_manager import rows
 from app.model_manager.face import Action
-from app.model_manager.installed_faces import Use
+from app.model_manager.rows import Use
+from app.services.download_row import DownloadState
 from app.translate import tr
 from mtplx_engine.errors import ErrorKind
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
-    from app.model_manager.face import Face
-    from app.services.model_inspector import ModelInspector
-    from app.services.model_shelf import ModelShelf
+    from app.model_manager.face import ModelRow
+    from app.services.download_row import DownloadRow
+    from app.services.downloads import Downloads
+    from app.services.model_library import ModelLibrary
     from mtplx_engine.errors import ErrorInfo
-    from mtplx_engine.models.inspection import Inspection
+    from mtplx_engine.hub.problem import Problem
     from mtplx_engine.models.installed_model import InstalledModel
     from mtplx_engine.models.machine import Machine
 
 _NAMED = 3  # damaged files that are named
 
 
-class Keeper(QObject):
-    """Follows the shelf and the engine.
-
-    Attributes:
-        models: What is installed, None before it was listed.
+class InstalledModels(QObject):
+    """Follows the library, the downloads and what the engine does with models.
 
     Signals:
         changed: Rows look different now.
-        removal_wanted(InstalledModel): The person is to say whether a model is deleted.
-        forgetting_wanted(Path): The person is to say whether models in a folder are listed no more.
+        removal_wanted(InstalledModel): The user is to say whether a model is deleted.
+        forgetting_wanted(Path): The user is to say whether models in a folder are listed no more.
         load_requested(str, bool): The model in a folder is to be loaded, also when it will not fit if true.
         unload_requested: The loaded model is to give its memory back.
         failed(str): What was asked about no row cannot be done, a sentence.
@@ -51,44 +51,48 @@ class Keeper(QObject):
     failed = Signal(str)
 
     def __init__(
-        self, shelf: ModelShelf, inspector: ModelInspector, machine: Machine, parent: QObject | None = None
+        self, library: ModelLibrary, downloads: Downloads, machine: Machine, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
-        self.shelf = shelf
-        self._inspector = inspector
+        self._library = library
+        self._downloads = downloads
         self._machine = machine
-        self.models: tuple[InstalledModel, ...] | None = None
         self._loaded: Path | None = None
         self._loading: Path | None = None
         self._anyway = False
         self._faults: dict[Path, ErrorInfo] = {}
         self._verified: dict[Path, str] = {}
         self._reading: dict[Path, float] = {}
-        self._inspected: dict[Path, Inspection] = {}
-        shelf.listed.connect(self._listed)
-        shelf.loadable.connect(self._loadable)
-        shelf.verifying.connect(self._verifying)
-        shelf.verified.connect(self._note_verified)
-        shelf.failed.connect(self._failed)
-        inspector.inspected.connect(self._note_inspected)
+        library.changed.connect(self._listed)
+        library.inspected.connect(self.changed)
+        library.loadable.connect(self._loadable)
+        library.verifying.connect(self._verifying)
+        library.verified.connect(self._note_verified)
+        library.failed.connect(self._failed)
+        downloads.changed.connect(self.changed)
+        downloads.removed.connect(self.changed)
+
+    # ------------------------------------------------------------ what is here
 
     @property
-    def faces(self) -> tuple[Face, ...]:
-        """The rows."""
-        found = self.shelf.shelf
+    def models(self) -> tuple[InstalledModel, ...] | None:
+        """What is installed, None before it was listed."""
+        return self._library.contents.models
+
+    @property
+    def rows(self) -> tuple[ModelRow, ...]:
+        """The rows of installed models."""
         use = Use(
+            self._library.contents,
             self._loaded,
             self._loading,
-            found.default,
-            found.used,
-            found.places,
             self._verified,
             self._reading,
             self._faults,
-            self._inspected,
+            self._library.inspections,
             self._machine,
         )
-        return tuple(installed_faces.face(model, use, time.time()) for model in self.models or ())
+        return tuple(rows.installed(model, use, time.time()) for model in self._library.models)
 
     def act(self, folder: str, action: Action) -> None:
         """Do something about the model in a folder."""
@@ -102,15 +106,15 @@ class Keeper(QObject):
             case Action.UNLOAD:
                 self.unload_requested.emit()
             case Action.SET_DEFAULT:
-                self.shelf.set_default(model.path)
+                self._library.set_default(model.path)
             case Action.VERIFY:
                 self._verified.pop(model.path, None)
                 self._reading[model.path] = 0.0
-                self.shelf.verify(model.path)
+                self._library.verify(model.path)
             case Action.SHOW:
                 QDesktopServices.openUrl(QUrl.fromLocalFile(folder))
             case Action.FORGET:
-                self.forgetting_wanted.emit(installed_faces.place(model))
+                self.forgetting_wanted.emit(rows.place(model))
             case Action.DELETE:
                 self.removal_wanted.emit(model)
         self.changed.emit()
@@ -122,12 +126,12 @@ class Keeper(QObject):
     def load(self, folder: Path, *, anyway: bool = False) -> None:
         """Have the model in a folder loaded, as soon as it is known that it can be."""
         self._loading, self._anyway = folder, anyway
-        self.shelf.check(folder, anyway=anyway)
+        self._library.check(folder, anyway=anyway)
         self.changed.emit()
 
     def models_in(self, place: Path) -> tuple[InstalledModel, ...]:
         """Return the models that are listed because of a folder."""
-        return tuple(model for model in self.models or () if installed_faces.place(model) == place)
+        return tuple(model for model in self._library.models if rows.place(model) == place)
 
     def show_loaded(self, folder: Path | None) -> None:
         """Say which model is loaded, None for none."""
@@ -144,15 +148,10 @@ class Keeper(QObject):
             self.changed.emit()
 
     def _model(self, folder: str) -> InstalledModel | None:
-        return next((model for model in self.models or () if str(model.path) == folder), None)
+        return next((model for model in self._library.models if str(model.path) == folder), None)
 
-    def _listed(self, models: tuple[InstalledModel, ...]) -> None:
-        self.models = models
-        self._inspector.inspect(tuple(model.path for model in models if model.there and model.complete))
-        self.changed.emit()
-
-    def _note_inspected(self, folder: Path, found: Inspection) -> None:
-        self._inspected[folder] = found
+    def _listed(self) -> None:
+        self._library.inspect()
         self.changed.emit()
 
     def _loadable(self, folder: Path) -> None:
@@ -184,3 +183,47 @@ class Keeper(QObject):
         else:
             self.failed.emit(error.message)
         self.changed.emit()
+
+    # ------------------------------------------------------------ what is on its way
+
+    @property
+    def download_rows(self) -> tuple[ModelRow, ...]:
+        """The rows of downloads, as they stand in the queue."""
+        return rows.downloads(self._downloads.rows())
+
+    @property
+    def halted(self) -> tuple[DownloadRow, ...]:
+        """The downloads that go on only when they are told to."""
+        states = (DownloadState.PAUSED, DownloadState.FAILED)
+        return tuple(row for row in self._downloads.rows() if row.state in states)
+
+    @property
+    def done(self) -> tuple[DownloadRow, ...]:
+        """The downloads that are over."""
+        return tuple(row for row in self._downloads.rows() if row.state is DownloadState.DONE)
+
+    def act_on_download(self, download: str, action: Action) -> None:
+        """Do something about a download."""
+        match action:
+            case Action.PAUSE:
+                self._downloads.pause(download)
+            case Action.RESUME | Action.TRY_NOW:
+                self._downloads.resume(download)
+            case Action.CANCEL | Action.CLEAR:
+                self._downloads.cancel(download)
+
+    def resume_all(self) -> None:
+        """Go on with all downloads that are halted."""
+        for row in self.halted:
+            self._downloads.resume(row.id)
+
+    def clear_all(self) -> None:
+        """Take all downloads off the list that are over."""
+        for row in self.done:
+            self._downloads.cancel(row.id)
+
+    def retry(self, problems: Collection[Problem]) -> None:
+        """Go on with the downloads that failed for one of these."""
+        for row in self._downloads.rows():
+            if row.problem in problems:
+                self._downloads.resume(row.id)

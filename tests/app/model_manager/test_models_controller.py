@@ -8,8 +8,7 @@ import pytest
 from PySide6.QtGui import QDesktopServices
 
 from app.model_manager.face import Action
-from app.model_manager.filters import Filters
-from app.model_manager.manager import ModelManager
+from app.model_manager.rows import Filters
 from app.services.download_row import DownloadState
 from app.services.hub_client import Question
 from mtplx_engine.errors import ErrorInfo, ErrorKind
@@ -18,7 +17,7 @@ from mtplx_engine.hub.plan import folder_name
 from mtplx_engine.hub.problem import Problem
 from mtplx_engine.hub.search import Found
 from mtplx_engine.models import starter
-from tests.support.fake_models import GB, HITS, error, installed, look, row, services
+from tests.support.fake_models import GB, HITS, controller, error, installed, look, row
 
 FIRST = catalogue.entries()[0].target
 STARTER = installed(starter.shipped_recipe().id)
@@ -26,14 +25,14 @@ STARTER = installed(starter.shipped_recipe().id)
 
 @pytest.fixture
 def manager(qapp):
-    made = ModelManager(services())
+    made = controller()
     yield made
     made.deleteLater()
 
 
 @pytest.fixture
 def hub(manager):
-    return manager.services.hub
+    return manager.hub
 
 
 @pytest.fixture
@@ -44,7 +43,7 @@ def heard(manager):
     manager.network_wanted.connect(lambda: wants.append("network"))
     manager.choice_wanted.connect(lambda: wants.append("choice"))
     manager.details_wanted.connect(wants.append)
-    manager.keeper.load_requested.connect(lambda folder, anyway: wants.append((folder, anyway)))
+    manager.installed.load_requested.connect(lambda folder, anyway: wants.append((folder, anyway)))
     return wants
 
 
@@ -74,9 +73,9 @@ def test_get_puts_the_model_and_its_head_in_line(manager, hub):
     manager.open()
     hub.answer_looks()
     manager.act_on_repo(FIRST, Action.GET)
-    assert manager.services.downloads.asked == [("enqueue", folder_name(FIRST))]
+    assert manager.downloads.asked == [("enqueue", folder_name(FIRST))]
     assert manager.recommended[0].state == "Waiting"
-    assert [face.key for face in manager.fetching.faces] == [folder_name(FIRST)]
+    assert [face.key for face in manager.installed.download_rows] == [folder_name(FIRST)]
 
 
 @pytest.mark.parametrize(
@@ -90,7 +89,7 @@ def test_get_puts_the_model_and_its_head_in_line(manager, hub):
     ],
 )
 def test_the_remedy_does_what_it_says(manager, hub, heard, problem, want):
-    manager.looking.look(FIRST)
+    manager.lookups.look(FIRST)
     fail_look(hub, problem)
     manager.help_repo(FIRST)
     assert heard == [want]
@@ -100,14 +99,14 @@ def test_the_remedy_does_what_it_says(manager, hub, heard, problem, want):
 def test_a_licence_is_accepted_at_the_hub(manager, hub, monkeypatch):
     opened = []
     monkeypatch.setattr(QDesktopServices, "openUrl", opened.append)
-    manager.looking.look(FIRST)
+    manager.lookups.look(FIRST)
     fail_look(hub, Problem.LICENCE)
     manager.help_repo(FIRST)
     assert [url.toString() for url in opened] == [f"https://huggingface.co/{FIRST}"]
 
 
 def test_all_other_remedies_try_again(manager, hub):
-    manager.looking.look(FIRST)
+    manager.lookups.look(FIRST)
     fail_look(hub, Problem.CHANGED)
     assert manager.recommended[0].fit == "not to be had at this hub"
     manager.help_repo(FIRST)
@@ -119,14 +118,14 @@ def test_a_trouble_on_the_way_is_said_once_and_stops_all_questions(manager, hub,
     manager.open()
     fail_look(hub, Problem.NO_NETWORK)
     assert hub.looks == []
-    assert manager.looking.trouble.remedy == "Try again when online"
+    assert manager.lookups.trouble.remedy == "Try again when online"
     assert [face.problem for face in manager.recommended] == [""] * len(catalogue.entries())
     assert {face.state for face in manager.recommended} == {""}
     manager.look_at_hits()
     manager.act_on_repo("a/b", Action.DETAILS)
     assert hub.looks == []
     manager.help_way()
-    assert manager.looking.trouble is None
+    assert manager.lookups.trouble is None
     hub.answer_looks()
     fail_look(hub, Problem.PROXY)  # a/b, after all that is recommended or before it
     manager.help_search()
@@ -138,17 +137,15 @@ def test_a_trouble_on_the_way_is_said_once_and_stops_all_questions(manager, hub,
 
 def test_with_a_new_token_all_is_asked_again_that_wanted_one(manager, hub):
     plan_id = folder_name(FIRST)
-    manager.services.downloads.put(
-        row(plan_id, DownloadState.FAILED, error=error(), problem=Problem.NO_TOKEN)
-    )
-    manager.looking.look("a/gated")
+    manager.downloads.put(row(plan_id, DownloadState.FAILED, error=error(), problem=Problem.NO_TOKEN))
+    manager.lookups.look("a/gated")
     fail_look(hub, Problem.NO_TOKEN)
     manager.search("gated")
     hub.failed.emit(Question.SEARCH, error(), Problem.BAD_TOKEN)
     manager.retry_refused()
     assert hub.looks == ["a/gated"]
     assert hub.searches == ["gated", "gated"]
-    assert manager.services.downloads.asked == [("queued", plan_id)]
+    assert manager.downloads.asked == [("queued", plan_id)]
 
 
 def test_only_the_answer_to_the_last_search_counts(manager, hub):
@@ -188,7 +185,7 @@ def test_what_waits_for_an_answer_is_not_told_again_and_again(manager, hub):
 
 def test_a_failed_download_goes_on_when_it_is_tried_again(manager):
     plan_id = folder_name(FIRST)
-    downloads = manager.services.downloads
+    downloads = manager.downloads
     downloads.put(row(plan_id, DownloadState.FAILED, error=error(), problem=Problem.DISK_FULL))
     manager.help_download(plan_id)
     assert downloads.asked == [("queued", plan_id)]
@@ -197,81 +194,81 @@ def test_a_failed_download_goes_on_when_it_is_tried_again(manager):
 def test_the_offered_model_is_loaded_as_soon_as_it_is_in_the_list(manager, hub, heard):
     manager.open()
     hub.answer_looks()
-    shelf, downloads = manager.services.shelf, manager.services.downloads
-    shelf.list(STARTER)
+    library, downloads = manager.library, manager.downloads
+    library.list(STARTER)
     made = manager.offer
-    manager.wishes.fetch_and_load(made.repo_id)
+    manager.fetch_and_load(made.repo_id)
     assert manager.offer is None  # it is on its way
     plan_id = folder_name(made.repo_id)
-    shelf.list(STARTER)
+    library.list(STARTER)
     assert heard == []
     downloads.finish(plan_id)
-    assert shelf.asked[-1] == ("refresh",)
-    shelf.list(STARTER, installed(plan_id))
-    shelf.list(STARTER, installed(plan_id))
+    assert library.asked[-1] == ("refresh",)
+    library.list(STARTER, installed(plan_id))
+    library.list(STARTER, installed(plan_id))
     assert heard == [(f"/models/{plan_id}", False)]  # once
 
 
 def test_what_is_done_with_an_installed_model(manager, heard):
-    keeper, shelf = manager.keeper, manager.services.shelf
-    shelf.list(STARTER)
+    models, library = manager.installed, manager.library
+    library.list(STARTER)
     folder = str(STARTER.path)
     for action in (Action.SET_DEFAULT, Action.VERIFY, Action.LOAD):
-        keeper.act(folder, action)
+        models.act(folder, action)
     path = STARTER.path
-    assert shelf.asked == [("set_default", path), ("verify", path), ("check", path, False)]
+    assert library.asked == [("set_default", path), ("verify", path), ("check", path, False)]
     assert heard == [(folder, False)]
-    assert keeper.faces[0].fraction == 0.0
-    shelf.verifying.emit(path, 0.5)
-    assert keeper.faces[0].fraction == 0.5
-    shelf.verified.emit(path, ())
-    assert keeper.faces[0].fraction is None
-    assert "all files are as they were installed" in keeper.faces[0].note
-    shelf.verified.emit(path, ("model.safetensors",))
-    assert "damaged, download it again: model.safetensors" in keeper.faces[0].note
+    assert models.rows[0].fraction == 0.0
+    library.verifying.emit(path, 0.5)
+    assert models.rows[0].fraction == 0.5
+    library.verified.emit(path, ())
+    assert models.rows[0].fraction is None
+    assert "all files are as they were installed" in models.rows[0].note
+    library.verified.emit(path, ("model.safetensors",))
+    assert "damaged, download it again: model.safetensors" in models.rows[0].note
 
 
 def test_only_what_is_there_and_whole_is_inspected(manager):
-    shelf, inspector = manager.services.shelf, manager.services.inspector
-    shelf.list(STARTER, installed("half", complete=False), installed("far", place="/big", there=False))
-    assert inspector.asked == (STARTER.path,)
-    inspector.inspected.emit(STARTER.path, look("a/b", 3 * GB).found)
-    assert manager.keeper.faces[0].fit.startswith("fits")
+    library = manager.library
+    library.list(STARTER, installed("half", complete=False), installed("far", place="/big", there=False))
+    assert library.to_inspect == (STARTER.path,)
+    library.answer_inspection(STARTER.path, look("a/b", 3 * GB).found)
+    assert manager.installed.rows[0].fit.startswith("fits")
 
 
 def test_a_model_that_is_too_big_is_loaded_when_the_person_insists(manager, heard):
-    keeper = manager.keeper
-    manager.services.shelf.list(STARTER)
+    models = manager.installed
+    manager.library.list(STARTER)
     folder = str(STARTER.path)
-    keeper.act(folder, Action.LOAD)
-    keeper.show_load_failed(ErrorInfo(ErrorKind.TOO_BIG, "It will not fit."))
-    assert keeper.faces[0].problem == "It will not fit."
-    keeper.help(folder)
+    models.act(folder, Action.LOAD)
+    models.show_load_failed(ErrorInfo(ErrorKind.TOO_BIG, "It will not fit."))
+    assert models.rows[0].problem == "It will not fit."
+    models.help(folder)
     assert heard == [(folder, False), (folder, True)]
-    assert keeper.faces[0].state == "Loading…"
-    keeper.show_loaded(Path(folder))
-    assert (keeper.faces[0].state, keeper.faces[0].problem) == ("Loaded", "")
+    assert models.rows[0].state == "Loading…"
+    models.show_loaded(Path(folder))
+    assert (models.rows[0].state, models.rows[0].problem) == ("Loaded", "")
 
 
 def test_what_the_shelf_cannot_do_is_said_where_it_belongs(manager, qtbot):
-    shelf = manager.services.shelf
-    shelf.list(STARTER)
-    shelf.failed.emit(STARTER.path, ErrorInfo(ErrorKind.STORAGE, "It could not be deleted."))
-    assert manager.keeper.faces[0].problem == "It could not be deleted."
-    with qtbot.waitSignal(manager.keeper.failed) as said:
-        shelf.failed.emit(Path("/empty"), ErrorInfo(ErrorKind.NOT_FOUND, "/empty has no model in it."))
+    library = manager.library
+    library.list(STARTER)
+    library.failed.emit(STARTER.path, ErrorInfo(ErrorKind.STORAGE, "It could not be deleted."))
+    assert manager.installed.rows[0].problem == "It could not be deleted."
+    with qtbot.waitSignal(manager.installed.failed) as said:
+        library.failed.emit(Path("/empty"), ErrorInfo(ErrorKind.NOT_FOUND, "/empty has no model in it."))
     assert said.args == ["/empty has no model in it."]
 
 
 def test_what_is_known_of_a_model_is_said_of_no_other_with_its_name(manager):
-    shelf, keeper = manager.services.shelf, manager.keeper
+    library, models = manager.library, manager.installed
     twins = [installed("toy", folder=f"/{disk}/toy", place=f"/{disk}") for disk in ("one", "two")]
     first, second = (twin.path for twin in twins)
-    shelf.list(*twins, default=second, used={second: 1}, places={Path("/one")})
-    shelf.failed.emit(first, ErrorInfo(ErrorKind.STORAGE, "It is damaged."))
-    shelf.verified.emit(second, ())
-    keeper.show_loaded(second)
-    one, two = keeper.faces
+    library.list(*twins, default=second, used={second: 1}, places={Path("/one")})
+    library.failed.emit(first, ErrorInfo(ErrorKind.STORAGE, "It is damaged."))
+    library.verified.emit(second, ())
+    models.show_loaded(second)
+    one, two = models.rows
     assert (one.problem, two.problem) == ("It is damaged.", "")
     assert "as they were installed" in two.note
     assert "as they were installed" not in one.note
@@ -279,48 +276,48 @@ def test_what_is_known_of_a_model_is_said_of_no_other_with_its_name(manager):
     assert (one.state, two.state) == ("", "Loaded")
     assert "never used" in one.note
     assert (Action.FORGET in one.more, Action.FORGET in two.more) == (True, False)
-    shelf.verifying.emit(first, 0.5)
-    assert [face.fraction for face in keeper.faces] == [0.5, None]
+    library.verifying.emit(first, 0.5)
+    assert [face.fraction for face in models.rows] == [0.5, None]
 
 
 def test_what_arrived_is_loaded_and_no_folder_of_the_persons_own_with_its_name(manager, hub, heard):
     manager.open()
     hub.answer_looks()
-    shelf = manager.services.shelf
-    shelf.list(STARTER)
+    library = manager.library
+    library.list(STARTER)
     made = manager.offer
-    manager.wishes.fetch_and_load(made.repo_id)
+    manager.fetch_and_load(made.repo_id)
     plan_id = folder_name(made.repo_id)
-    manager.services.downloads.finish(plan_id)
+    manager.downloads.finish(plan_id)
     twin = installed(plan_id, folder=f"/disk/{plan_id}", place="/disk")
-    shelf.list(STARTER, twin)
+    library.list(STARTER, twin)
     assert heard == []
-    shelf.list(STARTER, twin, installed(plan_id))
+    library.list(STARTER, twin, installed(plan_id))
     assert heard == [(f"/models/{plan_id}", False)]
 
 
 def test_what_is_gone_is_not_loaded_and_that_is_said(manager, heard, qtbot, monkeypatch):
-    shelf, keeper = manager.services.shelf, manager.keeper
-    shelf.list(STARTER)
-    monkeypatch.setattr(shelf, "check", lambda folder, *, anyway: None)
-    keeper.act(str(STARTER.path), Action.LOAD)
-    with qtbot.waitSignal(keeper.failed) as said:
-        shelf.failed.emit(STARTER.path, ErrorInfo(ErrorKind.NOT_FOUND, "It is not there any more."))
+    library, models = manager.library, manager.installed
+    library.list(STARTER)
+    monkeypatch.setattr(library, "check", lambda folder, *, anyway: None)
+    models.act(str(STARTER.path), Action.LOAD)
+    with qtbot.waitSignal(models.failed) as said:
+        library.failed.emit(STARTER.path, ErrorInfo(ErrorKind.NOT_FOUND, "It is not there any more."))
     assert said.args == ["It is not there any more."]
     assert heard == []
-    assert keeper.faces[0].state == ""
+    assert models.rows[0].state == ""
 
 
 def test_get_fetches_once_the_hub_has_said_that_it_fits(manager, hub):
     first, second = HITS[0].id, HITS[1].id
     manager.act_on_repo(first, Action.GET)
     manager.act_on_repo(second, Action.GET)
-    assert manager.services.downloads.asked == []
+    assert manager.downloads.asked == []
     assert repo_state(manager, first) == "Looking…"
     hub.answer_looks({first: look(first, GB), second: look(second, GB)})
-    asked = manager.services.downloads.asked
+    asked = manager.downloads.asked
     assert set(asked) == {("enqueue", folder_name(first)), ("enqueue", folder_name(second))}
-    assert manager.wishes.repos == frozenset()
+    assert manager.snapshot.wanted == frozenset()
 
 
 @pytest.mark.parametrize("kind", ["too big", "does not load"])
@@ -328,9 +325,9 @@ def test_get_fetches_nothing_that_is_not_for_this_machine(manager, hub, qtbot, k
     repo_id = HITS[2].id
     manager.act_on_repo(repo_id, Action.GET)
     found = look(repo_id, 90 * GB) if kind == "too big" else look(repo_id, GB, loads=False)
-    with qtbot.waitSignal(manager.wishes.refused):
+    with qtbot.waitSignal(manager.refused):
         hub.answer_looks({repo_id: found})
-    assert manager.services.downloads.asked == []
+    assert manager.downloads.asked == []
     assert repo_state(manager, repo_id) == ""
 
 
@@ -340,13 +337,13 @@ def test_what_the_hub_does_not_tell_is_wanted_no_more(manager, hub, problem):
     manager.act_on_repo(repo_id, Action.GET)
     fail_look(hub, problem)
     assert repo_state(manager, repo_id) == ""
-    manager.looking.retry()
+    manager.lookups.retry()
     hub.answer_looks({repo_id: look(repo_id, GB)})
-    assert manager.services.downloads.asked == []  # the person was told
+    assert manager.downloads.asked == []  # the person was told
 
 
 def repo_state(manager, repo_id):
-    return manager.face_of(repo_id).state
+    return manager.row_of(repo_id).state
 
 
 def test_only_what_is_in_sight_is_asked_about(manager, hub):
@@ -354,14 +351,14 @@ def test_only_what_is_in_sight_is_asked_about(manager, hub):
     hub.found.emit("qwen", Found(HITS))
     one, two, three = (hit.id for hit in HITS[1:])
     manager.look_at_seen((one, two))
-    assert manager.looking.asking == {one, two}
+    assert manager.lookups.asking == {one, two}
     manager.look_at_seen((three,))  # scrolled on, and one question was asked already
     asked = hub.looks[0]
-    assert manager.looking.asking == {asked, three}
+    assert manager.lookups.asking == {asked, three}
     manager.act_on_repo(three, Action.GET)
     manager.look_at_seen((one, two))
     manager.search("other")
-    assert manager.looking.asking == {asked, three}
+    assert manager.lookups.asking == {asked, three}
 
 
 def test_one_card_says_what_keeps_all_recommended_models_away(manager, hub, heard):

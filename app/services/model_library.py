@@ -1,9 +1,8 @@
-"""The models that there are, as the window sees them: calls that never wait, and signals on the main thread."""
+"""The models on this computer, as the windows see them: calls that never wait, and signals on the main thread."""
 
 from __future__ import annotations
 
 import threading
-import time
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -11,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
 
-from app.services.background import Background
 from app.services.engine_link import EngineLink, EngineState
-from app.services.failure import describe
+from app.services.tasks import TaskRunner, describe
 from app.translate import tr
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.hub.problem import CancelledError
@@ -23,43 +21,46 @@ from mtplx_engine.models.homes import Homes
 from mtplx_engine.models.places import Places
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
+    from mtplx_engine.models.inspection import Inspection
     from mtplx_engine.models.installed_model import InstalledModel
     from mtplx_engine.protocol import ModelInfo
 
-_END_S = 0.3
-
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
-    """What there is.
+class Contents:
+    """What was found.
 
     Attributes:
-        models: All models.
+        models: All models, None before anything was looked for.
         default: Folder of the default one, None for the starter.
         used: When each was loaded last, in seconds since 1970, by its folder; those that never were are missing.
         places: Folders that models are looked for in and that can be taken off the list.
     """
 
-    models: tuple[InstalledModel, ...] = ()
+    models: tuple[InstalledModel, ...] | None = None
     default: Path | None = None
-    used: dict[Path, int] = field(default_factory=dict)
+    used: Mapping[Path, int] = field(default_factory=dict)
     places: frozenset[Path] = frozenset()
 
 
-class ModelShelf(QObject):
-    """Lists, checks, deletes and chooses models, on other threads. A model is meant by its folder, never by a name.
+class ModelLibrary(QObject):
+    """Lists, inspects, checks, deletes and chooses models, on other threads.
+
+    A model is meant by its folder, never by a name.
 
     Args:
         data_dir: The data folder.
         link: The engine, which may have a model in use that is to be deleted.
 
     Attributes:
-        shelf: What was found last.
+        contents: What was found last.
+        inspections: What the files of models say, by folder.
 
     Signals:
-        listed(tuple[InstalledModel, ...]): The models, whenever they have been looked for; `shelf` says more.
+        changed: `contents` was looked for again.
+        inspected(Path): There is an inspection of a folder.
         loadable(Path): A model is there, sound, and fits.
         verifying(Path, float): A model is being read, and how much of it was, 0..1.
         verified(Path, tuple[str, ...]): A model, and its files that are not as they were installed.
@@ -67,7 +68,8 @@ class ModelShelf(QObject):
         failed(Path | None, ErrorInfo): What was asked about a folder (or about none) cannot be done.
     """
 
-    listed = Signal(object)
+    changed = Signal()
+    inspected = Signal(object)
     loadable = Signal(object)
     verifying = Signal(object, float)
     verified = Signal(object, object)
@@ -80,19 +82,38 @@ class ModelShelf(QObject):
         super().__init__(parent)
         self._data_dir = data_dir
         self._link = link
-        self.shelf = Shelf()
+        self.contents = Contents()
+        self.inspections: dict[Path, Inspection] = {}
         self._loaded: Path | None = None
         self._leaving: set[Path] = set()  # to be deleted, once the engine has let go of them
-        self._tasks: set[Background] = set()
+        self._asked = self._answered = 0  # looks at the disk
+        self._to_inspect: list[Path] = []
+        self._tasks = TaskRunner("models", self)
+        self._inspecting = TaskRunner("inspection", self)
         self._closing = threading.Event()
         # Signal to signal, so that receivers of any kind are called on this object's thread.
         self._read.connect(self.verifying)
         link.loaded.connect(self._note_loaded)
         link.state_changed.connect(self._note_state)
 
+    @property
+    def models(self) -> tuple[InstalledModel, ...]:
+        """All models, as far as anything is known."""
+        return self.contents.models or ()
+
+    def choices(self) -> tuple[tuple[str, str], ...]:
+        """Return the name and the title of each model that can be loaded, both of one model alone."""
+        return naming.choices(self.models)
+
     def refresh(self) -> None:
-        """Look what there is: `listed` follows, or `failed`."""
-        self._do(None, self._look, self._show)
+        """Look what there is: `changed` follows, or `failed`."""
+        self._asked += 1
+        self._do(None, self._look, partial(self._show, self._asked))
+
+    def inspect(self) -> None:
+        """Inspect all that can be, one after the other, from the first on: `inspected` follows for each sound one."""
+        self._to_inspect = [model.path for model in self.models if model.there and model.complete]
+        self._inspect_next()
 
     def check(self, folder: Path, *, anyway: bool) -> None:
         """Look whether a model can be loaded, before another one is given up for it: `loadable` follows, or `failed`.
@@ -108,7 +129,7 @@ class ModelShelf(QObject):
         self._do(folder, partial(self._verify, folder), partial(self.verified.emit, folder))
 
     def remove(self, folder: Path) -> None:
-        """Delete a model of the data folder, unloaded first: `removed` and `listed` follow, or `failed`."""
+        """Delete a model of the data folder, unloaded first: `removed` and `changed` follow, or `failed`."""
         if self.is_in_use(folder):
             self._leaving.add(folder)
             self._link.unload()
@@ -116,7 +137,7 @@ class ModelShelf(QObject):
             self._delete(folder)
 
     def set_default(self, folder: Path | None) -> None:
-        """Choose the model that is loaded at a start, None for the starter: `listed` follows, or `failed`."""
+        """Choose the model that is loaded at a start, None for the starter: `changed` follows, or `failed`."""
 
         def choose() -> None:
             if folder is not None:
@@ -126,37 +147,36 @@ class ModelShelf(QObject):
         self._do(folder, choose, lambda _: self.refresh())
 
     def add_place(self, folder: Path) -> None:
-        """Use the models in a folder where they are: `listed` follows, or `failed`."""
+        """Use the models in a folder where they are: `changed` follows, or `failed`."""
         self._do(folder, lambda: Places(self._data_dir).add(folder), lambda _: self.refresh())
 
     def forget_place(self, folder: Path) -> None:
-        """Look there no more: `listed` follows, or `failed`."""
+        """Look there no more: `changed` follows, or `failed`."""
         self._do(folder, lambda: installed.forget(folder, self._data_dir), lambda _: self.refresh())
 
     def is_in_use(self, folder: Path) -> bool:
         """Whether the engine has a model, or is about to load it."""
         if self._link.state in (EngineState.STARTING, EngineState.LOADING):
             wanted = self._link.model
-            meant = naming.called(wanted, self.shelf.models)
+            meant = naming.called(wanted, self.models)
             return wanted == str(folder) or any(model.path == folder for model in meant)
         return self._link.state is EngineState.READY and folder == self._loaded
 
     def close(self) -> None:
         """Hear of nothing any more, within a second. A second call does nothing."""
         self._closing.set()
-        end = time.monotonic() + _END_S
-        for task in self._tasks:
-            task.abandon(max(end - time.monotonic(), 0.0))
-        self._tasks.clear()
+        self._to_inspect.clear()
+        self._tasks.abandon()
+        self._inspecting.abandon()
 
     # ------------------------------------------------------------ on other threads
 
-    def _look(self) -> Shelf:
+    def _look(self) -> Contents:
         habits, homes = Habits(self._data_dir), Homes(self._data_dir)
         models = installed.models(self._data_dir)
         used = {model.path: when for model in models if (when := habits.last_used(model.path)) is not None}
         places = {*Places(self._data_dir).added(), *homes.all()} - {homes.own, homes.current}
-        return Shelf(models, habits.default(), used, frozenset(places))
+        return Contents(models, habits.default(), used, frozenset(places))
 
     def _check(self, folder: Path, *, anyway: bool) -> None:
         # Here, since the start of the program needs none of it.
@@ -186,29 +206,44 @@ class ModelShelf(QObject):
 
         return manifest.differing(folder, noted, report)
 
+    def _inspect(self, folder: Path) -> Inspection:
+        from mtplx_engine.models import inspection
+        from mtplx_engine.models.probe_memory import ProbeMemory
+
+        return inspection.inspect(folder, ProbeMemory(self._data_dir))
+
     # ------------------------------------------------------------ inside
 
-    def _do(self, folder: Path | None, work: Callable[[], object], then: Callable[[Any], object]) -> None:
-        task = Background("models", work, self)
-        self._tasks.add(task)
-        task.ended.connect(partial(self._done, folder, task, then))
-        task.start()
-
-    def _done(
-        self, folder: Path | None, task: Background, then: Callable[[Any], object], outcome: object
-    ) -> None:
-        self._tasks.discard(task)
-        if not isinstance(outcome, BaseException):
-            then(outcome)
+    def _inspect_next(self) -> None:
+        if self._inspecting.busy or not self._to_inspect:
             return
-        error = describe(outcome, f"model {folder}")[0]
+        folder = self._to_inspect.pop(0)
+
+        def done(found: Inspection) -> None:
+            self.inspections[folder] = found
+            self.inspected.emit(folder)
+            self._inspect_next()
+
+        def failed(error: BaseException) -> None:
+            describe(error, f"inspection of {folder.name}")
+            self._inspect_next()
+
+        self._inspecting.run(partial(self._inspect, folder), done, failed)
+
+    def _do(self, folder: Path | None, work: Callable[[], object], then: Callable[[Any], object]) -> None:
+        self._tasks.run(work, then, partial(self._fail, folder))
+
+    def _fail(self, folder: Path | None, raised: BaseException) -> None:
+        error = describe(raised, f"model {folder}")[0]
         self.failed.emit(folder, error)
         if folder is not None and error.kind is ErrorKind.NOT_FOUND:
             self.refresh()  # what is listed is not so
 
-    def _show(self, shelf: Shelf) -> None:
-        self.shelf = shelf
-        self.listed.emit(shelf.models)
+    def _show(self, look: int, contents: Contents) -> None:
+        if look > self._answered:  # or a later one has already said more
+            self._answered = look
+            self.contents = contents
+            self.changed.emit()
 
     def _note_loaded(self, info: ModelInfo) -> None:
         self._loaded = Path(info.path)

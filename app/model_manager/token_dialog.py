@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _WIDTH = 420
 
 
-class TokenSheet(QDialog):
+class TokenDialog(QDialog):
     """Closes when the hub has recognised the token.
 
     Args:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mtplx_engine.hub.problem import Problem
 
 
-class Looking(QObject):
+class RepoLookups(QObject):
     """Asks about each repository once; after a failure only when it is told to.
 
     Attributes:

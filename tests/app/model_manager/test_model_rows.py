@@ -6,14 +6,14 @@ import dataclasses
 
 import pytest
 
-from app.model_manager import installed_faces, offer, repo_faces
+from app.model_manager import first_model, rows
 from app.model_manager.face import Action
 from app.model_manager.fault import Fault
-from app.model_manager.filters import Filters
-from app.model_manager.installed_faces import Use
-from app.model_manager.known import Known
+from app.model_manager.known import HubSnapshot
+from app.model_manager.rows import Filters, Use
 from app.palette import Tone
 from app.services.download_row import DownloadState
+from app.services.model_library import Contents
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 from mtplx_engine.hub import catalogue
 from mtplx_engine.hub.plan import folder_name
@@ -27,11 +27,11 @@ ENTRY = catalogue.entries()[0]
 LOOKS = recommended_looks()
 DAY_S = 24 * 3600
 NOW_S = 1_795_000_000
-NOTHING = Use(None, None, None, {}, frozenset(), {}, {}, {}, {}, MACHINE)
+NOTHING = Use(Contents(()), None, None, {}, {}, {}, {}, MACHINE)
 
 
 def recommended(entry=ENTRY, **known):
-    return repo_faces.recommended(entry, Known(MACHINE, **known))
+    return rows.recommended(entry, HubSnapshot(MACHINE, **known))
 
 
 def test_before_the_hub_has_answered_a_model_can_be_got_already():
@@ -85,7 +85,7 @@ def test_a_look_that_failed_says_why_and_what_to_do():
     faults = {
         repo_id: Fault("No token is known.", Problem.NO_TOKEN) for repo_id in (ENTRY.target, HITS[1].id)
     }
-    face = repo_faces.found(HITS[1], Known(MACHINE, faults=faults))
+    face = rows.found(HITS[1], HubSnapshot(MACHINE, faults=faults))
     assert (face.problem, face.remedy) == ("No token is known.", "Add a token")
     face = recommended(faults=faults)  # of a list that is ours it says so quietly, and why in its details
     assert (face.fit, face.tone, face.because) == (
@@ -97,14 +97,14 @@ def test_a_look_that_failed_says_why_and_what_to_do():
 
 
 def test_what_does_not_load_says_so():
-    face = repo_faces.found(HITS[3], Known(MACHINE, looks={HITS[3].id: look(HITS[3].id, GB, loads=False)}))
+    face = rows.found(HITS[3], HubSnapshot(MACHINE, looks={HITS[3].id: look(HITS[3].id, GB, loads=False)}))
     assert face.fit == "does not load here"
     assert "mamba9" in face.because
     assert face.actions == (Action.DETAILS,)
 
 
 def test_a_found_repository_says_what_the_hub_says():
-    assert repo_faces.found(HITS[1], Known(MACHINE)).note == "gated · llama · 9 k downloads · 2026-08-11"
+    assert rows.found(HITS[1], HubSnapshot(MACHINE)).note == "gated · llama · 9 k downloads · 2026-08-11"
 
 
 @pytest.mark.parametrize(
@@ -119,44 +119,45 @@ def test_a_found_repository_says_what_the_hub_says():
     ],
 )
 def test_filters_hold_for_what_was_looked_at(filters, passes):
-    known = Known(MACHINE)
+    known = HubSnapshot(MACHINE)
     assert filters.may_pass(HITS[2], known)  # nobody knows
     big = dataclasses.replace(known, looks={HITS[2].id: look(HITS[2].id, 18 * GB, own_head=True)})
     assert filters.may_pass(HITS[2], big) is passes
 
 
 def test_what_is_recommended_with_a_head_drafts():
-    known = Known(MACHINE, looks={HITS[0].id: look(HITS[0].id, GB), HITS[2].id: look(HITS[2].id, GB)})
+    known = HubSnapshot(MACHINE, looks={HITS[0].id: look(HITS[0].id, GB), HITS[2].id: look(HITS[2].id, GB)})
     assert Filters(drafting=True).may_pass(HITS[0], known)
     assert not Filters(drafting=True).may_pass(HITS[2], known)
 
 
 def use(**fields):
-    return dataclasses.replace(NOTHING, **fields)
+    found = {name: fields.pop(name) for name in ("default", "used", "places") if name in fields}
+    return dataclasses.replace(NOTHING, contents=Contents((), **found), **fields)
 
 
 MODEL = installed("org--model")
 
 
-def face_of(model=MODEL, **fields):
-    return installed_faces.face(model, use(**fields), NOW_S)
+def row_of(model=MODEL, **fields):
+    return rows.installed(model, use(**fields), NOW_S)
 
 
 def test_an_installed_model_can_be_loaded_and_kept():
-    face = face_of()
+    face = row_of()
     assert face.actions == (Action.LOAD,)
     assert face.more == (Action.SET_DEFAULT, Action.VERIFY, Action.SHOW, Action.DELETE)
     assert face.note == "by org · drafts for itself (MTP) · never used"
 
 
 def test_the_loaded_one_can_only_be_unloaded():
-    face = face_of(loaded=MODEL.path)
+    face = row_of(loaded=MODEL.path)
     assert (face.state, face.actions) == ("Loaded", (Action.UNLOAD,))
-    assert face_of(loading=MODEL.path).state == "Loading…"
+    assert row_of(loading=MODEL.path).state == "Loading…"
 
 
 def test_the_default_one_is_marked_and_not_offered_again():
-    face = face_of(default=MODEL.path)
+    face = row_of(default=MODEL.path)
     assert "used by default" in face.note
     assert Action.SET_DEFAULT not in face.more
 
@@ -165,24 +166,24 @@ def test_the_default_one_is_marked_and_not_offered_again():
     ("ago_s", "words"), [(60, "used today"), (DAY_S, "used yesterday"), (9 * DAY_S, "used 9 days ago")]
 )
 def test_the_last_use_is_said_as_people_say_it(ago_s, words):
-    assert words in face_of(last_used={MODEL.path: NOW_S - ago_s}).note
+    assert words in row_of(used={MODEL.path: NOW_S - ago_s}).note
 
 
 def test_a_model_of_the_persons_own_is_never_deleted():
-    face = face_of(installed("mine", place="/big"))
+    face = row_of(installed("mine", place="/big"))
     assert Action.DELETE not in face.more
     assert "your own, in /big" in face.note
 
 
 def test_a_missing_disk_greys_its_models_and_offers_nothing():
-    face = face_of(installed("mine", place="/big", there=False))
+    face = row_of(installed("mine", place="/big", there=False))
     assert face.dimmed
     assert face.note.startswith("not connected")
     assert (face.actions, face.more) == ((), ())
 
 
 def test_an_incomplete_model_is_not_loaded_but_can_go():
-    face = face_of(installed("half", complete=False))
+    face = row_of(installed("half", complete=False))
     assert face.note.startswith("files are missing")
     assert face.actions == ()
     assert Action.DELETE in face.more
@@ -199,14 +200,14 @@ def test_an_incomplete_model_is_not_loaded_but_can_go():
 )
 def test_the_tier_is_said(tier, words):
     found = dataclasses.replace(look("a/b", GB).found, tier=tier)
-    face = face_of(inspected={MODEL.path: found})
+    face = row_of(inspected={MODEL.path: found})
     assert face.note.startswith(f"by org · {words} ·")
     assert face.fit.startswith("fits")
     assert "weights 1.0 GB" in face.because
 
 
 def test_an_installed_model_that_does_not_load_says_why():
-    face = face_of(inspected={MODEL.path: look("a/b", GB, loads=False).found})
+    face = row_of(inspected={MODEL.path: look("a/b", GB, loads=False).found})
     assert (face.fit, face.tone) == ("does not load here", Tone.BAD)
     assert "mamba9" in face.note
 
@@ -214,27 +215,30 @@ def test_an_installed_model_that_does_not_load_says_why():
 def test_only_what_is_too_big_can_be_loaded_anyway():
     big = ErrorInfo(ErrorKind.TOO_BIG, "It will not fit.")
     broken = ErrorInfo(ErrorKind.REFUSED, "It is damaged.")
-    assert face_of(faults={MODEL.path: big}).remedy == "Load Anyway"
-    assert face_of(faults={MODEL.path: broken}).remedy == ""
-    assert face_of(faults={MODEL.path: broken}).problem == "It is damaged."
+    assert row_of(faults={MODEL.path: big}).remedy == "Load Anyway"
+    assert row_of(faults={MODEL.path: broken}).remedy == ""
+    assert row_of(faults={MODEL.path: broken}).problem == "It is damaged."
 
 
 STARTER = starter.shipped_recipe().id
 
 
 def test_the_largest_recommended_model_that_fits_is_offered():
-    made = offer.make(Known(MACHINE, looks=LOOKS, installed=frozenset({STARTER})))
+    made = first_model.offer(HubSnapshot(MACHINE, looks=LOOKS, installed=frozenset({STARTER})))
     assert made.title == "Qwen3.5 9B · 4-bit"
     assert made.cost == "5.4 GB, about 14 min at 50 Mbit/s"
     assert "of 11.5 GB" in made.why
 
 
 def test_nothing_is_offered_while_there_is_no_need_or_no_knowledge():
-    assert offer.make(Known(MACHINE)) is None
-    assert offer.make(Known(MACHINE, looks=LOOKS, installed=frozenset({STARTER, "another"}))) is None
+    assert first_model.offer(HubSnapshot(MACHINE)) is None
+    assert (
+        first_model.offer(HubSnapshot(MACHINE, looks=LOOKS, installed=frozenset({STARTER, "another"})))
+        is None
+    )
     small = Machine(4 * GB, 2 * GB, packed=True, chunk=2048)
-    assert offer.make(Known(small, looks=LOOKS)) is None
+    assert first_model.offer(HubSnapshot(small, looks=LOOKS)) is None
     some = {key: value for key, value in LOOKS.items() if key != catalogue.entries()[-1].target}
-    assert offer.make(Known(MACHINE, looks=some)) is None
+    assert first_model.offer(HubSnapshot(MACHINE, looks=some)) is None
     fault = {catalogue.entries()[-1].target: Fault("Gone.")}
-    assert offer.make(Known(MACHINE, looks=some, faults=fault)).title == "Qwen3.5 9B · 4-bit"
+    assert first_model.offer(HubSnapshot(MACHINE, looks=some, faults=fault)).title == "Qwen3.5 9B · 4-bit"

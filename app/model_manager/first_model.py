@@ -1,0 +1,354 @@
+"""The first model beside the starter: what is offered, and the cards that offer it in both windows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout
+
+from app.services.download_row import DownloadState
+from app.theme import CODE_PX, SMALL_PX, SPACE_L, SPACE_M, SPACE_S, SPACE_XS, TEXT_PX
+from app.translate import tr
+from app.widgets.icon_button import IconButton
+from app.widgets.loading_bar import LoadingBar
+from mtplx_engine import words
+from mtplx_engine.models import starter
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QWidget
+
+    from app.model_manager.known import HubSnapshot
+    from app.services.download_row import DownloadRow
+    from app.services.downloads import Downloads
+    from app.services.model_library import ModelLibrary
+    from app.services.settings import SettingsFile
+    from app.theme import Theme
+    from mtplx_engine.hub.catalogue import Entry
+    from mtplx_engine.models.machine import Machine
+
+# Of a recommended model: bits of a parameter with its share of scales and of the head, and what it takes in use.
+_BITS, _BESIDE = 4.8, 1.15
+_USUAL_BYTES_S = 50e6 / 8  # a common line into a house; nobody knows this one before the first byte
+_OFFER_TITLE_PX = 17
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """The one model to begin with: the largest recommended one that fits this machine.
+
+    Attributes:
+        repo_id: Its repository.
+        title: Name for people.
+        why: Why this one, a sentence.
+        cost: Its size and how long that takes.
+    """
+
+    repo_id: str
+    title: str
+    why: str
+    cost: str
+
+
+def estimate(machine: Machine) -> Offer | None:
+    """Return what can be offered before the hub has been asked about anything; None when nothing would fit."""
+    # Here and below, since a start without an offer needs none of it.
+    from mtplx_engine.hub import catalogue
+    from mtplx_engine.models import fit
+
+    for entry in reversed(catalogue.entries()):
+        parameters = entry.billions * 1_000_000_000
+        size = round(parameters * _BITS / 8)
+        weights = size if machine.packed else parameters * machine.item
+        if weights * _BESIDE + fit.RESERVE <= fit.comfortable(machine.memory, machine.limit):
+            why = tr("The largest recommended model for this computer with {memory} GB. Good for {what}.")
+            why = why.format(memory=round(machine.memory / 2**30), what=entry.good_for)
+            return _offer(entry, why, tr("About {size}, {time} at 50 Mbit/s"), size)
+    return None
+
+
+def offer(known: HubSnapshot) -> Offer | None:
+    """Return the offer; None when there is a model besides the starter, or none fits, or not all is known yet."""
+    from app.model_manager import fit_words
+    from mtplx_engine.hub import catalogue
+    from mtplx_engine.models.fit import Verdict
+
+    if known.installed - {starter.shipped_recipe().id.casefold()} or known.downloads:
+        return None
+    for entry in reversed(catalogue.entries()):
+        look = known.looks.get(entry.target)
+        if look is None:
+            if entry.target in known.faults:
+                continue
+            return None
+        judged = fit_words.judge(look.found, known.machine)
+        if judged is not None and judged.verdict is Verdict.FITS:
+            share = fit_words.share(judged.total, fit_words.for_models(judged))
+            why = tr("The largest recommended model that fits: it needs {share}. Good for {what}.")
+            why = why.format(share=share, what=entry.good_for)
+            return _offer(entry, why, tr("{size}, about {time} at 50 Mbit/s"), look.plan.size)
+    return None
+
+
+def _offer(entry: Entry, why: str, cost: str, size: int) -> Offer:
+    from app.model_manager import fit_words
+
+    seconds = max(size / _USUAL_BYTES_S, 1)
+    cost = cost.format(size=fit_words.size(size), time=words.duration(seconds))
+    return Offer(entry.target, entry.title, why, cost)
+
+
+@dataclass(frozen=True, slots=True)
+class FirstState:
+    """What the main window shows of it.
+
+    Attributes:
+        title: The model.
+        why: Why this one, or what happens to it.
+        after: What it costs, or how far it is.
+        fraction: How much of it is there, 0..1; None before it is on its way.
+        can_get: Whether it can be accepted.
+    """
+
+    title: str
+    why: str
+    after: str
+    fraction: float | None = None
+    can_get: bool = False
+
+
+class FirstModel(QObject):
+    """Offers it in the main window until there is another model, or the user wants none.
+
+    Knows by itself what may fit; the hub is asked only once the user has accepted.
+
+    Args:
+        library: The models that there are.
+        downloads: Those that are on their way.
+        settings: Remember that nothing is offered any more.
+
+    Signals:
+        changed: `state` is another one now.
+        accepted(str): The model of a repository is to be fetched.
+    """
+
+    changed = Signal()
+    accepted = Signal(str)
+
+    def __init__(
+        self,
+        library: ModelLibrary,
+        downloads: Downloads,
+        settings: SettingsFile,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._library = library
+        self._downloads = downloads
+        self._settings = settings
+        self._offer: Offer | None = None
+        self._asking = False
+        library.changed.connect(self._listed)
+        downloads.changed.connect(self._download_changed)
+        downloads.removed.connect(self.changed)
+
+    @property
+    def state(self) -> FirstState | None:
+        """What is shown now, None for nothing."""
+        if self._offer is None:
+            return None
+        row = next((row for row in self._downloads.rows() if row.state is not DownloadState.DONE), None)
+        if row is not None:
+            return _on_its_way(row)
+        return FirstState(
+            self._offer.title,
+            self._offer.why,
+            tr("Asking the hub…") if self._asking else self._offer.cost,
+            can_get=not self._asking,
+        )
+
+    def accept(self) -> None:
+        """Fetch the offered model."""
+        if self._offer is not None and not self._asking:
+            self._asking = True
+            self.changed.emit()
+            self.accepted.emit(self._offer.repo_id)
+
+    def refuse(self, repo_id: str) -> bool:
+        """Take note that a model cannot be had; return whether it is the one that was accepted here."""
+        was_asked = self._asking and self._offer is not None and self._offer.repo_id == repo_id
+        if was_asked:
+            self._asking = False
+            self.changed.emit()
+        return was_asked
+
+    def dismiss(self) -> None:
+        """Offer nothing any more, at later starts neither."""
+        self._settings.change(first_offer=False)
+        self._offer = None
+        self.changed.emit()
+
+    def _listed(self) -> None:
+        if not self._settings.value.first_offer:
+            return
+        names = {model.name for model in self._library.models if model.complete}
+        if names - {starter.shipped_recipe().id}:
+            self.dismiss()
+        elif self._offer is None and names:
+            self._make()
+
+    def _make(self) -> None:
+        from mtplx_engine.models import machine
+
+        self._offer = estimate(machine.this())
+        self.changed.emit()
+
+    def _download_changed(self, _row: DownloadRow) -> None:
+        self._asking = False
+        if self._offer is not None:
+            self.changed.emit()
+
+
+def _on_its_way(row: DownloadRow) -> FirstState:
+    from app.model_manager import rows
+
+    after = row.error.message if row.error is not None else rows.progress(row)
+    why = tr("On its way. Go on chatting meanwhile.")
+    return FirstState(row.title, why, after, rows.fraction(row))
+
+
+class OfferCard(QFrame):
+    """The offer in the Models window; hidden while there is none.
+
+    Attributes:
+        button: Downloads the model.
+        details: Shows all about it.
+
+    Signals:
+        accepted(Offer): The offered model is to be downloaded.
+        details_wanted(Offer): All about it is to be shown.
+    """
+
+    accepted = Signal(object)
+    details_wanted = Signal(object)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("card")
+        self._offer: Offer | None = None
+        self._above = _label(theme.font(SMALL_PX), "secondary")
+        self._above.setText(tr("For this computer"))
+        self._title = _label(theme.font(_OFFER_TITLE_PX, QFont.Weight.DemiBold))
+        self._why = _label(theme.font(CODE_PX))
+        self._after = _label(theme.font(SMALL_PX), "secondary")
+        self.button = QPushButton(tr("Get"))
+        self.button.setProperty("primary", True)
+        self.button.clicked.connect(lambda: self.accepted.emit(self._offer))
+        self.details = QPushButton(tr("Details"))
+        self.details.clicked.connect(lambda: self.details_wanted.emit(self._offer))
+        column = QVBoxLayout()
+        column.setSpacing(SPACE_XS)
+        for label in (self._above, self._title, self._why, self._after):
+            column.addWidget(label)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(SPACE_L, SPACE_L, SPACE_L, SPACE_L)
+        row.setSpacing(SPACE_L)
+        row.addLayout(column, 1)
+        row.addWidget(self.button, 0, Qt.AlignmentFlag.AlignVCenter)
+        row.addWidget(self.details, 0, Qt.AlignmentFlag.AlignVCenter)
+        self.hide()
+
+    def show_offer(self, offer: Offer | None) -> None:
+        """Offer a model, or nothing."""
+        self._offer = offer
+        self.setVisible(offer is not None)
+        if offer is not None:
+            self._title.setText(offer.title)
+            self._why.setText(offer.why)
+            after = tr("{cost}. Go on chatting meanwhile: it is loaded as soon as it is there.")
+            self._after.setText(after.format(cost=offer.cost))
+            self.button.setAccessibleName(tr("Get {title}").format(title=offer.title))
+            self.button.setAccessibleDescription(f"{offer.why} {self._after.text()}")
+            self.details.setAccessibleName(tr("Details: {title}").format(title=offer.title))
+
+
+class FirstCard(QFrame):
+    """The offer in an empty chat, and then how far the model is; hidden while there is none.
+
+    Attributes:
+        get: Accepts it.
+        models: Leads to the others.
+        close_button: Takes it away for good.
+
+    Signals:
+        models_pressed: The user wants to see all models.
+        changed: It may need another height, or none.
+    """
+
+    models_pressed = Signal()
+    changed = Signal()
+
+    def __init__(self, theme: Theme, first: FirstModel, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._first = first
+        self.setObjectName("card")
+        self._title = _label(theme.font(TEXT_PX, QFont.Weight.DemiBold))
+        self._why = _label(theme.font(CODE_PX))
+        self._after = _label(theme.figures_font(SMALL_PX), "secondary")
+        self._bar = LoadingBar(theme)
+        self.get = QPushButton(tr("Get"))
+        self.get.clicked.connect(first.accept)
+        self.models = QPushButton(tr("Models…"))
+        self.models.setObjectName("quiet")
+        self.models.clicked.connect(self.models_pressed)
+        self.close_button = IconButton(theme, "close", tr("Offer no model any more"))
+        self.close_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.close_button.clicked.connect(first.dismiss)
+        self._lay_out()
+        first.changed.connect(self._show)
+        self._show()
+
+    def _show(self) -> None:
+        state = self._first.state
+        self.setVisible(state is not None)
+        if state is not None:
+            self._title.setText(state.title)
+            self._why.setText(state.why)
+            self._after.setText(state.after)
+            self._bar.set_fraction(state.fraction)
+            self._bar.setVisible(state.fraction is not None)
+            self.get.setVisible(state.fraction is None)
+            self.get.setEnabled(state.can_get)
+            self.get.setAccessibleName(tr("Get {title}").format(title=state.title))
+            self.get.setAccessibleDescription(f"{state.why} {state.after}")
+            self.close_button.setVisible(state.fraction is None)
+        self.changed.emit()
+
+    def _lay_out(self) -> None:
+        top = QHBoxLayout()
+        top.setSpacing(SPACE_S)
+        top.addWidget(self._title, 1)
+        top.addWidget(self.close_button, 0, Qt.AlignmentFlag.AlignTop)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(SPACE_S)
+        buttons.addWidget(self._after, 1)
+        buttons.addWidget(self.models)
+        buttons.addWidget(self.get)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_L, SPACE_M, SPACE_M, SPACE_M)
+        column.setSpacing(SPACE_XS)
+        column.addLayout(top)
+        column.addWidget(self._why)
+        column.addWidget(self._bar)
+        column.addLayout(buttons)
+
+
+def _label(font: QFont, tone: str = "") -> QLabel:
+    label = QLabel()
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setWordWrap(True)
+    label.setFont(font)
+    label.setProperty("tone", tone)
+    return label

@@ -1,0 +1,401 @@
+"""Rows about models from each of their sources: what is installed, what the hub has, and what is on its way."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from app.model_manager import fit_words
+from app.model_manager.face import Action, ModelRow
+from app.model_manager.fault import Fault
+from app.palette import Tone
+from app.services.download_row import DownloadState
+from app.translate import tr
+from mtplx_engine import words
+from mtplx_engine.errors import ErrorKind
+from mtplx_engine.hub import catalogue
+from mtplx_engine.hub.waiting import COUNTED_S, clock
+from mtplx_engine.models.inspection import Tier
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from app.model_manager.known import HubSnapshot
+    from app.services.download_row import DownloadRow
+    from app.services.model_library import Contents
+    from mtplx_engine.errors import ErrorInfo
+    from mtplx_engine.hub.catalogue import Entry
+    from mtplx_engine.hub.search import Hit
+    from mtplx_engine.models.inspection import Inspection
+    from mtplx_engine.models.installed_model import InstalledModel
+    from mtplx_engine.models.machine import Machine
+
+
+def _judged(found: Inspection, reason: str, machine: Machine) -> tuple[str, Tone, str]:
+    """Return whether a model fits, how loudly that is said, and the sum behind it or why it does not load."""
+    judged = fit_words.judge(found, machine)
+    if judged is None:
+        return tr("does not load here"), Tone.BAD, reason
+    return *fit_words.words(judged), judged.in_words
+
+
+# ------------------------------------------------------------ what is installed
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How the installed models are used.
+
+    Attributes:
+        contents: What was found on this computer.
+        loaded: The folder of the loaded model, None without one.
+        loading: The folder of the model that is being loaded, None without one.
+        verified: What a check of a model's files found, by its folder.
+        reading: How far such a check is, 0..1, by folder.
+        faults: What could not be done with a model, by folder.
+        inspected: What the files of models say, by folder.
+        machine: Where they would run.
+    """
+
+    contents: Contents
+    loaded: Path | None
+    loading: Path | None
+    verified: Mapping[Path, str]
+    reading: Mapping[Path, float]
+    faults: Mapping[Path, ErrorInfo]
+    inspected: Mapping[Path, Inspection]
+    machine: Machine
+
+
+def installed(model: InstalledModel, use: Use, now_s: float) -> ModelRow:
+    """Return the row of an installed model."""
+    fault, found = use.faults.get(model.path), use.inspected.get(model.path)
+    fit, tone, because = (
+        _judged(found, found.reason, use.machine) if found is not None else ("", Tone.QUIET, "")
+    )
+    return ModelRow(
+        key=str(model.path),
+        title=model.title,
+        note=" · ".join(_notes(model, use, now_s)),
+        size=fit_words.size(model.size),
+        fit=fit,
+        tone=tone,
+        because=because,
+        actions=_actions(model, use),
+        more=_more(model, use),
+        state=_use_state(model, use),
+        fraction=use.reading.get(model.path),
+        dimmed=not model.there,
+        problem=fault.message if fault else "",
+        remedy=_remedy(model, fault),
+    )
+
+
+def _use_state(model: InstalledModel, use: Use) -> str:
+    if model.path in use.reading:
+        return tr("Checking…")
+    if use.loading == model.path:
+        return tr("Loading…")
+    return tr("Loaded") if use.loaded == model.path else ""
+
+
+def _remedy(model: InstalledModel, fault: ErrorInfo | None) -> str:
+    """Return what the button about a failure says; only a load can be tried again."""
+    if fault is None or not (model.there and model.complete):
+        return ""
+    return tr(Action.LOAD_ANYWAY.value) if fault.kind is ErrorKind.TOO_BIG else ""
+
+
+def _notes(model: InstalledModel, use: Use, now_s: float) -> list[str]:
+    notes = []
+    if model.owner and model.repo != model.title:
+        notes.append(tr("by {owner}").format(owner=model.owner))
+    if not model.there:
+        notes.append(tr("not connected"))
+    elif not model.complete:
+        notes.append(tr("files are missing"))
+    if use.contents.default == model.path:
+        notes.append(tr("used by default"))
+    notes.append(_tier(model, use.inspected.get(model.path)))
+    used = use.contents.used.get(model.path)
+    notes.append(tr("never used") if used is None else _ago(used, now_s))
+    if model.place:
+        notes.append(tr("your own, in {folder}").format(folder=model.place))
+    if sentence := use.verified.get(model.path):
+        notes.append(sentence)
+    return notes
+
+
+def _tier(model: InstalledModel, found: Inspection | None) -> str:
+    """Return how well a model runs; before it was inspected what its file names say."""
+    drafts = tr("drafts for itself (MTP)")
+    if found is None:
+        return drafts if model.has_head else tr("plain decoding")
+    match found.tier:
+        case Tier.VERIFIED:
+            return tr("{drafts}, verified").format(drafts=drafts)
+        case Tier.UNVERIFIED:
+            return tr("{drafts}, not tried yet").format(drafts=drafts)
+        case Tier.UNSUPPORTED | Tier.REFUSED:
+            return found.reason
+        case _:
+            return tr("plain decoding")
+
+
+def _actions(model: InstalledModel, use: Use) -> tuple[Action, ...]:
+    if use.loading == model.path:
+        return ()
+    if use.loaded == model.path:
+        return (Action.UNLOAD,)
+    return (Action.LOAD,) if model.there and model.complete else ()
+
+
+def place(model: InstalledModel) -> Path:
+    """Return the folder because of which a model is listed."""
+    return Path(model.place) if model.place else model.path.parent
+
+
+def _more(model: InstalledModel, use: Use) -> tuple[Action, ...]:
+    forget = (Action.FORGET,) if place(model) in use.contents.places else ()
+    if not model.there:
+        return forget
+    able = model.complete and use.contents.default != model.path
+    return (
+        *((Action.SET_DEFAULT,) if able else ()),
+        Action.VERIFY,
+        Action.SHOW,
+        *forget,
+        # What the person brought is never deleted from here.
+        *(() if model.place else (Action.DELETE,)),
+    )
+
+
+def _ago(then_s: int, now_s: float) -> str:
+    """Return when something was, as people say it."""
+    then, now = (datetime.fromtimestamp(moment, UTC).astimezone().date() for moment in (then_s, now_s))
+    days = (now - then).days
+    if days <= 0:
+        return tr("used today")
+    if days == 1:
+        return tr("used yesterday")
+    return tr("used {days} days ago").format(days=days) if days < 60 else tr("used on {day}").format(day=then)
+
+
+# ------------------------------------------------------------ what the hub has
+
+
+SIZES: Final = tuple(gigabytes * 1_000_000_000 for gigabytes in (2, 4, 8, 16, 32, 64))
+"""Bytes that the largest wanted model may have, as they are offered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What must hold for what a search found; what nobody has asked the hub about yet passes.
+
+    Attributes:
+        fitting: It fits this machine, be it tightly.
+        drafting: It has a drafting head, or one goes with it.
+        largest: Bytes that it may have, its head included; None for any size.
+    """
+
+    fitting: bool = False
+    drafting: bool = False
+    largest: int | None = None
+
+    def __bool__(self) -> bool:
+        """Whether anything is wanted at all."""
+        return self != Filters()
+
+    def may_pass(self, hit: Hit, known: HubSnapshot) -> bool:
+        """Return whether a model that was found passes as far as is known."""
+        look = known.looks.get(hit.id)
+        if look is None:
+            return True
+        return (
+            (not self.fitting or fit_words.fits(look.found, known.machine))
+            and (not self.drafting or bool(fit_words.drafts(look)) or catalogue.entry_of(hit.id) is not None)
+            and (self.largest is None or look.plan.size <= self.largest)
+        )
+
+
+def recommended(entry: Entry, known: HubSnapshot) -> ModelRow:
+    """Return the row of a recommended model; why it cannot be had is said in its details."""
+    row = _at_hub(entry.target, entry.title, _good_for(entry), known)
+    if not row.problem:
+        return row
+    return dataclasses.replace(
+        row,
+        fit=tr("not to be had at this hub"),
+        because=row.problem,
+        actions=(Action.DETAILS,),
+        problem="",
+        remedy="",
+    )
+
+
+def found(hit: Hit, known: HubSnapshot) -> ModelRow:
+    """Return the row of a found repository."""
+    words = tr("1 download") if hit.downloads == 1 else tr("{count} downloads")
+    downloads = words.format(count=_count(hit.downloads))
+    parts = [tr("gated") if hit.gated else "", hit.model_type, downloads, hit.updated]
+    return _at_hub(hit.id, hit.id, " · ".join(part for part in parts if part), known)
+
+
+def unlisted(repo_id: str, known: HubSnapshot) -> ModelRow:
+    """Return the row of a repository that is in no list any more."""
+    return _at_hub(repo_id, repo_id, "", known)
+
+
+def _at_hub(repo_id: str, title: str, about: str, known: HubSnapshot) -> ModelRow:
+    look, fault = known.looks.get(repo_id), known.faults.get(repo_id)
+    state = _fetch_state(repo_id, known)
+    if fault is not None and look is None:
+        return ModelRow(repo_id, title, about, state=state, problem=fault.sentence, remedy=fault.remedy)
+    if look is None:
+        return ModelRow(
+            repo_id,
+            title,
+            about,
+            fit=tr("asking the hub…") if repo_id in known.asking else "",
+            state=state,
+            actions=(Action.DETAILS,) if state else (Action.GET, Action.DETAILS),
+        )
+    fit, tone, because = _judged(look.found, look.reason, known.machine)
+    gets = fit_words.fits(look.found, known.machine) and not state
+    return ModelRow(
+        repo_id,
+        title,
+        " · ".join(part for part in (fit_words.drafts(look) or tr("plain decoding"), about) if part),
+        size=fit_words.size(look.plan.size),
+        fit=fit,
+        tone=tone,
+        because=because,
+        actions=(Action.GET, Action.DETAILS) if gets else (Action.DETAILS,),
+        state=state,
+    )
+
+
+def _fetch_state(repo_id: str, known: HubSnapshot) -> str:
+    """Return what is said in place of Get."""
+    row = known.download_of(repo_id)
+    if row is not None and row.state is not DownloadState.DONE:
+        words = {
+            DownloadState.QUEUED: tr("Waiting"),
+            DownloadState.WAITING: tr("Waiting"),
+            DownloadState.PAUSED: tr("Paused"),
+            DownloadState.FAILED: tr("Stopped"),
+        }.get(row.state)
+        return words or tr("{share} %").format(share=int(100 * fraction(row)))
+    if known.is_installed(repo_id):
+        return tr("Installed")
+    return tr("Looking…") if repo_id in known.wanted else ""
+
+
+def _good_for(entry: Entry) -> str:
+    return tr("good for: {what}").format(what=entry.good_for)
+
+
+def _count(count: int) -> str:
+    """Return a number of downloads as people say it."""
+    for unit, factor in ((tr("{count} M"), 1_000_000), (tr("{count} k"), 1_000)):
+        if count >= factor:
+            return unit.format(count=f"{count / factor:,.0f}")
+    return str(count)
+
+
+# ------------------------------------------------------------ what is on its way
+
+
+_DOWNLOAD_ACTIONS = {
+    DownloadState.QUEUED: (Action.PAUSE, Action.CANCEL),
+    DownloadState.RUNNING: (Action.PAUSE, Action.CANCEL),
+    DownloadState.WAITING: (Action.TRY_NOW, Action.PAUSE, Action.CANCEL),
+    DownloadState.PAUSED: (Action.RESUME, Action.CANCEL),
+    DownloadState.FAILED: (Action.CANCEL,),
+    DownloadState.DONE: (Action.CLEAR,),
+}
+
+
+def downloads(items: Iterable[DownloadRow]) -> tuple[ModelRow, ...]:
+    """Return the rows of downloads; those with one title say whose they are too."""
+    items = tuple(items)
+    titles = Counter(item.title for item in items)
+    return tuple(
+        _download(item, _title_apart(item) if titles[item.title] > 1 else item.title) for item in items
+    )
+
+
+def _title_apart(row: DownloadRow) -> str:
+    owner = row.id.partition("--")[0]
+    return tr("{title} by {owner}").format(title=row.title, owner=owner)
+
+
+def _download(row: DownloadRow, title: str) -> ModelRow:
+    failed = Fault.of(row.error, row.problem) if row.error is not None else None
+    return ModelRow(
+        key=row.id,
+        title=title,
+        note=progress(row),
+        actions=_DOWNLOAD_ACTIONS[row.state],
+        # What is done needs no bar.
+        fraction=None if row.state is DownloadState.DONE else fraction(row),
+        problem=failed.sentence if failed else "",
+        remedy=failed.remedy if failed else "",
+    )
+
+
+def fraction(row: DownloadRow) -> float:
+    """Return how much of a download is there, 0..1."""
+    return min(row.done / row.total, 1.0) if row.total else 0.0
+
+
+def progress(row: DownloadRow) -> str:
+    """Return bytes, speed and time left in words, and whether it is not what was looked at."""
+    said = _progress(row)
+    return tr("{progress} · changed at the hub meanwhile").format(progress=said) if row.renewed else said
+
+
+def _progress(row: DownloadRow) -> str:
+    amount = fit_words.share(row.done, row.total)
+    match row.state:
+        case DownloadState.QUEUED:
+            return tr("Waiting for the downloads before it · {size}").format(size=fit_words.size(row.total))
+        case DownloadState.PAUSED:
+            return tr("Paused · {amount}").format(amount=amount)
+        case DownloadState.FAILED:
+            return tr("Stopped · {amount}").format(amount=amount)
+        case DownloadState.DONE:
+            return tr("Installed · {size}").format(size=fit_words.size(row.total))
+        case DownloadState.WAITING:
+            return " · ".join((*_wait(row), amount))
+        case DownloadState.RUNNING:
+            return " · ".join((*_wait(row), amount, *(() if row.waiting else _pace(row))))
+
+
+def _wait(row: DownloadRow) -> tuple[str, ...]:
+    """Return why nothing comes, and for how long."""
+    if row.waiting is None or row.again_s is None:
+        return ()
+    cause, until = row.waiting.cause, row.waiting.until
+    if row.again_s < COUNTED_S:
+        return (tr("{cause}, trying again in {count} s").format(cause=cause, count=row.again_s),)
+    if row.waiting.asked:
+        return (cause,)
+    return (
+        tr("{cause}, trying again at {time}").format(cause=cause, time=clock(until, until - row.again_s)),
+    )
+
+
+def _pace(row: DownloadRow) -> tuple[str, ...]:
+    if row.total and row.done >= row.total:
+        return (tr("checking"),)
+    if row.bytes_s is None:
+        return ()
+    speed = tr("{speed}/s").format(speed=fit_words.size(round(row.bytes_s)))
+    if row.seconds_left is None:
+        return (speed,)
+    return (speed, tr("{time} left").format(time=words.duration(row.seconds_left)))
