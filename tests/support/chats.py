@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import apsw
 
+from app.chat.chat_settings import ChatSettings
 from app.chat.conversation import ChatSummary, Message, MessageStatus, Role
+from app.chat.turn import Generation, GenerationRequest
 from app.services import chat_file
 
 if TYPE_CHECKING:
@@ -27,6 +29,12 @@ def message(name: str, chat_id: str = "c", parent_id: str | None = None, **field
     """Return a message of the person called `name`, unless `fields` say otherwise."""
     base = Message(name, chat_id, parent_id, Role.USER, f"text {name}", MessageStatus.DONE, NOW)
     return dataclasses.replace(base, **fields)
+
+
+def generation(answer_id: str) -> Generation:
+    """Return an answer in the making."""
+    answer = message(answer_id, role=Role.ASSISTANT, text="", status=MessageStatus.STREAMING)
+    return Generation(1, "question", answer, GenerationRequest((), ChatSettings()))
 
 
 def listed(database: ChatDatabase) -> list[str]:

@@ -15,6 +15,7 @@ from app.chat.row_state import RowAction, RowState
 from app.chat.turn import Piece
 from app.composer.message_editor import Written
 from app.transcript.transcript import Transcript
+from tests.support.chats import generation
 
 CHAT = ChatSummary("chat", "A chat", 0, 0)
 
@@ -118,9 +119,9 @@ def test_an_edited_message_is_written_in_its_place_and_escape_leaves_it_alone(sh
 def test_thoughts_stand_above_the_answer_and_are_not_copied(shown, qapp):
     row = shown.show(QUESTION, message("a1", "q", Role.ASSISTANT, "", MessageStatus.STREAMING))
     assert row.waiting.isVisible()
-    shown.transcript.append("a1", Piece("", "Hm", thought_ms=0))
+    shown.transcript.append(generation("a1"), Piece("", "Hm", thought_ms=0))
     assert not row.waiting.isVisible()
-    shown.transcript.append("a1", Piece("Yes.", ", so", thought_ms=4000))
+    shown.transcript.append(generation("a1"), Piece("Yes.", ", so", thought_ms=4000))
     assert row.thoughts.text() == "Hm, so"
     assert row.thoughts.head.text() == "Thought for 4 s"
     assert row.layout().indexOf(row.thoughts) < row.layout().indexOf(row.view)
@@ -135,7 +136,7 @@ def test_thoughts_stand_above_the_answer_and_are_not_copied(shown, qapp):
 def test_a_finished_answer_that_is_written_on_grows_again(shown, qtbot):
     row = shown.show(QUESTION, message("a1", "q", Role.ASSISTANT, "One", MessageStatus.LENGTH))
     shown.transcript.change(message("a1", "q", Role.ASSISTANT, "One", MessageStatus.STREAMING))
-    shown.transcript.append("a1", Piece(", two"))
+    shown.transcript.append(generation("a1"), Piece(", two"))
     qtbot.waitUntil(lambda: row.view.toPlainText() == "One, two")
     shown.transcript.change(message("a1", "q", Role.ASSISTANT, "One, two"))
     assert row.view.markdown() == "One, two"

@@ -17,6 +17,7 @@ from app.transcript.answer_row import AnswerRow
 from app.transcript.question_row import QuestionRow
 from app.transcript.transcript import Transcript
 from mtplx_engine.stats import DecodeStats
+from tests.support.chats import generation
 
 CHAT = ChatSummary("chat", "A chat", 0, 0)
 STATS = DecodeStats(emitted=212, verify_steps=80, drafted=160, accepted=128, decode_s=5.0, decode_tokens=205)
@@ -62,7 +63,7 @@ def streaming(transcript, qtbot):
     chat = conversation(8)
     answer = message(17, Role.ASSISTANT, "", MessageStatus.STREAMING)
     transcript.show_chat(chat.with_message(message(16, Role.USER, "And?")).with_message(answer))
-    transcript.append(answer.id, come("It begins. "))
+    transcript.append(generation(answer.id), come("It begins. "))
     settle(qtbot, transcript)
     assert transcript.bar.maximum() > 0
     return transcript
@@ -85,7 +86,9 @@ def settle(qtbot, transcript):
 
 def stream(qtbot, transcript, paragraphs=6):
     for number in range(paragraphs):
-        transcript.append("m17", come(f"\n\nParagraph {number} " + "of the answer that grows. " * 10))
+        transcript.append(
+            generation("m17"), come(f"\n\nParagraph {number} " + "of the answer that grows. " * 10)
+        )
         settle(qtbot, transcript)
 
 
@@ -183,7 +186,7 @@ def test_another_chat_replaces_all_rows(transcript, qtbot):
     other = Conversation(CHAT, (message(50, Role.USER, "Other"),), "m50")
     transcript.show_chat(other)
     assert [row.message.text for row in transcript.rows] == ["Other"]
-    transcript.append("m1", come("late text of the first chat"))
+    transcript.append(generation("m1"), come("late text of the first chat"))
     settle(qtbot, transcript)
     assert transcript.findChildren(QuestionRow) == [transcript.rows[0]]
 
@@ -191,7 +194,7 @@ def test_another_chat_replaces_all_rows(transcript, qtbot):
 def test_half_written_answer_can_be_shown_and_goes_on(transcript, qtbot):
     answer = message(1, Role.ASSISTANT, "One ", MessageStatus.STREAMING)
     transcript.show_chat(Conversation(CHAT, (message(0, Role.USER, "Q"), answer), "m1"))
-    transcript.append("m1", come("two"))
+    transcript.append(generation("m1"), come("two"))
     qtbot.waitUntil(lambda: transcript.rows[-1].view.toPlainText() == "One two")
 
 
@@ -211,9 +214,9 @@ def test_waiting_line_gives_way_to_the_text(transcript, qtbot):
     transcript.set_waiting("m1", "Loading SmolLM2 135M… 62 %")
     assert row.words.text() == "Loading SmolLM2 135M… 62 %"
     assert row.waiting.isVisible()
-    transcript.append("m1", come(""))
+    transcript.append(generation("m1"), come(""))
     assert row.waiting.isVisible()
-    transcript.append("m1", come("Text"))
+    transcript.append(generation("m1"), come("Text"))
     assert not row.waiting.isVisible()
 
 
