@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from app.translate import marked, tr
+from mtplx_engine import measurement
 from mtplx_engine.measurement import CONTEXT_BUCKETS, PromptKind
 
 if TYPE_CHECKING:
@@ -33,9 +34,8 @@ def context(tokens: int) -> str:
 
 def chats(bucket: int | None) -> str:
     """Return which chats a bucket of context stands for, as in "in chats up to 8k tokens"."""
-    if bucket is None:
-        return tr("in chats longer than {count}k tokens").format(count=CONTEXT_BUCKETS[-1] // 1024)
-    return tr("in chats up to {count}k tokens").format(count=bucket // 1024)
+    text, count = measurement.chats(bucket)
+    return tr(text).format(count=count)
 
 
 def kinds(values: Sequence[PromptKind]) -> str:

@@ -126,8 +126,9 @@ class Inspector(QWidget):
 
     def show_models(self, choices: tuple[tuple[str, str], ...]) -> None:
         """Offer models: the name and the title of each."""
-        self._models = choices
-        self._refresh_models()
+        if choices != self._models:  # or a menu that is open would lose what it shows
+            self._models = choices
+            self._refresh_models()
 
     def show_drafting(self, depth: Depth) -> None:
         """Say what the program drafts where the chat says nothing."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mtplx_engine import results, words
 from mtplx_engine.bench.table import per_verify, spread
 from mtplx_engine.conditions import Power
-from mtplx_engine.measurement import CONTEXT_BUCKETS, Verdict, times
+from mtplx_engine.measurement import Verdict, chats, times
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +52,8 @@ def headline(measurement: Measurement) -> str:
         return "No two answers were equally long, so their times cannot be compared."
     ratio = best.wall
     extent = f"({times(ratio.low)[:-1]}..{times(ratio.high)[:-1]}, {ratio.pairs} pairs)"
-    where = f"at depth {best.depth} {chats(measurement.bucket)} ({', '.join(measurement.kinds)})"
+    text, count = chats(measurement.bucket)
+    where = f"at depth {best.depth} {text.format(count=count)} ({', '.join(measurement.kinds)})"
     if ratio.verdict is Verdict.FASTER:
         gain = "Less than 1 %" if times(ratio.median) == times(1.0) else times(ratio.median)
         return f"{gain} faster {extent} {where}, with which chats begin from now on"
@@ -60,13 +61,6 @@ def headline(measurement: Measurement) -> str:
         return f"{times(ratio.median)}: slower {extent} {where}, the best one{_consequence(found)}"
     name, figures = ratio.verdict.capitalize(), f"{times(ratio.median)} {extent}"
     return f"{name}, {figures} {where}, the best one; drafting goes on by what it sees in each chat"
-
-
-def chats(bucket: int | None) -> str:
-    """Return which chats a bucket of context stands for, as in "in chats up to 8k tokens"."""
-    if bucket is None:
-        return f"in chats longer than {CONTEXT_BUCKETS[-1] // 1024}k tokens"
-    return f"in chats up to {bucket // 1024}k tokens"
 
 
 def _consequence(found: Results) -> str:

@@ -12,6 +12,7 @@ from app.model_manager.face import Action
 from app.services.download_row import DownloadState
 from app.services.engine_link import EngineState
 from app.services.hub_client import HubClient, Question
+from app.services.model_library import ModelLibrary
 from app.widgets.message_box import MessageBox
 from mtplx_engine import paths
 from mtplx_engine.errors import ErrorInfo, ErrorKind
@@ -134,6 +135,33 @@ def test_a_proxy_is_looked_at_in_the_settings(start, asked):
     manager.hub.failed.emit(Question.LOOK, failure, Problem.PROXY)
     manager.help_way()
     assert driver.program.open_settings().network.isVisible()
+
+
+def test_the_picker_follows_the_library(start, asked, tmp_path):
+    driver = start()
+    library = driver.program.models.library
+    driver.until(lambda: library.contents.models is not None)
+    add_model(tmp_path, "another")  # as the command does
+    driver.window.menus.inspector.trigger()
+    picker = driver.window.inspector.model
+    driver.until(lambda: "another" in [action.text() for action in picker.menu().actions()])
+    menu = driver.window.menus.answer_with
+    driver.ask("Why?")
+    driver.until_idle()
+    menu.aboutToShow.emit()
+    assert "another" in [action.text() for action in menu.actions()]
+    library.remove(paths.models_dir(tmp_path) / "another")
+    driver.until(lambda: "another" not in [action.text() for action in picker.menu().actions()])
+
+
+def test_until_somebody_has_looked_no_model_is_said_to_be_missing(start, asked, monkeypatch):
+    monkeypatch.setattr(ModelLibrary, "refresh", lambda _: None)
+    driver = start()
+    driver.ask("Why?")
+    driver.until_idle()
+    menu = driver.window.menus.answer_with
+    menu.aboutToShow.emit()
+    assert [(each.text(), each.isEnabled()) for each in menu.actions()] == [("Looking for models…", False)]
 
 
 def test_what_is_gone_leaves_the_loaded_model_alone(start, asked, tmp_path):
