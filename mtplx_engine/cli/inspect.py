@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     console = Console(sys.stdout)
     data = paths.data_dir(arguments.data_dir)
     looked = _look(arguments, data) if arguments.hub else None
-    found = looked.found if looked else inspection.inspect(_resolve(arguments.model, data), ProbeMemory(data))
+    found = looked.found if looked else _inspect(arguments.model, data)
     judged = fit.judge(found.footprint, arguments.context, machine.this()) if found.footprint else None
     notes = (*found.notes, *(looked.warnings if looked else ()), *_about_context(judged, arguments.context))
     if arguments.json:
@@ -62,6 +62,10 @@ def run(arguments: argparse.Namespace) -> int:
         for note in notes:
             console.line(f"{'note':<8}{note}")
     return 0 if found.loads else 1
+
+
+def _inspect(model: str, data: Path) -> Inspection:
+    return inspection.inspect(_resolve(model, data), ProbeMemory(data), tensors=True)
 
 
 def _resolve(model: str, data: Path) -> Path:

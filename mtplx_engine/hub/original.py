@@ -19,8 +19,7 @@ from mtplx_engine.models import (
     safetensors_header,
     weight_files,
 )
-from mtplx_engine.models.families import supported
-from mtplx_engine.models.families.tensor_lists import LISTS
+from mtplx_engine.models.families import appended_names, supported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -103,11 +102,10 @@ def _taken(
     head: HeadSource,
 ) -> TakenHead:
     architecture = config["model_type"]
-    own_name = LISTS[architecture].head.own_name
     parts = [
         Part(raw, item.spec.dtype, item.spec.shape, str(item.path.relative_to(folder)), item.spec.begin)
         for raw, item in head.tensors.items()
-        if own_name(raw, config) is not None  # the others are the model's own once more
+        if not appended_names.is_repeated(raw, architecture)  # the others are the model's own once more
     ]
     parts.sort(key=lambda part: (part.file, part.begin, part.name))
     if sum(part.size for part in parts) > _LARGEST:

@@ -43,7 +43,6 @@ class Checkpoint:
         config: The parsed config.json, a nested text_config laid flat.
         tensors: The model's own tensors, by name; those of its head are not among them.
         head: Its drafting head, None without one.
-        unchecked: Why its tensors were not compared with its config.json, one sentence; empty when they were.
         manifest: What an installer of ours noted of it, or of the pair that it is in; None in other folders.
     """
 
@@ -52,7 +51,6 @@ class Checkpoint:
     config: dict[str, Any]
     tensors: Mapping[str, TensorSpec]
     head: HeadSource | None
-    unchecked: str
     manifest: Manifest | None
 
     @property
@@ -156,9 +154,9 @@ def _check(folder: Path, pair: tuple[Manifest, HeadBinding] | None, *, tokenizer
     weight_files.check_promised(folder, every.keys() | {name for _, name in in_head})
     tensors = {name: spec for name, spec in every.items() if (folder / spec.file, name) not in in_head}
     _check_tokenizer(folder, _embedding_rows(tensors, config), read=tokenizer)
-    unchecked = completeness.check_trunk(folder, written, tensors)
+    completeness.check_trunk(folder, written, tensors)
     if head and not head.problem:
-        problem = completeness.head_problem(config, head) or draft_vocabulary.problem(
+        problem = completeness.head_problem(config, head, tensors) or draft_vocabulary.problem(
             head.draft_vocabulary, config["vocab_size"], data=tokenizer
         )
         head = replace(head, problem=problem)
@@ -168,7 +166,6 @@ def _check(folder: Path, pair: tuple[Manifest, HeadBinding] | None, *, tokenizer
         config=config,
         tensors=tensors,
         head=head,
-        unchecked=unchecked,
         manifest=noted,
     )
 

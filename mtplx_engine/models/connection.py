@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import mlx.core as mx
 
@@ -24,7 +24,6 @@ from mtplx_engine.models.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from mlx import nn
 
@@ -112,7 +111,7 @@ class Connector:
             raise _UnusableHeadError(
                 f"The drafting head does not share {own} with its model, which this version needs, so it is off."
             )
-        raw = _read(source)
+        raw = head_builder.read(source)
         family = family_for(self._config)
         wiring = self._wiring(source, raw, family)
         head = head_builder.build(family, self._config, raw, wiring, self._policy)
@@ -162,12 +161,3 @@ class Connector:
                 "So it is off."
             )
         return mx.array(tokens, mx.int32)
-
-
-def _read(source: HeadSource) -> dict[str, mx.array]:
-    files = {path: _arrays(path) for path in {location.path for location in source.tensors.values()}}
-    return {raw: files[location.path][location.name] for raw, location in source.tensors.items()}
-
-
-def _arrays(path: Path) -> dict[str, mx.array]:
-    return cast("dict[str, mx.array]", mx.load(str(path)))

@@ -15,7 +15,6 @@ from mtplx_engine.config import MAX_DEPTH
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.models import kept, safetensors_header
 from mtplx_engine.models.families.supported import SUPPORTED
-from mtplx_engine.models.families.tensor_lists import LISTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,6 +38,16 @@ _FP8 = "F8_E4M3"
 _HIDDENS, _INNERS = 10, 3
 # Head widths for which Metal attends without writing the scores down.
 _FUSED_WIDTHS = (64, 80, 128)
+# What is left out when a model is loaded, by its kind: parts of names, and the output head where it may be tied, with
+# what mlx-lm takes for it when config.json does not say.
+_LEFT_OUT = {
+    "deepseek_v3": ("rotary_emb.inv_freq",),
+    "kimi_k2": ("rotary_emb.inv_freq",),
+    "llama": ("self_attn.rotary_emb.inv_freq",),
+    "qwen3_5": ("vision_tower", "model.visual"),
+    "qwen3_5_moe": ("vision_tower", "model.visual"),
+}
+_TIED = {"llama": True, "qwen3_next": False}
 
 
 class Verdict(StrEnum):
@@ -230,10 +239,14 @@ def check(name: str, fit: Fit) -> None:
 
 def _loaded(config: Mapping[str, Any], tensors: Mapping[str, TensorSpec]) -> Mapping[str, TensorSpec]:
     """Return the tensors that are not left out when a model is loaded, as those that see are."""
-    lists = LISTS.get(config["model_type"])
-    if lists is None:
-        return tensors
-    return {name: spec for name, spec in tensors.items() if lists.trunk.own_name(name, config) is not None}
+    kind = config["model_type"]
+    left_out = _LEFT_OUT.get(kind, ())
+    tied = kind in _TIED and config.get("tie_word_embeddings", _TIED[kind])
+    return {
+        name: spec
+        for name, spec in tensors.items()
+        if not any(part in name for part in left_out) and not (tied and name == "lm_head.weight")
+    }
 
 
 def _bytes(tensors: Mapping[str, TensorSpec], packings: Mapping[str, Any], machine: Machine) -> int:

@@ -3,42 +3,35 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, cast
 
 import mlx.core as mx
 from mlx import nn
 
-from mtplx_engine.models import placement, tensor_check
-from mtplx_engine.models.families.tensor_lists import LISTS
+from mtplx_engine.models import placement, weights
 from mtplx_engine.models.packing import infer
 from mtplx_engine.models.wiring import Norms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from mtplx_engine.backend import Policy
     from mtplx_engine.models.families.family import Family
     from mtplx_engine.models.families.head import MTPHead
+    from mtplx_engine.models.head_source import HeadSource
+    from mtplx_engine.models.weights import Kind
     from mtplx_engine.models.wiring import Wiring
-
-_DTYPES = {
-    mx.float32: "F32",
-    mx.bfloat16: "BF16",
-    mx.float16: "F16",
-    mx.uint32: "U32",
-    mx.uint8: "U8",
-}
-
-
-class _Array(NamedTuple):
-    """Type, as safetensors spells it, and shape of an array."""
-
-    dtype: str
-    shape: tuple[int, ...]
 
 
 class HeadMismatchError(ValueError):
     """A head does not fit its model; the text names the tensor and what is wrong with it."""
+
+
+def read(source: HeadSource) -> dict[str, mx.array]:
+    """Return the tensors of a head by their names without the prefix; their bytes are not read yet."""
+    files = {path: _arrays(path) for path in {location.path for location in source.tensors.values()}}
+    return {raw: files[location.path][location.name] for raw, location in source.tensors.items()}
 
 
 def build(
@@ -60,27 +53,31 @@ def build(
     Raises:
         HeadMismatchError: A tensor is missing, unknown, or of a wrong shape or dtype.
     """
+    head = assemble(family, config, raw, wiring)
+    placement.place(head, policy)
+    return head
+
+
+def assemble(
+    family: Family, config: Mapping[str, Any], raw: Mapping[str, mx.array], wiring: Wiring
+) -> MTPHead:
+    """Make a head without reading a byte of its tensors; arguments and errors as for `build`."""
     try:
-        weights = family.head_weights(raw, config)
+        own = family.head_weights(raw, config)
     except ValueError as error:  # experts that cannot be stacked; the text names one
         raise HeadMismatchError(str(error)) from error
-    tensors = LISTS[config["model_type"]].head
-    found = {
-        name: _Array(_DTYPES.get(array.dtype, str(array.dtype)), array.shape)
-        for name, array in weights.items()
-    }
-    if text := tensor_check.mismatch(tensors.wanted(config, found, {}), found):
-        raise HeadMismatchError(text)
-    expected = tensors.shapes(config)
-    if wiring.norms is Norms.PLUS_ONE:
-        for name in expected:
-            if is_gain(name):
-                weights[name] = weights[name].astype(mx.float32) + 1
     head = family.new_head(config, wiring)
-    nn.quantize(head, class_predicate=lambda path, _: _packing(path, expected, found))
-    head.load_weights(list(weights.items()))
+    shapes = {name: array.shape for name, array in weights.parameters(head).items()}
+    found = weights.kinds(own)
+    nn.quantize(head, class_predicate=lambda path, module: _packing(path, module, shapes, found))
+    try:
+        weights.check(head, own, weights.Spelling(raw, own))
+    except weights.MismatchError as error:
+        raise HeadMismatchError(str(error)) from error
+    if wiring.norms is Norms.PLUS_ONE:
+        own |= {name: own[name].astype(mx.float32) + 1 for name in shapes if is_gain(name)}
+    head.load_weights(list(own.items()))
     head.eval()
-    placement.place(head, policy)
     return head
 
 
@@ -90,11 +87,15 @@ def is_gain(name: str) -> bool:
 
 
 def _packing(
-    path: str, expected: Mapping[str, tuple[int, ...]], found: Mapping[str, _Array]
+    path: str, module: nn.Module, shapes: Mapping[str, tuple[int, ...]], found: Mapping[str, Kind]
 ) -> dict[str, Any] | bool:
     """Return how the module at `path` is packed, false when it is not."""
-    if f"{path}.scales" not in found:
+    parts = [found.get(f"{path}.{part}") for part in ("weight", "scales")]
+    if None in parts or 0 in shapes[f"{path}.weight"] or not hasattr(module, "to_quantized"):
         return False
-    weight = f"{path}.weight"
-    packing = infer(expected[weight], found[weight], found[f"{path}.scales"])
+    packing = infer(shapes[f"{path}.weight"], *cast("list[Kind]", parts))
     return dataclasses.asdict(packing) if packing else False
+
+
+def _arrays(path: Path) -> dict[str, mx.array]:
+    return cast("dict[str, mx.array]", mx.load(str(path)))

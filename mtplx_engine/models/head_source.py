@@ -151,8 +151,7 @@ def target_fingerprint(folder: Path, tensors: Mapping[str, TensorSpec]) -> str:
         spec = tensors[name]
         digest.update(f"{name} {spec.dtype} {spec.shape}\n".encode())
         with (folder / spec.file).open("rb") as file:
-            file.seek(spec.begin)
-            digest.update(file.read(min(_SAMPLED_BYTES, spec.size)))
+            digest.update(safetensors_header.sample_tensor(file, spec, (0,), _SAMPLED_BYTES))
     return digest.hexdigest()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from mtplx_engine.models import manifest, model_config, tokenizer_ids
+from mtplx_engine.models import manifest, model_config, safetensors_header, tokenizer_ids
 from mtplx_engine.models.head_source import Location
 
 if TYPE_CHECKING:
@@ -91,7 +91,6 @@ def _sampled(locations: Iterable[Location]) -> str:
                 spec = location.spec
                 digest.update(f"{location.name} {spec.dtype} {spec.shape} {spec.begin}\n".encode())
                 last = max(spec.size - _SAMPLE, 0)
-                for start in sorted({0, last // 2, last}):
-                    file.seek(spec.begin + start)
-                    digest.update(file.read(min(_SAMPLE, spec.size)))
+                starts = sorted({0, last // 2, last})
+                digest.update(safetensors_header.sample_tensor(file, spec, starts, _SAMPLE))
     return digest.hexdigest()

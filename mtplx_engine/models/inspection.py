@@ -17,6 +17,7 @@ from mtplx_engine.models import (
     machine,
     model_config,
     shipped,
+    tensor_report,
 )
 from mtplx_engine.models.families import supported
 
@@ -73,19 +74,22 @@ class Inspection:
         return self.footprint is not None
 
 
-def inspect(folder: Path, memory: ProbeMemory, *, tokenizer: bool = True) -> Inspection:
+def inspect(
+    folder: Path, memory: ProbeMemory, *, tokenizer: bool = True, tensors: bool = False
+) -> Inspection:
     """Look at a model folder.
 
     Args:
         folder: The folder.
         memory: What the probe found when models were loaded.
         tokenizer: Whether to look into its tokenizer too.
+        tensors: Whether to ask mlx-lm in a child process, which takes seconds, if every tensor is there and fits.
 
     Raises:
         EngineError: NOT_FOUND, when no model is there.
     """
     try:
-        checked, footprint = check(folder, tokenizer=tokenizer)
+        checked, footprint = check(folder, tokenizer=tokenizer, tensors=tensors)
     except EngineError as error:
         tier = {ErrorKind.REFUSED: Tier.REFUSED, ErrorKind.UNSUPPORTED: Tier.UNSUPPORTED}.get(error.kind)
         if tier is None:
@@ -107,25 +111,32 @@ def inspect(folder: Path, memory: ProbeMemory, *, tokenizer: bool = True) -> Ins
     )
 
 
-def check(folder: Path, *, tokenizer: bool = True) -> tuple[Checkpoint, Footprint]:
+def check(folder: Path, *, tokenizer: bool = True, tensors: bool = False) -> tuple[Checkpoint, Footprint]:
     """Refuse a model folder that this version does not load; return what it says of itself, and what it takes here.
 
     Args:
         folder: The folder.
         tokenizer: Whether to look into its tokenizer too.
+        tensors: As above.
 
     Raises:
         EngineError: NOT_FOUND, REFUSED or UNSUPPORTED, with the reason.
     """
     checked = checkpoint.check(folder, tokenizer=tokenizer)
-    return checked, fit.measure(checked.config, checked.tensors, checked.head, machine.this())
+    footprint = fit.measure(checked.config, checked.tensors, checked.head, machine.this())
+    if not tensors:
+        return checked, footprint
+    compared = tensor_report.compared(checked, folder)
+    if compared.head is not checked.head:
+        footprint = fit.measure(compared.config, compared.tensors, compared.head, machine.this())
+    return compared, footprint
 
 
 def _notes(checked: Checkpoint) -> tuple[str, ...]:
     head = checked.head
     further = head is not None and head.unused and not head.problem
     one = "It has several drafting layers, of which this version uses the first." if further else ""
-    notes = (chat_template.problem(checked.folder), checked.unchecked, one)
+    notes = (chat_template.problem(checked.folder), one)
     return tuple(note for note in notes if note)
 
 

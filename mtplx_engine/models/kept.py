@@ -6,16 +6,26 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mtplx_engine import limits
-from mtplx_engine.models.families import (
-    trunk_deepseek_v3,
-    trunk_glm4_moe_lite,
-    trunk_qwen3_5,
-    trunk_qwen3_next,
-)
-from mtplx_engine.models.families.shapes import Sizes
+from mtplx_engine.models.sizes import Sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+# What mlx-lm takes for numbers that a config.json does not say.
+LATENT_DEFAULTS = {"kv_lora_rank": 512, "qk_rope_head_dim": 64}
+QWEN3_5_DEFAULTS = {
+    "hidden_size": 4096,
+    "num_hidden_layers": 32,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "linear_num_value_heads": 64,
+    "linear_num_key_heads": 16,
+    "linear_key_head_dim": 192,
+    "linear_value_head_dim": 128,
+    "linear_conv_kernel_dim": 4,
+    "full_attention_interval": 4,
+}
+QWEN3_NEXT_DEFAULTS = {"full_attention_interval": 4}
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,18 +132,15 @@ def _mixed(types: list[Any], full: int, sliding: int, window: int | None) -> Kep
     return Kept((Layers(len(types) - slid, full), Layers(slid, sliding, window or 0)))
 
 
-def _latent(defaults: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], Kept]:
-    def kept(config: Mapping[str, Any]) -> Kept:
-        sizes = Sizes(config, defaults)
-        numbers = sizes["kv_lora_rank"] + sizes["qk_rope_head_dim"]
-        return Kept((Layers(sizes["num_hidden_layers"], numbers),))
-
-    return kept
+def _latent(config: Mapping[str, Any]) -> Kept:
+    sizes = Sizes(config, LATENT_DEFAULTS)
+    numbers = sizes["kv_lora_rank"] + sizes["qk_rope_head_dim"]
+    return Kept((Layers(sizes["num_hidden_layers"], numbers),))
 
 
 def _indexed(config: Mapping[str, Any]) -> Kept:
     """Latents, and beside them the keys of an index, which are there twice."""
-    sizes = Sizes(config, {**trunk_deepseek_v3.DEFAULTS, "index_head_dim": 128})
+    sizes = Sizes(config, {**LATENT_DEFAULTS, "index_head_dim": 128})
     numbers = sizes["kv_lora_rank"] + sizes["qk_rope_head_dim"] + 2 * sizes["index_head_dim"]
     return Kept((Layers(sizes["num_hidden_layers"], numbers),))
 
@@ -213,21 +220,20 @@ def _nemotron_h(config: Mapping[str, Any]) -> Kept:
     return Kept((Layers(attention, _pair(sizes)),), mamba * tail, mamba * state)
 
 
-_DEEPSEEK = _latent(trunk_deepseek_v3.DEFAULTS)
-_QWEN3_5 = _gated_delta(trunk_qwen3_5.DEFAULTS)
+_QWEN3_5 = _gated_delta(QWEN3_5_DEFAULTS)
 _KINDS: Mapping[str, Callable[[Mapping[str, Any]], Kept]] = {
-    "deepseek_v3": _DEEPSEEK,
+    "deepseek_v3": _latent,
     "deepseek_v32": _indexed,
     "gemma4": _gemma4,
     "gemma4_text": _gemma4,
-    "glm4_moe_lite": _latent(trunk_glm4_moe_lite.DEFAULTS),
+    "glm4_moe_lite": _latent,
     "glm_moe_dsa": _indexed,
-    "kimi_k2": _DEEPSEEK,
+    "kimi_k2": _latent,
     "mimo_v2_flash": _mimo_v2,
     "nemotron_h": _nemotron_h,
     "qwen3_5": _QWEN3_5,
     "qwen3_5_moe": _QWEN3_5,
-    "qwen3_next": _gated_delta(trunk_qwen3_next.DEFAULTS),
+    "qwen3_next": _gated_delta(QWEN3_NEXT_DEFAULTS),
     "step3p5": _step3p5,
 }
 """By config.json's `model_type`, those that do more than keep keys and values of grouped heads."""

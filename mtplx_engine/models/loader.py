@@ -8,12 +8,11 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mlx_lm.utils import load_model
 from transformers import AutoConfig, AutoTokenizer, PreTrainedConfig
 
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.errors import EngineError
-from mtplx_engine.models import markup, model_config, placement
+from mtplx_engine.models import markup, model_config, placement, weights
 from mtplx_engine.models.connection import Connector
 from mtplx_engine.models.families import supported
 from mtplx_engine.models.families.registry import trunk_for
@@ -23,13 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    import mlx.core as mx
-    from mlx import nn
-
     from mtplx_engine import backend
     from mtplx_engine.draft.mtp_head import MTPDrafter
     from mtplx_engine.models.checkpoint import Checkpoint
-    from mtplx_engine.models.head_source import Location
     from mtplx_engine.models.probe_memory import ProbeMemory
     from mtplx_engine.models.target import Target
     from mtplx_engine.segments import Markup
@@ -101,20 +96,8 @@ def load(
     folder, config = checkpoint.folder, checkpoint.config
     trunk = trunk_for(config)
 
-    def classes() -> tuple[type[nn.Module], type]:
-        model, arguments = trunk.model_classes(config)
-        return _trunk(model, checkpoint), arguments
-
     report(0.05, "Reading weights")
-    try:
-        model, _ = load_model(folder, lazy=True, get_model_classes=lambda **_: classes())
-    except Exception as error:  # numbers that contradict each other may raise anything
-        problem = (
-            "holds weights that do not fit its config.json"
-            if checkpoint.unchecked
-            else "has a setting in its config.json that this version cannot use, though its weights fit"
-        )
-        raise refused(folder.name, problem, details=repr(error)) from error
+    model = weights.load(checkpoint)
     placement.place(model, policy, lambda fraction: report(0.1 + 0.7 * fraction, "Preparing weights"))
     report(0.85, "Reading the tokenizer")
     tokenizer = _tokenizer(folder)
@@ -146,21 +129,6 @@ def load(
     )
 
 
-def _trunk(model: type[nn.Module], checkpoint: Checkpoint) -> type[nn.Module]:
-    """Return a model class that leaves out a head which lies in a file that mlx-lm takes for the model's own."""
-    found = checkpoint.head.locations if checkpoint.head else ()
-    names = {location.name for location in found if _is_read(location, checkpoint.folder)}
-    if not names:
-        return model
-
-    class Trunk(model):  # type: ignore[misc, valid-type]
-        def sanitize(self, weights: dict[str, mx.array]) -> dict[str, mx.array]:
-            kept = {name: array for name, array in weights.items() if name not in names}
-            return super().sanitize(kept) if hasattr(model, "sanitize") else kept
-
-    return Trunk
-
-
 def _tokenizer(folder: Path) -> Any:
     """Return the tokenizer of a folder; config.json only says which class it has, where transformers knows that.
 
@@ -179,10 +147,6 @@ def _tokenizer(folder: Path) -> Any:
     if not found.is_fast:
         raise refused(folder.name, "has a tokenizer of a kind that does not read its tokenizer.json")
     return found
-
-
-def _is_read(location: Location, folder: Path) -> bool:
-    return location.path.parent == folder and location.path.match("model*.safetensors")
 
 
 def _end_ids(tokenizer: Any, *settings: dict[str, Any]) -> frozenset[int]:

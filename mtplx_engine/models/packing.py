@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mtplx_engine.models.tensor_check import BYTES, FLOATING, WORDS, Want
+from mtplx_engine.models.tensor_check import BYTES, FLOATING
 
 if TYPE_CHECKING:
     from mtplx_engine.models.tensor_check import Stored
@@ -34,21 +34,6 @@ class Packing:
     bits: int
     group_size: int
     mode: str = _AFFINE
-
-    def parts(self, shape: tuple[int, ...], scales: Stored | None) -> dict[str, Want]:
-        """Return what stands for a matrix [..., rows, columns], by the last part of the name.
-
-        Args:
-            shape: The matrix's.
-            scales: The scales that are there; biases have their type.
-        """
-        *rows, columns = shape
-        groups = (*rows, columns // self.group_size)
-        words = Want((*rows, columns * self.bits // _WORD_BITS), WORDS)
-        if self.mode != _AFFINE:
-            return {"weight": words, "scales": Want(groups, BYTES)}
-        same = FLOATING & {scales.dtype} if scales else FLOATING
-        return {"weight": words, "scales": Want(groups), "biases": Want(groups, same or FLOATING)}
 
 
 def infer(shape: tuple[int, ...], weight: Stored, scales: Stored) -> Packing | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mtplx_engine.models import safetensors_header
 from mtplx_engine.models.head_source import Location
 
 if TYPE_CHECKING:
@@ -53,10 +54,6 @@ def _same(repeated: Location, own: Location) -> bool:
 def _sample(location: Location) -> bytes:
     """Return bytes from all over a tensor."""
     spec = location.spec
+    starts = (spec.size * place // _PLACES for place in range(_PLACES))
     with location.path.open("rb") as file:
-        parts = []
-        for place in range(_PLACES):
-            start = spec.size * place // _PLACES
-            file.seek(spec.begin + start)
-            parts.append(file.read(min(_BYTES, spec.size - start)))
-    return b"".join(parts)
+        return safetensors_header.sample_tensor(file, spec, starts, _BYTES)

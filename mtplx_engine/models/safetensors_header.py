@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from mtplx_engine.models import json_file
 from mtplx_engine.models.refusal import refused
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 MAX_HEADER_BYTES = 32 << 20
@@ -85,6 +86,22 @@ def read(path: Path) -> dict[str, TensorSpec]:
         name: TensorSpec(entry["dtype"], tuple(entry["shape"]), path.name, data + entry["data_offsets"][0])
         for name, entry in header.items()
     }
+
+
+def sample_tensor(file: BinaryIO, spec: TensorSpec, starts: Iterable[int], most: int) -> bytes:
+    """Read at most so many bytes of a tensor at each of some places in it.
+
+    Args:
+        file: The file that it is in.
+        spec: What the header says of it.
+        starts: Places, counted from where it begins.
+        most: How many bytes at each.
+    """
+    parts = []
+    for start in starts:
+        file.seek(spec.begin + start)
+        parts.append(file.read(min(most, spec.size - start)))
+    return b"".join(parts)
 
 
 def _check_metadata(metadata: Any, file: str) -> None:

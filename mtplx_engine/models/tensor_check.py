@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 FLOATING = frozenset({"F16", "BF16", "F32", "F64"})
 BYTES = frozenset({"U8", "F8_E4M3", "F8_E8M0"})
 WORDS = frozenset({"U32"})
+INTEGERS = frozenset({"I32", "I64"})
 
 _LONGEST_NAME = 100
 

@@ -6,7 +6,6 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from mtplx_engine.models.families.tensor_lists import LISTS
 from mtplx_engine.models.safetensors_header import ITEM_BYTES
 
 if TYPE_CHECKING:
@@ -34,8 +33,35 @@ def tensors(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, tuple[str, tuple
     return {name: ("F32", shape) for name, shape in shapes.items()}
 
 
-TENSORS = tensors(LISTS["llama"].trunk.shapes(CONFIG))
-HEAD = tensors(LISTS["llama"].head.shapes(CONFIG))
+def _layer(size: int, inner: int) -> dict[str, tuple[int, ...]]:
+    """Return a layer of a Llama-type model with as many keys as queries."""
+    square = dict.fromkeys((f"self_attn.{part}_proj.weight" for part in "qkvo"), (size, size))
+    return {
+        "input_layernorm.weight": (size,),
+        "post_attention_layernorm.weight": (size,),
+        **square,
+        "mlp.gate_proj.weight": (inner, size),
+        "mlp.up_proj.weight": (inner, size),
+        "mlp.down_proj.weight": (size, inner),
+    }
+
+
+def trunk(size: int = HIDDEN) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """Return the tensors of a model with `CONFIG`, or with hiddens of another size."""
+    layer = {f"model.layers.0.{name}": shape for name, shape in _layer(size, 8).items()}
+    return tensors({"model.embed_tokens.weight": (ROWS, size), **layer, "model.norm.weight": (size,)})
+
+
+def _head() -> dict[str, tuple[str, tuple[int, ...]]]:
+    norms = dict.fromkeys(
+        (f"{name}.weight" for name in ("pre_fc_norm_embedding", "pre_fc_norm_hidden", "norm")), (HIDDEN,)
+    )
+    layer = {f"layers.0.{name}": shape for name, shape in _layer(HIDDEN, 8).items()}
+    return tensors({**norms, "fc.weight": (HIDDEN, 2 * HIDDEN), **layer})
+
+
+TENSORS = trunk()
+HEAD = _head()
 
 
 def safetensors(tensors: Mapping[str, tuple[str, tuple[int, ...]]]) -> bytes:

@@ -20,6 +20,7 @@ _RENAMED = (
     (re.compile(r"^shared_head[._]norm\."), "norm."),
     (re.compile(r"^(input_layernorm|post_attention_layernorm|self_attn|mlp)\."), r"layers.0.\1."),
 )
+_ARCHITECTURES = ("deepseek_v3", "glm4_moe", "glm4_moe_lite", "kimi_k2")
 _REPEATED = re.compile(r"^(embed_tokens|shared_head\.head|lm_head)\.")
 
 
@@ -34,6 +35,11 @@ def own_name(name: str) -> str | None:
     for pattern, replacement in _RENAMED:
         name = pattern.sub(replacement, name)
     return None if _REPEATED.match(name) else name
+
+
+def is_repeated(name: str, architecture: str) -> bool:
+    """Whether a head of an architecture borrows the tensor that a file calls `name` from its target."""
+    return architecture in _ARCHITECTURES and own_name(name) is None
 
 
 def without_head(weights: Mapping[str, mx.array], layers: int) -> dict[str, mx.array]:

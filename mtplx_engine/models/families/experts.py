@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import mlx.core as mx
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
 _NUMBERED = re.compile(r"^(.*mlp\.)experts\.(\d+)\.((?:gate|up|down)_proj\.\w+)$")
 _FUSED = re.compile(r"^(.*mlp\.)experts\.(gate_up|down)_proj$")
@@ -39,9 +39,10 @@ def stacked(weights: Mapping[str, mx.array], count: int) -> dict[str, mx.array]:
         else:
             result[name] = array
     for (prefix, projection), names in numbered.items():
-        wanted = [f"{prefix}experts.{number}.{projection}" for number in range(count)]
-        _check(wanted, names.values(), weights)
-        result[f"{prefix}switch_mlp.{projection}"] = mx.stack([weights[name] for name in wanted])
+        _check(names, count, weights)
+        result[f"{prefix}switch_mlp.{projection}"] = mx.stack(
+            [weights[names[number]] for number in range(count)]
+        )
     return result
 
 
@@ -53,15 +54,25 @@ def _split(prefix: str, projection: str, array: mx.array) -> dict[str, mx.array]
     return {f"{prefix}switch_mlp.gate_proj.weight": gate, f"{prefix}switch_mlp.up_proj.weight": up}
 
 
-def _check(wanted: Iterable[str], found: Iterable[str], weights: Mapping[str, mx.array]) -> None:
-    wanted, found = list(wanted), set(found)
-    if missing := [name for name in wanted if name not in found]:
-        raise ValueError(f"{missing[0]} is missing")
-    if unknown := sorted(found.difference(wanted)):
-        raise ValueError(f"{unknown[0]} is unknown, there are {len(wanted)} experts")
-    first = weights[wanted[0]]
-    for name in wanted:
+def _check(names: Mapping[int, str], count: int, weights: Mapping[str, mx.array]) -> None:
+    """Check that experts 0 to `count` - 1 and no others are there and alike.
+
+    Raises:
+        ValueError: They are not; the text names one.
+    """
+    some = min(names)
+    missing = next((number for number in range(count) if number not in names), None)
+    if missing is not None:
+        raise ValueError(f"{_numbered(names[some], some, missing)} is missing")
+    if unknown := sorted(names.keys() - range(count)):
+        raise ValueError(f"{names[unknown[0]]} is unknown, there are {count} experts")
+    first = weights[names[0]]
+    for name in names.values():
         if weights[name].shape != first.shape or weights[name].dtype != first.dtype:
             raise ValueError(
                 f"{name} has the shape {list(weights[name].shape)}, but the first expert has {list(first.shape)}"
             )
+
+
+def _numbered(name: str, number: int, other: int) -> str:
+    return name.replace(f".experts.{number}.", f".experts.{other}.")

@@ -51,5 +51,5 @@ class Family(Trunk, Protocol):
         ...
 
     def new_head(self, config: Mapping[str, Any], wiring: Wiring) -> MTPHead:
-        """Make a head with the parameters of `tensor_lists`, not yet filled."""
+        """Make a head, its parameters not yet filled."""
         ...

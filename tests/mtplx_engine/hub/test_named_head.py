@@ -12,10 +12,9 @@ from mtplx_engine.hub.connection import Connection
 from mtplx_engine.hub.download import Download
 from mtplx_engine.hub.problem import HubError, Problem
 from mtplx_engine.models import inspection
-from mtplx_engine.models.families.tensor_lists import LISTS
 from mtplx_engine.models.inspection import Tier
 from mtplx_engine.models.probe_memory import ProbeMemory
-from tests.support import model_folder
+from tests.support import model_folder, module_shapes, odd_folders
 from tests.support.fake_hub import FakeHub, FakeRepo, running
 from tests.support.model_folder import CONFIG, HEAD, HIDDEN, ROWS, TENSORS
 
@@ -30,20 +29,7 @@ HEAD_CONFIG = {"model_type": "llama_mtp", "hidden_size": HIDDEN, "vocab_size": R
 HEAD_FILES = {"model.safetensors": model_folder.safetensors(HEAD)}
 OTHER_FAMILY = {
     "model.safetensors": model_folder.safetensors(
-        model_folder.tensors(
-            LISTS["glm4_moe"].head.shapes(
-                CONFIG
-                | {
-                    "num_key_value_heads": 1,
-                    "head_dim": 2,
-                    "first_k_dense_replace": 0,
-                    "n_routed_experts": 2,
-                    "n_shared_experts": 1,
-                    "moe_intermediate_size": 4,
-                    "model_type": "glm4_moe",
-                }
-            )
-        )
+        model_folder.tensors(module_shapes.head(CONFIG | odd_folders.EXPERTS | {"model_type": "glm4_moe"}))
     )
 }
 

@@ -18,9 +18,8 @@ from mtplx_engine.hub.download import Download
 from mtplx_engine.hub.problem import CancelledError, HubError, Problem
 from mtplx_engine.hub.retry import Retries
 from mtplx_engine.models import checkpoint, manifest, safetensors_header, weight_files
-from mtplx_engine.models.families.tensor_lists import LISTS
 from mtplx_engine.models.inspection import Tier
-from tests.support import hub_child, model_folder, toy_pair
+from tests.support import hub_child, model_folder, module_shapes, toy_pair
 from tests.support.checkpoints import family_case, hybrid, layouts, shards
 from tests.support.engine_runs import load
 from tests.support.fake_hub import FakeHub, FakeRepo, Fault, running
@@ -587,9 +586,8 @@ def test_kills_cost_little(tmp_path: Path) -> None:
     }
     config = json.loads((TOY / "config.json").read_text())
     config["text_config"] |= sizes
-    lists = LISTS["qwen3_5"]
-    trunk = {name: ("BF16", shape) for name, shape in lists.trunk.shapes(config).items()}
-    head = {f"mtp.{name}": ("BF16", shape) for name, shape in lists.head.shapes(config).items()}
+    trunk = {name: ("BF16", shape) for name, shape in module_shapes.trunk(config).items()}
+    head = {f"mtp.{name}": ("BF16", shape) for name, shape in module_shapes.head(config).items()}
     common = {name: data for name, data in files_of(TOY).items() if "token" in name}
     common["config.json"] = json.dumps(config).encode()
     repos = {

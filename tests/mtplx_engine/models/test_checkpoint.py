@@ -36,7 +36,7 @@ def test_a_sound_folder_is_described(tmp_path: Path) -> None:
     found = checkpoint.check(folder)
     assert (found.folder, found.name, found.config) == (folder, "tiny", CONFIG)
     assert {name: (spec.dtype, spec.shape) for name, spec in found.tensors.items()} == TENSORS
-    assert (found.head, found.manifest, found.unchecked) == (None, None, "")
+    assert (found.head, found.manifest) == (None, None)
     assert found.total_bytes == TRUNK_BYTES
 
 

@@ -22,14 +22,13 @@ from mtplx_engine.config import SamplerConfig
 from mtplx_engine.engine import Engine
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.models import checkpoint, fit, machine
-from mtplx_engine.models.families.tensor_lists import LISTS
 from mtplx_engine.models.fit import Fit, Verdict
 from mtplx_engine.models.machine import Machine
 from mtplx_engine.protocol import Generate
 from tests.support import model_folder, tiny_folder
 from tests.support.checkpoints import deepseek_v3, glm4_moe, hybrid, plain, shards
 from tests.support.checkpoints.family_case import write
-from tests.support.model_folder import CONFIG, HEAD, TENSORS
+from tests.support.model_folder import HEAD, TENSORS
 from tests.support.odd_folders import GOOD, WRONG
 from tests.support.toy import TOY
 
@@ -61,14 +60,14 @@ def count(tensors: Mapping[str, tuple[str, tuple[int, ...]]]) -> int:
 
 def test_on_a_mac_packed_weights_stay_packed(tmp_path: Path) -> None:
     """What is not packed is rounded to two bytes a number."""
-    wider = count(model_folder.tensors(LISTS["llama"].trunk.shapes(CONFIG | {"hidden_size": 32})))
+    wider = count(model_folder.trunk(32))
     embedding = 16 * 32
     packed = 16 * 4 * 4 + 2 * 16 * 2
     assert measure(build("quantized", tmp_path), MAC).weights == 2 * (wider - embedding) + packed
 
 
 def test_elsewhere_weights_are_unpacked_to_four_bytes_each(tmp_path: Path) -> None:
-    wider = count(model_folder.tensors(LISTS["llama"].trunk.shapes(CONFIG | {"hidden_size": 32})))
+    wider = count(model_folder.trunk(32))
     assert measure(build("quantized", tmp_path), PC).weights == 4 * wider
 
 

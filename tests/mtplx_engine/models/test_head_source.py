@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.models import checkpoint, head_source, inspection, installed, manifest, weight_files
+from mtplx_engine.models import (
+    checkpoint,
+    head_source,
+    inspection,
+    installed,
+    manifest,
+    tensor_report_child,
+    weight_files,
+)
 from mtplx_engine.models.manifest import Manifest
 from mtplx_engine.models.probe_memory import ProbeMemory
 from tests.support import model_folder
@@ -109,8 +117,10 @@ def test_a_layer_with_an_endless_number_is_refused_in_words(tmp_path: Path) -> N
         folder.mkdir()
         weights = {"model.safetensors": model_folder.safetensors(TENSORS | endless)}
         write(folder, weights, model_type=kind, num_nextn_predict_layers=2)
-        found = inspection.inspect(folder, ProbeMemory(tmp_path))
-        assert found.loads == (kind == "mimo")
+        assert inspection.inspect(folder, ProbeMemory(tmp_path)).loads
+        refused = tensor_report_child.report(folder)["refused"]
+        assert "config.json" in refused
+        assert ("99.eh_proj.weight is unknown" in refused or "9" * 70 in refused) == (kind == "llama")
 
 
 def test_a_head_whose_main_tensor_is_misnamed_is_still_there_to_be_told_of(tmp_path: Path) -> None:

@@ -62,13 +62,6 @@ def test_what_cannot_chat_is_told(tmp_path: Path) -> None:
     assert inspection.inspect(folder, ProbeMemory(tmp_path)).notes == ()
 
 
-def test_what_was_not_compared_is_told(tmp_path: Path) -> None:
-    folder = model_folder.write(tmp_path, config=model_folder.CONFIG | {"model_type": "mimo"})
-    note = inspection.inspect(folder, ProbeMemory(tmp_path)).notes[-1]
-    assert "no list of those of MiMo models" in note
-    assert "Whether it runs at all is seen when it is loaded" in note
-
-
 def test_the_starter_is_verified(starter_dir: Path, tmp_path: Path) -> None:
     found = inspection.inspect(starter_dir, ProbeMemory(tmp_path))
     assert (found.tier, found.family, found.notes) == (Tier.VERIFIED, "llama", ())

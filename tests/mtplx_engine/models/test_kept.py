@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import dataclasses
+from typing import TYPE_CHECKING, Any
 
 import mlx.core as mx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mlx_lm.models import deepseek_v3 as mlx_deepseek_v3
+from mlx_lm.models import glm4_moe_lite as mlx_glm4_moe_lite
+from mlx_lm.models import qwen3_5 as mlx_qwen3_5
+from mlx_lm.models import qwen3_next as mlx_qwen3_next
 
 from mtplx_engine.cache import TokenCache
 from mtplx_engine.errors import EngineError, ErrorKind
@@ -20,6 +25,7 @@ from tests.support.checkpoints import deepseek_v3, glm4_moe, glm4_moe_lite, hybr
 from tests.support.checkpoints.family_case import load, write
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from mtplx_engine.models.target import Target
@@ -35,6 +41,12 @@ TINIES = {
         hybrid.QWEN3_NEXT,
     )
 }
+DEFAULTS = [
+    (kept.LATENT_DEFAULTS, mlx_deepseek_v3.ModelArgs),
+    (kept.LATENT_DEFAULTS, mlx_glm4_moe_lite.ModelArgs),
+    (kept.QWEN3_5_DEFAULTS, mlx_qwen3_5.TextModelArgs),
+    (kept.QWEN3_NEXT_DEFAULTS, mlx_qwen3_next.ModelArgs),
+]
 FAMILIES = sorted(SUPPORTED | PLAIN_ONLY.keys())
 
 
@@ -134,3 +146,9 @@ def test_a_published_hybrid_keeps_little_of_a_token() -> None:
     assert found.numbers(1024, 512) == 16 * 2 * 4 * 256 * 1024
     assert found.state * 4 == 150_994_944
     assert found.tail == 48 * 3 * (2 * 2048 + 6144)
+
+
+@pytest.mark.parametrize(("ours", "theirs"), DEFAULTS)
+def test_numbers_that_are_not_said_are_those_of_mlx_lm(ours: Mapping[str, Any], theirs: type) -> None:
+    defaults = {field.name: field.default for field in dataclasses.fields(theirs)}
+    assert ours == {name: defaults[name] for name in ours}
