@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import mlx.core as mx
+_Tensor = TypeVar("_Tensor")  # an mlx array, or what stands for one where mlx is not imported
 
 # Head-only repositories put all below `model.` and say `mtp_block`, `shared_head_norm` and `lm_head`.
 _RENAMED = (
@@ -24,7 +24,7 @@ _ARCHITECTURES = ("deepseek_v3", "glm4_moe", "glm4_moe_lite", "kimi_k2")
 _REPEATED = re.compile(r"^(embed_tokens|shared_head\.head|lm_head)\.")
 
 
-def in_head(raw: Mapping[str, mx.array]) -> dict[str, mx.array]:
+def in_head(raw: Mapping[str, _Tensor]) -> dict[str, _Tensor]:
     """Return the tensors of a head by its own names, without those that it borrows from its target."""
     named = ((own_name(name), array) for name, array in raw.items())
     return {name: array for name, array in named if name is not None}
@@ -42,7 +42,7 @@ def is_repeated(name: str, architecture: str) -> bool:
     return architecture in _ARCHITECTURES and own_name(name) is None
 
 
-def without_head(weights: Mapping[str, mx.array], layers: int) -> dict[str, mx.array]:
+def without_head(weights: Mapping[str, _Tensor], layers: int) -> dict[str, _Tensor]:
     """Return the tensors of a trunk with so many layers, without those of the head behind it.
 
     Raises:
