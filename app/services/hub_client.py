@@ -84,11 +84,12 @@ class HubClient(QObject):
         """Ask whose token this is, and keep it when it is somebody's: `token_checked` follows, or `failed`."""
 
         def work(interrupt: Interrupt) -> tuple[str, BaseException | None]:
-            from mtplx_engine.hub import api
+            from mtplx_engine.hub.api import Api
             from mtplx_engine.hub.token import cleaned
 
             settings = self._access.settings
-            name = api.account_name(settings.connection(cleaned(token)), interrupt)
+            with Api(settings.connection(cleaned(token)), interrupt=interrupt) as api:
+                name = api.account()
             try:
                 self._access.store(settings.connection(None).host).set(token)
             except EngineError as error:

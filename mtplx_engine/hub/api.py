@@ -12,7 +12,6 @@ import json
 import logging
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final, Self
-from urllib.parse import urljoin
 
 import httpx2
 from huggingface_hub import HfApi, constants, get_token, set_client_factory
@@ -134,11 +133,17 @@ class Api:
             if refused is not None:
                 raise refused
             body = self._body(response)
-            following = response.links.get("next", {}).get("url", "")
-            headers = {}
-            if following and self._pages < _MOST_PAGES:
-                headers["Link"] = f'<{urljoin(str(response.url), following)}>; rel="next"'
+            following = self._following(response) if self._pages < _MOST_PAGES else None
+        headers = {"Link": f'<{following}>; rel="next"'} if following else {}
         return httpx2.Response(200, headers=headers, content=body)
+
+    def _following(self, response: httpx2.Response) -> httpx2.URL | None:
+        """Return the whole address of the next page, None after the last one; the library takes it as it is."""
+        found = response.links.get("next", {}).get("url")
+        try:
+            return response.url.join(found) if found else None
+        except httpx2.InvalidURL as error:
+            raise self._odd(repr(error)) from error
 
     def _body(self, response: httpx2.Response) -> bytes:
         """Return a body that is JSON, and of the form that is expected."""
@@ -164,12 +169,6 @@ class Api:
         if not self._repo:
             return answers.no_hub(self._connection.host, details)
         return answers.odd(self._repo, "what the hub says of it is no description of a model", details)
-
-
-def account_name(connection: Connection, interrupt: Interrupt | None = None) -> str:
-    """Return the name of the account that the connection's token is of, see `Api.account`."""
-    with Api(connection, interrupt=interrupt) as api:
-        return api.account()
 
 
 def login(endpoint: str) -> str | None:

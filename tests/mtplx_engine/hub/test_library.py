@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from huggingface_hub.utils import get_session
 
 from mtplx_engine.hub import api, repo, settings
 from mtplx_engine.hub.connection import HUB, Connection
+from mtplx_engine.hub.problem import HubError
 from mtplx_engine.hub.settings import HubSettings
 from tests.support.fake_hub import FakeHub, FakeRepo, running
 
@@ -36,7 +38,8 @@ settings = HubSettings()
 connection = settings.connection(api.login(settings.endpoint))
 search.search(connection, "model")
 repo.read(connection, "makers/model")
-print(api.account_name(connection))
+with api.Api(connection) as asking:
+    print(asking.account())
 stack = {"mlx", "mlx_lm", "numpy", "transformers", "tokenizers", "torch"}
 assert not stack & set(sys.modules), stack & set(sys.modules)
 """
@@ -164,6 +167,17 @@ def test_pages_without_an_end_are_not_followed_for_ever(hub: FakeHub) -> None:
     with api.Api(Connection(hub.endpoint)) as asking:
         assert list(asking.entries("/api/models", {})) == []
     assert len(hub.paths) == 20
+
+
+@pytest.mark.parametrize("link", ["/é>x", "http://[", "http://h:x/", "//", "\x80"])
+def test_an_address_of_a_next_page_may_be_anything(hub: FakeHub, link: str) -> None:
+    def paged(handler: Handler) -> None:
+        headers = {"Link": f'<{link}>; rel="next"'} if len(hub.paths) == 1 else {}
+        handler.reply(200, b"[]", {"Content-Type": "application/json", **headers})
+
+    hub.api_fault = paged
+    with api.Api(Connection(hub.endpoint)) as asking, contextlib.suppress(HubError):
+        assert list(asking.entries("/api/models", {})) == []
 
 
 def test_a_page_of_a_file_has_the_address_that_the_library_gives(hub: FakeHub) -> None:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mtplx_engine.hub import api, look, repo, search
+from mtplx_engine.hub import look, repo, search
+from mtplx_engine.hub.api import Api
 from mtplx_engine.hub.connection import Connection
 from mtplx_engine.hub.interrupt import Interrupt
 from mtplx_engine.hub.problem import CancelledError, HubError, Problem
@@ -26,11 +27,17 @@ REPO = "makers/model"
 FILES = {"config.json": b'{"model_type": "llama"}', "model.safetensors": b"weights"}
 CLOCK = r"\d\d:\d\d( tomorrow)?"
 
+
+def account(connection: Connection, interrupt: Interrupt) -> str:
+    with Api(connection, interrupt=interrupt) as api:
+        return api.account()
+
+
 QUESTIONS: dict[str, Callable[[Connection, Interrupt], object]] = {
     "search": lambda connection, interrupt: search.search(connection, "model", interrupt=interrupt),
     "repository": lambda connection, interrupt: repo.read(connection, REPO, interrupt=interrupt),
     "plan": lambda connection, interrupt: look.plan(connection, REPO, interrupt=interrupt),
-    "account": api.account_name,
+    "account": account,
 }
 
 
