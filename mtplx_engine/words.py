@@ -16,7 +16,11 @@ def duration(seconds: float) -> str:
 
 
 def size(count: int) -> str:
-    """Return bytes as people say them, in the powers of ten that disks are sold by: "430 MB", "2.9 GB", "12 kB"."""
+    """Return bytes in the powers of ten that disks are sold by: "2.9 GB", "214 GB", "430 MB", "12 kB", "800 bytes"."""
+    if count >= 99_500_000_000:
+        return f"{count / 1e9:,.0f} GB"
     if count >= 999_500_000:
-        return f"{count / 1e9:,.1f} GB"
-    return f"{count / 1e6:,.0f} MB" if count >= 999_500 else f"{count / 1e3:,.0f} kB"
+        return f"{count / 1e9:.1f} GB"
+    if count >= 999_500:
+        return f"{count / 1e6:.0f} MB"
+    return f"{count / 1e3:.0f} kB" if count >= 1000 else f"{count} bytes"
