@@ -61,7 +61,7 @@ def record(figures: AnswerFigures) -> dict[str, Any]:
     del stats["seed"]  # repeats nothing without the text
     del stats["waited_s"]  # is in the time to the first word
     ended = datetime.fromtimestamp(body.pop("ended_ms") / 1000, UTC)
-    body |= {"day": figures.day.isoformat(), "kind": figures.kind.value, "reason": figures.reason.value}
+    body |= {"day": figures.day.isoformat(), "reason": figures.reason.value}
     derived = {
         "context_bucket": context_bucket(figures.stats.prompt_tokens + figures.stats.emitted),
         "mean_drafted_depth": _share(figures.stats.drafted, figures.stats.verify_steps),
@@ -74,7 +74,7 @@ def record(figures: AnswerFigures) -> dict[str, Any]:
 
 
 def _json(records: Iterator[dict[str, Any]]) -> Iterator[str]:
-    yield f'{{"format": "{FORMAT}", "version": {_VERSION}, "kind": "guessed from the text", "answers": ['
+    yield f'{{"format": "{FORMAT}", "version": {_VERSION}, "answers": ['
     between = "\n"
     for each in records:
         yield between + json.dumps(each, ensure_ascii=False)
