@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QCoreApplication
+
+if TYPE_CHECKING:
+    from mtplx_engine.words import Sentence
 
 _CONTEXT = "MTPLX"
 
@@ -18,3 +23,8 @@ def tr(text: str) -> str:
 def marked(text: str) -> str:
     """Return `text` as it is: words that are written in one place and given to `tr` in another."""
     return text
+
+
+def said(sentence: Sentence) -> str:
+    """Return a sentence of the engine in the person's language."""
+    return sentence.text(tr)

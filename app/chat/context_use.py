@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from app.chat.conversation import Role
-from app.chat.meters import percent
 from app.translate import tr
+from mtplx_engine.words import percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from app.chat.conversation import MessageStatus
-from app.chat.meters import first_word, measured_speed, percent, speed
+from app.chat.meters import first_word, measured_speed, speed
 from app.translate import tr
+from mtplx_engine.words import percent
 
 if TYPE_CHECKING:
     from app.chat.conversation import Message

@@ -10,7 +10,6 @@ from mtplx_engine.config import SamplerConfig
 if TYPE_CHECKING:
     from datetime import date
 
-    from mtplx_engine.measurement import PromptKind
     from mtplx_engine.stats import DecodeStats, FinishReason
 
 _LAW: Final = (
@@ -41,7 +40,6 @@ class AnswerFigures:
         memory: Bytes that the machine has.
         system: Name and version of the operating system.
         sampler: How tokens were chosen, as `sampler_words` says it.
-        kind: What the answer is like, guessed from its text.
         reason: Why it ended.
         version: Of MTPLX.
         stats: Counts and times; here `ttft_s` is the whole time since the question was sent.
@@ -58,7 +56,6 @@ class AnswerFigures:
     memory: int
     system: str
     sampler: str
-    kind: PromptKind
     reason: FinishReason
     version: str
     stats: DecodeStats

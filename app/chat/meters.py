@@ -10,6 +10,7 @@ from app.chat.depth_words import depth_words
 from app.translate import marked, tr
 from mtplx_engine.measurement import FEW_STEPS
 from mtplx_engine.stats import CycleCounter
+from mtplx_engine.words import percent
 
 if TYPE_CHECKING:
     from mtplx_engine.protocol import DepthChosen
@@ -200,11 +201,6 @@ def _rates(tokens_per_second: float | None, per_step: float | None, acceptance: 
     if per_step is not None and acceptance is not None:
         parts += [tr("{count} per step").format(count=f"{per_step:.1f}"), percent(acceptance)]
     return parts
-
-
-def percent(share: float) -> str:
-    """Return a share of 0..1 as in "71 %"."""
-    return f"{share:.0%}".replace("%", " %")
 
 
 def speed(tokens_per_second: float) -> str:

@@ -11,6 +11,7 @@ from app.theme import SMALL_PX, SPACE_S, SPACE_XS
 from app.translate import tr
 from app.widgets.flow_layout import FlowLayout
 from app.widgets.icon_button import IconButton
+from mtplx_engine import words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,8 +59,8 @@ class AttachmentChip(QFrame):
         row.addWidget(self._size)
         self.close_button: IconButton | None = None
         if removable:
-            words = tr("Remove {name}").format(name=attachment.name)
-            self.close_button = IconButton(theme, "close", words, size=12, side=20, parent=self)
+            what = tr("Remove {name}").format(name=attachment.name)
+            self.close_button = IconButton(theme, "close", what, size=12, side=20, parent=self)
             self.close_button.clicked.connect(self.removed)
             row.addWidget(self.close_button)
         self.set_tokens(None)
@@ -72,7 +73,7 @@ class AttachmentChip(QFrame):
 
     def set_tokens(self, tokens: int | None) -> None:
         """Say how many tokens the file takes, once that is known."""
-        size = size_words(self.attachment.size)
+        size = words.size(self.attachment.size)
         if tokens is not None:
             size += " · " + tr("{count} tokens").format(count=f"{tokens:,}")
         self._size.setText(size)
@@ -148,12 +149,3 @@ class AttachmentChips(QWidget):
     def _remove(self, chip: AttachmentChip) -> None:
         self.set_attachments([each.attachment for each in self._chips if each is not chip])
         self.changed.emit()
-
-
-def size_words(size: int) -> str:
-    """Return the size of a file, as in "12 KB"."""
-    if size < 1000:
-        return tr("{count} bytes").format(count=size)
-    if size < 999_500:
-        return tr("{count} KB").format(count=round(size / 1000))
-    return tr("{count} MB").format(count=f"{size / 1e6:.1f}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from app.dashboard import drafting_words
+from app.dashboard import result_words
 from app.dashboard.live_feed import LiveFeed
 from app.dashboard.measure_plan import MeasurePlan
 from app.dashboard.speed_board import SpeedBoard
@@ -143,7 +143,7 @@ class SpeedDesk(QObject):
     def _judge(self) -> None:
         model = self._line.model
         bans = self._records.bans(model.speed_key) if model is not None and model.speed_key else ()
-        judged = drafting_words.turned_off(bans)
+        judged = result_words.turned_off(bans)
         if judged != self._judged:
             self._judged = judged
             self.drafting_judged.emit(judged)

@@ -8,10 +8,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QPushButton, QVBoxLayout
 
-from app.dashboard import exactness_words
+from app.dashboard import result_words
 from app.theme import CODE_PX, SMALL_PX, SPACE_L, SPACE_M, SPACE_S, SPACE_XL, SPACE_XS, TEXT_PX
-from app.translate import tr
+from app.translate import said, tr
 from app.widgets.plain_label import PlainLabel
+from mtplx_engine.bench import sentences
 from mtplx_engine.exactness import Exactness, judge
 
 if TYPE_CHECKING:
@@ -97,10 +98,10 @@ class ExactnessCard(QFrame):
             self._advice.say("")
             self._limits.say("")
             return
-        words, tone = exactness_words.verdict(report)
+        words, tone = result_words.exactness(report)
         self.verdict.say(words, tone)
-        self._advice.say(exactness_words.advice(report))
-        for (name, value), (about, told) in zip(self._facts, exactness_words.figures(report), strict=True):
-            name.say(about)
-            value.say(told)
-        self._limits.say(exactness_words.limits(report))
+        self._advice.say(result_words.advice(report))
+        for (name, value), (about, told) in zip(self._facts, sentences.compared(report), strict=True):
+            name.say(said(about))
+            value.say(said(told))
+        self._limits.say(said(sentences.limits(report)))

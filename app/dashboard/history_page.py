@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from app.dashboard import history_words, kind_words
+from app.dashboard import history_words
 from app.dashboard.charts.chart import Chart
 from app.dashboard.charts.daily_medians import DailyMedians, DayFigure
 from app.dashboard.history_facts import HistoryFacts
@@ -28,7 +28,6 @@ from app.widgets.plain_label import PlainLabel
 from app.widgets.section import Section
 from app.widgets.throttle import Throttle
 from app.widgets.undo_toast import UndoToast
-from mtplx_engine.measurement import PromptKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +61,7 @@ class HistoryPage(ColumnArea):
         today: Returns the date on the person's calendar.
 
     Attributes:
-        model, kind, period: Which answers are looked at.
+        model, period: Which answers are looked at.
         grouping: How the table tells them apart.
         facts, chart, table: What is shown of them.
         files: Exports and deletes.
@@ -87,7 +86,6 @@ class HistoryPage(ColumnArea):
         self._waits = False
         self._history: History | None = None
         self.model = ChoiceButton(theme, tr("Model"))
-        self.kind = ChoiceButton(theme, tr("Kind, guessed from the text"))
         self.period = ChoiceButton(theme, tr("Period"))
         self.grouping = ChoiceButton(theme, tr("How the table tells answers apart"))
         self.export = QPushButton(tr("Export…"))
@@ -137,7 +135,7 @@ class HistoryPage(ColumnArea):
         self._read()
 
     def _show_everything(self) -> None:
-        self._choose(None, model=None, kind=None)
+        self._choose(None, model=None)
         self.period.setFocus()
 
     def _read(self) -> None:
@@ -151,12 +149,9 @@ class HistoryPage(ColumnArea):
         wanted = self._wanted
         models = self._history.models if self._history else ()
         self.model.set_choices(((None, tr("All models")), *((name, name) for name in models)), wanted.model)
-        kinds = ((each, kind_words.kind(each)) for each in PromptKind)
-        self.kind.set_choices(((None, tr("All kinds")), *kinds), wanted.kind)
         self.period.set_choices(((days, history_words.period(days)) for days in _PERIODS), self._days)
         self.grouping.set_choices(
             (
-                (Grouping.KIND, tr("kind, guessed from the text")),
                 (Grouping.CONTEXT, tr("length of the context")),
                 (Grouping.NOTHING, tr("model")),
             ),
@@ -217,7 +212,6 @@ class HistoryPage(ColumnArea):
         self._following.due.connect(self._read)
         self._records.changed.connect(self._estimate)
         self.model.chosen.connect(lambda model: self._choose(self._days, model=model))
-        self.kind.chosen.connect(lambda kind: self._choose(self._days, kind=kind))
         self.period.chosen.connect(self._choose)
         self.grouping.chosen.connect(lambda grouping: self._choose(self._days, grouping=grouping))
         self.everything.clicked.connect(self._show_everything)
@@ -245,7 +239,7 @@ class HistoryPage(ColumnArea):
         row.setSpacing(SPACE_S)
         choices = QWidget()
         flow = FlowLayout(choices, SPACE_S)
-        for choice, width in ((self.model, 190), (self.kind, 150), (self.period, 140)):
+        for choice, width in ((self.model, 190), (self.period, 140)):
             choice.setFixedWidth(width)
             flow.addWidget(choice)
         row.addWidget(choices, 1)

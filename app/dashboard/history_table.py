@@ -58,7 +58,6 @@ def columns(choice: Choice) -> tuple[Column, ...]:
     model = Column(tr("Model"), "", lambda group: group.model, lambda group: group.model, is_name=True)
     models = () if choice.model is not None and grouping is not Grouping.NOTHING else (model,)
     part = {
-        Grouping.KIND: (tr("Kind"), tr(history_words.KIND_TIP)),
         Grouping.CONTEXT: (
             tr("Context, tokens"),
             tr("How long prompt and answer were, with all that came before."),
@@ -252,4 +251,4 @@ class HistoryTable(QTableView):
 
 
 def _same(one: Group, other: Group) -> bool:
-    return (one.model, one.kind, one.bucket) == (other.model, other.kind, other.bucket)
+    return (one.model, one.bucket) == (other.model, other.bucket)

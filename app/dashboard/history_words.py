@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.chat.meters import percent, speed
-from app.dashboard import kind_words
+from app.chat.meters import speed
 from app.services.history import FEWEST_QUARTILES, Grouping
-from app.translate import marked, tr
+from app.translate import marked, said, tr
 from mtplx_engine import words
+from mtplx_engine.bench import sentences
 from mtplx_engine.measurement import CONTEXT_BUCKETS, FEW_STEPS
+from mtplx_engine.words import percent
 
 if TYPE_CHECKING:
     from app.services.history import Group, History, Middle, Spread, Summary, TimeSaved
@@ -21,7 +22,6 @@ SAVED_TIP = marked(
     "answers took, and never more than it would have taken for the drafts that were kept. Only answers count whose "
     "model was measured in a context of about the same length, while nothing else held the computer back."
 )
-KIND_TIP = marked("Guessed from the text when the answer ended; the text itself is not kept here.")
 
 
 def answers(count: int) -> str:
@@ -114,13 +114,11 @@ def saved_from(estimate: TimeSaved) -> str:
 
 def part(grouping: Grouping, group: Group) -> str:
     """Return what a group is beside its model."""
-    if group.kind is not None:
-        return kind_words.kind(group.kind)
     if grouping is not Grouping.CONTEXT:
         return ""
     if group.bucket is None:
         return tr("more than {count}k").format(count=CONTEXT_BUCKETS[-1] // 1024)
-    return kind_words.context(group.bucket)
+    return said(sentences.context(group.bucket))
 
 
 def unreadable(history: History) -> str:

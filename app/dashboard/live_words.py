@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from app.chat.meters import MEASURING
 from app.dashboard.charts.unit import Unit, share_words
 from app.dashboard.live_figures import LiveState
-from app.model_manager.fit_words import size
 from app.translate import tr
 from mtplx_engine.conditions import Power
 from mtplx_engine.measurement import FEW_STEPS
+from mtplx_engine.words import size
 
 if TYPE_CHECKING:
     from app.dashboard.live_figures import LiveReading

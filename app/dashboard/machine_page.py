@@ -8,13 +8,13 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
-from app.dashboard import kind_words, result_words
+from app.dashboard import result_words
 from app.dashboard.exactness_card import ExactnessCard
 from app.dashboard.measure_card import MeasureCard
 from app.dashboard.progress_card import ProgressCard
 from app.dashboard.result_card import ResultCard
 from app.theme import SPACE_S, TEXT_PX
-from app.translate import tr
+from app.translate import said, tr
 from app.widgets.announce import announce
 from app.widgets.choice_button import ChoiceButton
 from app.widgets.column_area import ColumnArea
@@ -23,6 +23,7 @@ from app.widgets.plain_label import PlainLabel
 from app.widgets.restyle import restyle
 from app.widgets.throttle import Throttle
 from app.widgets.undo_toast import UndoToast
+from mtplx_engine.bench import sentences
 
 if TYPE_CHECKING:
     from app.dashboard.speed_board import SpeedBoard
@@ -85,7 +86,7 @@ class MachinePage(ColumnArea):
         selected, shown, going = board.selected, board.shown, trials.going
         self.model.set_choices(board.models, selected.folder, "" if selected.folder else tr("No model"))
         self.model.setEnabled(going is None)
-        held = {each.context: kind_words.context(each.context) for each in board.measurements}
+        held = {each.context: said(sentences.context(each.context)) for each in board.measurements}
         self.context.setVisible(len(held) > 1)
         self.context.set_choices(sorted(held.items()), shown.context if shown else None)
         planning = going is None and (shown is None or board.planning)

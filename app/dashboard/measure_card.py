@@ -17,12 +17,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.dashboard import kind_words, measure_plan
+from app.dashboard import measure_plan
 from app.theme import CODE_PX, SMALL_PX, SPACE_L, SPACE_M, SPACE_S, SPACE_XL, SPACE_XS, TEXT_PX
-from app.translate import tr
+from app.translate import said, tr
 from app.widgets.flow_layout import FlowLayout
 from app.widgets.plain_label import PlainLabel
 from app.widgets.section import Section
+from mtplx_engine.bench import sentences
 from mtplx_engine.measurement import CONTEXT_BUCKETS, PromptKind
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ class MeasureCard(QFrame):
         return section
 
     def _tick(self, kind: PromptKind) -> QCheckBox:
-        tick = QCheckBox(kind_words.kind(kind))
+        tick = QCheckBox(said(sentences.kind(kind)))
         tick.setFont(self._theme.font(CODE_PX))
         tick.toggled.connect(lambda on: self.kind_changed.emit(kind, on))
         return tick
@@ -136,8 +137,8 @@ class MeasureCard(QFrame):
     def _choice(self, context: int) -> QToolButton:
         choice = QToolButton()
         choice.setObjectName("placeTab")
-        choice.setText(kind_words.context(context))
-        choice.setAccessibleName(kind_words.context(context))
+        choice.setText(said(sentences.context(context)))
+        choice.setAccessibleName(said(sentences.context(context)))
         choice.setCheckable(True)
         choice.setFont(self._theme.font(CODE_PX))
         choice.setFixedHeight(_CHOICE_HEIGHT)

@@ -15,10 +15,11 @@ from app.dashboard.charts.position_bars import PositionBars
 from app.dashboard.charts.range_bars import RangeBars
 from app.dashboard.charts.unit import Unit
 from app.theme import CODE_PX, SMALL_PX, SPACE_L, SPACE_M, SPACE_S, SPACE_XL, SPACE_XS
-from app.translate import tr
+from app.translate import said, tr
 from app.widgets.plain_label import PlainLabel
 from app.widgets.section import Section
 from mtplx_engine import results
+from mtplx_engine.bench import sentences
 
 if TYPE_CHECKING:
     from app.theme import Theme
@@ -91,32 +92,32 @@ class ResultCard(QFrame):
         self._note.say(told.note)
         self._taken.say(result_words.day(measurement))
         self._doubts["stale"].say(stale)
-        self._doubts["pressure"].say(result_words.pressure(measurement))
+        self._doubts["pressure"].say(said(sentences.pressure(measurement)))
         self._doubts["cross"].say(*result_words.cross_check(measurement))
         self.draft_again.setVisible(results.turns_off(measurement) and not stale)
         self._speeds.show_figures(result_figures.speeds(measurement))
         if found.headline is not None:
             self._show_depth(measurement, found.headline)
-            self.facts["memory"].say(result_words.memory(found.headline, found.plain))
-        self.facts["conditions"].say(result_words.conditions(measurement))
-        for name, words in zip(("what", "where"), result_words.provenance(measurement), strict=True):
-            self.facts[name].say(words)
+            self.facts["memory"].say(said(sentences.memory(found.headline, found.plain)))
+        self.facts["conditions"].say(said(sentences.conditions(measurement)))
+        for name, told_ in zip(("what", "where"), sentences.provenance(measurement), strict=True):
+            self.facts[name].say(said(told_))
 
     def _show_depth(self, measurement: Measurement, best: DepthResult) -> None:
-        self._request.say(result_words.whole_request(best))
+        self._request.say(said(sentences.whole_request(best)))
         kinds = result_figures.kinds(best)
         self._kinds.show_figures(kinds)
         self._kinds_part.setVisible(not kinds.nothing)
         self._positions.show_figures(result_figures.positions(best))
-        self._length.say(result_words.per_step(best), "tertiary" if best.few else "")
-        self._kept.say(result_words.kept(best), "tertiary" if best.few else "secondary")
-        self._cost.say(result_words.cost(best))
-        self._expected.say(result_words.expected(best))
-        self._why.say(result_words.explanation(best, measurement))
+        self._length.say(said(sentences.per_step(best)), "tertiary" if best.few else "")
+        self._kept.say(said(sentences.kept(best)), "tertiary" if best.few else "secondary")
+        self._cost.say(said(sentences.cost(best)))
+        self._expected.say(said(sentences.expected(best)))
+        self._why.say(said(sentences.explanation(best, measurement)))
         costs = result_figures.costs(measurement, best)
         self._costs.show_figures(costs)
         self._costs_part.setVisible(not costs.nothing)
-        self.facts["identical"].say(result_words.identical(best, measurement))
+        self.facts["identical"].say(said(sentences.identical(best, measurement)))
 
     # ------------------------------------------------------------ how it is laid out
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import statistics
 from typing import TYPE_CHECKING
 
-from app.dashboard import kind_words
 from app.dashboard.charts.cost_curves import CostCurves
 from app.dashboard.charts.position_bars import PositionBars
 from app.dashboard.charts.range_bars import RangeBar, RangeBars
 from app.dashboard.charts.unit import Unit
-from app.translate import tr
+from app.translate import said, tr
+from mtplx_engine.bench import sentences
 
 if TYPE_CHECKING:
     from mtplx_engine.measurement import Measurement
@@ -38,7 +38,7 @@ def speeds(measurement: Measurement) -> RangeBars:
 
 def kinds(best: DepthResult) -> RangeBars:
     """Return the whole requests' ratios by kind of prompts; none when there is but one kind."""
-    bars = tuple(RangeBar.of(kind_words.kind(kind), ratio) for kind, ratio in best.by_kind)
+    bars = tuple(RangeBar.of(said(sentences.kind(kind)), ratio) for kind, ratio in best.by_kind)
     return RangeBars(bars if len(bars) >= _FEWEST_KINDS else (), Unit.TIMES)
 
 

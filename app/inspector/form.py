@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from app.translate import marked, tr
+from mtplx_engine import words
 from mtplx_engine.config import MAX_DEPTH, Depth, SamplerConfig
 
 if TYPE_CHECKING:
@@ -200,8 +201,8 @@ class Form:
         held = min(self.settings.context or self.window, self.window)
         if self.model is None or not self.model.token_bytes or not held:
             return ""
-        size = memory(held * self.model.token_bytes)
-        each = memory(self.model.token_bytes)
+        size = words.size(held * self.model.token_bytes)
+        each = words.size(self.model.token_bytes)
         return tr("Up to {size} of memory when it is full, {each} for each token.").format(
             size=size, each=each
         )
@@ -231,12 +232,3 @@ def thinking_choices() -> tuple[tuple[bool | None, str], ...]:
 def tokens(count: int) -> str:
     """Return a number of tokens in words."""
     return tr("{count} tokens").format(count=f"{count:,}")
-
-
-def memory(size: int) -> str:
-    """Return bytes in words."""
-    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if size >= factor:
-            amount = size / factor
-            return f"{amount:.1f} {unit}" if amount < 10 else f"{amount:.0f} {unit}"
-    return tr("{count} bytes").format(count=size)

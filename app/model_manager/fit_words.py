@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 from app.palette import Tone
 from app.translate import tr
 from mtplx_engine.models import fit
+from mtplx_engine.words import size
 
 if TYPE_CHECKING:
     from mtplx_engine.hub.look import Look
     from mtplx_engine.models.fit import Fit
     from mtplx_engine.models.inspection import Inspection
     from mtplx_engine.models.machine import Machine
+
+__all__ = ["drafts", "for_models", "judge", "parts", "share", "size", "words"]
 
 _TONES = {
     fit.Verdict.FITS: Tone.GOOD,
@@ -65,23 +68,9 @@ def drafts(look: Look) -> str:
     return tr("drafts for itself (MTP)")
 
 
-def size(count: int) -> str:
-    """Return bytes as disks are sold."""
-    if count >= 999_500_000:
-        return tr("{size} GB").format(size=gigabytes(count))
-    if count >= 999_500:
-        return tr("{size} MB").format(size=f"{count / 1e6:,.0f}")
-    return tr("{size} kB").format(size=f"{count / 1e3:,.0f}")
-
-
 def share(part: int, whole: int) -> str:
     """Return a part of so many bytes, with the unit once where both have the same."""
-    in_gigabytes = min(part, whole) >= 999_500_000
-    return tr("{part} of {whole}").format(
-        part=gigabytes(part) if in_gigabytes else size(part), whole=size(whole)
-    )
-
-
-def gigabytes(count: int) -> str:
-    """Return bytes in GB with the digits that matter."""
-    return f"{count / 1e9:,.1f}" if count < 99.5e9 else f"{count / 1e9:,.0f}"
+    some, whole_ = size(part), size(whole)
+    if some.endswith(" GB") and whole_.endswith(" GB"):
+        some = some.removesuffix(" GB")
+    return tr("{part} of {whole}").format(part=some, whole=whole_)

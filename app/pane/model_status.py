@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from app.chat.meters import percent
 from app.services.engine_link import EngineLink, EngineState
 from app.translate import marked, tr
 from mtplx_engine.errors import ErrorKind
 from mtplx_engine.protocol import Failed, LoadProgress
+from mtplx_engine.words import percent
 
 if TYPE_CHECKING:
     from mtplx_engine.errors import ErrorInfo

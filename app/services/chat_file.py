@@ -117,6 +117,8 @@ MIGRATIONS: tuple[str, ...] = (
     ) STRICT;
     CREATE INDEX figures_by_day ON figures (day);
     """,
+    # What an answer was like had been guessed from its text.
+    "ALTER TABLE figures DROP COLUMN kind",
 )
 
 

@@ -105,7 +105,7 @@ def history_record(answer: AnswerFigures) -> dict[str, Any]:
     del stats["seed"]  # repeats nothing without the text
     del stats["waited_s"]  # is in the time to the first word
     ended = datetime.fromtimestamp(body.pop("ended_ms") / 1000, UTC)
-    body |= {"day": answer.day.isoformat(), "kind": answer.kind.value, "reason": answer.reason.value}
+    body |= {"day": answer.day.isoformat(), "reason": answer.reason.value}
     derived = {
         "context_bucket": context_bucket(answer.stats.prompt_tokens + answer.stats.emitted),
         "mean_drafted_depth": _share(answer.stats.drafted, answer.stats.verify_steps),
@@ -118,7 +118,7 @@ def history_record(answer: AnswerFigures) -> dict[str, Any]:
 
 
 def _history_json(records: Iterator[dict[str, Any]]) -> Iterator[str]:
-    yield f'{{"format": "{_HISTORY_FORMAT}", "version": {_VERSION}, "kind": "guessed from the text", "answers": ['
+    yield f'{{"format": "{_HISTORY_FORMAT}", "version": {_VERSION}, "answers": ['
     between = "\n"
     for each in records:
         yield between + json.dumps(each, ensure_ascii=False)

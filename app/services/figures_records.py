@@ -10,7 +10,6 @@ from app.chat import bounds
 from app.chat.chat_settings import MOST_TOKENS
 from app.chat.figures import AnswerFigures
 from app.services.lenient import built, parsed
-from mtplx_engine.measurement import PromptKind
 from mtplx_engine.stats import DecodeStats, FinishReason
 
 if TYPE_CHECKING:
@@ -41,23 +40,18 @@ _COUNTS: Final = (
 _TIMES: Final = ("ttft_s", "prefill_s", "decode_s")
 # As bytes: text that is not UTF-8 would end the query.
 _COLUMNS: Final = {
-    **dict.fromkeys(("ended_ms", "day", "memory", "kind", "reason", *_COUNTS, *_TIMES)),
+    **dict.fromkeys(("ended_ms", "day", "memory", "reason", *_COUNTS, *_TIMES)),
     **{name: f"CAST({name} AS BLOB)" for name in (*_TEXTS, *_OF_STATS, "accepted_at")},
 }
 
 SELECT: Final = f"SELECT {', '.join(how or name for name, how in _COLUMNS.items())} FROM figures"  # noqa: S608
 
 
-def _one_of(words: type[PromptKind | FinishReason]) -> str:
-    return "(" + ", ".join(f"'{word.value}'" for word in words) + ")"
-
-
 SOUND: Final = " AND ".join(
     [
         f"ended_ms BETWEEN 0 AND {bounds.LATEST_MS}",
         f"day BETWEEN {date.min.toordinal()} AND {date.max.toordinal()}",
-        f"kind IN {_one_of(PromptKind)}",
-        f"reason IN {_one_of(FinishReason)}",
+        f"reason IN ({', '.join(repr(reason.value) for reason in FinishReason)})",
         f"min(memory, {', '.join(_COUNTS)}) >= 0",
         f"max({', '.join(_COUNTS)}) <= {MOST_TOKENS}",
         "cached_tokens <= prompt_tokens AND decode_tokens <= emitted AND accepted <= drafted",
@@ -74,7 +68,6 @@ def figures_row(figures: AnswerFigures) -> dict[str, apsw.SQLiteValue]:
         "ended_ms": figures.ended_ms,
         "day": figures.day.toordinal(),
         "memory": figures.memory,
-        "kind": figures.kind.value,
         "reason": figures.reason.value,
         **{name: bounds.clean_name(getattr(figures, name)) for name in _TEXTS},
         **{name: getattr(stats, name) for name in (*_COUNTS, *_TIMES, *_OF_STATS)},
@@ -92,7 +85,6 @@ def figures_from(row: tuple[Any, ...]) -> AnswerFigures:
         ended_ms=found["ended_ms"],
         day=date.fromordinal(found["day"]),
         memory=found["memory"],
-        kind=PromptKind(found["kind"]),
         reason=FinishReason(found["reason"]),
         stats=stats,
         **{name: _text(found[name]) for name in _TEXTS},

@@ -15,7 +15,7 @@ from app.services import figures_records
 from app.services.chat_file import transaction
 from app.services.history import Day, Drafted, Group, Grouping, History, Middle, Spread, Summary
 from app.services.store_error import storage_errors
-from mtplx_engine.measurement import CONTEXT_BUCKETS, PromptKind
+from mtplx_engine.measurement import CONTEXT_BUCKETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _CHOSEN: Final = """
     WHERE seq NOT IN (SELECT value FROM json_each(:unreadable)) AND (:model IS NULL OR model = :model)
-    AND (:kind IS NULL OR kind = :kind) AND (:since IS NULL OR day >= :since)
+    AND (:since IS NULL OR day >= :since)
     AND (:until IS NULL OR day <= :until)
 """
 _LATER: Final = """
@@ -39,7 +39,7 @@ _BUCKETS: Final = " ".join(
 )
 # With the definitions of `DecodeStats` and `meters.measured_speed`.
 _RATED: Final = f"""
-    SELECT day, model, kind, ttft_s, verify_steps, drafted, accepted,
+    SELECT day, model, ttft_s, verify_steps, drafted, accepted,
         CASE {_BUCKETS} END AS bucket,
         CASE WHEN decode_tokens >= {ENOUGH_TOKENS} AND decode_s >= {ENOUGH_WRITING_S}
             THEN decode_tokens / decode_s END AS speed,
@@ -60,7 +60,7 @@ _DAYS: Final = f"SELECT day, {_SPEED} FROM ({_RATED}) GROUP BY day"  # noqa: S60
 _GROUPS: Final = f"""
     SELECT CAST(model AS BLOB), {{part}} AS part, {_SUMMARY} FROM ({_RATED}) GROUP BY model, part
 """  # noqa: S608
-_PART: Final = {Grouping.NOTHING: "NULL", Grouping.KIND: "kind", Grouping.CONTEXT: "bucket"}
+_PART: Final = {Grouping.NOTHING: "NULL", Grouping.CONTEXT: "bucket"}
 _DRAFTED: Final = f"""
     SELECT CAST(speed_key AS BLOB), CASE {_BUCKETS} END AS bucket, count(*), sum(decode_tokens), sum(decode_s),
         sum(accepted)
@@ -155,7 +155,6 @@ class FiguresTable:
         values = {
             "unreadable": json.dumps(self._look_for_damage()),
             "model": choice.model,
-            "kind": choice.kind and choice.kind.value,
             "since": choice.since and choice.since.toordinal(),
             "until": choice.until and choice.until.toordinal(),
         }
@@ -192,8 +191,7 @@ def _spread(answers: int, low: float | None, median: float | None, high: float |
 
 
 def _group(grouping: Grouping, model: bytes, part: Any, *values: Any) -> Group:
-    kind = PromptKind(part) if grouping is Grouping.KIND else None
-    return Group(_text(model), kind, part if grouping is Grouping.CONTEXT else None, _summary(values))
+    return Group(_text(model), part if grouping is Grouping.CONTEXT else None, _summary(values))
 
 
 def _text(stored: bytes) -> str:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import date
 
-    from mtplx_engine.measurement import Measurement, PromptKind
+    from mtplx_engine.measurement import Measurement
 
 
 FEWEST_QUARTILES: Final = 4
@@ -23,7 +23,6 @@ class Grouping(Enum):
     """By what the answers of each model are told apart."""
 
     NOTHING = "nothing"
-    KIND = "kind"
     CONTEXT = "context"
 
 
@@ -33,17 +32,15 @@ class Choice:
 
     Attributes:
         model: Of this model; None for all.
-        kind: Of this kind; None for all.
         since: Of this day and later ones; None for all.
         until: Of this day and earlier ones; None for all.
         grouping: How the table tells them apart.
     """
 
     model: str | None = None
-    kind: PromptKind | None = None
     since: date | None = None
     until: date | None = None
-    grouping: Grouping = Grouping.KIND
+    grouping: Grouping = Grouping.CONTEXT
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,13 +127,11 @@ class Group:
 
     Attributes:
         model: Its name.
-        kind: Their kind, where they are told apart by it.
         bucket: Their context length, where they are told apart by it; None as well for the longest ones.
         summary: What they have in common.
     """
 
     model: str
-    kind: PromptKind | None
     bucket: int | None
     summary: Summary
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 
-from app.chat.answer_kind import kind_of
 from app.chat.figures import AnswerFigures, sampler_words
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.subject import subject_of
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from app.chat.turn import Generation
     from app.services.store import Store
     from app.session.answer_line import GenerationQueue
-    from mtplx_engine.measurement import PromptKind, Subject
+    from mtplx_engine.measurement import Subject
     from mtplx_engine.protocol import Finished, ModelInfo
 
 
@@ -39,21 +38,17 @@ class StatsRecorder(QObject):
         model = self._queue.model
         if model is None or not event.stats.emitted:
             return
-        # The last message of one that is written on is its own first part.
-        prompt = generation.request.prompt[:-1] if generation.request.continues else generation.request.prompt
         how = sampler_words(generation.sampler or SamplerConfig())
         now = datetime.now().astimezone()
 
         def made() -> AnswerFigures:
-            """Ask the system and read the texts, for which no window should wait."""
-            return _figures(_subject(model), event, now, how, kind_of(prompt, generation.text))
+            """Ask the system, for which no window should wait."""
+            return _figures(_subject(model), event, now, how)
 
         self._store.add_figures(made)
 
 
-def _figures(
-    subject: Subject, event: Finished, now: datetime, sampler: str, kind: PromptKind
-) -> AnswerFigures:
+def _figures(subject: Subject, event: Finished, now: datetime, sampler: str) -> AnswerFigures:
     return AnswerFigures(
         ended_ms=round(now.timestamp() * 1000),
         day=now.date(),
@@ -66,7 +61,6 @@ def _figures(
         memory=subject.memory,
         system=subject.system,
         sampler=sampler,
-        kind=kind,
         reason=event.reason,
         version=subject.version,
         # The user's time to the first word; a history has no use for its parts.

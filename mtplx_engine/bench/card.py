@@ -5,16 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mtplx_engine import results, words
+from mtplx_engine.bench import sentences
 from mtplx_engine.bench.table import per_verify, spread
 from mtplx_engine.conditions import Power
-from mtplx_engine.measurement import Verdict, chats, times
+from mtplx_engine.measurement import times
+from mtplx_engine.words import NOTHING, joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mtplx_engine.conditions import Conditions
-    from mtplx_engine.measurement import Measurement, Ratio, VerifyCurve
+    from mtplx_engine.measurement import Measurement, VerifyCurve
     from mtplx_engine.results import DepthResult, PlainResult, Results
+    from mtplx_engine.words import Sentence
 
 _HEADER = (
     f"{'':8}{'whole request':>22}  {'decoding':>8}  {'per verify':>11}  {'steps':>5}  "
@@ -32,46 +35,28 @@ def render(measurement: Measurement) -> str:
     found = results.of(measurement)
     parts = [
         _what(measurement),
-        ["", headline(measurement)],
-        _pressure(measurement),
+        ["", *_headline(measurement, found.headline)],
+        _lines(sentences.pressure(measurement)),
         ["", _plain(found.plain), "", _HEADER, *map(_row, found.depths)],
         _kinds(found.headline),
-        _explanation(found),
+        _explanation(measurement, found),
         _curves(measurement.curves),
-        _cross_check(measurement.odd_cross_check),
+        _cross_check(measurement),
         ["", *_NOTES],
     ]
     return "\n".join(line for part in parts for line in part)
 
 
-def headline(measurement: Measurement) -> str:
-    """Return what a measurement says first, as in "1.62x faster (1.55..1.70, 3 pairs) at depth 2 in chats …"."""
-    found = results.of(measurement)
-    best = found.headline
-    if best is None or best.wall is None:
-        return "No two answers were equally long, so their times cannot be compared."
-    ratio = best.wall
-    extent = f"({times(ratio.low)[:-1]}..{times(ratio.high)[:-1]}, {ratio.pairs} pairs)"
-    text, count = chats(measurement.bucket)
-    where = f"at depth {best.depth} {text.format(count=count)} ({', '.join(measurement.kinds)})"
-    if ratio.verdict is Verdict.FASTER:
-        gain = "Less than 1 %" if times(ratio.median) == times(1.0) else times(ratio.median)
-        return f"{gain} faster {extent} {where}, with which chats begin from now on"
-    if ratio.verdict is Verdict.SLOWER:
-        return f"{times(ratio.median)}: slower {extent} {where}, the best one{_consequence(found)}"
-    name, figures = ratio.verdict.capitalize(), f"{times(ratio.median)} {extent}"
-    return f"{name}, {figures} {where}, the best one; drafting goes on by what it sees in each chat"
+def _headline(measurement: Measurement, best: DepthResult | None) -> list[str]:
+    """Return what a measurement says first, what it means, and how sure that is."""
+    found = sentences.headline(measurement)
+    note = str(found.note)
+    whole = sentences.whole_request(best) if best else NOTHING
+    return [str(found.said), note[0].upper() + note[1:], *_lines(whole)]
 
 
-def _consequence(found: Results) -> str:
-    if found.winner == 0:
-        return "; there, drafting is turned off for this model"
-    return f"; {found.doubt}, so nothing is turned off" if found.slower else ""
-
-
-def _pressure(measurement: Measurement) -> list[str]:
-    pressure = ", ".join(measurement.pressure)
-    return [f"Measured under pressure: {pressure}."] if pressure else []
+def _lines(said: Sentence) -> list[str]:
+    return [str(said)] if said else []
 
 
 def _what(measurement: Measurement) -> list[str]:
@@ -133,21 +118,18 @@ def _kinds(best: DepthResult | None) -> list[str]:
     return ["", f"depth {best.depth} by kind of prompt", *rows]
 
 
-def _explanation(found: Results) -> list[str]:
+def _explanation(measurement: Measurement, found: Results) -> list[str]:
     best = found.headline
     if best is None:
         return []
-    lines = []
-    if best.predicted is not None and best.step_s and best.cycle_s and best.mean_length:
-        measured = f", measured {times(best.decode.median)}" if best.decode else ""
-        lines.append(
-            f"depth {best.depth}: {best.mean_length:.2f} tokens per verify step x {_ms(best.step_s)} for a plain one "
-            f"/ {_ms(best.cycle_s)} for a drafted one = {times(best.predicted)} expected{measured} in decoding"
-        )
-    lines.append(
-        f"memory at most: {words.size(best.peak_bytes)} with drafting, {words.size(found.plain.peak_bytes)} without"
-    )
-    return ["", *lines]
+    steps = joined((sentences.per_step(best), sentences.cost(best), sentences.expected(best)), "; ")
+    peak = sentences.memory(best, found.plain)
+    return [
+        "",
+        *([f"depth {best.depth}: {steps}"] if steps else []),
+        *_lines(sentences.explanation(best, measurement)),
+        *([f"memory at most: {peak}"] if peak else []),
+    ]
 
 
 def _curves(curves: tuple[VerifyCurve, ...]) -> list[str]:
@@ -171,10 +153,9 @@ def _curve_rows(curves: tuple[VerifyCurve, ...]) -> Iterator[str]:
         yield f"{curve.context:9}{costs}{_ms(one):>10}{draft:>10}"
 
 
-def _cross_check(ratio: Ratio | None) -> list[str]:
-    if ratio is None:
-        return []
-    return ["", f"our plain decoding against plain mlx-lm's: {spread(ratio)} over {ratio.pairs} pairs"]
+def _cross_check(measurement: Measurement) -> list[str]:
+    told = _lines(sentences.cross_check(measurement))
+    return ["", *told] if told else []
 
 
 def _ms(seconds: float) -> str:

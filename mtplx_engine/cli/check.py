@@ -8,10 +8,11 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from mtplx_engine import host, paths
+from mtplx_engine.bench import sentences
 from mtplx_engine.cli import options, trial
 from mtplx_engine.cli.console import Console
 from mtplx_engine.cli.session import find_model
-from mtplx_engine.exactness import ODD, Exactness, judge
+from mtplx_engine.exactness import Exactness, judge
 from mtplx_engine.progress import ProgressLine
 from mtplx_engine.trials import MOST_PREFIXES, MOST_SAMPLES, USUAL_PREFIXES, USUAL_SAMPLES, CheckExactness
 
@@ -29,20 +30,14 @@ examples:
 exit code: 0 when nothing but rounding differs; 1 for a fault, and for draws too few or too odd to tell
 """
 
-_SAID = {
-    Exactness.IDENTICAL: "Identical: drafting and plain decoding gave the same numbers to the last bit.",
-    Exactness.ROUNDING: "The same within rounding: verifying several tokens at once sums in another order, which moves "
-    "no chance by more than the distance below.",
-    Exactness.TOO_FEW: "Too few draws to tell: nothing else differs, but nothing is known of tokens drawn at random; "
-    "take more --draws.",
-    Exactness.ODD: "Odd: nothing differs, but of a right engine fewer than one check in a hundred draws such tokens. "
-    "Check again; if it comes out odd again, send us both reports.",
-    Exactness.DIFFERENT: "Different, by more than rounding and chance explain. This is a fault: use --depth 0, and "
-    "send us this report and that of “mtplx doctor”.",
+_TO_DO = {
+    Exactness.TOO_FEW: "Take more --draws.",
+    Exactness.ODD: "Check again; if it comes out odd again, send us both reports.",
+    Exactness.DIFFERENT: "Use --depth 0, and send us this report and that of “mtplx doctor”.",
 }
-_HIDES = (
-    "cannot show: smaller errors than that, nor that no other text differs; it tries short beginnings and draws one "
-    "cycle of draft, verify and accept after each, at temperature 1 without filters."
+_HOW = (
+    "It tries short beginnings and draws one cycle of draft, verify and accept after each, at temperature 1 without "
+    "filters."
 )
 
 
@@ -103,49 +98,28 @@ def as_json(report: ExactnessReport) -> dict[str, Any]:
 
 def render(report: ExactnessReport) -> str:
     """Return a report for a terminal."""
-    subject = report.subject
-    rows = (
-        f"{report.rows} of {report.prefixes} beginnings: chances are at most {report.distance:.1g} apart "
-        f"(rounding explains {report.allowed:g}), logits {report.logit_distance:.1g}; "
-        f"the same first choice in {report.first_choices}"
-    )
-    answers = f"{report.greedy_same} of {report.greedy_prefixes} the same"
-    if report.greedy_ties:
-        answers += f", {report.greedy_ties} parted where two tokens were equally likely"
+    subject, verdict = report.subject, judge(report)
+    compared = [(str(about), str(told)) for about, told in sentences.compared(report)]
+    width = max(len(about) for about, _ in compared)
     return "\n".join(
         (
             f"{subject.model}, drafted by {subject.drafter} at depth {report.depth}; {subject.backend}",
-            _SAID[judge(report)],
-            f"  rows     {rows}",
-            f"  answers  {answers}, at temperature 0",
-            f"  draws    {_draws(report)}",
-            _shows(report),
-            _HIDES,
+            " ".join(filter(None, (str(sentences.exactness(report)), _TO_DO.get(verdict)))),
+            *(f"  {about:<{width}}  {told}" for about, told in compared),
+            f"  {'Logits':<{width}}  {report.logit_distance:.1g} apart at most",
+            f"  {'Cycles':<{width}}  {_cycles(report)}",
+            str(sentences.limits(report)),
+            _HOW,
         )
     )
 
 
-def _draws(report: ExactnessReport) -> str:
+def _cycles(report: ExactnessReport) -> str:
     *drafted, bonus = report.tokens_at
     places = ", ".join(map(str, drafted))
-    tokens = f"{report.samples:,} cycles gave {places} tokens at draft positions 1 to {report.depth}"
-    tokens += f" and {bonus} bonus tokens"
+    tokens = f"{report.samples:,} gave {places} tokens at draft positions 1 to {report.depth} and {bonus} bonus tokens"
     if report.p_value is None:
-        return f"{tokens}: too few to tell"
-    often = f"a right engine draws tokens as odd as these in {_times(report.p_value)}"
-    return f"{tokens}; {often} (p = {report.p_value:.2g})"
-
-
-def _times(p_value: float) -> str:
-    """Return a p-value as a share of checks."""
-    return f"{p_value:.0%} of checks" if p_value >= ODD else "fewer than 1 % of checks"
-
-
-def _shows(report: ExactnessReport) -> str:
-    told = "shows: whether rows, rollback or greedy answers go wrong with this model on this machine"
-    if report.p_value is None:
-        return f"{told}; nothing of the acceptance rule."
+        return tokens
     return (
-        f"{told}, and an acceptance rule that makes about {report.visible:.0%} of the tokens drawn here, or "
-        f"{report.visible_bonus:.0%} of the bonus tokens, others."
+        f"{tokens}, p = {report.p_value:.2g}; a fault in {report.visible_bonus:.0%} of the bonus tokens shows"
     )

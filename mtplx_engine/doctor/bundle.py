@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from mtplx_engine import backend, durable
+from mtplx_engine import backend, durable, words
 from mtplx_engine.doctor.check import Check, Verdict
 from mtplx_engine.hub.secret import system_keychain
 from mtplx_engine.models import machine
@@ -172,9 +172,9 @@ def files(data: Path) -> Check:
     if not same:
         return Check(name, Verdict.FAILED, f"{data} does not keep what is written there. Check the disk.")
     if free < _LEAST_ROOM:
-        sentence = f"The disk of {data} has {free / 1e6:.0f} MB left. Make room for at least 1 GB."
+        sentence = f"The disk of {data} has {words.size(free)} left. Make room for at least 1 GB."
         return Check(name, Verdict.FAILED, sentence)
-    return Check(name, Verdict.PASSED, f"{data} keeps what is written there; {free / 1e9:.1f} GB are free.")
+    return Check(name, Verdict.PASSED, f"{data} keeps what is written there; {words.size(free)} are free.")
 
 
 def memory(this: Machine, recommended: int | None) -> Check:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mtplx_engine import words
 from mtplx_engine.doctor.check import Check, Verdict
 from mtplx_engine.hub import catalogue
 from mtplx_engine.models import installed, starter
@@ -41,16 +42,14 @@ def _row(number: int, model: InstalledModel, memory: ProbeMemory) -> Check:
     if not model.there:
         return Check(name, Verdict.UNKNOWN, "Its disk is not connected.")
     if not model.complete:
-        return Check(name, Verdict.FAILED, f"{_size(model)}: parts of it are missing. Get it again.")
+        return Check(
+            name, Verdict.FAILED, f"{words.size(model.size)}: parts of it are missing. Get it again."
+        )
     looked = inspect(model.path, memory)
     verdict = {Tier.REFUSED: Verdict.FAILED, Tier.UNSUPPORTED: Verdict.UNKNOWN}.get(
         looked.tier, Verdict.PASSED
     )
-    return Check(name, verdict, f"{_known_as(model, looked)}, {_size(model)}: {_tier(looked)}")
-
-
-def _size(model: InstalledModel) -> str:
-    return f"{model.size / 1e9:.1f} GB"
+    return Check(name, verdict, f"{_known_as(model, looked)}, {words.size(model.size)}: {_tier(looked)}")
 
 
 def _known_as(model: InstalledModel, looked: Inspection) -> str:

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QInputDialog
 from app.chat.chat_settings import ChatSettings
 from app.chat.conversation import Attachment
 from app.chat.presets import Preset
-from app.dashboard import drafting_words
+from app.dashboard import result_words
 from app.services.chat_database import ChatDatabase
 from app.services.store_error import StoreError
 from app.widgets.about_box import AboutBox
@@ -213,7 +213,7 @@ def _speed_now(stage: Stage) -> QWidget | None:
 
 def _drafting_off(stage: Stage) -> QWidget | None:
     _nothing(stage)
-    stage.program.speed.drafting_judged.emit(drafting_words.turned_off((measurement(0.6, 0.6, 0.6),)))
+    stage.program.speed.drafting_judged.emit(result_words.turned_off((measurement(0.6, 0.6, 0.6),)))
     stage.menus.inspector.trigger()
     return None
 

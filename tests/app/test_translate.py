@@ -8,7 +8,8 @@ from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, QTranslator
 
-from app.translate import marked, tr
+from app.translate import marked, said, tr
+from mtplx_engine.words import NOTHING, joined, sentence
 
 APP = Path(__file__).parents[2] / "app"
 # Calls whose texts are shown, or read out.
@@ -158,12 +159,19 @@ def test_walk_finds_what_is_returned_or_raised_for_people():
 def test_translation_takes_the_place_of_our_words(qapp):
     class Shouting(QTranslator):
         def translate(self, context, text, *_):
-            return text.upper() if context == "MTPLX" else ""
+            return (
+                re.sub(r"[a-z]+(?![a-z0-9]*})", lambda word: word[0].upper(), text)
+                if context == "MTPLX"
+                else ""
+            )
 
     shouting = Shouting()
     QCoreApplication.installTranslator(shouting)
     try:
         assert tr("Undo") == "UNDO"
+        places = joined((sentence("up to {count}k", count=8), "Toy", NOTHING))
+        assert said(sentence("off {where}", where=places)) == "OFF UP TO 8K, Toy"
+        assert said(NOTHING) == ""
     finally:
         QCoreApplication.removeTranslator(shouting)
     assert tr(marked("Undo")) == "Undo"

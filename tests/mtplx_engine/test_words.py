@@ -18,14 +18,18 @@ def test_times(seconds: float, said: str) -> None:
 @pytest.mark.parametrize(
     ("count", "said"),
     [
-        (0, "0 kB"),
+        (0, "0 bytes"),
+        (999, "999 bytes"),
+        (1000, "1 kB"),
         (12_400, "12 kB"),
         (999_499, "999 kB"),
         (999_500, "1 MB"),
         (430_400_000, "430 MB"),
         (999_499_999, "999 MB"),
         (999_500_000, "1.0 GB"),
-        (2.94e12, "2,940.0 GB"),
+        (99_400_000_000, "99.4 GB"),
+        (99_500_000_000, "100 GB"),
+        (2_940_000_000_000, "2,940 GB"),
     ],
 )
 def test_sizes(count: int, said: str) -> None:

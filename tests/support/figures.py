@@ -8,7 +8,6 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from app.chat.figures import AnswerFigures
-from mtplx_engine.measurement import PromptKind
 from mtplx_engine.stats import DecodeStats, FinishReason
 
 if TYPE_CHECKING:
@@ -43,7 +42,6 @@ _BASE = AnswerFigures(
     memory=16 << 30,
     system="Linux 6.1",
     sampler="temperature=0.7",
-    kind=PromptKind.CHAT,
     reason=FinishReason.END,
     version="0.1.0",
     stats=STATS,
@@ -61,13 +59,8 @@ _MODELS = (
     ("SmolLM2 135M", 118.0, 1.15, 0.52),
     ("Gemma 3 12B", 9.0, 1.4, 0.66),
 )
-_KINDS = {
-    PromptKind.CHAT: (5, 1.0),
-    PromptKind.CODE: (4, 1.25),
-    PromptKind.MATHS: (1, 1.1),
-    PromptKind.LANGUAGE: (1, 0.85),
-    PromptKind.COPY: (1, 1.5),
-}
+# How often a text is asked for that is so easy to draft.
+_EASE = {1.0: 5, 1.25: 4, 1.1: 1, 0.85: 1, 1.5: 1}
 
 
 def month(last: date, days: int = 30) -> Iterator[AnswerFigures]:
@@ -82,8 +75,7 @@ def month(last: date, days: int = 30) -> Iterator[AnswerFigures]:
 
 def _answer(chance: random.Random, day: date, number: int) -> AnswerFigures:
     name, plain, gain, accepted_share = chance.choices(_MODELS, (6, 3, 1))[0]
-    kind = chance.choices(list(_KINDS), [weight for weight, _ in _KINDS.values()])[0]
-    ease = _KINDS[kind][1] * chance.uniform(0.85, 1.15)
+    ease = chance.choices(list(_EASE), list(_EASE.values()))[0] * chance.uniform(0.85, 1.15)
     emitted = int(chance.lognormvariate(5.3, 0.7)) + 12
     steps = int(emitted / (1 + 2 * accepted_share * min(ease, 1.3)))
     drafted, accepted = 2 * steps, min(emitted - steps, 2 * steps)
@@ -109,5 +101,4 @@ def _answer(chance: random.Random, day: date, number: int) -> AnswerFigures:
         day=day,
         model=name,
         speed_key=f"key of {name}",
-        kind=kind,
     )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from enum import Enum, auto
 
-from app.chat.meters import percent, speed
+from app.chat.meters import speed
 from app.translate import tr
 from mtplx_engine.measurement import times
+from mtplx_engine.words import percent
 
 
 class Unit(Enum):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from app.dashboard import exactness_words
+from app.dashboard import result_words
 from app.palette import Tone
+from app.translate import said
+from mtplx_engine.bench import sentences
 from tests.support.measurements import report
 
 
 def told(found):
-    return dict(exactness_words.figures(found))
+    return {said(about): said(told_) for about, told_ in sentences.compared(found)}
 
 
 def test_what_is_small_is_not_nothing():
@@ -34,15 +36,15 @@ def test_drawn_words():
 
 
 def test_only_a_fault_asks_for_something():
-    assert exactness_words.advice(report()) == ""
-    assert "mtplx doctor" in exactness_words.advice(report(p_value=1e-9))
-    assert "Check again" in exactness_words.advice(report(p_value=1e-4))
+    assert result_words.advice(report()) == ""
+    assert "mtplx doctor" in result_words.advice(report(p_value=1e-9))
+    assert "Check again" in result_words.advice(report(p_value=1e-4))
 
 
 def test_draws_that_tell_nothing_are_said_with_doubt():
     for p_value in (None, 1e-4):
-        words, tone = exactness_words.verdict(report(p_value=p_value))
+        words, tone = result_words.exactness(report(p_value=p_value))
         assert tone is Tone.DOUBT
         assert words.startswith("Nothing differed, but")
-    assert "about 6% of the words" in exactness_words.limits(report())
-    assert "drawn at random" not in exactness_words.limits(report(p_value=None))
+    assert "about 6% of the words" in said(sentences.limits(report()))
+    assert "drawn at random" not in said(sentences.limits(report(p_value=None)))

@@ -16,7 +16,6 @@ from app.dashboard.history_page import HistoryPage
 from app.services.history import Choice, Grouping, TimeSaved
 from app.services.store import Store
 from mtplx_engine.errors import ErrorInfo, ErrorKind
-from mtplx_engine.measurement import PromptKind
 from tests.support.chats import edit
 from tests.support.cut_off import cut_off
 from tests.support.fake_script import Script
@@ -118,14 +117,14 @@ def test_some_answers_in_figures_with_what_they_rest_on(shown):
         assert words in shown.words
     assert shown.head == [
         "Model",
-        "Kind",
+        "Context, tokens",
         "Answers",
         "Writing, tok/s",
         "First word",
         "Reading, tok/s",
         "Drafts kept",
     ]
-    assert shown.rows == [["Toy", "Chat", "5", "50 (50–50)", "0.50 s", "600", "75 % of 400"]]
+    assert shown.rows == [["Toy", "up to 1k", "5", "50 (50–50)", "0.50 s", "600", "75 % of 400"]]
     assert [day.median for day in shown.page.chart.figures.days] == [50.0]
 
 
@@ -147,7 +146,7 @@ def test_what_is_not_known_is_a_dash_and_never_zero(shown):
         "accepted": 0,
     }
     shown.fill(figures(unknown, day=TODAY))
-    assert shown.rows == [["Toy", "Chat", "1", "–", "–", "–", "–"]]
+    assert shown.rows == [["Toy", "up to 1k", "1", "–", "–", "–", "–"]]
     assert shown.words.count("–") == 3
     assert not any(words.startswith("0") for words in shown.words)
     assert shown.page.chart.figures.nothing
@@ -189,9 +188,7 @@ def test_damaged_records_are_counted(qtbot, theme, tmp_path):
 
 
 def test_an_answer_that_comes_while_the_page_is_open_is_shown(shown):
-    shown.fill(
-        *[figures(day=TODAY, kind=kind) for kind in (PromptKind.CHAT, PromptKind.CHAT, PromptKind.CODE)]
-    )
+    shown.fill(*[figures({"prompt_tokens": count}, day=TODAY) for count in (200, 200, 5000)])
     page = shown.page
     page.resize(640, 300)
     bar = page.verticalScrollBar()
@@ -200,9 +197,9 @@ def test_an_answer_that_comes_while_the_page_is_open_is_shown(shown):
     page.table.setCurrentIndex(page.table.model().index(1, 2))
     at = bar.value()
     for _ in range(3):
-        shown.store.add_figures(lambda: figures(day=TODAY, kind=PromptKind.CODE))
+        shown.store.add_figures(lambda: figures({"prompt_tokens": 5000}, day=TODAY))
     shown.qtbot.waitUntil(lambda: page.facts.answers._figure.text() == "6", timeout=10_000)
-    assert [row[1:3] for row in shown.rows] == [["Code", "4"], ["Chat", "2"]]
+    assert [row[1:3] for row in shown.rows] == [["up to 8k", "4"], ["up to 1k", "2"]]
     # The row that was chosen is the first one now.
     assert (page.table.currentIndex().row(), page.table.currentIndex().column()) == (0, 2)
     assert page.table.selectionModel().isRowSelected(0)
@@ -241,7 +238,7 @@ def test_answers_of_days_to_come_are_left_out_and_counted(shown):
 def test_the_model_that_was_asked_most_is_shown_first(shown):
     shown.fill(*[figures(day=TODAY, model=name) for name in ("b", "a", "b")])
     assert shown.page.model.text() == "b"
-    assert shown.rows == [["Chat", "2", "50", "0.50 s", "600", "75 % of 160"]]
+    assert shown.rows == [["up to 1k", "2", "50", "0.50 s", "600", "75 % of 160"]]
     assert "of 3, on 1 day" in shown.words
 
 
@@ -252,10 +249,10 @@ def test_all_models_are_shown_with_a_word_of_caution(shown):
     assert "all models together" in shown.page._speeds.heading.text()
 
 
-def test_kinds_and_days_are_chosen(shown):
+def test_days_are_chosen(shown):
     shown.fill(
         figures(day=TODAY),
-        figures(day=TODAY - timedelta(6), kind=PromptKind.CODE),
+        figures(day=TODAY - timedelta(6)),
         figures(day=TODAY - timedelta(7)),
         figures(day=TODAY - timedelta(40)),
     )
@@ -264,15 +261,12 @@ def test_kinds_and_days_are_chosen(shown):
         shown.choose(shown.page.period, days)
         counts[days] = sum(int(row[2]) for row in shown.rows)
     assert counts == {7: 2, 30: 3, 90: 4, 365: 4, None: 4}
-    shown.choose(shown.page.kind, PromptKind.CODE)
     assert shown.page.period.text() == "All days"
-    assert [row[1] for row in shown.rows] == ["Code"]
 
 
 @pytest.mark.parametrize(
     ("grouping", "rows"),
     [
-        (Grouping.KIND, [["Toy", "Chat"], ["Toy", "Code"]]),
         (Grouping.CONTEXT, [["Toy", "up to 1k"], ["Toy", "up to 8k"], ["Toy", "more than 32k"]]),
         (Grouping.NOTHING, [["Toy", "4"]]),
     ],
@@ -282,27 +276,27 @@ def test_the_table_tells_answers_apart_as_chosen(shown, grouping, rows):
         figures(day=TODAY),
         figures(day=TODAY),
         figures({"prompt_tokens": 5000}, day=TODAY),
-        figures({"prompt_tokens": 50_000}, day=TODAY, kind=PromptKind.CODE),
+        figures({"prompt_tokens": 50_000}, day=TODAY),
     )
     shown.choose(shown.page.grouping, grouping)
     assert sorted(row[:2] for row in shown.rows) == sorted(rows)
 
 
 def test_an_answer_to_an_earlier_choice_is_not_shown(shown):
-    shown.fill(figures(day=TODAY), figures(day=TODAY, kind=PromptKind.CODE))
-    shown.page.kind.chosen.emit(PromptKind.CODE)
-    shown.choose(shown.page.kind, PromptKind.CHAT)
-    assert [row[1] for row in shown.rows] == ["Chat"]
+    shown.fill(figures(day=TODAY), figures(day=TODAY, model="b"))
+    shown.page.model.chosen.emit("b")
+    shown.choose(shown.page.model, "Toy")
+    assert [each.model for each in shown.page._history.groups] == ["Toy"]
 
 
 def test_shares_of_few_steps_are_grey(shown, theme):
-    shown.fill(figures(day=TODAY), *[figures(day=TODAY, kind=PromptKind.CODE) for _ in range(2)])
+    shown.fill(figures(day=TODAY), *[figures({"prompt_tokens": 5000}, day=TODAY) for _ in range(2)])
     model = shown.page.table.model()
     colors = {
         row[1]: model.index(n, 6).data(Qt.ItemDataRole.ForegroundRole) for n, row in enumerate(shown.rows)
     }
-    assert colors["Chat"].name().upper() == theme.palette.tertiary
-    assert colors["Code"] is None
+    assert colors["up to 1k"].name().upper() == theme.palette.tertiary
+    assert colors["up to 8k"] is None
     assert model.index(1, 6).data(Qt.ItemDataRole.ToolTipRole).startswith("of only 80")
 
 
@@ -414,7 +408,6 @@ def test_every_part_can_be_reached_by_the_tab_key(shown):
         QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Tab)
     order = [
         page.model,
-        page.kind,
         page.period,
         page.export,
         page.delete,
@@ -430,7 +423,13 @@ def test_nothing_is_cut_off_at_the_minimum_size_of_the_window(shown, state):
     names = ("A model with a rather long name 4B · 4-bit", "b")
     if state != "nothing":
         old = TODAY - timedelta(200 if state == "none fit" else 0)
-        shown.fill(*[figures(day=old, model=name, kind=kind) for name in names for kind in PromptKind])
+        shown.fill(
+            *[
+                figures({"prompt_tokens": count}, day=old, model=name)
+                for name in names
+                for count in (200, 5000, 20_000, 50_000)
+            ]
+        )
     if state == "all models":
         shown.choose(shown.page.model, None)
     if state == "later":
@@ -460,7 +459,7 @@ def test_a_screen_reader_finds_a_table_with_heads(shown):
     assert table.role() == QAccessible.Role.Table
     found = [table.child(n).text(QAccessible.Text.Name) for n in range(table.childCount())]
     assert {"Writing, tok/s", "Drafts kept", "Toy", "75 % of 80"} <= set(found)
-    assert all(button.accessibleName() for button in (shown.page.model, shown.page.kind, shown.page.period))
+    assert all(button.accessibleName() for button in (shown.page.model, shown.page.period))
 
 
 def test_the_colours_are_those_of_the_palette_in_use(shown, theme):

@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.dashboard import drafting_words, result_words
+from app.dashboard import result_words
 from app.palette import Tone
+from app.translate import said
 from mtplx_engine import results
+from mtplx_engine.bench import sentences
 from mtplx_engine.conditions import Conditions, Power
 from mtplx_engine.measurement import PromptKind
 from tests.support.measurements import CALM, measurement
@@ -18,6 +20,11 @@ from tests.support.measurements import CALM, measurement
 
 def best(found):
     return results.of(found).headline
+
+
+def say(what):
+    """Return a sentence as the window shows it."""
+    return lambda *given: said(what(*given))
 
 
 def told(*ratios, **fields):
@@ -85,22 +92,22 @@ def test_no_ratio_is_rounded_across_one(ratio):
 
 
 def test_the_ratios_are_named_and_have_ranges():
-    words = result_words.whole_request(best(measurement(1.5, 1.6, 1.55)))
+    words = say(sentences.whole_request)(best(measurement(1.5, 1.6, 1.55)))
     assert words.startswith("Whole request at depth 3: 1.50–1.60x over 3 pairs. Writing alone: 1.7")
 
 
 def test_acceptance_has_its_ceiling_and_its_sample():
     found = best(measurement(1.5, 1.5, 1.5))
-    assert result_words.per_step(found) == "2.6 of 4 tokens per step"
-    assert result_words.kept(found) == "54 % of 207 drafts kept"
+    assert say(sentences.per_step)(found) == "2.6 of 4 tokens per step"
+    assert say(sentences.kept)(found) == "54 % of 207 drafts kept"
     few = best(measurement(1.5))
-    assert result_words.kept(few).endswith("only 23 steps, so this may change")
+    assert say(sentences.kept)(few).endswith("only 23 steps, so this may change")
 
 
 def test_a_gap_between_expected_and_measured_is_explained():
     found = measurement(2.0, 2.0, 2.0)
-    assert result_words.expected(best(found)) == "expected 2.39x, measured 2.50x in writing alone"
-    assert result_words.explanation(best(found), found) == (
+    assert say(sentences.expected)(best(found)) == "expected 2.39x, measured 2.50x in writing alone"
+    assert say(sentences.explanation)(best(found), found) == (
         "The whole request gains less than the writing alone: reading the prompt, which takes 17 % of a plain answer's "
         "time, is not made faster."
     )
@@ -108,31 +115,31 @@ def test_a_gap_between_expected_and_measured_is_explained():
 
 def test_where_nothing_drafted_was_kept_no_gain_is_told():
     found = measurement(0.5, 0.5, 0.5, accepted_at=(0, 0, 0))
-    assert result_words.per_step(best(found)) == "1.0 of 4 tokens per step"
-    assert result_words.kept(best(found)) == "0 % of 540 drafts kept"
+    assert say(sentences.per_step)(best(found)) == "1.0 of 4 tokens per step"
+    assert say(sentences.kept)(best(found)) == "0 % of 540 drafts kept"
     assert told(0.5, 0.5, 0.5, accepted_at=(0, 0, 0)).words == "0.50x: slower"
 
 
 def test_memory_with_and_without():
     found = results.of(measurement(1.5, 1.5, 1.5))
-    assert result_words.memory(found.headline, found.plain) == (
+    assert say(sentences.memory)(found.headline, found.plain) == (
         "430 MB with drafting, 400 MB without (30 MB more)"
     )
     unknown = dataclasses.replace(found.headline, peak_bytes=0)
-    assert result_words.memory(unknown, found.plain) == ""
+    assert say(sentences.memory)(unknown, found.plain) == ""
     for more in (0, 1, 300_000):  # bytes that nobody sees in the two sizes
         hardly = dataclasses.replace(found.headline, peak_bytes=found.plain.peak_bytes + more)
-        assert result_words.memory(hardly, found.plain) == "400 MB with drafting, 400 MB without"
+        assert say(sentences.memory)(hardly, found.plain) == "400 MB with drafting, 400 MB without"
 
 
 def test_identical_answers_or_the_first_that_differs():
     same, other = measurement(1.5, 1.5, 1.5), measurement(1.5, 1.5, 1.5, differing=1)
-    assert result_words.identical(best(same), same) == "identical 3/3"
-    assert result_words.identical(best(other), other) == "identical 2/3; the first that differs: chat-0"
+    assert say(sentences.identical)(best(same), same) == "identical 3/3"
+    assert say(sentences.identical)(best(other), other) == "identical 2/3; the first that differs: chat-0"
     sampled = dataclasses.replace(
         same, temperature=0.7, runs=tuple(dataclasses.replace(run, identical=None) for run in same.runs)
     )
-    assert result_words.identical(best(sampled), sampled).startswith("not compared at temperature 0.7")
+    assert say(sentences.identical)(best(sampled), sampled).startswith("not compared at temperature 0.7")
 
 
 @pytest.mark.parametrize(
@@ -171,26 +178,24 @@ def test_the_cross_check_is_told_when_it_differs_by_more_than_five_percent(ratio
     ],
 )
 def test_pressure_is_marked(before, words):
-    assert result_words.pressure(measurement(1.5, 1.5, 1.5, before=before)) == words
+    assert say(sentences.pressure)(measurement(1.5, 1.5, 1.5, before=before)) == words
 
 
 def test_what_is_not_known_is_said_to_be_so():
     found = measurement(1.5, 1.5, 1.5, before=Conditions())
-    assert result_words.conditions(found) == "power unknown, load unknown"
+    assert say(sentences.conditions)(found) == "power unknown, load unknown"
 
 
 def test_where_it_was_measured():
-    what, where = result_words.provenance(measurement(1.5, 1.5, 1.5, kinds=(PromptKind.CODE,)))
+    what, where = map(said, sentences.provenance(measurement(1.5, 1.5, 1.5, kinds=(PromptKind.CODE,))))
     assert what == "Toy · float32 · drafts for itself (MTP) · up to 1k · 61 tokens each · temperature 0"
     assert where == "Test Chip · 16.0 GB memory · CPU, float32, OpenBLAS · TestOS 1 · MTPLX 0.1.0"
 
 
 def test_drafting_that_is_off_says_where_why_and_since_when():
     short, long = measurement(0.6, 0.6, 0.6), measurement(0.6, 0.6, 0.6, context=8192)
-    assert (
-        drafting_words.turned_off((short,)) == "off in chats up to 1k tokens: slower here (measured 29 Nov)"
-    )
-    assert drafting_words.turned_off((long, short)) == (
+    assert result_words.turned_off((short,)) == "off in chats up to 1k tokens: slower here (measured 29 Nov)"
+    assert result_words.turned_off((long, short)) == (
         "off in chats up to 1k tokens, in chats up to 8k tokens: slower here (measured 29 Nov)"
     )
-    assert drafting_words.turned_off(()) == ""
+    assert result_words.turned_off(()) == ""

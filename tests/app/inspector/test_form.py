@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.chat.chat_settings import ChatSettings
-from app.inspector.form import DIALS, Form, memory
+from app.inspector.form import DIALS, Form
 from mtplx_engine.config import SamplerConfig
 from tests.support.fake_services import MODEL
 
@@ -76,14 +76,6 @@ def test_context_has_a_price():
     too_long = ChatSettings(context=10**6)
     assert Form(too_long, model).context_cost() == Form(ChatSettings(), model).context_cost()
     assert FORM.context_cost() == Form(ChatSettings()).context_cost() == ""
-
-
-@pytest.mark.parametrize(
-    ("size", "words"),
-    [(12, "12 bytes"), (1_500, "1.5 kB"), (46_080, "46 kB"), (9.96e9, "10.0 GB"), (21.4e9, "21 GB")],
-)
-def test_memory_in_words(size, words):
-    assert memory(size) == words
 
 
 def test_depths_are_those_that_help_and_the_one_that_was_chosen():

@@ -162,7 +162,7 @@ def test_choices_become_settings(panel):
     assert panel.told[-1] == ChatSettings(
         model="qwen", drafting=0, context=2048, max_tokens=300, thinking=False
     )
-    assert panel._cost.text().startswith("Up to 2.0 MB")
+    assert panel._cost.text().startswith("Up to 2 MB")
     panel.reset.click()
     assert panel.told[-1] == ChatSettings(model="qwen")
 

@@ -61,21 +61,6 @@ def test_a_head_is_named(seen, words):
     assert fit_words.drafts(seen) == words
 
 
-@pytest.mark.parametrize(
-    ("count", "words"),
-    [
-        (2_000, "2 kB"),
-        (999_499, "999 kB"),
-        (999_500, "1 MB"),
-        (270_000_000, "270 MB"),
-        (2_900_000_000, "2.9 GB"),
-        (214_000_000_000, "214 GB"),
-    ],
-)
-def test_bytes_are_said_as_disks_are_sold(count, words):
-    assert fit_words.size(count) == words
-
-
 @given(st.integers(1, 2_000_000), st.integers(1, 2_000_000))
 def test_every_context_has_a_step_up_to_the_window(window, context):
     steps = context_steps.steps(window)

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 
 import apsw
 import pytest
+from app.dashboard.history import Choice
 
 from app.chat.conversation import Conversation
 from app.services import chat_file
 from app.services.chat_database import ChatDatabase
+from app.services.figures_records import figures_row
 from app.services.store_error import StoreError
 from tests.support.chats import NOW, chat, edit, message, texts
+from tests.support.figures import figures
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -127,3 +130,16 @@ def test_chats_of_the_first_format_open_as_they_were(folder: Path, monkeypatch: 
     with ChatDatabase(folder, NOW) as database:
         assert database.load_chat("c")[0] == Conversation(chat("c"), (message("m"),), "m")
     assert len(list(folder.glob("chats.format1-*.db"))) == 1
+
+
+def test_figures_that_had_a_guessed_kind_are_kept_without_it(folder: Path) -> None:
+    """The third format had one."""
+    folder.mkdir(parents=True)
+    kept = figures(model="Toy")
+    row = {**figures_row(kept), "kind": "code"}
+    columns = ", ".join(row)
+    edit(folder, *chat_file.MIGRATIONS[:3], "PRAGMA user_version = 3")
+    edit(folder, f"INSERT INTO figures ({columns}) VALUES ({', '.join(map(repr, row.values()))})")
+    with ChatDatabase(folder, NOW) as database:
+        assert list(database.figures.each(Choice())) == [kept]
+    assert len(list(folder.glob("chats.format3-*.db"))) == 1

@@ -18,7 +18,7 @@ from app.services import chat_file
 from app.services.chat_database import ChatDatabase
 from app.services.history import Choice, Grouping, Middle, Spread
 from app.services.store_error import StoreError
-from mtplx_engine.measurement import PromptKind, context_bucket
+from mtplx_engine.measurement import context_bucket
 from mtplx_engine.stats import DecodeStats, FinishReason
 from tests.support import random_chats
 from tests.support.chats import NOW, chat, edit, message, stored_ids
@@ -62,7 +62,6 @@ def answers(draw) -> AnswerFigures:
         day=draw(st.dates()),
         model=draw(random_chats.names),
         speed_key=draw(random_chats.names),
-        kind=draw(st.sampled_from(PromptKind)),
         reason=draw(st.sampled_from(FinishReason)),
         stats=stats,
     )
@@ -176,8 +175,7 @@ DAMAGE = (
     "day = 0",
     "memory = -1",
     "day = 99999999",
-    "kind = 'poetry'",
-    "kind = CAST(x'ff' AS TEXT)",
+    "reason = CAST(x'ff' AS TEXT)",
     "reason = ''",
     "prompt_tokens = -1",
     "emitted = 9223372036854775807",
@@ -292,9 +290,8 @@ def test_days_to_come_are_counted_and_not_shown(database: ChatDatabase) -> None:
 CHOICES = (
     (ALL, 6),
     (Choice(model="a"), 4),
-    (Choice(kind=PromptKind.CODE), 2),
     (Choice(since=DAY), 5),
-    (Choice(model="a", kind=PromptKind.CHAT, since=DAY), 2),
+    (Choice(model="a", since=DAY), 3),
     (Choice(model="'; DROP TABLE figures --"), 0),
 )
 
@@ -304,7 +301,7 @@ def test_what_is_not_chosen_does_not_count(database: ChatDatabase, choice: Choic
     fill(
         database,
         figures(model="a", day=date(2020, 1, 1)),
-        *(figures(model=model, kind=kind) for model in "ab" for kind in (PromptKind.CHAT, PromptKind.CODE)),
+        *(figures(model=model) for model in "aabb"),
         figures(model="a"),
     )
     history = database.figures.read(choice)
@@ -320,21 +317,16 @@ def test_groups_are_of_a_model_and_what_was_chosen(database: ChatDatabase, group
     fill(
         database,
         figures({"prompt_tokens": 1024 - 101}, model="a"),
-        figures({"prompt_tokens": 1025 - 101}, model="a", kind=PromptKind.CODE),
-        figures({"prompt_tokens": 99_999}, model="b", kind=PromptKind.COPY),
+        figures({"prompt_tokens": 1025 - 101}, model="a"),
+        figures({"prompt_tokens": 99_999}, model="b"),
     )
     groups = database.figures.read(Choice(grouping=grouping)).groups
-    found = {(group.model, group.kind, group.bucket): group.summary.answers for group in groups}
+    found = {(group.model, group.bucket): group.summary.answers for group in groups}
     assert (
         found
         == {
-            Grouping.NOTHING: {("a", None, None): 2, ("b", None, None): 1},
-            Grouping.KIND: {
-                ("a", PromptKind.CHAT, None): 1,
-                ("a", PromptKind.CODE, None): 1,
-                ("b", PromptKind.COPY, None): 1,
-            },
-            Grouping.CONTEXT: {("a", None, 1024): 1, ("a", None, 8192): 1, ("b", None, None): 1},
+            Grouping.NOTHING: {("a", None): 2, ("b", None): 1},
+            Grouping.CONTEXT: {("a", 1024): 1, ("a", 8192): 1, ("b", None): 1},
         }[grouping]
     )
 

@@ -46,13 +46,14 @@ def test_a_sound_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert (request.prefixes, request.samples) == (8, 200)
     out, err = capsys.readouterr()
     assert "The same within rounding" in out
-    assert "32 of 8 beginnings: chances are at most 3e-07 apart (rounding explains 0.002)" in out
-    assert "8 of 8 the same" in out
-    assert "2,000 cycles gave 1800, 1000, 500 tokens at draft positions 1 to 3 and 700 bonus tokens" in out
-    assert "as odd as these in 40% of checks (p = 0.4)" in out
-    assert "about 6% of the tokens drawn here, or 14% of the bonus tokens" in out
+    assert "3e-07 apart at most, of 1; rounding explains 0.002; 32 places after 8 beginnings" in out
+    assert "8 of 8 word for word the same" in out
+    assert "2,000 gave 1800, 1000, 500 tokens at draft positions 1 to 3 and 700 bonus tokens, p = 0.4" in out
+    assert "as odd as that in 40% of checks" in out
+    assert "about 6% of the words drawn at random" in out
+    assert "14% of the bonus tokens" in out
     assert "cannot show" in out
-    assert len(out.splitlines()) == 7
+    assert len(out.splitlines()) == 10
     assert err.startswith("8 beginnings, 200 draws\n")
     assert "90%" in err
 
@@ -63,7 +64,7 @@ def test_a_fault_has_an_exit_code_and_something_to_do(
     engine = Asked(Script(report=report(p_value=1e-12)))
     assert check(engine, tmp_path) == FAILED
     out = capsys.readouterr().out
-    assert "Different, by more than rounding and chance" in out
+    assert "Drafting changes what this model says here, which is a fault." in out
     assert "--depth 0" in out
 
 
@@ -78,19 +79,20 @@ def test_json_is_the_report_and_its_verdict(tmp_path: Path, capsys: pytest.Captu
 def test_nothing_is_told_of_what_was_not_tried() -> None:
     text = render(replace(report(), p_value=None))
     assert "too few to tell" in text
-    assert "nothing of the acceptance rule" in text
+    assert "drawn at random or more" not in text
     assert "None" not in text
     assert "parted" not in text
-    assert "2 parted where two tokens were equally likely" in render(report(greedy_same=6, greedy_ties=2))
+    assert "2 parted where two words were equally likely" in render(report(greedy_same=6, greedy_ties=2))
 
 
 def test_draws_that_tell_nothing_are_no_success(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert check(Asked(Script(report=report(p_value=None))), tmp_path) == FAILED
-    assert "Too few draws to tell" in capsys.readouterr().out
+    assert "too few words were drawn at random to tell. Take more --draws" in capsys.readouterr().out
     assert check(Asked(Script(report=report(p_value=1e-4))), tmp_path) == FAILED
     out = capsys.readouterr().out
-    assert "Odd:" in out
-    assert "fewer than 1 % of checks (p = 0.0001)" in out
+    assert "odder than chance makes them in 99 of 100. Check again" in out
+    assert "in fewer than one of 100 checks" in out
+    assert "p = 0.0001" in out
 
 
 def test_a_draft_model_that_is_named_drafts(tmp_path: Path) -> None:

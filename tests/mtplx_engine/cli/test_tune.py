@@ -53,7 +53,7 @@ def tune(engine: ScriptedEngine, data: Path, *arguments: str) -> int:
 def test_a_measurement_is_printed_as_a_card(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert tune(Asked(Script(), tmp_path), tmp_path) == 0
     out, err = capsys.readouterr()
-    assert "2.00x faster (2.00..2.00, 3 pairs) at depth 3" in out
+    assert "Whole request at depth 3: 2.00–2.00x over 3 pairs." in out
     assert "depth 3, chat" in err
     assert "left (10%)" in err
     assert "cannot be written" not in err
@@ -92,7 +92,7 @@ def test_a_loss_is_told_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert tune(Asked(Script(measurement=measurement(0.6, 0.6, 0.6))), tmp_path) == 0
     out, err = capsys.readouterr()
     assert "0.60x: slower" in out
-    assert "drafting is turned off for this model" in out
+    assert "; drafting is turned off there." in out
     assert "cannot be written" in err  # this engine kept nothing
 
 

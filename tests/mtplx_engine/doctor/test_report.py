@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mtplx_engine import backend
+from mtplx_engine import backend, words
 from mtplx_engine.cli.main import FAILED, main
 from mtplx_engine.doctor import environment, models, report
 from mtplx_engine.doctor.check import Check, Verdict
@@ -124,7 +124,9 @@ def test_a_model_that_everybody_knows_is_named(tmp_path: Path) -> None:
     noted = manifest.Manifest("tiny", name, "", "", 1, manifest.record(folder, ["config.json"]))
     manifest.write(folder, noted)
     [row] = models.rows(tmp_path)
-    assert row.detail.startswith(f"{name}, 0.0 GB: supported, unverified.")
+    assert row.detail.startswith(
+        f"{name}, {words.size(installed.models(tmp_path)[0].size)}: supported, unverified."
+    )
 
 
 class Panic(BaseException):
