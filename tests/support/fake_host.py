@@ -168,7 +168,7 @@ class ScriptedEngine:
                 _marks(emitted, thought, kept),
             )
             if first:
-                decode_started = time.monotonic()
+                decode_started = due = time.monotonic()  # or what is late would shorten what is measured
         yield Finished(request.generation, reason, stats)
 
     def _plan(self, request: Generate) -> tuple[list[str], int]:
