@@ -18,7 +18,7 @@ run: setup
 
 # Side by side on two cores: the tests of the window with some of the engine's, as long as the rest of the engine's.
 # What the latter say follows at the end.
-BESIDE := tests/mtplx_engine/bench tests/mtplx_engine/cli
+BESIDE := $(addprefix tests/mtplx_engine/,bench cli hub)
 test: $(STAMPS)/dev $(STAMPS)/starter
 	@$(BIN)/python -m pytest tests/mtplx_engine tests/support tests/packaging $(BESIDE:%=--ignore=%) \
 		>$(STAMPS)/engine-tests.log 2>&1 & engine=$$!; \

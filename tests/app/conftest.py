@@ -34,6 +34,13 @@ def _garbage_on_the_main_thread():
 
 
 @pytest.fixture
+def qtbot(qtbot):
+    """What is waited for comes late on a busy machine, which is no fault of a test."""
+    qtbot.waitUntil = partial(qtbot.waitUntil, timeout=20_000)
+    return qtbot
+
+
+@pytest.fixture
 def theme(qapp):
     made = Theme(qapp)
     yield made
@@ -72,7 +79,7 @@ class Driver:
         return self.answer.view.toPlainText() if self.answer.view else ""
 
     def until(self, condition) -> None:
-        self.qtbot.waitUntil(condition, timeout=20_000)
+        self.qtbot.waitUntil(condition)
 
     def activate(self) -> None:
         """Give the window the keyboard, and the message field the focus."""
