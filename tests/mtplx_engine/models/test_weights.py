@@ -20,7 +20,7 @@ from mtplx_engine.models import (
     weights,
 )
 from mtplx_engine.models.checkpoint import Checkpoint
-from mtplx_engine.models.families import appended_names
+from mtplx_engine.models.families import appended_names, experts
 from mtplx_engine.models.families.registry import family_for
 from mtplx_engine.models.wiring import Wiring
 from tests.support.checkpoints import hybrid, plain, shards
@@ -183,7 +183,7 @@ def test_numbers_that_cannot_be_are_said(
         (converted("llama"), {"layer_types": "full"}, "a setting in its config.json"),
         (original("qwen3_next"), {"decoder_sparse_step": 0}, "a setting in its config.json"),
         (original("deepseek_v3"), {"n_routed_experts": 10**9}, ".gate_proj.weight is missing"),
-        (numbered("qwen3_5_moe"), {"num_experts": 10**9}, ".gate_proj.weight is missing"),
+        (numbered("qwen3_5_moe"), {"num_experts": 10**9}, "a setting in its config.json"),
     ],
     ids=["kinds", "period", "experts", "nested experts"],
 )
@@ -194,6 +194,11 @@ def test_a_setting_that_contradicts_the_weights_is_refused(
     if "text_config" in config:
         config["text_config"] = {**config["text_config"], **changes}
     assert reason in check(layout._replace(config=config), tmp_path)
+
+
+def test_more_experts_than_there_are_tensors_are_not_counted_up() -> None:
+    with pytest.raises(ValueError, match=r"experts\.\d+\.\w+\.weight is missing"):
+        experts.stacked(numbered("qwen3_5_moe").tensors, 10**9)
 
 
 def test_packed_matrices_of_no_width_are_no_error_of_ours(tmp_path: Path) -> None:
