@@ -46,13 +46,13 @@ class DetailsPage(QWidget):
 
     Attributes:
         repo_id: The repository that is shown.
-        back: Leads to where the person came from.
+        back: Leads to where the user came from.
         get: Downloads the model.
         fit: The sum.
         trouble: Why nothing is known.
 
     Signals:
-        left: The person goes back.
+        left: The user goes back.
     """
 
     left = Signal()

@@ -23,7 +23,7 @@ _LINES = 7
 
 
 class FitBox(QWidget):
-    """Shows whether a model fits for a context that the person chooses.
+    """Shows whether a model fits for a context that the user chooses.
 
     Attributes:
         slider: Chooses the context.

@@ -1,4 +1,4 @@
-"""The models on this computer, also those in folders of the person's own."""
+"""The models on this computer, also those in folders of the user's own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class InstalledPlace(QWidget):
 
     Attributes:
         list: The rows.
-        add: Asks for a folder of the person's own.
+        add: Asks for a folder of the user's own.
     """
 
     def __init__(

@@ -169,7 +169,7 @@ def _more(model: InstalledModel, use: Use) -> tuple[Action, ...]:
         Action.VERIFY,
         Action.SHOW,
         *forget,
-        # What the person brought is never deleted from here.
+        # What the user brought is never deleted from here.
         *(() if model.place else (Action.DELETE,)),
     )
 

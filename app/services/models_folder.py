@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ModelsFolder(QObject):
-    """The folder that the person chose for what is fetched from now on.
+    """The folder that the user chose for what is fetched from now on.
 
     Args:
         data_dir: The data folder.
