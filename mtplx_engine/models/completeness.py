@@ -91,6 +91,8 @@ def contradiction(found: Mapping[str, Stored]) -> str:
         if part == "weight" and spec.dtype in WORDS and len(spec.shape) > 1:
             wanted[name] = Want(spec.shape, WORDS)
             wanted.setdefault(f"{stem}.scales", Want(()))
+        if name.endswith(_FP8_SCALES):
+            wanted.setdefault(name.removesuffix(_FP8_SCALES), Want(()))
         if part == "scales":
             _want_packed(wanted, stem, found)
     _agree_on_experts(wanted, found)

@@ -51,6 +51,7 @@ _PUBLISHED = (
     ("embed_q.", "kv_b_proj."),
     ("unembed_out.", "kv_b_proj."),
 )
+_FUSED = ("experts.gate_up_proj", "experts.down_proj")
 _NUMBER = re.compile(r"(?<=\.)\d+(?=\.)")
 _MOST_SUSPECTS = 256
 _WORD_BITS = 32
@@ -140,6 +141,7 @@ class Spelling:
         names = {id(array): name for name, array in raw.items()}
         self._raw = frozenset(raw)
         self._spelled = {own: names[id(array)] for own, array in converted.items() if id(array) in names}
+        self._is_fused = any(name.endswith(_FUSED) for name in raw)
         self._patterns = {_NUMBER.sub("#", name) for name in raw}
 
     def __call__(self, own: str) -> str:
@@ -148,7 +150,14 @@ class Spelling:
             return self._spelled.get(own, own)
         like = self._like(own)
         published = (like.replace(part, other) for part, other in _PUBLISHED if part in like)
-        return next((name for name in published if _NUMBER.sub("#", name) in self._patterns), like)
+        return next(
+            (
+                name
+                for name in published
+                if _NUMBER.sub("#", name) in self._patterns or (self._is_fused and name.endswith(_FUSED))
+            ),
+            like,
+        )
 
     def _like(self, own: str) -> str:
         parts = own.split(".")
