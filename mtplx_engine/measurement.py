@@ -29,13 +29,6 @@ def context_bucket(tokens: int) -> int | None:
     return next((bucket for bucket in CONTEXT_BUCKETS if tokens <= bucket), None)
 
 
-def chats(bucket: int | None) -> tuple[str, int]:
-    """Return which chats a bucket stands for: a text with a gap "{count}", and the thousands of tokens for it."""
-    if bucket is None:
-        return "in chats longer than {count}k tokens", CONTEXT_BUCKETS[-1] // 1024
-    return "in chats up to {count}k tokens", bucket // 1024
-
-
 class PromptKind(StrEnum):
     """What a prompt is like, which decides how well its answer can be drafted."""
 

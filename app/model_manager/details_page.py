@@ -27,6 +27,7 @@ from app.widgets.elided_label import ElidedLabel
 from app.widgets.error_card import ErrorCard
 from app.widgets.icon_button import IconButton
 from app.widgets.restyle import restyle
+from mtplx_engine import words as formatting
 from mtplx_engine.models.fit import Verdict
 
 if TYPE_CHECKING:
@@ -202,7 +203,7 @@ def _about(look: Look, title: str) -> str:
     target = look.plan.target
     licence = tr("licence {name}").format(name=target.licence) if target.licence else tr("no licence given")
     gated = tr("gated: accept its licence at the hub first") if target.gated else ""
-    size = fit_words.size(look.plan.size)
+    size = formatting.size(look.plan.size)
     drafts = fit_words.drafts(look) or tr("plain decoding")
     source = target.id if target.id != title else ""
     first = " · ".join(part for part in (source, size, licence, gated) if part)
@@ -219,12 +220,12 @@ def _warnings(look: Look) -> tuple[str, ...]:
 def _files(look: Look) -> str:
     """Return the files that would be fetched, the large ones first."""
     files = sorted(look.plan.files(), key=lambda item: -item[1].size)
-    lines = [f"{name} · {fit_words.size(file.size)}" for _, file, name in files[:_MOST_FILES]]
+    lines = [f"{name} · {formatting.size(file.size)}" for _, file, name in files[:_MOST_FILES]]
     if len(files) > _MOST_FILES:
         lines.append(tr("and {count} more").format(count=len(files) - _MOST_FILES))
     if look.plan.taken is not None:
         words = tr("the drafting head out of {repo} · {size}")
-        size = fit_words.size(look.plan.head_size)
+        size = formatting.size(look.plan.head_size)
         lines.append(words.format(repo=look.plan.head_repo, size=size))
     left_out = look.plan.target.left_out
     if left_out:

@@ -93,10 +93,9 @@ def offer(known: HubSnapshot) -> Offer | None:
 
 
 def _offer(entry: Entry, why: str, cost: str, size: int) -> Offer:
-    from app.model_manager import fit_words
 
     seconds = max(size / _USUAL_BYTES_S, 1)
-    cost = cost.format(size=fit_words.size(size), time=words.duration(seconds))
+    cost = cost.format(size=words.size(size), time=words.duration(seconds))
     return Offer(entry.target, entry.title, why, cost)
 
 

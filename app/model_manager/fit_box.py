@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QSlider, QVBoxLa
 from app.model_manager import context_steps, fit_words
 from app.theme import CODE_PX, SPACE_L, SPACE_S, SPACE_XS
 from app.translate import tr
+from mtplx_engine import words as formatting
 from mtplx_engine.models import fit
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class FitBox(QWidget):
             size.setVisible(shown)
             if shown:
                 name.setText(lines[place][0])
-                size.setText(fit_words.size(lines[place][1]))
+                size.setText(formatting.size(lines[place][1]))
 
     def _label(self, *, right: bool = False) -> QLabel:
         label = QLabel()

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from mtplx_engine.models.inspection import Inspection
     from mtplx_engine.models.machine import Machine
 
-__all__ = ["drafts", "for_models", "judge", "parts", "share", "size", "words"]
-
 _TONES = {
     fit.Verdict.FITS: Tone.GOOD,
     fit.Verdict.TIGHT: Tone.DOUBT,

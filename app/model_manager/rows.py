@@ -81,7 +81,7 @@ def installed(model: InstalledModel, use: Use, now_s: float) -> ModelRow:
         key=str(model.path),
         title=model.title,
         note=" · ".join(_notes(model, use, now_s)),
-        size=fit_words.size(model.size),
+        size=words.size(model.size),
         fit=fit,
         tone=tone,
         because=because,
@@ -270,7 +270,7 @@ def _at_hub(repo_id: str, title: str, about: str, known: HubSnapshot) -> ModelRo
         repo_id,
         title,
         " · ".join(part for part in (fit_words.drafts(look) or tr("plain decoding"), about) if part),
-        size=fit_words.size(look.plan.size),
+        size=words.size(look.plan.size),
         fit=fit,
         tone=tone,
         because=because,
@@ -363,13 +363,13 @@ def _progress(row: DownloadRow) -> str:
     amount = fit_words.share(row.done, row.total)
     match row.state:
         case DownloadState.QUEUED:
-            return tr("Waiting for the downloads before it · {size}").format(size=fit_words.size(row.total))
+            return tr("Waiting for the downloads before it · {size}").format(size=words.size(row.total))
         case DownloadState.PAUSED:
             return tr("Paused · {amount}").format(amount=amount)
         case DownloadState.FAILED:
             return tr("Stopped · {amount}").format(amount=amount)
         case DownloadState.DONE:
-            return tr("Installed · {size}").format(size=fit_words.size(row.total))
+            return tr("Installed · {size}").format(size=words.size(row.total))
         case DownloadState.WAITING:
             return " · ".join((*_wait(row), amount))
         case DownloadState.RUNNING:
@@ -395,7 +395,7 @@ def _pace(row: DownloadRow) -> tuple[str, ...]:
         return (tr("checking"),)
     if row.bytes_s is None:
         return ()
-    speed = tr("{speed}/s").format(speed=fit_words.size(round(row.bytes_s)))
+    speed = tr("{speed}/s").format(speed=words.size(round(row.bytes_s)))
     if row.seconds_left is None:
         return (speed,)
     return (speed, tr("{time} left").format(time=words.duration(row.seconds_left)))

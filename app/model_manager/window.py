@@ -8,7 +8,6 @@ from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QLabel, QMessageBox, QStackedWidget, QVBoxLayout, QWidget
 
-from app.model_manager import fit_words
 from app.model_manager.details_page import DetailsPage
 from app.model_manager.download_strip import DownloadStrip
 from app.model_manager.installed_place import InstalledPlace
@@ -22,6 +21,7 @@ from app.widgets.message_box import MessageBox
 from app.widgets.place_tabs import PlaceTabs
 from app.widgets.reading_order import ReadingOrder
 from app.widgets.throttle import Throttle
+from mtplx_engine import words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -159,7 +159,7 @@ class ModelsWindow(QWidget):
         self._room.setText(
             tr("Models folder not connected")
             if free is None
-            else tr("Disk {size} free").format(size=fit_words.size(free))
+            else tr("Disk {size} free").format(size=words.size(free))
         )
 
     def _ask_token(self) -> None:
@@ -183,7 +183,7 @@ class ModelsWindow(QWidget):
             tr("It is loaded: it is unloaded first, and an answer in progress stops.")
             if library.is_in_use(model.path)
             else "",
-            tr("{size} become free. It can be downloaded again.").format(size=fit_words.size(model.size)),
+            tr("{size} become free. It can be downloaded again.").format(size=words.size(model.size)),
         ]
         question = tr("Delete {title}?").format(title=model.title)
         more = " ".join(sentence for sentence in sentences if sentence)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import apsw
 import pytest
-from app.dashboard.history import Choice
 
 from app.chat.conversation import Conversation
 from app.services import chat_file
 from app.services.chat_database import ChatDatabase
 from app.services.figures_records import figures_row
+from app.services.history import Choice
 from app.services.store_error import StoreError
 from tests.support.chats import NOW, chat, edit, message, texts
 from tests.support.figures import figures
