@@ -7,36 +7,35 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer
 
-from app.chat.chat_settings import ChatSettings
-from app.chat.presets import find
+from app.chat.settings import ChatSettings, find_preset
+from app.chat_view.empty_state import ModelPresenter, ModelStatus
 from app.commands import Commands
-from app.dashboard.desk import SpeedDesk
-from app.dashboard.speed_offer import SpeedOffer
+from app.dashboard.records import SpeedOffer
+from app.dashboard.window import SpeedDesk
 from app.first_start import FirstStart
-from app.library.chat_files import ChatFiles
-from app.library.chat_list import ChatList
-from app.library.library import Library
+from app.i18n import tr
 from app.main_window import MainWindow
 from app.model_manager.first_model import FirstCard
 from app.model_manager.services import ModelServices
-from app.pane.model_status import ModelPresenter, ModelStatus
 from app.quitting import Quitting
-from app.services.engine_link import EngineLink, EngineState
+from app.services.engine_link import EngineLink
+from app.services.engine_worker import EngineState
 from app.services.helper_process import StarterSetup
-from app.services.settings import LARGEST_TEXT_PX, SMALLEST_TEXT_PX, SettingsFile
-from app.services.store import Store
 from app.session.actions import ChatActions
-from app.session.answer_line import GenerationQueue
-from app.session.context_watch import ContextMeter
-from app.session.figures_keeper import StatsRecorder
-from app.session.idle_unload import IdleUnload
+from app.session.context_meter import ContextMeter
+from app.session.observers import IdleUnload, StatsRecorder
+from app.session.queue import GenerationQueue
 from app.session.session import ChatSession
 from app.settings_window.window import SettingsWindow
+from app.sidebar.chat_files import ChatFiles
+from app.sidebar.controller import Library
+from app.sidebar.list_model import ChatList
+from app.storage.settings import LARGEST_TEXT_PX, SMALLEST_TEXT_PX, SettingsFile
+from app.storage.store import Store
 from app.theme import TEXT_PX, Theme
-from app.translate import tr
 from mtplx_engine import paths
 from mtplx_engine.models import hub_cache, starter
-from mtplx_engine.models.habits import Habits
+from mtplx_engine.models.library import Habits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,8 +44,9 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
 
     from app.chat.conversation import ChatSummary, Conversation
-    from mtplx_engine.client import EngineClient
     from mtplx_engine.errors import ErrorInfo
+    from mtplx_engine.ipc.client import EngineClient
+
 
 _log = logging.getLogger(__name__)
 
@@ -299,7 +299,7 @@ class Application(QObject):
 
     def _begin(self, conversation: Conversation) -> None:
         """Give an empty chat in which nothing is set the preset that new chats begin with."""
-        preset = find(self.settings.value.presets, self.settings.value.new_chat_preset)
+        preset = find_preset(self.settings.value.presets, self.settings.value.new_chat_preset)
         if preset is not None and not conversation.messages and conversation.settings == ChatSettings():
             self.session.set_settings(preset.applied_to(conversation.settings))
 

@@ -1,4 +1,4 @@
-"""What the commands of the menu bar do, and when each of them can act."""
+"""What the menu items do."""
 
 from __future__ import annotations
 
@@ -9,26 +9,25 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from app import menus as menu_bar
 from app.chat.conversation import Role
-from app.chat.row_state import RowAction, RowState
-from app.services.engine_link import EngineState
-from app.translate import tr
-from app.widgets.about_box import AboutBox
-from app.widgets.link_sheet import LinkSheet
-from app.widgets.shortcut_sheet import ShortcutSheet
+from app.chat.generation import RowAction, RowState
+from app.i18n import tr
+from app.services.engine_worker import EngineState
+from app.widgets.dialogs import AboutBox, LinkSheet, ShortcutSheet
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QAction
     from PySide6.QtWidgets import QMenu
 
     from app.chat.conversation import Message
-    from app.library.chat_files import ChatFiles
-    from app.library.chat_list import ChatList
-    from app.library.library import Library
+    from app.chat_view.chat_pane import ChatPane
     from app.main_window import MainWindow
     from app.menus import Menus
-    from app.pane.chat_pane import ChatPane
     from app.session.actions import ChatActions
     from app.session.session import ChatSession
+    from app.sidebar.chat_files import ChatFiles
+    from app.sidebar.controller import Library
+    from app.sidebar.list_model import ChatList
+
 
 _ABOUT_ICON = 64
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 
-from app.services.engine_link import EngineState
+from app.i18n import tr
+from app.services.engine_worker import EngineState
 from app.services.helper_process import SelfCheck
-from app.translate import tr
-from app.widgets.message_box import MessageBox
+from app.widgets.dialogs import MessageBox
 from mtplx_engine import paths
-from mtplx_engine.doctor.check import Check, failed
+from mtplx_engine.doctor.environment import Check, failed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
     from app.services.engine_link import EngineLink
-    from app.services.settings import SettingsFile
+    from app.storage.settings import SettingsFile
+
 
 _SETTLED = (EngineState.READY, EngineState.NO_MODEL, EngineState.GAVE_UP)
 _log = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""The main window: the chats at the left, the chat that is shown at the right, and the menu bar."""
+"""The main window."""
 
 from __future__ import annotations
 
@@ -9,28 +9,29 @@ from PySide6.QtCore import QUrl, Signal
 from PySide6.QtGui import QCloseEvent, QDesktopServices, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QMenuBar, QWidget
 
+from app.chat_view.chat_pane import ChatPane
+from app.i18n import tr
 from app.inspector.inspector import WIDTH as INSPECTOR_WIDTH
 from app.inspector.inspector import Inspector
-from app.library.sidebar import WIDTH as SIDEBAR_WIDTH
-from app.library.sidebar import Sidebar
 from app.menus import Menus
-from app.pane.chat_pane import ChatPane
-from app.translate import tr
-from app.widgets.link_sheet import LinkSheet
-from app.widgets.undo_toast import UndoToast
-from app.window_place import place_of, restore
+from app.sidebar.sidebar import WIDTH as SIDEBAR_WIDTH
+from app.sidebar.sidebar import Sidebar
+from app.widgets.dialogs import LinkSheet
+from app.widgets.feedback import UndoToast
+from app.widgets.window_geometry import geometry_of, restore_geometry
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from app.chat.conversation import ChatSummary, Conversation
-    from app.chat.presets import Preset
-    from app.library.chat_list import ChatList
-    from app.pane.model_status import ModelStatus
-    from app.services.settings import SettingsFile
+    from app.chat.settings import Preset
+    from app.chat_view.empty_state import ModelStatus
     from app.session.actions import ChatActions
     from app.session.session import ChatSession
+    from app.sidebar.list_model import ChatList
+    from app.storage.settings import SettingsFile
     from app.theme import Theme
+
 
 _ON_MAC = sys.platform == "darwin"
 _LEAST_PANE = 380  # pixels for the chat beside the sidebar and the inspector
@@ -87,7 +88,7 @@ class MainWindow(QMainWindow):
         self.menus.inspector.setChecked(settings.value.inspector)
         self._connect()
         self._show_sides()
-        restore(self, settings.value.place)
+        restore_geometry(self, settings.value.place)
 
     def show_model(self, status: ModelStatus) -> None:
         """Show what there is to say about the model."""
@@ -124,7 +125,7 @@ class MainWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         """Take what was being typed, and remember where the window is."""
         self.inspector.settle()
-        self._settings.change(place=place_of(self))
+        self._settings.change(place=geometry_of(self))
         super().closeEvent(event)
 
     def _connect(self) -> None:

@@ -1,4 +1,4 @@
-"""The menu bar: every command of the program, with its key."""
+"""All menus of the main window."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from PySide6.QtWidgets import (
     QTextEdit,
 )
 
-from app.translate import marked, tr
+from app.i18n import marked, tr
 from mtplx_engine.config import MAX_DEPTH
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
     from mtplx_engine.config import Depth
-    from mtplx_engine.protocol import ModelInfo
+    from mtplx_engine.ipc.protocol import ModelInfo
+
 
 RELEASES = ""
 """The page of new versions, which the user's browser opens: nothing is ever looked up or installed by itself.

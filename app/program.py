@@ -1,40 +1,160 @@
-"""The program from its start to its exit code: one for each data folder, with the system's ways to end it."""
+"""Set up Qt: plug-ins, log, garbage collection, last-resort error sheet."""
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import sys
 from functools import partial
-from typing import TYPE_CHECKING
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import Qt
+import PySide6
+from PySide6.QtCore import (
+    QCoreApplication,
+    QMessageLogContext,
+    QObject,
+    Qt,
+    QTimer,
+    QtMsgType,
+    QUrl,
+    qInstallMessageHandler,
+)
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QMessageBox
 
-from app import qt_plugins
 from app.application import Application
+from app.i18n import tr
 from app.main_window import MainWindow, quits_with_its_window
 from app.quitting import QtProgram
-from app.services.garbage import GarbageCollector
-from app.services.log import log_qt, start_logging
-from app.services.single_instance import SingleInstance
-from app.services.unix_signals import UnixSignals
+from app.single_instance import SingleInstance, UnixSignals
 from app.theme import Theme
-from app.translate import tr
-from app.widgets.fault_sheet import FaultSheet
-from app.widgets.message_box import MessageBox
+from app.widgets.dialogs import MessageBox
 from mtplx_engine import paths
-from mtplx_engine.client import EngineClient
+from mtplx_engine.ipc.client import EngineClient
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from types import TracebackType
 
-    from PySide6.QtWidgets import QApplication
+    from PySide6.QtWidgets import QApplication, QWidget
+
+
+def find_qt_plugins() -> None:
+    """Tell Qt where its plugins are; to be called before there is an application.
+
+    PySide tells it with a line of settings in which `,`, `;`, `"` and a backslash mean something else, and without the
+    plugin for the screen Qt ends the process.
+    """
+    folder = Path(PySide6.__file__).parent / "Qt" / "plugins"
+    if folder.is_dir():  # a distribution's own Qt has them elsewhere, and finds them
+        QCoreApplication.addLibraryPath(str(folder))
+
+
+_NAME = "app.log"
+_BYTES, _KEPT = 1_000_000, 3
+_LEVELS = {
+    QtMsgType.QtDebugMsg: logging.DEBUG,
+    QtMsgType.QtInfoMsg: logging.INFO,
+    QtMsgType.QtWarningMsg: logging.WARNING,
+    QtMsgType.QtCriticalMsg: logging.ERROR,
+    QtMsgType.QtFatalMsg: logging.CRITICAL,
+}
+# They write down addresses: what was searched for, and keys to files that are signed into them.
+_TALKATIVE = ("httpx2", "httpcore2")
+_qt_log = logging.getLogger("qt")
+
+
+def start_logging(folder: Path) -> None:
+    """Write what the program has to say to `folder`; on a disk that is full, to nowhere."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handler: logging.Handler = RotatingFileHandler(
+            folder / _NAME, maxBytes=_BYTES, backupCount=_KEPT, encoding="utf-8"
+        )
+    except OSError:
+        handler = logging.NullHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler.addFilter(lambda record: record.name.partition(".")[0] not in _TALKATIVE)
+    root = logging.getLogger()
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)
+    # A failed write must not print a traceback over the person's terminal.
+    logging.raiseExceptions = False
+
+
+def log_qt() -> None:
+    """Write what Qt has to say there too.
+
+    Not before there is a QApplication: what Qt says while it makes one is why it ends the process, and belongs on the
+    terminal.
+    """
+    qInstallMessageHandler(_log_qt)
+
+
+def _log_qt(kind: QtMsgType, _context: QMessageLogContext, message: str) -> None:
+    _qt_log.log(_LEVELS.get(kind, logging.WARNING), "%s", message)
+
+
+_INTERVAL_MS: Final = 500
+
+
+def collect_if_due() -> None:
+    """Collect the generation that the interpreter would collect now."""
+    for generation in (2, 1, 0):
+        if gc.get_count()[generation] > gc.get_threshold()[generation]:
+            gc.collect(generation)
+            return
+
+
+class GarbageCollector(QObject):
+    """Collects now and then, from the event loop, instead of anywhere at any time."""
+
+    def __init__(self, parent: QCoreApplication) -> None:
+        super().__init__(parent)
+        gc.disable()
+        self._timer = QTimer(self, interval=_INTERVAL_MS)
+        self._timer.timeout.connect(collect_if_due)
+        self._timer.start()
+
+    def close(self) -> None:
+        """Let the interpreter collect by itself again."""
+        self._timer.stop()
+        gc.enable()
+
+
+_log = logging.getLogger(__name__)
+
+
+class FaultSheet:
+    """Reports exceptions that nothing else caught; one sheet at a time, however many there are."""
+
+    def __init__(self, window: QWidget, log_dir: Path) -> None:
+        self._log_dir = log_dir
+        self.sheet = MessageBox(
+            tr("Something went wrong in this window."),
+            tr("Your chats are saved. If it happens again, restart MTPLX."),
+            window,
+        )
+        self.sheet.addButton(tr("Continue"), QMessageBox.ButtonRole.AcceptRole)
+        logs = self.sheet.addButton(tr("Show Logs"), QMessageBox.ButtonRole.ActionRole)
+        logs.clicked.connect(self._open_logs)
+
+    def report(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        """Log an exception and show the sheet; fits `sys.excepthook`."""
+        _log.error("fault in the window", exc_info=(kind, error, trace))
+        if not self.sheet.isVisible():
+            self.sheet.open()
+
+    def _open_logs(self) -> None:
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._log_dir)))
 
 
 def run(data_dir: Path, log_dir: Path) -> int:
     """Run the program with a window; return the exit code."""
     start_logging(log_dir)
-    qt_plugins.find()
+    find_qt_plugins()
     qt = QtProgram(sys.argv[:1])
     log_qt()
     qt.setApplicationName(paths.APP_NAME)

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt
 from PySide6.QtWidgets import QApplication
 
+from app.i18n import tr
 from app.main_window import quits_with_its_window
-from app.services.store_error import counted
-from app.translate import tr
-from app.widgets.message_box import MessageBox
+from app.storage.errors import counted
+from app.widgets.dialogs import MessageBox
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from app.library.chat_files import ChatFiles
     from app.main_window import MainWindow
     from app.session.session import ChatSession
+    from app.sidebar.chat_files import ChatFiles
+
 
 _log = logging.getLogger(__name__)
 

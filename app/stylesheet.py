@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
     from PySide6.QtGui import QColor
 
-    from app.icons import IconSet
+    from app.palette import IconSet
+
 
 _TEMPLATE = Template("""
 QWidget#chatPane, QWidget#transcriptPage, QStackedWidget#pages { background: $window; }

@@ -1,4 +1,4 @@
-"""The look as Qt gets it: the palette in use, the fonts, the icons and the measures."""
+"""Fonts, colours and style sheets of the running app, light and dark."""
 
 from __future__ import annotations
 
@@ -6,18 +6,52 @@ import sys
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import MethodType
+from typing import TYPE_CHECKING
+from weakref import WeakMethod
 
 from PySide6.QtCore import QObject, Qt, QTemporaryDir, Signal
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication, QStyleFactory
+from shiboken6 import isValid
 
-from app.icons import IconSet
-from app.palette import DARK, LIGHT, Palette
+from app.palette import DARK, LIGHT, IconSet, Palette
 from app.render.style import DARK_SYNTAX, LIGHT_SYNTAX, RenderStyle
-from app.services.settings import Appearance
+from app.storage.settings import Appearance
 from app.stylesheet import stylesheet, write_images
-from app.weak_calls import WeakCalls
 from mtplx_engine import paths
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class WeakCalls:
+    """Tells objects of something that outlives them.
+
+    In place of a signal: PySide keeps an entry of each connection for as long as its sender lives, so that every
+    object that is gone would have left one behind.
+    """
+
+    def __init__(self) -> None:
+        self._methods: dict[WeakMethod[Callable[[], None]], None] = {}
+
+    def __len__(self) -> int:
+        return len(self._methods)
+
+    def add(self, method: Callable[[], None]) -> None:
+        """Call a method from now on, as long as its object is there."""
+        self._methods[WeakMethod(method, self._forget)] = None
+
+    def call(self) -> None:
+        """Call all methods, in the order in which they were added."""
+        for known in tuple(self._methods):
+            method = known()
+            if isinstance(method, MethodType) and isValid(method.__self__):
+                method()
+
+    def _forget(self, known: WeakMethod[Callable[[], None]]) -> None:
+        self._methods.pop(known, None)
+
 
 SPACE_XS, SPACE_S, SPACE_M, SPACE_L, SPACE_XL, SPACE_XXL = 4, 8, 12, 16, 24, 32
 RADIUS, CARD_RADIUS = 8, 12

@@ -19,6 +19,7 @@ from mtplx_engine import limits
 if TYPE_CHECKING:
     import mlx.core as mx
 
+
 _OPENBLAS = "libopenblas.so.0"
 _blas: Literal["openblas", "stock"] = "stock"
 

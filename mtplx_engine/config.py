@@ -1,4 +1,4 @@
-"""Settings of the engine as plain, checked dataclasses. Imports nothing heavy: the window uses them too."""
+"""Sampler and speculation settings."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from mtplx_engine.sampling import History, Shaper, draw_exponentials, finite
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mtplx_engine.cache import TokenCache
+    from mtplx_engine.cache.token_cache import TokenCache
     from mtplx_engine.config import SamplerConfig
     from mtplx_engine.draft.drafter import Draft, Drafter
     from mtplx_engine.models.target import Target

@@ -1,4 +1,4 @@
-"""The engine: load a model, answer chats, cancel, unload. Single-threaded; no processes, no Qt."""
+"""Load, generate, cancel, unload: one engine with one loaded model, its drafter and its prefix cache."""
 
 from __future__ import annotations
 
@@ -7,43 +7,207 @@ import dataclasses
 import gc
 import secrets
 import time
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
 import mlx.core as mx
 
-from mtplx_engine import backend, template
-from mtplx_engine.answer import Answer, answer_limit, check_tokens
-from mtplx_engine.cache import TokenCache
+from mtplx_engine import backend
+from mtplx_engine.answer import Answer, Tally, answer_limit, check_tokens
+from mtplx_engine.cache.token_cache import TokenCache
+from mtplx_engine.config import MAX_DEPTH, SamplerConfig
 from mtplx_engine.decoding import Decoder
-from mtplx_engine.depth_choice import DepthChooser
-from mtplx_engine.depths import USUAL_ANSWER, Depths
-from mtplx_engine.drafters import Drafters
+from mtplx_engine.depth_policy import USUAL_ANSWER, DepthChooser, Depths
+from mtplx_engine.draft.draft_model import DraftModelDrafter
+from mtplx_engine.draft.drafter import CombinedDrafter
+from mtplx_engine.draft.prompt_lookup import PromptLookupDrafter
 from mtplx_engine.errors import EngineError, ErrorKind, LoadCancelledError
-from mtplx_engine.model_info import describe
-from mtplx_engine.models import (
-    identity,
-    loader,
-    loading,
-    machine,
-    markup,
-    probe_memory,
-)
-from mtplx_engine.models.habits import Habits
-from mtplx_engine.prompt import PromptEncoder
-from mtplx_engine.protocol import Counted
-from mtplx_engine.segments import Segmenter
-from mtplx_engine.session import Session
-from mtplx_engine.tally import Tally
-from mtplx_engine.text import TextStream
+from mtplx_engine.ipc.protocol import Counted, ModelInfo
+from mtplx_engine.models import identity, inspection, loader
+from mtplx_engine.models.library import Habits
+from mtplx_engine.text import segments, template
+from mtplx_engine.text.detokenizer import TextStream
+from mtplx_engine.text.prompt import PromptEncoder
+from mtplx_engine.text.segments import Segmenter
+from mtplx_engine.util import system
 
 if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from mtplx_engine.config import ChatMessage, DrafterKind
-    from mtplx_engine.models.fit import Fit, Footprint
-    from mtplx_engine.protocol import AnswerEvent, Count, Generate, ModelInfo
+    from mtplx_engine.config import ChatMessage, DraftCore, DrafterKind
+    from mtplx_engine.draft.drafter import Drafter
+    from mtplx_engine.ipc.protocol import AnswerEvent, Count, Generate
+    from mtplx_engine.models.checkpoint import Checkpoint
+    from mtplx_engine.models.loader import LoadedModel
+    from mtplx_engine.models.memory_fit import Fit, Footprint
+
+
+class Start(NamedTuple):
+    """Where a prompt goes on.
+
+    Attributes:
+        reused: How many of its tokens the caches hold.
+        branch: Where it left what they held before, when that is well past `reused`; else 0.
+    """
+
+    reused: int
+    branch: int
+
+
+@dataclass(slots=True)
+class Session:
+    """The caches of one model.
+
+    Attributes:
+        cache: The target's.
+        drafter: None when answers are not drafted; else it knows the pairs of all tokens that the cache holds.
+        tokens: Those tokens.
+        kind: What the drafter is.
+    """
+
+    cache: TokenCache
+    drafter: Drafter | None
+    tokens: list[int] = field(default_factory=list)
+    kind: DrafterKind | None = None
+
+    def begin(self, prompt: Sequence[int]) -> Start:
+        """Trim the caches to what they share with a prompt of at least one token.
+
+        A drafter's next pair needs the hidden of the last token before it: where no checkpoint knows it, one shared
+        token is forwarded again; and so is everything from the first pair that it lacks.
+        """
+        shared = _shared(self.tokens, prompt)
+        reused = self.cache.reachable(min(shared, len(prompt) - 1))
+        if self.drafter is not None:
+            hidden = self.cache.hidden_at(reused)
+            held = self.drafter.begin(prompt, max(0, reused - 1))
+            if hidden is not None and held == reused - 1:
+                self.drafter.extend(hidden, prompt[reused : reused + 1])
+            else:
+                reused = self.cache.reachable(held)
+                self.drafter.trim_to(reused)
+        self.cache.trim_to(reused)
+        return Start(reused, shared if reused + 1 < shared else 0)
+
+
+def _shared(a: Sequence[int], b: Sequence[int]) -> int:
+    """Return the length of the common prefix."""
+    length = 0
+    for x, y in zip(a, b, strict=False):
+        if x != y:
+            break
+        length += 1
+    return length
+
+
+def describe(
+    loaded: LoadedModel,
+    checkpoint: Checkpoint,
+    *,
+    drafter: DrafterKind | None,
+    backend: str,
+    load_s: float,
+    token_bytes: int,
+    speed_key: str,
+) -> ModelInfo:
+    """Return what is shown of a model.
+
+    Args:
+        loaded: The model in memory.
+        checkpoint: Its folder.
+        drafter: Who drafts by default, None for nobody.
+        backend: As in `ModelInfo`, like the rest.
+        load_s: Seconds that loading took.
+        token_bytes: Bytes that its caches keep of one token.
+        speed_key: Stands for its files and this machine.
+    """
+    return ModelInfo(
+        name=loaded.name,
+        path=str(loaded.path),
+        context_window=loaded.window,
+        drafter=drafter or "none",
+        drafter_note="" if drafter else loaded.drafter_note,
+        max_depth=MAX_DEPTH if drafter else 0,
+        recommended=loaded.recommended,
+        backend=backend,
+        load_s=load_s,
+        token_bytes=token_bytes,
+        thinking_switch=segments.has_thinking_switch(loaded.tokenizer),
+        revision=identity.revision_of(checkpoint),
+        quantization=identity.quantization_of(checkpoint),
+        speed_key=speed_key,
+    )
+
+
+class Drafters:
+    """The drafters that a model can have.
+
+    Args:
+        model: The target.
+        draft_model: A model with the same tokenizer that may draft for it, or None.
+        chunk: Tokens per forward when the draft model reads a prompt.
+    """
+
+    def __init__(self, model: LoadedModel, draft_model: LoadedModel | None, chunk: int) -> None:
+        self._model = model
+        self._draft_model = draft_model
+        self._chunk = chunk
+
+    @property
+    def stock(self) -> DrafterKind | None:
+        """The default: the model's own head, else the draft model, else none."""
+        if self._model.new_drafter is not None:
+            return "mtp"
+        return "draft_model" if self._draft_model is not None and self._model.takes_drafts else None
+
+    def wanted(self, config: SamplerConfig) -> DrafterKind | None:
+        """Return who drafts an answer, None when nobody does, as always for a model that nothing can draft for.
+
+        Raises:
+            EngineError: UNSUPPORTED, when a drafter is asked for by name that this model does not have.
+        """
+        core = config.draft_core
+        if not self._model.takes_drafts:
+            return None
+        if core in ("mtp", "mtp+prompt_lookup") and self._model.new_drafter is None:
+            raise EngineError(ErrorKind.UNSUPPORTED, self._model.drafter_note)
+        if core == "draft_model" and self._draft_model is None:
+            raise EngineError(
+                ErrorKind.UNSUPPORTED,
+                'No draft model is loaded; name one when loading (--draft-model), or use "stock".',
+            )
+        if core == "off" or config.speculative_depth == 0:
+            return None
+        return self.stock if core == "stock" else core
+
+    def required(self, core: DraftCore) -> DrafterKind:
+        """Return who drafts, where something must.
+
+        Raises:
+            EngineError: UNSUPPORTED, when nothing does.
+        """
+        drafter = self.wanted(SamplerConfig(draft_core=core))
+        if drafter is None:
+            raise EngineError(ErrorKind.UNSUPPORTED, self._model.drafter_note)
+        return drafter
+
+    def new(self, kind: DrafterKind) -> Drafter:
+        """Return an empty drafter of a kind that `wanted` or `stock` gave.
+
+        Raises:
+            ValueError: The model has no such drafter.
+        """
+        vocabulary = self._model.target.vocabulary
+        if kind == "prompt_lookup":
+            return PromptLookupDrafter(vocabulary)
+        if kind == "draft_model" and self._draft_model is not None:
+            return DraftModelDrafter(self._draft_model.target, vocabulary, self._chunk)
+        if self._model.new_drafter is None or kind == "draft_model":
+            raise ValueError(f"there is no {kind} drafter")
+        head = self._model.new_drafter()
+        return head if kind == "mtp" else CombinedDrafter(PromptLookupDrafter(vocabulary), head)
 
 
 class Engine:
@@ -96,10 +260,10 @@ class Engine:
 
         template.shared().start()  # is ready by the time that the weights are
         step(0.0, "Checking files")
-        parts = loading.checked(model, draft_model, data_dir)
-        here = machine.this()
-        self._footprints = loading.footprints(parts, here, anyway=anyway)
-        loaded, *small = loading.load(parts, self._policy, step, probe_memory.ProbeMemory(data_dir))
+        parts = loader.check_folders(model, draft_model, data_dir)
+        here = system.this_machine()
+        self._footprints = loader.footprints(parts, here, anyway=anyway)
+        loaded, *small = loader.load_models(parts, self._policy, step, inspection.ProbeMemory(data_dir))
         if small:
             self._draft_model = dataclasses.replace(small[0], new_drafter=None)
         self._model = loaded
@@ -164,7 +328,7 @@ class Engine:
 
     def fit(self, context: int) -> Fit:
         """Return the sum of what is loaded, for a context of so many tokens."""
-        return loading.judge(self._footprints, context, machine.this())
+        return loader.judge_models(self._footprints, context, system.this_machine())
 
     def forget(self) -> None:
         """Drop what was kept between answers; the next prompt is read from its first token."""
@@ -247,7 +411,7 @@ class Engine:
         seed = secrets.randbits(63) if config.seed is None else config.seed
         decoder = Decoder(model.target, session.cache, session.drafter, config, seed, branch=branch)
         text = TextStream(model.decode, request.stop)
-        thinking = in_thinking or markup.opens_thinking(model.tokenizer, model.markup, prompt)
+        thinking = in_thinking or segments.opens_thinking(model.tokenizer, model.markup, prompt)
         tally = Tally(len(prompt), reused, seed, str(config.speculative_depth), drafter=kind or "")
         answer = Answer(
             request=request,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from mtplx_engine.harmless import unbroken
+from mtplx_engine.util.formatting import unbroken
 
 
 class ErrorKind(StrEnum):

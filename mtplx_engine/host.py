@@ -1,30 +1,28 @@
-"""The engine process: `python -I -m mtplx_engine.host FD LOG_DIR`, started and owned by `EngineClient`.
-
-The main thread reads commands and sends the heartbeat; one engine thread does all mlx work, whose streams
-belong to the thread that made them; a third one counts prompts, which needs no mlx. The process ends with the app,
-even in the middle of a forward.
-"""
+"""The engine process: commands in, events out, all mlx work on one thread."""
 
 from __future__ import annotations
 
+import faulthandler
 import importlib.metadata
 import logging
+import logging.handlers
 import os
 import socket
 import sys
 import threading
 import time
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
-from mtplx_engine import footprint, host_log
-from mtplx_engine.channel import Channel
 from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind, LoadCancelledError
-from mtplx_engine.latest import Latest
-from mtplx_engine.line import Job, Line, Numbered
-from mtplx_engine.protocol import (
+from mtplx_engine.ipc.channel import Channel
+from mtplx_engine.ipc.protocol import (
+    Abandoned,
     AnswerEvent,
     Cancel,
+    Checked,
+    CheckExactness,
     Count,
     Counted,
     Failed,
@@ -35,14 +33,18 @@ from mtplx_engine.protocol import (
     Load,
     Loaded,
     LoadProgress,
+    Measure,
+    Measured,
     Message,
     ModelInfo,
     Shutdown,
+    TrialProgress,
     Unload,
     Unloaded,
 )
+from mtplx_engine.ipc.queue import Job, Latest, Line, Numbered
 from mtplx_engine.stats import DecodeStats, FinishReason
-from mtplx_engine.trials import Abandoned, Checked, CheckExactness, Measure, Measured, TrialProgress
+from mtplx_engine.util import system
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -52,13 +54,43 @@ if TYPE_CHECKING:
     MeasureFunction = Callable[["Engine", Measure, threading.Event], Iterator[TrialProgress | Measured]]
     CheckFunction = Callable[["Engine", CheckExactness, threading.Event], Iterator[TrialProgress | Checked]]
 
+
+NAME = "mtplx.host"
+
+
+def unexpected(error: BaseException) -> ErrorInfo:
+    """Describe a failure that nobody foresaw; without a message that could quote a prompt."""
+    place = "".join(traceback.format_tb(error.__traceback__))
+    # These come from mlx and the system, and speak of memory, devices and files.
+    words = f": {error}" if isinstance(error, RuntimeError | OSError | MemoryError | ImportError) else ""
+    return ErrorInfo(
+        ErrorKind.INTERNAL,
+        "The engine had a fault and starts afresh. Try again; if it happens each time, choose another model.",
+        f"{place}{type(error).__name__}{words}",
+    )
+
+
+def start(folder: Path) -> None:
+    """Begin to write the log, and what native code says when it crashes."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handler: logging.Handler = logging.handlers.RotatingFileHandler(
+            folder / "engine.log", maxBytes=1_000_000, backupCount=3, encoding="utf-8"
+        )
+    except OSError:
+        handler = logging.NullHandler()  # an engine without a log is better than none
+    logging.basicConfig(handlers=[handler], format="%(asctime)s %(process)d %(levelname)s %(message)s")
+    logging.getLogger(NAME).setLevel(logging.INFO)
+    faulthandler.enable()
+
+
 EXIT_FAULT = 70  # the engine is in an unknown state: the app starts a fresh one
 
 _HEARTBEAT_S = 1.0
 _GRACE_S = 0.7  # for a forward that is under way when the process is to end
 _FLUSH_S = 1.0
 
-log = logging.getLogger(host_log.NAME)
+log = logging.getLogger(NAME)
 
 
 class Engine(Protocol):
@@ -90,9 +122,9 @@ def measure(
     engine: Engine, request: Measure, cancelled: threading.Event
 ) -> Iterator[TrialProgress | Measured]:
     """Measure the model that the real engine has loaded; Measured comes last, unless it is cancelled."""
-    from mtplx_engine.bench import measuring
+    from mtplx_engine.bench import benchmark
 
-    return measuring.measure(cast("MlxEngine", engine), request, cancelled)
+    return benchmark.measure(cast("MlxEngine", engine), request, cancelled)
 
 
 def check(
@@ -161,7 +193,7 @@ class Host:
         beat_at = time.monotonic()
         while True:
             if time.monotonic() >= beat_at:
-                self._channel.send(Heartbeat(footprint.own()))
+                self._channel.send(Heartbeat(system.own_footprint()))
                 beat_at = time.monotonic() + _HEARTBEAT_S
             message = self._channel.receive(beat_at - time.monotonic())
             if isinstance(message, Shutdown):
@@ -210,7 +242,7 @@ class Host:
                 self._fail(job, error.info)
             except BaseException as error:  # noqa: BLE001 - a panic of the tokenizer is no Exception
                 self._fault = True
-                self._fail(job, host_log.unexpected(error))
+                self._fail(job, unexpected(error))
             log.info("%s took %.3f s", type(job.command).__name__, time.monotonic() - started)
         if self._fault:
             self._channel.stop_receiving()
@@ -283,7 +315,7 @@ class Host:
                 try:
                     counted = engine.count(request)
                 except BaseException as error:  # noqa: BLE001 - a panic of the tokenizer is no Exception
-                    log.warning("counting failed\n%s", host_log.unexpected(error).details)
+                    log.warning("counting failed\n%s", unexpected(error).details)
             self._channel.send(counted)
 
 
@@ -295,7 +327,7 @@ def serve(
 ) -> None:
     """Be an engine process; `argv` is FD and LOG_DIR, for the rest see `Host`. Never returns."""
     descriptor, folder = argv
-    host_log.start(Path(folder))
+    start(Path(folder))
     channel = Channel(socket.socket(fileno=int(descriptor)))
     status = Host(channel, make_engine, measure, check).run()
     logging.shutdown()

@@ -12,6 +12,7 @@ from mtplx_engine.errors import EngineError, ErrorKind
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+
 APP_NAME = "MTPLX"
 
 

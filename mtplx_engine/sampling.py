@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import mlx.core as mx
 
-from mtplx_engine.acceptance import speculative_output_marginal
-from mtplx_engine.config import SamplerConfig
-
-__all__ = ["History", "SamplerConfig", "Shaper", "draw_exponentials", "speculative_output_marginal"]
+if TYPE_CHECKING:
+    from mtplx_engine.config import SamplerConfig
 
 
 @dataclass(frozen=True, slots=True)

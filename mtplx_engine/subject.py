@@ -6,11 +6,11 @@ import importlib.metadata
 import platform
 from typing import TYPE_CHECKING
 
-from mtplx_engine.measurement import Subject
-from mtplx_engine.models import machine
+from mtplx_engine.measure.measurement import Subject
+from mtplx_engine.util import system
 
 if TYPE_CHECKING:
-    from mtplx_engine.protocol import ModelInfo
+    from mtplx_engine.ipc.protocol import ModelInfo
 
 
 def subject_of(info: ModelInfo, drafter: str) -> Subject:
@@ -22,8 +22,8 @@ def subject_of(info: ModelInfo, drafter: str) -> Subject:
         quantization=info.quantization,
         drafter=drafter,
         backend=info.backend,
-        chip=machine.chip(),
-        memory=machine.this().memory,
+        chip=system.chip_name(),
+        memory=system.this_machine().memory,
         system=_system(),
         version=importlib.metadata.version("mtplx"),
     )

@@ -19,16 +19,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import mlx.core as mx
+import numpy as np
+from mlx import nn, optimizers
+from mlx.utils import tree_flatten
+from mlx_lm.models.qwen3_5 import DecoderLayer, Model, ModelArgs
+from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
+
 from mtplx_engine import backend
 
 backend.prepare()
-
-import mlx.core as mx  # noqa: E402 - after the choice of BLAS
-import numpy as np  # noqa: E402
-from mlx import nn, optimizers  # noqa: E402
-from mlx.utils import tree_flatten  # noqa: E402
-from mlx_lm.models.qwen3_5 import DecoderLayer, Model, ModelArgs  # noqa: E402
-from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers  # noqa: E402
 
 SEED = 7
 VOCABULARY = 1024

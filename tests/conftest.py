@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-
-os.environ["QT_QPA_PLATFORM"] = "offscreen"  # before any Qt import
-os.environ["HF_HUB_CACHE"] = "/nowhere"  # the models that a developer has there are no part of a test
-
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,6 +16,10 @@ from tests.support import leaks
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+
+os.environ["QT_QPA_PLATFORM"] = "offscreen"  # before any Qt import
+os.environ["HF_HUB_CACHE"] = "/nowhere"  # the models that a developer has there are no part of a test
 
 # A busy machine is no fault of a test, and a green run stays green: new examples are searched for by
 # `make test-long`, with the profile "searching".

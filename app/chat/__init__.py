@@ -1,0 +1,1 @@
+"""Conversations, settings and generation state of chats, without widgets or threads."""

@@ -1,0 +1,1 @@
+"""The Speed window: live numbers, measurements, history."""

@@ -1,0 +1,1 @@
+"""The panel with the settings of one chat."""

@@ -6,13 +6,14 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from app.translate import marked, tr
-from mtplx_engine import words
+from app.i18n import marked, tr
 from mtplx_engine.config import MAX_DEPTH, Depth, SamplerConfig
+from mtplx_engine.util import formatting
 
 if TYPE_CHECKING:
-    from app.chat.chat_settings import ChatSettings
-    from mtplx_engine.protocol import ModelInfo
+    from app.chat.settings import ChatSettings
+    from mtplx_engine.ipc.protocol import ModelInfo
+
 
 _SMALLEST_CONTEXT = 512
 
@@ -201,8 +202,8 @@ class Form:
         held = min(self.settings.context or self.window, self.window)
         if self.model is None or not self.model.token_bytes or not held:
             return ""
-        size = words.size(held * self.model.token_bytes)
-        each = words.size(self.model.token_bytes)
+        size = formatting.size(held * self.model.token_bytes)
+        each = formatting.size(self.model.token_bytes)
         return tr("Up to {size} of memory when it is full, {each} for each token.").format(
             size=size, each=each
         )

@@ -1,4 +1,4 @@
-"""The panel at the right: what is set for the chat that is shown."""
+"""The panel with the settings of one chat."""
 
 from __future__ import annotations
 
@@ -10,32 +10,193 @@ from PySide6.QtGui import QColor, QFont, QPainter
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
+    QInputDialog,
     QLabel,
+    QMenu,
     QPlainTextEdit,
+    QPushButton,
     QScrollArea,
+    QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
-from app.chat.chat_settings import ChatSettings
-from app.inspector.drafting_section import DraftingSection
+from app.chat.settings import (
+    ChatSettings,
+    clean_name,
+    find_preset,
+    with_preset,
+    with_renamed_preset,
+    without_preset,
+)
+from app.i18n import tr
 from app.inspector.form import DIALS, Form, thinking_choices
-from app.inspector.preset_bar import PresetBar
 from app.inspector.rows import DialRow, SeedRow, SettingRow
-from app.theme import SMALL_PX, SPACE_L, SPACE_M, SPACE_S
-from app.translate import tr
-from app.widgets.choice_button import ChoiceButton
-from app.widgets.icon_button import IconButton
+from app.theme import SMALL_PX, SPACE_L, SPACE_M, SPACE_S, SPACE_XS
+from app.widgets.buttons import ChoiceButton, IconButton
+from app.widgets.cards import Section
+from app.widgets.labels import PlainLabel
 from app.widgets.number_field import NumberField
-from app.widgets.section import Section
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from PySide6.QtGui import QPaintEvent, QShowEvent
 
-    from app.services.settings import SettingsFile
+    from app.chat.settings import Preset
+    from app.storage.settings import SettingsFile
     from app.theme import Theme
     from mtplx_engine.config import Depth
-    from mtplx_engine.protocol import ModelInfo
+    from mtplx_engine.ipc.protocol import ModelInfo
+
+
+class DraftingSection(Section):
+    """Shows the draft depth of a form.
+
+    Attributes:
+        choice: The depth.
+        draft_again: Lets the model draft although it was slower; there while drafting is off by itself.
+    """
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(theme, tr("Drafting"), parent)
+        self.choice = ChoiceButton(theme, tr("Drafting"), self)
+        self._why = PlainLabel(theme, SMALL_PX, "tertiary", parent=self)
+        self.draft_again = QPushButton(tr("Let It Draft Again"))
+        self.draft_again.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self._way_back = QWidget(self)
+        line = QHBoxLayout(self._way_back)
+        line.setContentsMargins(0, 0, 0, 0)
+        line.addWidget(self.draft_again)
+        line.addStretch(1)
+        for widget in (self.choice, self._why, self._way_back):
+            self.add(widget)
+
+    def show_form(self, form: Form) -> None:
+        """Show the depth that is set, and why there is no drafting."""
+        self.choice.set_choices(form.depths(), form.settings.drafting)
+        is_off = bool(form.turned_off) and form.drafts == "auto"
+        self._why.say(tr("Automatic is {why}.").format(why=form.turned_off) if is_off else "")
+        self._way_back.setVisible(is_off)
+        self.draft_again.setAccessibleDescription(self._why.text())
+
+
+class PresetBar(QWidget):
+    """Chooses, saves, renames and deletes presets, which it keeps in the settings file.
+
+    Attributes:
+        choice: The preset that the chat's settings came from.
+        save, save_as, rename, delete: What its menu offers.
+
+    Signals:
+        changed(ChatSettings): The chat is to have these settings.
+        deleted(Preset): It is gone, and can be brought back with `restore`.
+        listed: The presets are others now.
+    """
+
+    changed = Signal(object)
+    deleted = Signal(object)
+    listed = Signal()
+
+    def __init__(self, theme: Theme, file: SettingsFile, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._file = file
+        self._settings = ChatSettings()
+        self.choice = ChoiceButton(theme, tr("Preset"), self)
+        self.choice.chosen.connect(self._choose)
+        self.more = IconButton(theme, "more", tr("What to do with presets"), parent=self)
+        self.more.setObjectName("menuIcon")
+        self.more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        menu = QMenu(self.more)
+        self.save = menu.addAction(tr("Save Changes"), self._save)
+        self.save_as = menu.addAction(tr("Save as New Preset…"), self._ask_new)
+        self.rename = menu.addAction(tr("Rename…"), self._ask_rename)
+        menu.addSeparator()
+        self.delete = menu.addAction(tr("Delete Preset"), self._delete)
+        self.more.setMenu(menu)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACE_XS)
+        row.addWidget(self.choice, 1)
+        row.addWidget(self.more)
+
+    def show_settings(self, settings: ChatSettings) -> None:
+        """Say which preset the settings of a chat are, or were before they were changed."""
+        self._settings = settings
+        preset = self._preset()
+        names = [(item.name, item.name) for item in self._file.value.presets]
+        edited = preset is not None and not preset.fits(settings)
+        text = tr("{name} (changed)").format(name=preset.name) if preset and edited else ""
+        self.choice.set_choices([("", tr("None")), *names], preset.name if preset else "", text)
+        self.save.setEnabled(edited)
+        self.rename.setEnabled(preset is not None)
+        self.delete.setEnabled(preset is not None)
+
+    def restore(self, preset: Preset) -> None:
+        """Bring back a preset that was deleted."""
+        self._keep(with_preset(self._file.value.presets, preset.name, preset.settings))
+        self.show_settings(self._settings)
+
+    def _preset(self) -> Preset | None:
+        return find_preset(self._file.value.presets, self._settings.preset) if self._settings.preset else None
+
+    def _choose(self, name: str) -> None:
+        preset = find_preset(self._file.value.presets, name)
+        if preset is not None:
+            self.changed.emit(preset.applied_to(self._settings))
+        else:
+            kept = self._settings
+            self.changed.emit(ChatSettings(model=kept.model, reads_from=kept.reads_from))
+
+    def _save(self) -> None:
+        self._save_as(self._settings.preset)
+
+    def _save_as(self, name: str) -> None:
+        self._keep(with_preset(self._file.value.presets, name, self._settings))
+        self._call(name)
+
+    def _rename_to(self, name: str) -> None:
+        self._keep(with_renamed_preset(self._file.value.presets, self._settings.preset, name))
+        self._call(name)
+
+    def _call(self, name: str) -> None:
+        """Say that the chat's settings are those of the preset `name`."""
+        settings = dataclasses.replace(self._settings, preset=name)
+        self.changed.emit(settings)
+        self.show_settings(settings)
+
+    def _delete(self) -> None:
+        preset = self._preset()
+        if preset is not None:
+            self._keep(without_preset(self._file.value.presets, preset.name))
+            self.show_settings(self._settings)
+            self.deleted.emit(preset)
+
+    def _keep(self, presets: tuple[Preset, ...]) -> None:
+        self._file.change(presets=presets)
+        self.listed.emit()
+
+    def _ask_new(self) -> None:
+        self._ask(tr("New Preset"), "", self._save_as)
+
+    def _ask_rename(self) -> None:
+        self._ask(tr("Rename Preset"), self._settings.preset, self._rename_to)
+
+    def _ask(self, title: str, name: str, then: Callable[[str], None]) -> None:
+        dialog = QInputDialog(self.window())
+        dialog.setWindowTitle(title)
+        dialog.setLabelText(tr("Name (a preset that has it is replaced)"))
+        dialog.setTextValue(name)
+        dialog.textValueSelected.connect(lambda typed: _take(typed, then))
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+
+def _take(typed: str, then: Callable[[str], None]) -> None:
+    name = clean_name(typed)
+    if name:
+        then(name)
+
 
 WIDTH = 296
 _TITLE_HEIGHT = 46  # as the header beside it, above its loading bar

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QWidget
 
+from app.i18n import tr
 from app.theme import CODE_PX, SPACE_S
-from app.translate import tr
-from app.widgets.icon_button import IconButton
+from app.widgets.buttons import IconButton
 from app.widgets.number_field import NumberField
-from app.widgets.objection import object_to
+from app.widgets.util import object_to
 
 if TYPE_CHECKING:
     from app.inspector.form import Dial
     from app.theme import Theme
+
 
 _NUMBER_WIDTH, _FIELD_HEIGHT = 76, 28
 _LARGEST_SEED = 2**63 - 1

@@ -1,1 +1,1 @@
-"""The Models window: find, judge, fetch and keep models."""
+"""The Models window: find, check, download and keep models."""

@@ -1,4 +1,4 @@
-"""What the Models window shows and does: models at the hub, and how they are fetched."""
+"""What the Models window shows and does."""
 
 from __future__ import annotations
 
@@ -8,33 +8,29 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 
-from app.model_manager import first_model, fit_words, rows
-from app.model_manager.face import Action
-from app.model_manager.fault import ABOUT_CHOICE, ABOUT_TOKEN, ABOUT_WAY, Fault
+from app.i18n import tr
+from app.model_manager import first_model, row_state, rows
+from app.model_manager.hub_client import Question, RepoLookups
 from app.model_manager.installed import InstalledModels
-from app.model_manager.known import HubSnapshot
-from app.model_manager.repo_lookups import RepoLookups
-from app.services.hub_client import Question
-from app.translate import tr
-from mtplx_engine.hub import catalogue
+from app.model_manager.row_state import ABOUT_CHOICE, ABOUT_TOKEN, ABOUT_WAY, Action, Fault, HubSnapshot
+from mtplx_engine.hub import search
+from mtplx_engine.hub.errors import Problem
 from mtplx_engine.hub.plan import folder_name
-from mtplx_engine.hub.problem import Problem
-from mtplx_engine.models.fit import Verdict
+from mtplx_engine.models.memory_fit import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from app.model_manager.face import ModelRow
+    from app.model_manager.downloads import DownloadRow, Downloads
     from app.model_manager.first_model import Offer
+    from app.model_manager.hub_client import HubClient
+    from app.model_manager.model_library import ModelLibrary
+    from app.model_manager.row_state import ModelRow
     from app.model_manager.rows import Filters
-    from app.services.download_row import DownloadRow
-    from app.services.downloads import Downloads
-    from app.services.hub_client import HubClient
-    from app.services.model_library import ModelLibrary
     from mtplx_engine.errors import ErrorInfo
-    from mtplx_engine.hub.look import Look
+    from mtplx_engine.hub.remote_inspect import Look
     from mtplx_engine.hub.search import Found, Hit
-    from mtplx_engine.models.machine import Machine
+    from mtplx_engine.util.system import Machine
 
 
 class ModelsWindowController(QObject):
@@ -132,11 +128,11 @@ class ModelsWindowController(QObject):
     def recommended(self) -> tuple[ModelRow, ...]:
         """The recommended models."""
         known = self.snapshot
-        return tuple(rows.recommended(entry, known) for entry in catalogue.entries())
+        return tuple(rows.recommended(entry, known) for entry in search.entries())
 
     def row_of(self, repo_id: str) -> ModelRow:
         """Return the row of a repository, recommended or found."""
-        entry = catalogue.entry_of(repo_id)
+        entry = search.entry_of(repo_id)
         if entry is not None:
             return rows.recommended(entry, self.snapshot)
         hit = next((hit for hit in self.hits or () if hit.id == repo_id), None)
@@ -150,7 +146,7 @@ class ModelsWindowController(QObject):
     @property
     def trouble(self) -> Fault | None:
         """Why none of the recommended models can be had, None when one can or nobody knows yet."""
-        faults = [self.lookups.faults.get(entry.target) for entry in catalogue.entries()]
+        faults = [self.lookups.faults.get(entry.target) for entry in search.entries()]
         if all(fault is not None and fault.problem in ABOUT_TOKEN for fault in faults):
             sentence = tr("{host} has none of these models, or gives them only to those who have a token.")
             host = QUrl(self.endpoint()).host()
@@ -178,7 +174,7 @@ class ModelsWindowController(QObject):
         """Bring everything up to date, when the window opens."""
         self.library.refresh()
         self.lookups.retry()
-        self.lookups.look_at_all(entry.target for entry in catalogue.entries())
+        self.lookups.look_at_all(entry.target for entry in search.entries())
         if self._detailed:
             self.lookups.look(self._detailed)
         if self._words and self.hits is None and self.search_fault is None and not self.searching:
@@ -201,7 +197,7 @@ class ModelsWindowController(QObject):
 
     def _is_needed(self, repo_id: str) -> bool:
         """Whether it must be known of a repository, whatever is found and in sight."""
-        return repo_id in self._wanted or catalogue.entry_of(repo_id) is not None
+        return repo_id in self._wanted or search.entry_of(repo_id) is not None
 
     def search(self, words: str) -> None:
         """Search the hub."""
@@ -251,7 +247,7 @@ class ModelsWindowController(QObject):
         """Download the model of a repository, be it too big."""
         look = self.look_of(repo_id)
         if look is not None:
-            judged = fit_words.judge(look.found, self.machine)
+            judged = row_state.judge(look.found, self.machine)
             anyway = judged is not None and judged.verdict is Verdict.TOO_BIG
             self.downloads.enqueue(dataclasses.replace(look.plan, anyway=anyway))
 
@@ -262,7 +258,7 @@ class ModelsWindowController(QObject):
                 continue
             self._wanted.discard(repo_id)
             look = self.look_of(repo_id)
-            if look is not None and fit_words.fits(look.found, self.machine):
+            if look is not None and row_state.fits(look.found, self.machine):
                 self.downloads.enqueue(look.plan)
             else:
                 self._load_no_more(folder_name(repo_id))

@@ -1,13 +1,15 @@
-"""All that is known about a repository before it is fetched."""
+"""One repository or model in detail, with its memory fit by context."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QFont
 from PySide6.QtWidgets import (
     QFrame,
+    QGridLayout,
     QHBoxLayout,
     QLabel,
     QPushButton,
@@ -17,26 +19,145 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.model_manager import fit_words
-from app.model_manager.face import Action
-from app.model_manager.fault import show_fault
-from app.model_manager.fit_box import FitBox
-from app.theme import CODE_PX, SPACE_L, SPACE_M, SPACE_S, SPACE_XL
-from app.translate import tr
-from app.widgets.elided_label import ElidedLabel
-from app.widgets.error_card import ErrorCard
-from app.widgets.icon_button import IconButton
-from app.widgets.restyle import restyle
-from mtplx_engine import words as formatting
-from mtplx_engine.models.fit import Verdict
+from app.i18n import tr
+from app.model_manager import row_state
+from app.model_manager.row_state import Action, show_fault
+from app.theme import CODE_PX, SPACE_L, SPACE_M, SPACE_S, SPACE_XL, SPACE_XS
+from app.widgets.buttons import IconButton
+from app.widgets.cards import ErrorCard
+from app.widgets.labels import ElidedLabel
+from app.widgets.util import restyle
+from mtplx_engine.models import memory_fit
+from mtplx_engine.models.memory_fit import Verdict
+from mtplx_engine.util import formatting
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QKeyEvent
 
     from app.model_manager.controller import ModelsWindowController
-    from app.model_manager.fault import Fault
+    from app.model_manager.row_state import Fault
     from app.theme import Theme
-    from mtplx_engine.hub.look import Look
+    from mtplx_engine.hub.remote_inspect import Look
+    from mtplx_engine.models.memory_fit import Fit, Footprint
+    from mtplx_engine.util.system import Machine
+
+
+_FIRST = 2048
+
+
+def steps(window: int) -> tuple[int, ...]:
+    """Return doublings up to a model's context window, which is the last one."""
+    found = []
+    context = _FIRST
+    while context < window:
+        found.append(context)
+        context *= 2
+    return (*found, window)
+
+
+def nearest(found: tuple[int, ...], context: int) -> int:
+    """Return the place of the first step that holds a context, the last one when none does."""
+    return min(bisect_left(found, context), len(found) - 1)
+
+
+_LABEL_WIDTH = 220
+_LINES = 7
+
+
+class FitBox(QWidget):
+    """Shows whether a model fits for a context that the user chooses.
+
+    Attributes:
+        slider: Chooses the context.
+        verdict: What the sum says.
+    """
+
+    def __init__(self, theme: Theme, machine: Machine, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._machine = machine
+        self._footprint: Footprint | None = None
+        self._steps: tuple[int, ...] = (memory_fit.CONTEXT,)
+        self.verdict = QLabel()
+        self.verdict.setFont(theme.font(CODE_PX, QFont.Weight.DemiBold))
+        self.slider = QSlider(Qt.Orientation.Horizontal)
+        self.slider.setAccessibleName(tr("Tokens of context"))
+        self.slider.setPageStep(1)
+        self.slider.valueChanged.connect(self._weigh)
+        self._context = QLabel()
+        self._context.setFont(theme.figures_font(CODE_PX))
+        self._context.setMinimumWidth(120)
+        self._lines = [(self._label(), self._label(right=True)) for _ in range(_LINES)]
+        row = QHBoxLayout()
+        row.setSpacing(SPACE_L)
+        row.addWidget(self.slider, 1)
+        row.addWidget(self._context)
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(SPACE_L)
+        grid.setVerticalSpacing(SPACE_XS)
+        grid.setColumnMinimumWidth(0, _LABEL_WIDTH)
+        grid.setColumnStretch(2, 1)
+        for place, (name, size) in enumerate(self._lines):
+            grid.addWidget(name, place, 0)
+            grid.addWidget(size, place, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACE_S)
+        column.addWidget(self.verdict)
+        column.addLayout(row)
+        column.addLayout(grid)
+        theme.changed.connect(self._weigh)
+
+    @property
+    def judged(self) -> Fit | None:
+        """The sum for the chosen context, None without a model."""
+        if self._footprint is None:
+            return None
+        return memory_fit.judge_fit(self._footprint, self._steps[self.slider.value()], self._machine)
+
+    def show_footprint(self, footprint: Footprint) -> None:
+        """Show the sum for a model; another one begins with the usual context."""
+        if footprint != self._footprint:
+            self._footprint = footprint
+            self._steps = steps(footprint.window)
+            self.slider.setRange(0, len(self._steps) - 1)
+            self.slider.setVisible(len(self._steps) > 1)  # where there is something to choose
+            self.slider.setValue(nearest(self._steps, memory_fit.CONTEXT))
+        self._weigh()
+
+    def _weigh(self) -> None:
+        judged = self.judged
+        if judged is None:
+            return
+        words, tone = row_state.words(judged)
+        self.verdict.setText(words[0].upper() + words[1:])
+        self.verdict.setStyleSheet(f"color: {getattr(self._theme.palette, tone)};")
+        context = tr("{count} tokens").format(count=f"{judged.context:,}")
+        whole = tr("{count} tokens, all that it reads").format(count=f"{judged.context:,}")
+        self._context.setText(context if len(self._steps) > 1 else whole)
+        self.slider.setAccessibleDescription(f"{context}: {words}")
+        lines = [
+            *row_state.parts(judged),
+            (tr("Together"), judged.total),
+            (tr("This computer has for models"), row_state.for_models(judged)),
+        ]
+        for place, (name, size) in enumerate(self._lines):
+            shown = place < len(lines)
+            name.setVisible(shown)
+            size.setVisible(shown)
+            if shown:
+                name.setText(lines[place][0])
+                size.setText(formatting.size(lines[place][1]))
+
+    def _label(self, *, right: bool = False) -> QLabel:
+        label = QLabel()
+        label.setFont(self._theme.figures_font(CODE_PX))
+        if right:
+            label.setAlignment(Qt.AlignmentFlag.AlignRight)
+        else:
+            label.setProperty("tone", "secondary")
+        return label
+
 
 _TITLE_PX = 17
 _MOST_FILES, _MOST_LEFT = 60, 5
@@ -204,7 +325,7 @@ def _about(look: Look, title: str) -> str:
     licence = tr("licence {name}").format(name=target.licence) if target.licence else tr("no licence given")
     gated = tr("gated: accept its licence at the hub first") if target.gated else ""
     size = formatting.size(look.plan.size)
-    drafts = fit_words.drafts(look) or tr("plain decoding")
+    drafts = row_state.drafts(look) or tr("plain decoding")
     source = target.id if target.id != title else ""
     first = " · ".join(part for part in (source, size, licence, gated) if part)
     words = tr("{drafts}, taken out of {repo}") if look.plan.taken else tr("{drafts}, from {repo}")

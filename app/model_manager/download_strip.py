@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from app.model_manager.card import DownloadCard
-from app.model_manager.card_list import CardList
+from app.i18n import tr
+from app.model_manager.card import CardList, DownloadCard
 from app.theme import SPACE_S, SPACE_XL
-from app.translate import tr
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from app.model_manager.controller import ModelsWindowController
     from app.theme import Theme
+
 
 _SHOWN, _SHARE = 3, 3  # rows before the strip scrolls, and the part of a low window that it takes: one third
 

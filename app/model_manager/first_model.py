@@ -1,4 +1,4 @@
-"""The first model beside the starter: what is offered, and the cards that offer it in both windows."""
+"""The offer of a first model that fits this machine."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout
 
-from app.services.download_row import DownloadState
+from app.i18n import tr
+from app.model_manager.downloads import DownloadState
 from app.theme import CODE_PX, SMALL_PX, SPACE_L, SPACE_M, SPACE_S, SPACE_XS, TEXT_PX
-from app.translate import tr
-from app.widgets.icon_button import IconButton
-from app.widgets.loading_bar import LoadingBar
-from mtplx_engine import words
+from app.widgets.buttons import IconButton
+from app.widgets.feedback import LoadingBar
 from mtplx_engine.models import starter
+from mtplx_engine.util import formatting
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
-    from app.model_manager.known import HubSnapshot
-    from app.services.download_row import DownloadRow
-    from app.services.downloads import Downloads
-    from app.services.model_library import ModelLibrary
-    from app.services.settings import SettingsFile
+    from app.model_manager.downloads import DownloadRow, Downloads
+    from app.model_manager.model_library import ModelLibrary
+    from app.model_manager.row_state import HubSnapshot
+    from app.storage.settings import SettingsFile
     from app.theme import Theme
-    from mtplx_engine.hub.catalogue import Entry
-    from mtplx_engine.models.machine import Machine
+    from mtplx_engine.hub.search import Entry
+    from mtplx_engine.util.system import Machine
+
 
 # Of a recommended model: bits of a parameter with its share of scales and of the head, and what it takes in use.
 _BITS, _BESIDE = 4.8, 1.15
@@ -55,14 +55,14 @@ class Offer:
 def estimate(machine: Machine) -> Offer | None:
     """Return what can be offered before the hub has been asked about anything; None when nothing would fit."""
     # Here and below, since a start without an offer needs none of it.
-    from mtplx_engine.hub import catalogue
-    from mtplx_engine.models import fit
+    from mtplx_engine.hub import search
+    from mtplx_engine.models import memory_fit
 
-    for entry in reversed(catalogue.entries()):
+    for entry in reversed(search.entries()):
         parameters = entry.billions * 1_000_000_000
         size = round(parameters * _BITS / 8)
         weights = size if machine.packed else parameters * machine.item
-        if weights * _BESIDE + fit.RESERVE <= fit.comfortable(machine.memory, machine.limit):
+        if weights * _BESIDE + memory_fit.RESERVE <= memory_fit.comfortable(machine.memory, machine.limit):
             why = tr("The largest recommended model for this computer with {memory} GB. Good for {what}.")
             why = why.format(memory=round(machine.memory / 2**30), what=entry.good_for)
             return _offer(entry, why, tr("About {size}, {time} at 50 Mbit/s"), size)
@@ -71,21 +71,21 @@ def estimate(machine: Machine) -> Offer | None:
 
 def offer(known: HubSnapshot) -> Offer | None:
     """Return the offer; None when there is a model besides the starter, or none fits, or not all is known yet."""
-    from app.model_manager import fit_words
-    from mtplx_engine.hub import catalogue
-    from mtplx_engine.models.fit import Verdict
+    from app.model_manager import row_state
+    from mtplx_engine.hub import search
+    from mtplx_engine.models.memory_fit import Verdict
 
     if known.installed - {starter.shipped_recipe().id.casefold()} or known.downloads:
         return None
-    for entry in reversed(catalogue.entries()):
+    for entry in reversed(search.entries()):
         look = known.looks.get(entry.target)
         if look is None:
             if entry.target in known.faults:
                 continue
             return None
-        judged = fit_words.judge(look.found, known.machine)
+        judged = row_state.judge(look.found, known.machine)
         if judged is not None and judged.verdict is Verdict.FITS:
-            share = fit_words.share(judged.total, fit_words.for_models(judged))
+            share = row_state.share(judged.total, row_state.for_models(judged))
             why = tr("The largest recommended model that fits: it needs {share}. Good for {what}.")
             why = why.format(share=share, what=entry.good_for)
             return _offer(entry, why, tr("{size}, about {time} at 50 Mbit/s"), look.plan.size)
@@ -95,7 +95,7 @@ def offer(known: HubSnapshot) -> Offer | None:
 def _offer(entry: Entry, why: str, cost: str, size: int) -> Offer:
 
     seconds = max(size / _USUAL_BYTES_S, 1)
-    cost = cost.format(size=words.size(size), time=words.duration(seconds))
+    cost = cost.format(size=formatting.size(size), time=formatting.duration(seconds))
     return Offer(entry.target, entry.title, why, cost)
 
 
@@ -199,9 +199,9 @@ class FirstModel(QObject):
             self._make()
 
     def _make(self) -> None:
-        from mtplx_engine.models import machine
+        from mtplx_engine.util import system
 
-        self._offer = estimate(machine.this())
+        self._offer = estimate(system.this_machine())
         self.changed.emit()
 
     def _download_changed(self, _row: DownloadRow) -> None:

@@ -8,25 +8,25 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 
+from app.i18n import tr
 from app.model_manager import rows
-from app.model_manager.face import Action
+from app.model_manager.downloads import DownloadState
+from app.model_manager.row_state import Action
 from app.model_manager.rows import Use
-from app.services.download_row import DownloadState
-from app.translate import tr
 from mtplx_engine.errors import ErrorKind
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
 
-    from app.model_manager.face import ModelRow
-    from app.services.download_row import DownloadRow
-    from app.services.downloads import Downloads
-    from app.services.model_library import ModelLibrary
+    from app.model_manager.downloads import DownloadRow, Downloads
+    from app.model_manager.model_library import ModelLibrary
+    from app.model_manager.row_state import ModelRow
     from mtplx_engine.errors import ErrorInfo
-    from mtplx_engine.hub.problem import Problem
-    from mtplx_engine.models.installed_model import InstalledModel
-    from mtplx_engine.models.machine import Machine
+    from mtplx_engine.hub.errors import Problem
+    from mtplx_engine.models.folders import InstalledModel
+    from mtplx_engine.util.system import Machine
+
 
 _NAMED = 3  # damaged files that are named
 

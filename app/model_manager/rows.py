@@ -1,4 +1,4 @@
-"""Rows about models from each of their sources: what is installed, what the hub has, and what is on its way."""
+"""Rows of the Models window from any source."""
 
 from __future__ import annotations
 
@@ -9,38 +9,36 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from app.model_manager import fit_words
-from app.model_manager.face import Action, ModelRow
-from app.model_manager.fault import Fault
+from app.i18n import tr
+from app.model_manager import row_state
+from app.model_manager.downloads import DownloadState
+from app.model_manager.row_state import Action, Fault, ModelRow
 from app.palette import Tone
-from app.services.download_row import DownloadState
-from app.translate import tr
-from mtplx_engine import words
 from mtplx_engine.errors import ErrorKind
-from mtplx_engine.hub import catalogue
-from mtplx_engine.hub.waiting import COUNTED_S, clock
+from mtplx_engine.hub import search
+from mtplx_engine.hub.errors import COUNTED_S, clock
 from mtplx_engine.models.inspection import Tier
+from mtplx_engine.util import formatting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from app.model_manager.known import HubSnapshot
-    from app.services.download_row import DownloadRow
-    from app.services.model_library import Contents
+    from app.model_manager.downloads import DownloadRow
+    from app.model_manager.model_library import Contents
+    from app.model_manager.row_state import HubSnapshot
     from mtplx_engine.errors import ErrorInfo
-    from mtplx_engine.hub.catalogue import Entry
-    from mtplx_engine.hub.search import Hit
+    from mtplx_engine.hub.search import Entry, Hit
+    from mtplx_engine.models.folders import InstalledModel
     from mtplx_engine.models.inspection import Inspection
-    from mtplx_engine.models.installed_model import InstalledModel
-    from mtplx_engine.models.machine import Machine
+    from mtplx_engine.util.system import Machine
 
 
 def _judged(found: Inspection, reason: str, machine: Machine) -> tuple[str, Tone, str]:
     """Return whether a model fits, how loudly that is said, and the sum behind it or why it does not load."""
-    judged = fit_words.judge(found, machine)
+    judged = row_state.judge(found, machine)
     if judged is None:
         return tr("does not load here"), Tone.BAD, reason
-    return *fit_words.words(judged), judged.in_words
+    return *row_state.words(judged), judged.in_words
 
 
 # ------------------------------------------------------------ what is installed
@@ -81,7 +79,7 @@ def installed(model: InstalledModel, use: Use, now_s: float) -> ModelRow:
         key=str(model.path),
         title=model.title,
         note=" · ".join(_notes(model, use, now_s)),
-        size=words.size(model.size),
+        size=formatting.size(model.size),
         fit=fit,
         tone=tone,
         because=because,
@@ -216,8 +214,8 @@ class Filters:
         if look is None:
             return True
         return (
-            (not self.fitting or fit_words.fits(look.found, known.machine))
-            and (not self.drafting or bool(fit_words.drafts(look)) or catalogue.entry_of(hit.id) is not None)
+            (not self.fitting or row_state.fits(look.found, known.machine))
+            and (not self.drafting or bool(row_state.drafts(look)) or search.entry_of(hit.id) is not None)
             and (self.largest is None or look.plan.size <= self.largest)
         )
 
@@ -265,12 +263,12 @@ def _at_hub(repo_id: str, title: str, about: str, known: HubSnapshot) -> ModelRo
             actions=(Action.DETAILS,) if state else (Action.GET, Action.DETAILS),
         )
     fit, tone, because = _judged(look.found, look.reason, known.machine)
-    gets = fit_words.fits(look.found, known.machine) and not state
+    gets = row_state.fits(look.found, known.machine) and not state
     return ModelRow(
         repo_id,
         title,
-        " · ".join(part for part in (fit_words.drafts(look) or tr("plain decoding"), about) if part),
-        size=words.size(look.plan.size),
+        " · ".join(part for part in (row_state.drafts(look) or tr("plain decoding"), about) if part),
+        size=formatting.size(look.plan.size),
         fit=fit,
         tone=tone,
         because=because,
@@ -360,16 +358,16 @@ def progress(row: DownloadRow) -> str:
 
 
 def _progress(row: DownloadRow) -> str:
-    amount = fit_words.share(row.done, row.total)
+    amount = row_state.share(row.done, row.total)
     match row.state:
         case DownloadState.QUEUED:
-            return tr("Waiting for the downloads before it · {size}").format(size=words.size(row.total))
+            return tr("Waiting for the downloads before it · {size}").format(size=formatting.size(row.total))
         case DownloadState.PAUSED:
             return tr("Paused · {amount}").format(amount=amount)
         case DownloadState.FAILED:
             return tr("Stopped · {amount}").format(amount=amount)
         case DownloadState.DONE:
-            return tr("Installed · {size}").format(size=words.size(row.total))
+            return tr("Installed · {size}").format(size=formatting.size(row.total))
         case DownloadState.WAITING:
             return " · ".join((*_wait(row), amount))
         case DownloadState.RUNNING:
@@ -395,7 +393,7 @@ def _pace(row: DownloadRow) -> tuple[str, ...]:
         return (tr("checking"),)
     if row.bytes_s is None:
         return ()
-    speed = tr("{speed}/s").format(speed=words.size(round(row.bytes_s)))
+    speed = tr("{speed}/s").format(speed=formatting.size(round(row.bytes_s)))
     if row.seconds_left is None:
         return (speed,)
-    return (speed, tr("{time} left").format(time=words.duration(row.seconds_left)))
+    return (speed, tr("{time} left").format(time=formatting.duration(row.seconds_left)))

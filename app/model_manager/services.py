@@ -7,23 +7,21 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
+from app.model_manager.downloads import Downloads
 from app.model_manager.first_model import FirstModel
-from app.services.downloads import Downloads
-from app.services.engine_link import EngineState
-from app.services.hub_access import HubAccess
-from app.services.hub_client import HubClient
-from app.services.model_library import ModelLibrary
-from app.services.models_folder import ModelsFolder
-from mtplx_engine.hub.problem import IN_THE_FOLDER
-from mtplx_engine.protocol import Failed
+from app.model_manager.hub_client import HubAccess, HubClient
+from app.model_manager.model_library import ModelLibrary, ModelsFolder
+from app.services.engine_worker import EngineState
+from mtplx_engine.hub.errors import IN_THE_FOLDER
+from mtplx_engine.ipc.protocol import Failed
 
 if TYPE_CHECKING:
     from app.model_manager.installed import InstalledModels
     from app.model_manager.window import ModelsWindow
     from app.services.engine_link import EngineLink
-    from app.services.settings import SettingsFile
+    from app.storage.settings import SettingsFile
     from app.theme import Theme
-    from mtplx_engine.protocol import Event, ModelInfo
+    from mtplx_engine.ipc.protocol import Event, ModelInfo
 
 
 class ModelServices(QObject):
@@ -109,10 +107,15 @@ class ModelServices(QObject):
         # Here, since the start of the program needs none of it.
         from app.model_manager.controller import ModelsWindowController
         from app.model_manager.window import ModelsWindow
-        from mtplx_engine.models import machine
+        from mtplx_engine.util import system
 
         controller = ModelsWindowController(
-            self._hub, self.downloads, self.library, machine.this(), endpoint=self._endpoint, parent=self
+            self._hub,
+            self.downloads,
+            self.library,
+            system.this_machine(),
+            endpoint=self._endpoint,
+            parent=self,
         )
         controller.network_wanted.connect(self.network_wanted)
         controller.folder_wanted.connect(self.folder_wanted)

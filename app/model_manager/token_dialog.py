@@ -1,4 +1,4 @@
-"""Asks for the access token of a hub, checks it, and says where it stays."""
+"""Ask for the access token of the hub."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
-from app.services.hub_client import Question
+from app.i18n import tr
+from app.model_manager.hub_client import Question
 from app.theme import CODE_PX, SMALL_PX, SPACE_M, SPACE_XL, TEXT_PX
-from app.translate import tr
 
 if TYPE_CHECKING:
-    from app.services.hub_client import HubClient
+    from app.model_manager.hub_client import HubClient
     from app.theme import Theme
     from mtplx_engine.errors import ErrorInfo
-    from mtplx_engine.hub.problem import Problem
+    from mtplx_engine.hub.errors import Problem
+
 
 _WIDTH = 420
 

@@ -8,20 +8,17 @@ from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QLabel, QMessageBox, QStackedWidget, QVBoxLayout, QWidget
 
+from app.i18n import tr
 from app.model_manager.details_page import DetailsPage
 from app.model_manager.download_strip import DownloadStrip
-from app.model_manager.installed_place import InstalledPlace
-from app.model_manager.recommended_place import RecommendedPlace
-from app.model_manager.search_place import SearchPlace
+from app.model_manager.pages import InstalledPlace, RecommendedPlace, SearchPlace
 from app.model_manager.token_dialog import TokenDialog
 from app.theme import SMALL_PX
-from app.translate import tr
-from app.widgets.announce import announce
-from app.widgets.message_box import MessageBox
-from app.widgets.place_tabs import PlaceTabs
-from app.widgets.reading_order import ReadingOrder
-from app.widgets.throttle import Throttle
-from mtplx_engine import words
+from app.widgets.dialogs import MessageBox
+from app.widgets.layouts import ReadingOrder
+from app.widgets.tabs import PlaceTabs
+from app.widgets.util import Throttle, announce
+from mtplx_engine.util import formatting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +26,8 @@ if TYPE_CHECKING:
 
     from app.model_manager.controller import ModelsWindowController
     from app.theme import Theme
-    from mtplx_engine.models.installed_model import InstalledModel
+    from mtplx_engine.models.folders import InstalledModel
+
 
 _SIZE, _LEAST = (860, 600), (720, 440)
 _REFRESH_MS = 100
@@ -159,7 +157,7 @@ class ModelsWindow(QWidget):
         self._room.setText(
             tr("Models folder not connected")
             if free is None
-            else tr("Disk {size} free").format(size=words.size(free))
+            else tr("Disk {size} free").format(size=formatting.size(free))
         )
 
     def _ask_token(self) -> None:
@@ -183,7 +181,7 @@ class ModelsWindow(QWidget):
             tr("It is loaded: it is unloaded first, and an answer in progress stops.")
             if library.is_in_use(model.path)
             else "",
-            tr("{size} become free. It can be downloaded again.").format(size=words.size(model.size)),
+            tr("{size} become free. It can be downloaded again.").format(size=formatting.size(model.size)),
         ]
         question = tr("Delete {title}?").format(title=model.title)
         more = " ".join(sentence for sentence in sentences if sentence)

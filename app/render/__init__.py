@@ -1,0 +1,1 @@
+"""Incremental markdown rendering into text documents."""

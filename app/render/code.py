@@ -11,7 +11,7 @@ from pygments.lexers import get_lexer_by_name
 from pygments.token import Comment, Generic, Keyword, Literal, Name, Number, Operator, String
 from pygments.util import ClassNotFound
 
-from app.render.units import units
+from app.render.blocks import units
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

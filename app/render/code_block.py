@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtGui import QTextCursor, QTextLayout
 
 from app.render.code import CodeColors
-from app.render.formats import CONTINUES
+from app.render.style import CONTINUES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QTextBlock, QTextBlockFormat, QTextDocument
 
     from app.render.code import Span, Spans
-    from app.render.formats import Formats
+    from app.render.style import Formats
+
 
 # Qt's time for one text block grows with its length, so a longer line is laid out in pieces.
 _LONGEST_LINE = 4096

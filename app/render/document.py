@@ -1,21 +1,19 @@
-"""Leaves into a QTextDocument: only what differs from what is there is written, in one edit per update."""
+"""Write blocks into a QTextDocument, changing only what differs."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QTextBlockFormat, QTextCharFormat, QTextCursor, QTextOption
 
-from app.render.blocks import Code, Heading, Paragraph, Run, Table, stands_alone, text_of
+from app.render.blocks import Code, Heading, Mark, Paragraph, Run, Table, stands_alone, text_of, units
 from app.render.code_block import CodeBlock
-from app.render.difference import difference
-from app.render.formats import Formats, direction
-from app.render.formula_object import FormulaObject
-from app.render.formula_writer import insert_runs, is_tall, is_waiting, typeset_all
+from app.render.markdown_stream import Update
+from app.render.math import FormulaObject, insert_runs, is_tall, is_waiting, typeset_all
+from app.render.style import Formats, direction
 from app.render.table import TableBlock
-from app.render.written import Written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -24,8 +22,54 @@ if TYPE_CHECKING:
 
     from app.render.blocks import Leaf
     from app.render.code import Spans
-    from app.render.markdown_stream import Update
     from app.render.style import RenderStyle
+
+
+@dataclass(slots=True, eq=False)
+class Written:
+    """A leaf that stands in the document.
+
+    Attributes:
+        shape: The leaf; of a code block without its text, which is in `code`.
+        start: Position of its first text block.
+        table: The table, when it is one.
+        code: The code block, when it is one.
+    """
+
+    shape: Leaf
+    start: int
+    table: TableBlock | None = None
+    code: CodeBlock | None = None
+
+    @property
+    def leaf(self) -> Leaf:
+        """What it shows, whole."""
+        if self.code is not None and isinstance(self.shape, Code):
+            return replace(self.shape, text=self.code.text())
+        return self.shape
+
+
+def difference(old: Sequence[Run], new: Sequence[Run]) -> tuple[int, int, list[Run]]:
+    """Return what two rows of runs share at the start, in UTF-16 units and in runs, and what `new` has behind it."""
+    kept = 0
+    for index, (before, after) in enumerate(zip(old, new, strict=False)):
+        if before == after:
+            kept += before.length
+            continue
+        if (before.marks, before.href) != (after.marks, after.href) or after.marks & (Mark.MATH | Mark.CODE):
+            return kept, index, list(new[index:])
+        shared = len(_common_prefix(before.text, after.text))
+        kept += units(after.text[:shared])
+        return kept, index, [replace(after, text=after.text[shared:]), *new[index + 1 :]]
+    return kept, min(len(old), len(new)), list(new[len(old) :])
+
+
+def _common_prefix(one: str, other: str) -> str:
+    if other.startswith(one):
+        return one
+    length = min(len(one), len(other))
+    same = next((at for at in range(length) if one[at] != other[at]), length)
+    return one[:same]
 
 
 class DocumentWriter:
@@ -286,3 +330,60 @@ def _edit(document: QTextDocument) -> Iterator[None]:
         yield
     finally:
         cursor.endEditBlock()
+
+
+# In characters. Few messages are longer than the first portion.
+_FIRST = 60_000
+_NEXT = 12_000
+_LINE = 30  # a line costs about as much as so many characters
+
+
+def portions(leaves: Sequence[Leaf]) -> Iterator[Update]:
+    """Yield updates that together write `leaves` into an empty document."""
+    room = _FIRST
+    ready: list[Leaf] = []
+    for leaf in leaves:
+        size = _size(leaf)
+        if size > room and ready:
+            yield Update(frozen=tuple(ready), tail=())
+            ready, room = [], _NEXT
+        if isinstance(leaf, Code) and size > room:
+            yield from _code(leaf)
+            room = _NEXT
+        else:
+            ready.append(leaf)
+            room -= size
+    if ready:
+        yield Update(frozen=tuple(ready), tail=())
+
+
+def _code(leaf: Code) -> Iterator[Update]:
+    pieces = text_portions(leaf.text)
+    yield Update(tail=(replace(leaf, text=next(pieces), is_open=True),))
+    for piece in pieces:
+        yield Update(appended=piece)
+    yield Update(frozen=(leaf,), tail=())
+
+
+def text_portions(text: str) -> Iterator[str]:
+    """Yield `text` in pieces that cost about the same."""
+    start = 0
+    while start < len(text):
+        end = min(len(text), start + _NEXT)
+        lines = text.count("\n", start, end)
+        if lines * _LINE > _NEXT:
+            end = start + max(1, (end - start) * _NEXT // (lines * _LINE))
+        yield text[start:end]
+        start = end
+
+
+def _size(leaf: Leaf) -> int:
+    match leaf:
+        case Code():
+            return len(leaf.text) + _LINE * leaf.text.count("\n")
+        case Paragraph() | Heading():
+            return len(text_of(leaf.runs)) + _LINE
+        case Table():
+            return sum(len(text_of(cell)) + _LINE for row in leaf.rows for cell in row)
+        case _:
+            return _LINE

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtGui import QFontMetricsF, QTextLength, QTextTableCellFormat
 
 from app.render.blocks import text_of
-from app.render.formula_object import width_of
-from app.render.formula_writer import insert_runs, is_tall, typeset_all
+from app.render.math import insert_runs, is_tall, typeset_all, width_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,8 +17,8 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QTextCursor
 
     from app.render.blocks import Cell, Leaf, Table
-    from app.render.formats import Formats
-    from app.render.measures import Measures
+    from app.render.style import Formats, Measures
+
 
 # In whole pixels: Qt rounds each column, and a word that misses its width by a fraction would be broken.
 Measure = tuple[int, int]

@@ -1,0 +1,1 @@
+"""Threads and processes of the window: engine, tasks, files."""

@@ -8,19 +8,16 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QCoreApplication, QObject, QThread, Signal, Slot
 
 from app.services.engine_worker import EngineState, EngineWorker
-from mtplx_engine.client import RestartBudget
 from mtplx_engine.errors import ErrorInfo
-from mtplx_engine.protocol import Cancel, Load, Loaded, Unload
+from mtplx_engine.ipc.client import RestartBudget
+from mtplx_engine.ipc.protocol import Cancel, Load, Loaded, Unload
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from mtplx_engine.client import EngineClient
-    from mtplx_engine.protocol import Count, Event, Generate
-    from mtplx_engine.trials import CheckExactness, Measure
-
-__all__ = ["EngineLink", "EngineState"]
+    from mtplx_engine.ipc.client import EngineClient
+    from mtplx_engine.ipc.protocol import CheckExactness, Count, Event, Generate, Measure
 
 
 class EngineLink(QObject):

@@ -1,4 +1,4 @@
-"""Keeps an engine process alive on a thread of its own and tells what happens in it."""
+"""The thread that owns the engine process: restarts, delivery of events."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QSocketNotifier, QTimer, Signal, Slot
 
-from app.translate import marked, tr
+from app.i18n import marked, tr
 from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind
-from mtplx_engine.protocol import (
+from mtplx_engine.ipc.protocol import (
+    Abandoned,
     Cancel,
+    Checked,
+    CheckExactness,
     Count,
     Counted,
     DepthChosen,
@@ -24,16 +27,19 @@ from mtplx_engine.protocol import (
     Load,
     Loaded,
     LoadProgress,
+    Measure,
+    Measured,
     PrefillProgress,
     Tokens,
+    TrialProgress,
     Unload,
 )
-from mtplx_engine.trials import Abandoned, Checked, CheckExactness, Measure, Measured, TrialProgress
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mtplx_engine.client import EngineClient, RestartBudget
+    from mtplx_engine.ipc.client import EngineClient, RestartBudget
+
 
 _SILENCE_CHECK_MS = 1000
 # What ends exactly once, by one of `_Ending`.

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
 
-from app.chat.bounds import clean_name
 from app.chat.conversation import Attachment, clean_text
+from app.chat.validation import clean_name
+from app.i18n import tr
 from app.services.file_text import LARGEST_FILE, LONGEST_TEXT, Refusal
 from app.services.helper_process import Ending, HelperEnd, HelperProcess, Stderr
-from app.translate import tr
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
 
 _PATIENCE_MS = 30_000
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+
 LARGEST_FILE = 20 << 20  # bytes
 LONGEST_TEXT = 2_000_000  # characters; far more than any window holds
 

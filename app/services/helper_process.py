@@ -1,4 +1,4 @@
-"""Python modules run as child processes, for work that must neither hold up nor take down the window."""
+"""Short-lived helper processes: self-check, starter set-up."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QProcess, Qt, QTimer, Signal
 
-from app.translate import tr
-from mtplx_engine import json_store
-from mtplx_engine.doctor.check import Check, Verdict
+from app.i18n import tr
+from mtplx_engine.doctor.environment import Check, Verdict
+from mtplx_engine.util import files
 
 if TYPE_CHECKING:
     from pathlib import Path
+
 
 _CHECK_PATIENCE_MS = 120_000  # a keychain may ask the user something
 _END_MS = 500
@@ -233,7 +234,7 @@ def _text(data: bytes | bytearray | memoryview) -> str:
 
 def _rows(output: str, code: int) -> tuple[Check, ...]:
     try:
-        rows: tuple[Check, ...] = json_store.build(tuple[Check, ...], json.loads(output))
+        rows: tuple[Check, ...] = files.build(tuple[Check, ...], json.loads(output))
     except (ValueError, TypeError):
         sentence = tr(
             "The model library ended unexpectedly (code {code}). Restart this computer; if that does not help, "

@@ -1,4 +1,4 @@
-"""Work off the main thread: its result comes back on the main thread, and a failure in words for the user."""
+"""Run work off the main thread and deliver its result on it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.translate import tr
+from app.i18n import tr
 from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind
-from mtplx_engine.hub.problem import HubError, Problem
+from mtplx_engine.hub.errors import HubError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
 
 _Result = TypeVar("_Result")
 

@@ -1,0 +1,1 @@
+"""The open chats: ask, generate, store."""

@@ -1,29 +1,28 @@
-"""What the user does in the chat that is shown: asks, edits, asks again, deletes; every branch is kept."""
+"""Ask, answer again, edit, continue, delete."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from app.chat import branches
+from app.chat import conversation
 from app.chat.conversation import Message, MessageStatus, Role, new_id, title_from
-from app.chat.prompting import prompt_of
-from app.chat.row_state import RowAction, RowState
-from app.chat.turn import Generation, GenerationRequest
-from app.services.chat_database import UNBEGUN
+from app.chat.generation import Generation, GenerationRequest, RowAction, RowState
+from app.chat.prompt import prompt_of
+from app.i18n import tr
 from app.session.session import now_ms
-from app.translate import tr
+from app.storage.database import UNBEGUN
 from mtplx_engine.errors import ErrorKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from app.chat.branches import Place
-    from app.chat.chat_settings import ChatSettings
-    from app.chat.conversation import Attachment, Conversation
-    from app.services.store import Store
-    from app.session.answer_line import GenerationQueue
+    from app.chat.conversation import Attachment, Conversation, Place
+    from app.chat.settings import ChatSettings
+    from app.session.queue import GenerationQueue
     from app.session.session import ChatSession
+    from app.storage.store import Store
+
 
 _NO_SUCH_MODEL = (ErrorKind.NOT_FOUND, ErrorKind.REFUSED, ErrorKind.UNSUPPORTED)
 # Asking the same again gives the same error.
@@ -65,20 +64,20 @@ class ChatActions:
         With `alone` the model reads nothing of what came before, from now on.
         """
         chat = self._session.shown
-        old = branches.find(chat, message_id)
+        old = conversation.find_message(chat, message_id)
         if self._session.busy or not (text.strip() or attachments):
             return False
         if (text, tuple(attachments)) != (old.text, old.attachments):
-            self._session.rearrange(branches.up_to(chat, old.parent_id))
+            self._session.rearrange(conversation.up_to(chat, old.parent_id))
             self._say(text, attachments, old.parent_id, alone=alone)
         return True
 
     def regenerate(self, answer_id: str, settings: ChatSettings | None = None) -> None:
         """Have the question of an answer answered once more, beside it; `settings` hold for the new one alone."""
         chat = self._session.shown
-        question = branches.question_of(chat, answer_id)
+        question = conversation.question_of(chat, answer_id)
         if question is not None and not self._session.busy:
-            self._session.rearrange(branches.up_to(chat, question.id))
+            self._session.rearrange(conversation.up_to(chat, question.id))
             self._ask(question, settings=settings)
 
     def vary(self, answer_id: str, factor: float) -> None:
@@ -90,7 +89,7 @@ class ChatActions:
 
     def resume(self, answer_id: str) -> None:
         """Write a cut answer on."""
-        answer = branches.find(self._session.shown, answer_id)
+        answer = conversation.find_message(self._session.shown, answer_id)
         if not self._session.busy and self.can_resume(answer):
             self._resume(answer)
 
@@ -100,8 +99,8 @@ class ChatActions:
         Where the chat's own model was what failed, the loaded one is asked, from now on.
         """
         chat = self._session.shown
-        failed = branches.find(chat, answer_id)
-        question = branches.question_of(chat, answer_id)
+        failed = conversation.find_message(chat, answer_id)
+        question = conversation.question_of(chat, answer_id)
         if question is None or self._session.busy:
             return
         anyway = self._is_too_big(failed)
@@ -121,17 +120,17 @@ class ChatActions:
         """Take away a message and all that follow it; the result brings them back."""
         session = self._session
         generation = session.generation
-        if generation and generation.answer.id in branches.subtree(session.shown, message_id):
+        if generation and generation.answer.id in conversation.subtree(session.shown, message_id):
             session.stop()
         before = session.shown
         self._store.delete_message(message_id)
-        session.rearrange(branches.without(before, message_id))
+        session.rearrange(conversation.without(before, message_id))
         return lambda: self._restore(before, message_id)
 
     def move(self, message_id: str, step: int) -> None:
         """Show the branch through the sibling that is `step` places on."""
         chat = self._session.shown
-        moved = branches.beside(chat, message_id, step)
+        moved = conversation.beside(chat, message_id, step)
         if moved is not chat:
             self._session.rearrange(moved)
 
@@ -143,7 +142,7 @@ class ChatActions:
     def states(self) -> dict[str, RowState]:
         """Return what can be done to each message of the shown branch, and where it stands."""
         chat = self._session.shown
-        places = branches.places(chat)
+        places = conversation.places(chat)
         states: dict[str, RowState] = {}
         is_asked = False
         for message in chat.path():
@@ -209,7 +208,7 @@ class ChatActions:
         now = self._session.shown
         self._store.restore_message(message_id)
         if now.chat.id == before.chat.id:
-            self._session.rearrange(branches.with_back(now, before))
+            self._session.rearrange(conversation.with_back(now, before))
 
     # ------------------------------------------------------------ asking
 
@@ -230,7 +229,7 @@ class ChatActions:
 
     def _resume(self, answer: Message) -> None:
         """Have an answer written on, or begun again when nothing is there of it."""
-        question = branches.question_of(self._session.shown, answer.id)
+        question = conversation.question_of(self._session.shown, answer.id)
         if question is not None:
             self._ask(question, replace(answer, status=MessageStatus.STREAMING, error=""))
 

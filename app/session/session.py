@@ -1,4 +1,4 @@
-"""The chats that are open, each message first on the disk and then with the engine, each answer kept as it grows."""
+"""The shown chat and the open chats: from a question to a stored answer."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from app.chat.chat_settings import ChatSettings
 from app.chat.conversation import UNTITLED, ChatSummary, Conversation, Message, MessageStatus, new_id
-from app.chat.turn import Generation, Outcome, missing_answer
-from app.services.chat_database import UNBEGUN
+from app.chat.generation import Generation, Outcome, missing_answer
+from app.chat.settings import ChatSettings
+from app.storage.database import UNBEGUN
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
 
-    from app.services.store import Store
-    from app.session.answer_line import GenerationQueue
+    from app.session.queue import GenerationQueue
+    from app.storage.store import Store
     from mtplx_engine.stats import DecodeStats
 
 

@@ -8,21 +8,18 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QStackedWidget, QToolButton, QVBoxLayout, QWidget
 
-from app.settings_window.chats_page import ChatsPage
-from app.settings_window.general_page import GeneralPage
-from app.settings_window.models_page import ModelsPage
-from app.settings_window.network_page import NetworkPage
-from app.settings_window.privacy_page import PrivacyPage
+from app.i18n import tr
+from app.settings_window.pages import ChatsPage, GeneralPage, ModelsPage, NetworkPage, PrivacyPage
 from app.theme import CODE_PX, SPACE_S, SPACE_XS
-from app.translate import tr
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from app.services.hub_access import HubAccess
-    from app.services.models_folder import ModelsFolder
-    from app.services.settings import SettingsFile
+    from app.model_manager.hub_client import HubAccess
+    from app.model_manager.model_library import ModelsFolder
+    from app.storage.settings import SettingsFile
     from app.theme import Theme
+
 
 _ICON, _TAB_WIDTH, _TAB_HEIGHT = 20, 84, 52
 

@@ -9,12 +9,13 @@ from PySide6.QtCore import QLocale, Qt
 from PySide6.QtGui import QValidator
 from PySide6.QtWidgets import QAbstractSpinBox, QDoubleSpinBox
 
-from app.translate import tr
-from app.widgets.objection import object_to
+from app.i18n import tr
+from app.widgets.util import object_to
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QWheelEvent
     from PySide6.QtWidgets import QWidget
+
 
 _LONGEST_QUOTE = 40  # characters
 _EXPONENT = re.compile(r"-?[0-9.,]+e[+-]?")  # of a number like 1e-3, before its digits

@@ -1,0 +1,1 @@
+"""Benchmarks that run a model: paired A/B, cost curves, exactness."""

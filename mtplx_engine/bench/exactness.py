@@ -13,15 +13,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mtplx_engine import backend
-from mtplx_engine.bench.beginning import SHORTEST, Beginning, Comparison, cuts
-from mtplx_engine.bench.draws import Draws
 from mtplx_engine.bench.methods import Ours
+from mtplx_engine.bench.prefix import SHORTEST, Beginning, Comparison, Draws, cuts
 from mtplx_engine.config import ChatMessage
 from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind
-from mtplx_engine.exactness import CHANCE, ODD
-from mtplx_engine.measurement import ExactnessReport
+from mtplx_engine.ipc.protocol import Checked, TrialProgress
+from mtplx_engine.measure.measurement import ExactnessReport
+from mtplx_engine.measure.results import CHANCE, ODD
 from mtplx_engine.subject import subject_of
-from mtplx_engine.trials import Checked, TrialProgress
 
 if TYPE_CHECKING:
     import threading
@@ -29,7 +28,8 @@ if TYPE_CHECKING:
 
     from mtplx_engine.config import DrafterKind
     from mtplx_engine.engine import Engine
-    from mtplx_engine.trials import CheckExactness
+    from mtplx_engine.ipc.protocol import CheckExactness
+
 
 _DEPTH = 3  # where the person's depth is 0, or not known yet
 _ANSWER = 24  # tokens of a greedy answer

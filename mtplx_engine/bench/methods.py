@@ -1,7 +1,4 @@
-"""The ways of decoding that are compared: plain mlx-lm, and our loop at each depth, on the same weights.
-
-They take turns, so that a machine that warms up or slows down favours none of them.
-"""
+"""The methods that a benchmark compares (ours at a depth, mlx-lm), and the order of their runs."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from mlx_lm.sample_utils import make_logits_processors, make_sampler
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 
 from mtplx_engine.config import SamplerConfig
-from mtplx_engine.protocol import Finished, Generate, Tokens
+from mtplx_engine.ipc.protocol import Finished, Generate, Tokens
 from mtplx_engine.stats import DecodeStats
 
 if TYPE_CHECKING:
@@ -24,6 +21,7 @@ if TYPE_CHECKING:
 
     from mtplx_engine.config import DraftCore, DrafterKind
     from mtplx_engine.engine import Engine
+
 
 _WARM_UP_TOKENS = 16
 _THEIR_CHUNK = 2048  # prompt tokens per forward, mlx-lm's default

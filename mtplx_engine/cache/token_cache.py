@@ -14,10 +14,14 @@ import mlx.core as mx
 from mlx_lm.models.cache import ArraysCache, CacheList, KVCache, QuantizedKVCache, RotatingKVCache
 
 from mtplx_engine import limits
-from mtplx_engine.cache.plain import CacheGroup, PlainCache, QuantizedCache
-from mtplx_engine.cache.recurrent import RecurrentState
-from mtplx_engine.cache.state import StepState
-from mtplx_engine.cache.window import WindowCache
+from mtplx_engine.cache.layers import (
+    CacheGroup,
+    PlainCache,
+    QuantizedCache,
+    RecurrentState,
+    StepState,
+    WindowCache,
+)
 from mtplx_engine.errors import EngineError, ErrorKind
 
 if TYPE_CHECKING:

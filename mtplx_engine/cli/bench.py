@@ -9,11 +9,11 @@ from typing import get_args
 
 from mtplx_engine import backend, paths
 from mtplx_engine.bench.prompts import PROMPTS
-from mtplx_engine.cli.console import Console
 from mtplx_engine.cli.options import add_anyway, add_draft_model, positive
+from mtplx_engine.cli.output import Console
 from mtplx_engine.config import MAX_DEPTH, DrafterKind
-from mtplx_engine.progress import ProgressLine
-from mtplx_engine.trials import LEAST_TOKENS
+from mtplx_engine.ipc.protocol import LEAST_TOKENS
+from mtplx_engine.util.formatting import ProgressLine
 
 _USUAL_PROMPTS = 12
 
@@ -58,8 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, model: str) -> int:
     """Run the bench on a model, by name or folder, and print it; returns the exit code."""
     backend.prepare(openblas=not args.stock_only)
-    from mtplx_engine.bench.plan import Plan, measure, measure_stock
-    from mtplx_engine.bench.table import render
+    from mtplx_engine.bench.matrix import Plan, measure, measure_stock
+    from mtplx_engine.bench.report import render_table
 
     plan = Plan(
         model=model,
@@ -81,7 +81,7 @@ def run(args: argparse.Namespace, model: str) -> int:
     if args.json:
         console.json(report)
     else:
-        console.text(render(report))
+        console.text(render_table(report))
     return 0
 
 

@@ -8,9 +8,9 @@ import sys
 from typing import TYPE_CHECKING
 
 from mtplx_engine import paths
-from mtplx_engine.cli import figures, options
-from mtplx_engine.cli.console import Console
+from mtplx_engine.cli import options, output
 from mtplx_engine.cli.options import AnswerOptions
+from mtplx_engine.cli.output import Console
 from mtplx_engine.cli.session import open_session
 from mtplx_engine.config import ChatMessage
 from mtplx_engine.errors import EngineError
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import argparse
 
     from mtplx_engine.cli.session import NewEngine, Session
+
 
 SUMMARY = "chat in the terminal"
 EXAMPLES = """\
@@ -131,7 +132,7 @@ class Chat:
             self._console.line(str(error))
             return
         self._console.line()
-        self._console.dim(figures.text(answer.finished.stats, answer.finished.reason))
+        self._console.dim(output.stats_text(answer.finished.stats, answer.finished.reason))
         if answer.text:
             self._messages = [*turns, ChatMessage("assistant", answer.text)]
 

@@ -8,19 +8,26 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from mtplx_engine import host, paths
-from mtplx_engine.bench import sentences
 from mtplx_engine.cli import options, trial
-from mtplx_engine.cli.console import Console
+from mtplx_engine.cli.output import Console
 from mtplx_engine.cli.session import find_model
-from mtplx_engine.exactness import Exactness, judge
-from mtplx_engine.progress import ProgressLine
-from mtplx_engine.trials import MOST_PREFIXES, MOST_SAMPLES, USUAL_PREFIXES, USUAL_SAMPLES, CheckExactness
+from mtplx_engine.ipc.protocol import (
+    MOST_PREFIXES,
+    MOST_SAMPLES,
+    USUAL_PREFIXES,
+    USUAL_SAMPLES,
+    CheckExactness,
+)
+from mtplx_engine.measure import sentences
+from mtplx_engine.measure.results import Exactness, judge_exactness
+from mtplx_engine.util.formatting import ProgressLine
 
 if TYPE_CHECKING:
     import argparse
 
     from mtplx_engine.cli.session import NewEngine
-    from mtplx_engine.measurement import ExactnessReport
+    from mtplx_engine.measure.measurement import ExactnessReport
+
 
 SUMMARY = "check whether drafting changes what a model says"
 EXAMPLES = """\
@@ -88,17 +95,17 @@ def run(arguments: argparse.Namespace, new_engine: NewEngine) -> int:
         console.json(as_json(report))
     else:
         console.text(render(report))
-    return 0 if judge(report) in (Exactness.IDENTICAL, Exactness.ROUNDING) else 1
+    return 0 if judge_exactness(report) in (Exactness.IDENTICAL, Exactness.ROUNDING) else 1
 
 
 def as_json(report: ExactnessReport) -> dict[str, Any]:
     """Return a report and its verdict as plain data."""
-    return {"verdict": judge(report), "report": dataclasses.asdict(report)}
+    return {"verdict": judge_exactness(report), "report": dataclasses.asdict(report)}
 
 
 def render(report: ExactnessReport) -> str:
     """Return a report for a terminal."""
-    subject, verdict = report.subject, judge(report)
+    subject, verdict = report.subject, judge_exactness(report)
     compared = [(str(about), str(told)) for about, told in sentences.compared(report)]
     width = max(len(about) for about, _ in compared)
     return "\n".join(

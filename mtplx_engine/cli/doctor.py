@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from mtplx_engine import paths
 from mtplx_engine.cli import options
-from mtplx_engine.cli.console import Console
+from mtplx_engine.cli.output import Console
 from mtplx_engine.doctor import report
-from mtplx_engine.doctor.check import failed
+from mtplx_engine.doctor.environment import failed
 
 if TYPE_CHECKING:
     import argparse
+
 
 SUMMARY = "test this machine, and print a report with nothing private in it"
 EXAMPLES = """\

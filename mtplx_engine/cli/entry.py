@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from mtplx_engine.cli.ending import end
+from mtplx_engine.cli.main import end
 
 
 def main() -> NoReturn:

@@ -6,9 +6,9 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from mtplx_engine import paths
-from mtplx_engine.cli import figures, options
-from mtplx_engine.cli.console import Console
+from mtplx_engine.cli import options
 from mtplx_engine.cli.options import AnswerOptions
+from mtplx_engine.cli.output import Console, stats_text
 from mtplx_engine.cli.session import open_session
 from mtplx_engine.config import ChatMessage
 from mtplx_engine.errors import EngineError, ErrorKind
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import argparse
 
     from mtplx_engine.cli.session import Answer, NewEngine
+
 
 SUMMARY = "answer one prompt"
 EXAMPLES = """\
@@ -60,7 +61,7 @@ def run(arguments: argparse.Namespace, new_engine: NewEngine) -> int:
     if session.info.drafter_note and wanted.drafts and not stats.drafted:
         notes.dim(session.info.drafter_note)
     if notes.terminal and not arguments.json:
-        notes.dim(figures.text(stats, answer.finished.reason))
+        notes.dim(stats_text(stats, answer.finished.reason))
     return 130 if answer.finished.reason is FinishReason.CANCELLED else 0
 
 

@@ -6,21 +6,23 @@ import dataclasses
 import sys
 from typing import TYPE_CHECKING, Any
 
-from mtplx_engine import paths, words
-from mtplx_engine.cli import hub_way, options
-from mtplx_engine.cli.console import Console
+from mtplx_engine import paths
+from mtplx_engine.cli import options
+from mtplx_engine.cli.output import Console
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.hub import look, names
-from mtplx_engine.models import fit, inspection, installed, machine
-from mtplx_engine.models.probe_memory import ProbeMemory
+from mtplx_engine.hub import remote_inspect, repository
+from mtplx_engine.models import inspection, library, memory_fit
+from mtplx_engine.models.inspection import ProbeMemory
+from mtplx_engine.util import formatting, system
 
 if TYPE_CHECKING:
     import argparse
     from pathlib import Path
 
-    from mtplx_engine.hub.look import Look
-    from mtplx_engine.models.fit import Fit
+    from mtplx_engine.hub.remote_inspect import Look
     from mtplx_engine.models.inspection import Inspection
+    from mtplx_engine.models.memory_fit import Fit
+
 
 SUMMARY = "check a model without loading it"
 EXAMPLES = """\
@@ -52,7 +54,11 @@ def run(arguments: argparse.Namespace) -> int:
     data = paths.data_dir(arguments.data_dir)
     looked = _look(arguments, data) if arguments.hub else None
     found = looked.found if looked else _inspect(arguments.model, data)
-    judged = fit.judge(found.footprint, arguments.context, machine.this()) if found.footprint else None
+    judged = (
+        memory_fit.judge_fit(found.footprint, arguments.context, system.this_machine())
+        if found.footprint
+        else None
+    )
     notes = (*found.notes, *(looked.warnings if looked else ()), *_about_context(judged, arguments.context))
     if arguments.json:
         console.json(as_json(found, judged) | (_hub_as_json(looked) if looked else {}) | {"notes": notes})
@@ -71,17 +77,17 @@ def _inspect(model: str, data: Path) -> Inspection:
 def _resolve(model: str, data: Path) -> Path:
     """Return the folder of a model here; what may be one at the hub is never asked for without being told to."""
     try:
-        return installed.resolve(model, data)
+        return library.resolve_model(model, data)
     except EngineError as error:
-        if not names.is_repo(model) or error.kind is not ErrorKind.NOT_FOUND:
+        if not repository.is_repo(model) or error.kind is not ErrorKind.NOT_FOUND:
             raise
         sentence = f"{model} is not installed. Ask the hub about it with: mtplx inspect --hub {model}"
         raise EngineError(ErrorKind.NOT_FOUND, sentence) from error
 
 
 def _look(arguments: argparse.Namespace, data: Path) -> Look:
-    connection = hub_way.connect(arguments, data)
-    return hub_way.look_at(connection, look.plan(connection, arguments.model))
+    connection = options.connect(arguments, data)
+    return options.look_at(connection, remote_inspect.plan_download(connection, arguments.model))
 
 
 Rows = list[tuple[str, str]]
@@ -95,7 +101,7 @@ def _where(found: Inspection, looked: Look | None) -> Rows:
     return [
         ("model", target.id),
         ("commit", target.revision),
-        ("size", words.size(looked.plan.size)),
+        ("size", formatting.size(looked.plan.size)),
         ("licence", (target.licence or "not stated") + gated),
     ]
 
@@ -113,10 +119,10 @@ def _rows(found: Inspection, judged: Fit | None, looked: Look | None) -> Rows:
     rows = [("tier", str(found.tier)), ("reason", reason), ("family", found.family or "unknown")]
     if looked and looked.plan.head_repo:
         taken = "taken out of " if looked.plan.taken else ""
-        added = words.size(looked.plan.head_size)
+        added = formatting.size(looked.plan.head_size)
         rows.append(("head", f"{taken}{looked.plan.head_repo}, which adds {added}"))
     elif found.head:
-        rows.append(("head", f"{found.head.place}, {words.size(found.head.size)}"))
+        rows.append(("head", f"{found.head.place}, {formatting.size(found.head.size)}"))
     elif looked and found.loads:
         rows.append(("head", "none known"))
     if judged:

@@ -1,18 +1,17 @@
-"""The `mtplx` command: options to subcommands, failures to one sentence and an exit code.
-
-Exit codes: 0 done, 1 failed, 2 wrong use, 130 stopped with Ctrl-C. With --json a failure is an object on stdout too:
-{"event": "failed", "kind": ..., "message": ...}.
-"""
+"""The `mtplx` command: parse, run, exit codes."""
 
 from __future__ import annotations
 
 import argparse
+import atexit
 import contextlib
 import importlib.metadata
 import os
 import sys
+import threading
 import traceback
 from pathlib import Path
+from typing import NoReturn
 
 from mtplx_engine import paths
 from mtplx_engine.cli import (
@@ -20,7 +19,6 @@ from mtplx_engine.cli import (
     chat,
     check,
     doctor,
-    ending,
     generate,
     inspect,
     models,
@@ -31,10 +29,28 @@ from mtplx_engine.cli import (
     tune,
     verify,
 )
-from mtplx_engine.cli.console import Console
+from mtplx_engine.cli.output import Console
 from mtplx_engine.cli.session import NewEngine, find_model, new_engine
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.progress import ProgressLine
+from mtplx_engine.util.formatting import ProgressLine
+
+
+def end(code: int) -> NoReturn:
+    """End this process after what Python does at its end, and before what C++ does.
+
+    mlx keeps a thread for each stream, which the destructors of its library may find running; then they abort a
+    process that has done all it was asked for.
+    """
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
+    atexit._run_exitfuncs()  # noqa: SLF001 - nothing public runs them
+    for stream in (sys.stdout, sys.stderr):
+        # Who reads has gone, or the stream is closed; `main` has told whatever can be told.
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
+
 
 FAILED, WRONG_USE, INTERRUPTED = 1, 2, 130
 
@@ -156,4 +172,4 @@ def _fault(error: BaseException, data_dir: str | None) -> str:
 
 
 if __name__ == "__main__":
-    ending.end(main())
+    end(main())

@@ -7,18 +7,18 @@ import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mtplx_engine import paths, words
-from mtplx_engine.cli import options, table
-from mtplx_engine.cli.console import Console
+from mtplx_engine import paths
+from mtplx_engine.cli import options, output
+from mtplx_engine.cli.output import Console
 from mtplx_engine.cli.session import open_session
 from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.hub import download
 from mtplx_engine.hub import plan as plans
-from mtplx_engine.hub import unfinished
-from mtplx_engine.models import inspection, installed, pair
-from mtplx_engine.models.habits import Habits
-from mtplx_engine.models.homes import Homes
-from mtplx_engine.models.inspections import Inspections
-from mtplx_engine.models.places import Places
+from mtplx_engine.models import inspection, library, pairing
+from mtplx_engine.models.folders import Homes, Places
+from mtplx_engine.models.inspection import Inspections
+from mtplx_engine.models.library import Habits
+from mtplx_engine.util import formatting
 
 if TYPE_CHECKING:
     import argparse
@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mtplx_engine.cli.session import NewEngine
-    from mtplx_engine.hub.unfinished import Unfinished
-    from mtplx_engine.models.inspections import Grade
-    from mtplx_engine.models.installed_model import InstalledModel
+    from mtplx_engine.hub.download import Unfinished
+    from mtplx_engine.models.folders import InstalledModel
+    from mtplx_engine.models.inspection import Grade
+
 
 SUMMARY = "list the models, add folders of them, choose the default, join a model with its head"
 EXAMPLES = """\
@@ -103,8 +104,8 @@ class _Done(NamedTuple):
 
 
 def _split(arguments: argparse.Namespace, data: Path) -> _Done:
-    folder = installed.resolve(arguments.name, data)
-    pair.split(folder)
+    folder = library.resolve_model(arguments.name, data)
+    pairing.split(folder)
     sentence = f"{folder.name} is forgotten; its model and its head are where they were."
     return _Done(sentence, {"name": folder.name})
 
@@ -118,7 +119,7 @@ def _add(arguments: argparse.Namespace, data: Path) -> _Done:
 
 def _forget(arguments: argparse.Namespace, data: Path) -> _Done:
     folder = paths.folder(arguments.folder)
-    installed.forget(folder, data)
+    library.forget_model(folder, data)
     sentence = f"{arguments.folder} is forgotten; everything in it is as it was."
     return _Done(sentence, {"folder": str(folder)})
 
@@ -133,7 +134,7 @@ def _folder(arguments: argparse.Namespace, data: Path) -> _Done:
 
 
 def _choose(arguments: argparse.Namespace, data: Path) -> _Done:
-    folder = None if arguments.name == _STARTER else installed.resolve(arguments.name, data)
+    folder = None if arguments.name == _STARTER else library.resolve_model(arguments.name, data)
     if folder is not None:
         inspection.check(folder)
     Habits(data).set_default(folder)
@@ -151,8 +152,8 @@ _DO: dict[str, Callable[[argparse.Namespace, Path], _Done]] = {
 
 
 def _join(data: Path, arguments: argparse.Namespace, new_engine: NewEngine) -> _Done:
-    target, head = installed.resolve(arguments.target, data), installed.head_folder(arguments.head, data)
-    folder = pair.join(target, head, data, arguments.name)
+    target, head = library.resolve_model(arguments.target, data), library.head_folder(arguments.head, data)
+    folder = pairing.join(target, head, data, arguments.name)
     _try(folder, data, new_engine, anyway=arguments.anyway)
     sentence = f"{folder.name} is ready: mtplx chat --model {folder.name}"
     return _Done(sentence, {"name": folder.name, "path": str(folder)})
@@ -161,7 +162,7 @@ def _join(data: Path, arguments: argparse.Namespace, new_engine: NewEngine) -> _
 def _try(folder: Path, data: Path, new_engine: NewEngine, *, anyway: bool) -> None:
     """Load a pair once, so that the head is tried on the model; it stays joined only when it can draft."""
     with contextlib.ExitStack() as undo:
-        undo.callback(pair.split, folder)
+        undo.callback(pairing.split, folder)
         info = open_session(str(folder), "", data, new_engine, anyway=anyway).info
         if info.drafter == "mtp":
             undo.pop_all()
@@ -170,16 +171,16 @@ def _try(folder: Path, data: Path, new_engine: NewEngine, *, anyway: bool) -> No
 
 
 def _list(console: Console, data: Path, *, as_json: bool) -> None:
-    found, habits, inspections = installed.models(data), Habits(data), Inspections(data)
+    found, habits, inspections = library.installed_models(data), Habits(data), Inspections(data)
     grades = [inspections.grade(model.path) if model.complete and model.there else None for model in found]
-    begun = unfinished.find(data)
+    begun = download.find_unfinished(data)
     if as_json:
         bodies = [_as_json(model, grade, habits) for model, grade in zip(found, grades, strict=True)]
         downloads = [_begun_as_json(item, data) for item in begun]
         console.json({"models": bodies, "downloads": downloads, "folder": str(Homes(data).current)})
     elif found or begun:
         rows = [_row(model, grade, habits) for model, grade in zip(found, grades, strict=True)]
-        for line in table.lines([_HEADINGS, *rows, *(_begun_row(item, data) for item in begun)]):
+        for line in output.table_lines([_HEADINGS, *rows, *(_begun_row(item, data) for item in begun)]):
             console.line(line)
     else:
         console.line("No model is installed; `mtplx chat` sets up the starter model.")
@@ -191,7 +192,7 @@ def _row(model: InstalledModel, grade: Grade | None, habits: Habits) -> tuple[st
     state = state if model.there else "not connected"
     return (
         model.name,
-        words.size(model.size),
+        formatting.size(model.size),
         "mtp" if model.has_head else "none",
         f"{state}, default" if model.path == habits.default() else state,
         "never" if used is None else f"{datetime.fromtimestamp(used, UTC).astimezone():%Y-%m-%d}",
@@ -203,7 +204,7 @@ def _begun_row(begun: Unfinished, data: Path) -> tuple[str, ...]:
     plan = begun.plan
     return (
         plan.id,
-        words.size(plan.size),
+        formatting.size(plan.size),
         "mtp" if plan.head_repo else "none",
         f"{_state(begun)}, {begun.amount}",
         "never",

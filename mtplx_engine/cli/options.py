@@ -1,18 +1,30 @@
-"""The options that several commands share, and what they mean together with a model's own recommendation."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
+import getpass
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
+from mtplx_engine.cli import output
 from mtplx_engine.config import MAX_DEPTH, ChatMessage, DraftCore, SamplerConfig
-from mtplx_engine.models.fit import CONTEXT
+from mtplx_engine.hub import api, credentials, remote_inspect
+from mtplx_engine.hub.credentials import TokenStore, system_keychain
+from mtplx_engine.models.memory_fit import CONTEXT
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from mtplx_engine.config import Depth
+    from mtplx_engine.hub.errors import Interrupt
+    from mtplx_engine.hub.http import Connection
+    from mtplx_engine.hub.plan import Plan
+    from mtplx_engine.hub.remote_inspect import Look
+    from mtplx_engine.util.formatting import Report
+
 
 # SamplerConfig's field -> type, metavar, help
 _SAMPLING: dict[str, tuple[type[int | float], str, str]] = {
@@ -217,3 +229,44 @@ def _not_empty(text: str) -> str:
     if text:
         return text
     raise argparse.ArgumentTypeError("it is empty")
+
+
+def connect(arguments: argparse.Namespace, data: Path) -> Connection:
+    """Return the way to the hub that the options and the settings give, or else the environment of its own programs.
+
+    Raises:
+        EngineError: BAD_REQUEST, when an address is none, or no token was entered.
+    """
+    found = api.read_settings(data)
+    if arguments.endpoint:
+        found = api.HubSettings(arguments.endpoint, found.proxy)
+    connection = found.connection(None)
+    keychain = system_keychain()
+    store = TokenStore(connection.host, keychain)
+    if arguments.ask_token:
+        store.set(_ask_token(connection.host))
+    password = credentials.store_proxy(found.proxy, keychain)
+    token = store.get() or api.login(connection.endpoint)
+    return found.connection(token, password.get() if password is not None else None)
+
+
+def _ask_token(host: str) -> str:
+    try:
+        return getpass.getpass(f"Access token of {host}: ")
+    except EOFError:  # Ctrl-D
+        return ""
+
+
+def look_at(connection: Connection, wanted: Plan) -> Look:
+    """Look at what would be installed; Ctrl-C ends that.
+
+    Raises:
+        EngineError: The hub does not let us.
+        KeyboardInterrupt: Ctrl-C was pressed.
+    """
+
+    def work(interrupt: Interrupt, report: Report) -> Look:
+        report(0.0, "Looking at it")
+        return remote_inspect.inspect_repo(connection, wanted, interrupt)
+
+    return output.ask(work)

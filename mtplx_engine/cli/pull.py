@@ -6,24 +6,26 @@ import dataclasses
 import sys
 from typing import TYPE_CHECKING
 
-from mtplx_engine import paths, words
-from mtplx_engine.cli import hub_way, options, remove, watch
-from mtplx_engine.cli.console import Console
+from mtplx_engine import paths
+from mtplx_engine.cli import options, remove, watch
+from mtplx_engine.cli.output import Console
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.hub import download, look, plan, unfinished
+from mtplx_engine.hub import download, plan, remote_inspect
 from mtplx_engine.hub.download import Download
-from mtplx_engine.hub.problem import MOVED, CancelledError, HubError, Problem
-from mtplx_engine.hub.standing import Standing
-from mtplx_engine.models import fit, machine
+from mtplx_engine.hub.errors import MOVED, CancelledError, HubError, Problem
+from mtplx_engine.hub.plan import Standing
+from mtplx_engine.models import memory_fit
+from mtplx_engine.util import formatting, system
 
 if TYPE_CHECKING:
     import argparse
     from pathlib import Path
 
-    from mtplx_engine.hub.connection import Connection
-    from mtplx_engine.hub.look import Look
+    from mtplx_engine.hub.download import Unfinished
+    from mtplx_engine.hub.http import Connection
     from mtplx_engine.hub.plan import Plan
-    from mtplx_engine.hub.unfinished import Unfinished
+    from mtplx_engine.hub.remote_inspect import Look
+
 
 SUMMARY = "get a model from the hub"
 EXAMPLES = """\
@@ -66,14 +68,14 @@ def run(arguments: argparse.Namespace) -> int:
     """
     data = paths.data_dir(arguments.data_dir)
     if arguments.discard:
-        begun = unfinished.called(arguments.model, data)
+        begun = download.unfinished_called(arguments.model, data)
         if begun is None:
             sentence = f"No download of {arguments.model} was begun; `mtplx models` lists those that were."
             raise EngineError(ErrorKind.NOT_FOUND, sentence)
         remove.discard(begun, data, as_json=arguments.json)
         return 0
-    plan.sweep(data)
-    return _Pull(arguments, data, hub_way.connect(arguments, data)).run()
+    plan.sweep_plans(data)
+    return _Pull(arguments, data, options.connect(arguments, data)).run()
 
 
 class _Pull:
@@ -115,12 +117,15 @@ class _Pull:
         Raises:
             EngineError: It cannot be had, or would be refused when it is loaded, or will not fit into memory.
         """
-        begun, there = unfinished.called(self._name, self._data), Standing.find(self._data, self._name)
+        begun, there = (
+            download.unfinished_called(self._name, self._data),
+            Standing.find(self._data, self._name),
+        )
         asked = self._asked(begun, there)
         if there is not None and not there.difference(asked, looked=False):
             self._tell_installed(asked, there.folder, already=True)
             return None
-        found = hub_way.look_at(self._connection, asked)
+        found = options.look_at(self._connection, asked)
         wanted = found.plan
         found.check()
         for warning in found.warnings:
@@ -150,14 +155,14 @@ class _Pull:
             head = there.head_repo
         revision = self._arguments.revision or (begun.plan.revision if begun is not None else plan.MAIN)
         try:
-            return look.plan(self._connection, self._arguments.model, revision, head)
+            return remote_inspect.plan_download(self._connection, self._arguments.model, revision, head)
         except HubError as error:
             if error.problem is not Problem.NOT_FOUND or revision in (plan.MAIN, self._arguments.revision):
                 raise
             self._notes.line(
                 f"{self._arguments.model} has no {revision} any more; what it has now is fetched."
             )
-            return look.plan(self._connection, self._arguments.model, plan.MAIN, head)
+            return remote_inspect.plan_download(self._connection, self._arguments.model, plan.MAIN, head)
 
     def _judge(self, found: Look, *, anyway: bool) -> None:
         """Say what there is to know of a model before it is fetched.
@@ -169,20 +174,20 @@ class _Pull:
             self._notes.line(sentence)
         if found.found.footprint is None:
             return
-        judged = fit.judge(found.found.footprint, fit.CONTEXT, machine.this())
-        if judged.verdict is not fit.Verdict.FITS:
-            state = "tight" if judged.verdict is fit.Verdict.TIGHT else "too small"
+        judged = memory_fit.judge_fit(found.found.footprint, memory_fit.CONTEXT, system.this_machine())
+        if judged.verdict is not memory_fit.Verdict.FITS:
+            state = "tight" if judged.verdict is memory_fit.Verdict.TIGHT else "too small"
             self._notes.line(f"Memory is {state}: {judged.in_words}.")
         if not anyway:
-            found.check_memory(machine.this())
+            found.check_memory(system.this_machine())
 
     def _tell_paused(self, fetching: Download) -> None:
         if self._arguments.json:
             done, total = fetching.tally.done, fetching.total
             Console(sys.stdout).event(event="paused", name=self._name, done=done, total=total)
         self._notes.line(
-            f"Paused at {words.size(fetching.tally.done)} of {words.size(fetching.total)}; run the same command again "
-            "to go on."
+            f"Paused at {formatting.size(fetching.tally.done)} of {formatting.size(fetching.total)}; "
+            "run the same command again to go on."
         )
 
     def _tell_installed(self, wanted: Plan, folder: Path, *, already: bool) -> None:
@@ -222,6 +227,6 @@ def _what(wanted: Plan) -> str:
     head = ""
     if wanted.head_repo:
         source = f", taken out of {wanted.head_repo}" if wanted.taken else ""
-        head = f" with its drafting head ({words.size(wanted.head_size)}{source})"
+        head = f" with its drafting head ({formatting.size(wanted.head_size)}{source})"
     licence = wanted.target.licence or "not stated"
-    return f"{words.size(wanted.size)}{head}, licence {licence}, commit {wanted.target.revision[:7]}"
+    return f"{formatting.size(wanted.size)}{head}, licence {licence}, commit {wanted.target.revision[:7]}"

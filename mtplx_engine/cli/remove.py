@@ -6,20 +6,22 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from mtplx_engine import paths, words
+from mtplx_engine import paths
 from mtplx_engine.cli import options
-from mtplx_engine.cli.console import Console
+from mtplx_engine.cli.output import Console
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.hub import download, unfinished
+from mtplx_engine.hub import download
 from mtplx_engine.hub import plan as plans
-from mtplx_engine.models import installed
+from mtplx_engine.models import library
+from mtplx_engine.util import formatting
 
 if TYPE_CHECKING:
     import argparse
     from pathlib import Path
 
-    from mtplx_engine.hub.unfinished import Unfinished
-    from mtplx_engine.models.installed_model import InstalledModel
+    from mtplx_engine.hub.download import Unfinished
+    from mtplx_engine.models.folders import InstalledModel
+
 
 SUMMARY = "delete an installed model, or what has arrived of one"
 EXAMPLES = """\
@@ -48,9 +50,9 @@ def run(arguments: argparse.Namespace) -> int:
     """
     data = paths.data_dir(arguments.data_dir)
     console = Console(sys.stdout)
-    begun = unfinished.called(arguments.model, data)
+    begun = download.unfinished_called(arguments.model, data)
     try:
-        model = installed.find(arguments.model, data)
+        model = library.find_model(arguments.model, data)
     except EngineError as error:
         if error.kind is not ErrorKind.NOT_FOUND or begun is None:
             raise
@@ -60,11 +62,11 @@ def run(arguments: argparse.Namespace) -> int:
     if not model.place and not (arguments.yes or _is_sure(model, arguments.model, console, asks=asks)):
         console.line("Nothing was deleted.")
         return 1
-    freed = installed.remove(model.path, data)
+    freed = library.remove_model(model.path, data)
     if arguments.json:
         console.json({"name": model.name, "path": str(model.path), "freed": freed})
     else:
-        console.line(f"{model.name} is deleted; {words.size(freed)} are free again.")
+        console.line(f"{model.name} is deleted; {formatting.size(freed)} are free again.")
     return 0
 
 
@@ -90,7 +92,9 @@ def _is_sure(model: InstalledModel, typed: str, console: Console, *, asks: bool)
         EngineError: BAD_REQUEST, when nobody can be asked about another name.
     """
     if asks:
-        console.line(f"Delete {model.name} ({words.size(model.size)}, in {model.path.parent})? y for yes:")
+        console.line(
+            f"Delete {model.name} ({formatting.size(model.size)}, in {model.path.parent})? y for yes:"
+        )
         return sys.stdin.readline().strip().casefold() in ("y", "yes")
     if typed in (model.name, os.fspath(model.path)):
         return True

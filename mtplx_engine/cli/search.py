@@ -6,20 +6,21 @@ import dataclasses
 import sys
 from typing import TYPE_CHECKING, Any
 
-from mtplx_engine import paths, words
-from mtplx_engine.cli import asking, hub_way, options, table
-from mtplx_engine.cli.console import Console
-from mtplx_engine.hub import catalogue, look, search
-from mtplx_engine.hub.problem import ON_THE_WAY, HubError
+from mtplx_engine import paths
+from mtplx_engine.cli import options, output
+from mtplx_engine.cli.output import Console
+from mtplx_engine.hub import remote_inspect, search
+from mtplx_engine.hub.errors import ON_THE_WAY, HubError
+from mtplx_engine.util import formatting
 
 if TYPE_CHECKING:
     import argparse
 
-    from mtplx_engine.hub.catalogue import Entry
-    from mtplx_engine.hub.connection import Connection
-    from mtplx_engine.hub.interrupt import Interrupt
-    from mtplx_engine.hub.search import Hit
-    from mtplx_engine.progress import Report
+    from mtplx_engine.hub.errors import Interrupt
+    from mtplx_engine.hub.http import Connection
+    from mtplx_engine.hub.search import Entry, Hit
+    from mtplx_engine.util.formatting import Report
+
 
 SUMMARY = "look for models on the hub"
 EXAMPLES = """\
@@ -72,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.words and arguments.max_gb is None:
         _recommend(console, as_json=arguments.json)
         return 0
-    connection = hub_way.connect(arguments, paths.data_dir(arguments.data_dir))
+    connection = options.connect(arguments, paths.data_dir(arguments.data_dir))
     found = search.search(connection, " ".join(arguments.words))
     if found.odd:
         entries = "1 entry that makes" if found.odd == 1 else f"{found.odd} entries that make"
@@ -85,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
         console.json({"models": [_as_json(hit, sizes) for hit in hits]})
     elif hits:
         headings = (*_HEADINGS, "SIZE") if sizes else _HEADINGS
-        for line in table.lines([headings, *(_row(hit, sizes) for hit in hits)]):
+        for line in output.table_lines([headings, *(_row(hit, sizes) for hit in hits)]):
             console.line(line)
     else:
         more = "" if arguments.max_gb is None else f" and at most {arguments.max_gb:g} GB"
@@ -107,7 +108,7 @@ def _sizes(connection: Connection, hits: tuple[Hit, ...], most: int) -> dict[str
         for place, hit in enumerate(hits):
             report(place / len(hits), f"Asking for sizes, {hit.id}")
             try:
-                size = look.plan(connection, hit.id, interrupt=interrupt).size
+                size = remote_inspect.plan_download(connection, hit.id, interrupt=interrupt).size
             except HubError as error:
                 if error.problem in ON_THE_WAY:
                     raise
@@ -116,19 +117,19 @@ def _sizes(connection: Connection, hits: tuple[Hit, ...], most: int) -> dict[str
             if size <= most:
                 sizes[hit.id] = size
 
-    asking.ask(work)
+    output.ask(work)
     for sentence in refused:
         Console(sys.stderr).line(sentence)
     return sizes
 
 
 def _recommend(console: Console, *, as_json: bool) -> None:
-    entries = catalogue.entries()
+    entries = search.entries()
     if as_json:
         console.json({"models": [_UNKNOWN | _of_entry(entry) for entry in entries]})
         return
     rows = [(entry.target, entry.title, entry.good_for) for entry in entries]
-    for line in table.lines([("MODEL", "NAME", "GOOD FOR"), *rows]):
+    for line in output.table_lines([("MODEL", "NAME", "GOOD FOR"), *rows]):
         console.line(line)
 
 
@@ -138,13 +139,13 @@ def _of_entry(entry: Entry) -> dict[str, Any]:
 
 def _as_json(hit: Hit, sizes: dict[str, int] | None) -> dict[str, Any]:
     """Return a hit with the same keys as a recommendation, null for what nobody has said."""
-    entry = catalogue.entry_of(hit.id)
+    entry = search.entry_of(hit.id)
     size = sizes[hit.id] if sizes else None
     return _UNKNOWN | (_of_entry(entry) if entry else {}) | dataclasses.asdict(hit) | {"size": size}
 
 
 def _row(hit: Hit, sizes: dict[str, int] | None) -> tuple[str, ...]:
-    entry = catalogue.entry_of(hit.id)
+    entry = search.entry_of(hit.id)
     kind = f"{hit.model_type or 'unknown'}{', gated' if hit.gated else ''}"
     cells = (hit.id, kind, f"{hit.downloads:,}", hit.updated, entry.head if entry else "")
-    return (*cells, words.size(sizes[hit.id])) if sizes else cells
+    return (*cells, formatting.size(sizes[hit.id])) if sizes else cells

@@ -10,21 +10,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mtplx_engine import backend
-from mtplx_engine.cli import ctrl_c
+from mtplx_engine.cli import output
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.host import Engine
-from mtplx_engine.models import installed, starter
-from mtplx_engine.models.habits import Habits
-from mtplx_engine.progress import ProgressLine
-from mtplx_engine.protocol import DepthChosen, Finished, Generate, PrefillProgress
+from mtplx_engine.ipc.protocol import DepthChosen, Finished, Generate, PrefillProgress
+from mtplx_engine.models import library, starter
+from mtplx_engine.models.library import Habits
+from mtplx_engine.util.formatting import ProgressLine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from mtplx_engine.config import ChatMessage, SamplerConfig
-    from mtplx_engine.progress import Report
-    from mtplx_engine.protocol import DepthReason, ModelInfo
+    from mtplx_engine.ipc.protocol import DepthReason, ModelInfo
+    from mtplx_engine.util.formatting import Report
+
 
 _LONG_PROMPT = 256  # tokens from which reading them takes long enough to say so
 
@@ -94,7 +95,7 @@ class Session:
         tokens: list[int] = []
         finished: Finished | None = None
         reason: DepthReason | None = None
-        with ctrl_c.calls(cancelled.set), contextlib.closing(line):
+        with output.ctrl_c_calls(cancelled.set), contextlib.closing(line):
             for event in self._engine.generate(request, cancelled):
                 if isinstance(event, PrefillProgress):
                     _show_reading(event, line)
@@ -158,7 +159,7 @@ def find_model(model: str | None, data: Path, report: Report) -> Path:
         return chosen
     if model is None or model == starter.shipped_recipe().id:
         return starter.ensure(data, report)
-    return installed.resolve(model, data)
+    return library.resolve_model(model, data)
 
 
 def new_engine() -> Engine:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, TypeVar
 
-from mtplx_engine import paths, words
-from mtplx_engine.cli import ctrl_c
+from mtplx_engine import paths
+from mtplx_engine.cli import output
 from mtplx_engine.errors import LoadCancelledError
-from mtplx_engine.trials import TrialProgress
+from mtplx_engine.ipc.protocol import TrialProgress
+from mtplx_engine.util import formatting
 
 if TYPE_CHECKING:
     import argparse
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 
     from mtplx_engine.cli.session import NewEngine
     from mtplx_engine.host import Engine
-    from mtplx_engine.progress import Report
+    from mtplx_engine.util.formatting import Report
+
 
 _Ending = TypeVar("_Ending")
 
@@ -51,11 +53,11 @@ def run(
         for event in begin(engine, cancelled):
             if not isinstance(event, TrialProgress):
                 return event
-            left = "" if event.left_s is None else f", {words.duration(event.left_s)} left"
+            left = "" if event.left_s is None else f", {formatting.duration(event.left_s)} left"
             report(event.fraction, f"{event.what}{left}")
         return None
 
-    outcome = ctrl_c.on_thread(work, cancelled.set)
+    outcome = output.on_thread(work, cancelled.set)
     if outcome is None or isinstance(outcome, LoadCancelledError):
         raise KeyboardInterrupt
     if isinstance(outcome, BaseException):

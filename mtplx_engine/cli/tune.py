@@ -7,24 +7,26 @@ import dataclasses
 import sys
 from typing import TYPE_CHECKING, Any
 
-from mtplx_engine import backend, host, paths, results
-from mtplx_engine.bench import card
+from mtplx_engine import backend, host, paths
+from mtplx_engine.bench import report
 from mtplx_engine.cli import options, trial
-from mtplx_engine.cli.console import Console
+from mtplx_engine.cli.output import Console
 from mtplx_engine.cli.session import find_model
 from mtplx_engine.config import AUTO_MAX_DEPTH, MAX_DEPTH
-from mtplx_engine.measurement import CONTEXT_BUCKETS, LEAST_PAIRS, PromptKind
-from mtplx_engine.measurements import Measurements
-from mtplx_engine.progress import ProgressLine
-from mtplx_engine.trials import MOST_PAIRS, MOST_TOKENS, Measure
+from mtplx_engine.ipc.protocol import MOST_PAIRS, MOST_TOKENS, Measure
+from mtplx_engine.measure import results
+from mtplx_engine.measure.measurement import CONTEXT_BUCKETS, LEAST_PAIRS, PromptKind
+from mtplx_engine.measure.store import Measurements
+from mtplx_engine.util.formatting import ProgressLine
 
 if TYPE_CHECKING:
     import argparse
     from pathlib import Path
 
     from mtplx_engine.cli.session import NewEngine
-    from mtplx_engine.measurement import Measurement
-    from mtplx_engine.results import DepthResult, Results
+    from mtplx_engine.measure.measurement import Measurement
+    from mtplx_engine.measure.results import DepthResult, Results
+
 
 SUMMARY = "measure how much faster drafting is here, and keep the depth that wins"
 EXAMPLES = """\
@@ -126,13 +128,13 @@ def run(arguments: argparse.Namespace, new_engine: NewEngine) -> int:
     if arguments.json:
         console.json(as_json(found))
     else:
-        console.text(card.render(found))
+        console.text(report.render_report(found))
     return 0
 
 
 def as_json(measurement: Measurement) -> dict[str, Any]:
     """Return a measurement, and what it comes to, as plain data."""
-    found = results.of(measurement)
+    found = results.results_of(measurement)
     return {"measurement": dataclasses.asdict(measurement), "results": _results(found)}
 
 
@@ -175,9 +177,9 @@ def _before(request: Measure) -> list[str]:
 def _forget(folder: Path, arguments: argparse.Namespace, data: Path, console: Console) -> None:
     """Forget what was measured of a model on this machine, and say so."""
     backend.prepare()  # the key stands for the BLAS too
-    from mtplx_engine.models import identity, loading  # these import mlx
+    from mtplx_engine.models import identity, loader  # these import mlx
 
-    parts = loading.checked(str(folder), arguments.draft_model, data)
+    parts = loader.check_folders(str(folder), arguments.draft_model, data)
     key = identity.speed_key(parts, backend.speed_class(backend.policy()))
     kept, name = Measurements(data), parts[0].name
     contexts = sorted(each.context for each in kept.all() if each.subject.key == key)

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 
 from mtplx_engine import paths
 from mtplx_engine.cli import options
-from mtplx_engine.cli.console import Console
+from mtplx_engine.cli.output import Console
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.hub import origin
-from mtplx_engine.models import installed, manifest
-from mtplx_engine.progress import ProgressLine
+from mtplx_engine.hub import plan
+from mtplx_engine.models import library, manifest
+from mtplx_engine.util.formatting import ProgressLine
 
 if TYPE_CHECKING:
     import argparse
 
     from mtplx_engine.models.manifest import Manifest
+
 
 SUMMARY = "check an installed model's files against their checksums"
 EXAMPLES = """\
@@ -40,15 +41,15 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         EngineError: NOT_FOUND, when there is no such model; UNSUPPORTED, when nothing is known of its files.
     """
-    folder = installed.resolve(arguments.model, paths.data_dir(arguments.data_dir))
-    noted = manifest.read(folder)
+    folder = library.resolve_model(arguments.model, paths.data_dir(arguments.data_dir))
+    noted = manifest.read_manifest(folder)
     if noted is None or not noted.files:
         raise EngineError(
             ErrorKind.UNSUPPORTED,
             f"{folder.name or folder} was not installed by MTPLX, so its checksums are not known; see mtplx inspect.",
         )
     with contextlib.closing(ProgressLine(sys.stderr)) as line:
-        wrong = manifest.differing(folder, noted, line)
+        wrong = manifest.differing_files(folder, noted, line)
     console = Console(sys.stdout)
     if arguments.json:
         body = {"name": folder.name, "files": len(noted.files), "wrong": list(wrong)}
@@ -63,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _repair(noted: Manifest) -> str:
     """Return what brings the right files back."""
-    source = origin.read(noted.source)
+    source = plan.read_origin(noted.source)
     if source is None:
         return "Remove the model (mtplx remove) and set it up again."
     return f"Get only these again with: mtplx pull {source.repo}"

@@ -1,0 +1,1 @@
+"""Self-tests of a machine and of the bundled app."""

@@ -16,16 +16,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from mtplx_engine import backend, durable, words
-from mtplx_engine.doctor.check import Check, Verdict
-from mtplx_engine.hub.secret import system_keychain
-from mtplx_engine.models import machine
+from mtplx_engine import backend
+from mtplx_engine.doctor.environment import Check, Verdict
+from mtplx_engine.hub.credentials import system_keychain
+from mtplx_engine.util import formatting, system
+from mtplx_engine.util.files import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from mtplx_engine.hub.secret import Keychain
-    from mtplx_engine.models.machine import Machine
+    from mtplx_engine.hub.credentials import Keychain
+    from mtplx_engine.util.system import Machine
+
 
 _AGAIN = "Move MTPLX to the trash, download it again and put it into Applications."
 _SERVICE, _ACCOUNT = "MTPLX self-test", "doctor"
@@ -66,7 +68,7 @@ def checks(data: Path) -> tuple[Check, ...]:
         library(sys.platform, [Path(entry) for entry in sys.path]),
         keychain(system_keychain),
         files(data),
-        memory(machine.this(), gpu.limit if gpu else None),
+        memory(system.this_machine(), gpu.limit if gpu else None),
         open_files(resource.getrlimit(resource.RLIMIT_NOFILE)[0]),
     )
 
@@ -163,7 +165,7 @@ def files(data: Path) -> Check:
         data.mkdir(parents=True, exist_ok=True)
         with contextlib.ExitStack() as stack:
             stack.callback(probe.unlink, missing_ok=True)
-            durable.replace_file(probe, b"MTPLX")
+            replace_file(probe, b"MTPLX")
             same = probe.read_bytes() == b"MTPLX"
         free = shutil.disk_usage(data).free
     except OSError as error:
@@ -172,9 +174,11 @@ def files(data: Path) -> Check:
     if not same:
         return Check(name, Verdict.FAILED, f"{data} does not keep what is written there. Check the disk.")
     if free < _LEAST_ROOM:
-        sentence = f"The disk of {data} has {words.size(free)} left. Make room for at least 1 GB."
+        sentence = f"The disk of {data} has {formatting.size(free)} left. Make room for at least 1 GB."
         return Check(name, Verdict.FAILED, sentence)
-    return Check(name, Verdict.PASSED, f"{data} keeps what is written there; {words.size(free)} are free.")
+    return Check(
+        name, Verdict.PASSED, f"{data} keeps what is written there; {formatting.size(free)} are free."
+    )
 
 
 def memory(this: Machine, recommended: int | None) -> Check:

@@ -1,18 +1,63 @@
-"""What the program runs on: Python, packages, the system, SQLite and the keychain, each as a row."""
+"""What the doctor reports of the machine: packages, privacy, models."""
 
 from __future__ import annotations
 
+import getpass
 import importlib
 import importlib.metadata
 import os
 import platform
+import re
+import socket
 import sys
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mtplx_engine import conditions
-from mtplx_engine.conditions import Power
-from mtplx_engine.doctor.check import Check, Verdict
-from mtplx_engine.hub.secret import system_keychain
-from mtplx_engine.models import machine
+from mtplx_engine.hub import search
+from mtplx_engine.hub.credentials import system_keychain
+from mtplx_engine.models import library, starter
+from mtplx_engine.models.families.supported import PLAIN_ONLY, SUPPORTED
+from mtplx_engine.models.folders import Places
+from mtplx_engine.models.inspection import ProbeMemory, Tier, inspect
+from mtplx_engine.util import formatting, system
+from mtplx_engine.util.system import Power
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from mtplx_engine.models.folders import InstalledModel
+    from mtplx_engine.models.inspection import Inspection
+
+
+class Verdict(StrEnum):
+    """How a check ended."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    UNKNOWN = "unknown"  # it does not apply to this machine, or could not be found out
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A row of the report.
+
+    Attributes:
+        name: What was looked at, in a word or two.
+        verdict: How it ended.
+        detail: One sentence for people, with the numbers; of what failed also one thing to do.
+    """
+
+    name: str
+    verdict: Verdict
+    detail: str
+
+
+def failed(checks: tuple[Check, ...]) -> tuple[Check, ...]:
+    """Return the checks that found something wrong."""
+    return tuple(check for check in checks if check.verdict is Verdict.FAILED)
+
 
 _PACKAGES = (
     "mtplx",
@@ -37,11 +82,11 @@ def python() -> Check:
     return Check(name, Verdict.PASSED, f"{runs}.")
 
 
-def system() -> Check:
+def operating_system() -> Check:
     """The system and the processor."""
     mac = platform.mac_ver()[0]
     version = f"macOS {mac}" if mac else f"{platform.system()} {platform.release()}"
-    chip = machine.chip() or "a processor of unknown name"
+    chip = system.chip_name() or "a processor of unknown name"
     return Check("System", Verdict.PASSED, f"{version}, {chip}, {os.cpu_count()} cores.")
 
 
@@ -85,9 +130,110 @@ def keychain_kind() -> Check:
 
 def circumstances() -> Check:
     """What else makes figures better or worse: load, power and heat."""
-    now = conditions.now()
+    now = system.current_conditions()
     load = "unknown" if now.load is None else f"{now.load:.1f}"
     saving = {None: "unknown", True: "on", False: "off"}[now.low_power]
     sentence = f"Load {load}, power: {now.power}, Low Power Mode: {saving}, heat: {now.thermal or 'unknown'}."
     known = now.power is not Power.UNKNOWN or now.thermal
     return Check("Conditions", Verdict.PASSED if known else Verdict.UNKNOWN, sentence)
+
+
+_PROGRAM = "(program)"  # what is below is known to everybody
+_BELOW = r"/[^\s/,;:'\"()]+"
+_PATH = re.compile(rf"(?<![\w/:)])(?:~|{_BELOW})(?:{_BELOW})+/?")
+_TOKEN = re.compile(r"\bhf_\w{8,}|\b(?:sk|ghp|xox[abp])[-_]\w{8,}")
+_ADDRESS = re.compile(r"\b[\w.+-]+@[\w-]+\.[\w.]+")
+_SHORTEST = 3  # letters; a shorter name is part of too many words
+
+
+class Redactor:
+    """Replaces what is private.
+
+    Args:
+        folders: What to say instead of each folder.
+        names: Names of the person and of the machine.
+    """
+
+    def __init__(self, folders: Mapping[Path, str], names: Iterable[str]) -> None:
+        spelled = {str(path): word for path, word in folders.items() if len(path.parts) > 1}
+        spelled |= {str(path.resolve()): word for path, word in folders.items() if len(path.parts) > 1}
+        self._folders = sorted(spelled.items(), key=lambda item: -len(item[0]))
+        kept = sorted({name for name in names if len(name) >= _SHORTEST}, key=len, reverse=True)
+        either = "|".join(map(re.escape, kept))
+        self._names = re.compile(rf"(?<!\w)(?:{either})(?!\w)", re.IGNORECASE) if kept else None
+
+    @classmethod
+    def here(cls, data: Path) -> Redactor:
+        """Return one that knows this person, this machine and the data folder."""
+        program = {Path(entry): _PROGRAM for entry in (*sys.path, sys.prefix, sys.base_prefix) if entry}
+        places = dict.fromkeys(Places(data).added(), "(place)")
+        own = {data: "(data folder)", Path.home(): "(home)", Path.cwd(): "(here)"}
+        host = socket.gethostname()
+        return cls(program | places | own, {_user(), Path.home().name, host, host.partition(".")[0]})
+
+    def clean(self, text: str) -> str:
+        """Return a text without anything private."""
+        for spelled, word in self._folders:
+            below = "" if word == _PROGRAM else f"(?:{_BELOW})*"
+            text = re.sub(re.escape(spelled) + below, word, text)
+        text = _TOKEN.sub("(token)", text)
+        text = _ADDRESS.sub("(address)", text)
+        text = _PATH.sub("(path)", text)
+        return self._names.sub("(name)", text) if self._names else text
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return os.environ.get("USER", "")
+
+
+_MOST = 30  # models; a report shall fit into a message
+
+
+def rows(data: Path) -> tuple[Check, ...]:
+    """Return a row for each installed model; one that says so when there is none.
+
+    Args:
+        data: The data folder.
+    """
+    found = library.installed_models(data)
+    if not found:
+        return (Check("Models", Verdict.UNKNOWN, "None is installed."),)
+    memory = ProbeMemory(data)
+    kept = tuple(_row(number, model, memory) for number, model in enumerate(found[:_MOST], 1))
+    more = len(found) - len(kept)
+    return (*kept, Check("Models", Verdict.UNKNOWN, f"{more} more were not looked at.")) if more else kept
+
+
+def _row(number: int, model: InstalledModel, memory: ProbeMemory) -> Check:
+    """Look at one model."""
+    name = f"Model {number}"
+    if not model.there:
+        return Check(name, Verdict.UNKNOWN, "Its disk is not connected.")
+    if not model.complete:
+        return Check(
+            name, Verdict.FAILED, f"{formatting.size(model.size)}: parts of it are missing. Get it again."
+        )
+    looked = inspect(model.path, memory)
+    verdict = {Tier.REFUSED: Verdict.FAILED, Tier.UNSUPPORTED: Verdict.UNKNOWN}.get(
+        looked.tier, Verdict.PASSED
+    )
+    return Check(name, verdict, f"{_known_as(model, looked)}, {formatting.size(model.size)}: {_tier(looked)}")
+
+
+def _known_as(model: InstalledModel, looked: Inspection) -> str:
+    """Return the name of a model that everybody knows; of others, which may be private, only the architecture."""
+    public = {starter.shipped_recipe().name, *(entry.title for entry in search.entries())}
+    if model.title in public:
+        return model.title
+    family = looked.family if looked.family in (*SUPPORTED, *PLAIN_ONLY) else "some"
+    return f"A {family} model"
+
+
+def _tier(looked: Inspection) -> str:
+    """Return the tier, and why where that is no sentence about the person's files."""
+    if looked.tier is Tier.REFUSED:
+        return "refused as unsafe or damaged; `mtplx inspect` says why. Get it again."
+    return f"{looked.tier}. {looked.reason}" if looked.loads else f"{looked.tier}."

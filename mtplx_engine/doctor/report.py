@@ -7,9 +7,8 @@ import importlib.metadata
 from typing import TYPE_CHECKING, Any
 
 from mtplx_engine import backend
-from mtplx_engine.doctor import bundle, environment, models
-from mtplx_engine.doctor.check import Check, Verdict, failed
-from mtplx_engine.doctor.privacy import Redactor
+from mtplx_engine.doctor import bundle, environment
+from mtplx_engine.doctor.environment import Check, Redactor, Verdict, failed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -52,7 +51,7 @@ def _parts(data: Path) -> Iterable[tuple[str, Callable[[], Iterable[Check]]]]:
     """Return the checks by the name that stands for those that cannot be made, in the order of the report."""
     alone = {
         "Python": environment.python,
-        "System": environment.system,
+        "System": environment.operating_system,
         "Packages": environment.packages,
         "SQLite": environment.sqlite,
         "Keychain kind": environment.keychain_kind,
@@ -63,27 +62,27 @@ def _parts(data: Path) -> Iterable[tuple[str, Callable[[], Iterable[Check]]]]:
     yield "App", lambda: bundle.checks(data)
     yield "Numbers", _numbers
     yield "Decoding", _decoding
-    yield "Models", lambda: models.rows(data)
+    yield "Models", lambda: environment.rows(data)
 
 
 def _numbers() -> Iterable[Check]:
-    from mtplx_engine.doctor import numbers
+    from mtplx_engine.doctor import kernels
 
     policy = backend.policy()
     return (
-        numbers.device(policy),
-        numbers.products(policy),
-        numbers.packed_products(),
-        numbers.kernels(policy),
+        kernels.device(policy),
+        kernels.products(policy),
+        kernels.packed_products(),
+        kernels.kernels(policy),
     )
 
 
 def _decoding() -> Iterable[Check]:
-    from mtplx_engine.doctor import decoding
+    from mtplx_engine.doctor import kernels
 
     policy = backend.policy()
-    tiny = decoding.targets(policy)
-    return decoding.rows(tiny, policy), decoding.rollback(tiny, policy)
+    tiny = kernels.targets(policy)
+    return kernels.rows(tiny, policy), kernels.rollback(tiny, policy)
 
 
 def _guarded(name: str, look: Callable[[], Iterable[Check]]) -> tuple[Check, ...]:

@@ -1,0 +1,1 @@
+"""Drafters: MTP head, second model, prompt lookup."""

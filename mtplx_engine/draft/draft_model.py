@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import mlx.core as mx
 
-from mtplx_engine.cache import TokenCache
+from mtplx_engine.cache.token_cache import TokenCache
 from mtplx_engine.config import MAX_DEPTH
-from mtplx_engine.draft.chain import Chain
+from mtplx_engine.draft.mtp_head import Chain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mtplx_engine.draft.drafter import Draft
     from mtplx_engine.sampling import History, Shaper
+
 
 _MOST_WAITING = MAX_DEPTH + 1  # tokens that ride along with the first draft step; more are read at once
 

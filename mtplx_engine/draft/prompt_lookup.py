@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from mtplx_engine.sampling import History, Shaper
 
+
 MATCH = 8  # tokens that must agree; shorter matches are mostly chance
 
 

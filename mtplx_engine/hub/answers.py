@@ -19,11 +19,11 @@ from huggingface_hub.errors import (
 )
 from huggingface_hub.utils import hf_raise_for_status
 
-from mtplx_engine.hub.problem import HubError, Problem
-from mtplx_engine.hub.waiting import LONGEST_S, asked_for
+from mtplx_engine.hub.errors import LONGEST_S, HubError, Problem, asked_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
 
 _RESET = re.compile(r";\s*t\s*=\s*(\d{1,18})")  # of a RateLimit header: "api";r=0;t=55
 _NOT_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "HTTP_REQUEST")

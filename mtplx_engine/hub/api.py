@@ -8,9 +8,11 @@ library passes on.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import logging
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Self
 
 import httpx2
@@ -19,20 +21,21 @@ from huggingface_hub.errors import OfflineModeIsEnabled, OIDCError
 from huggingface_hub.utils import logging as library_logging
 from huggingface_hub.utils import paginate
 
-from mtplx_engine.errors import EngineError
-from mtplx_engine.hub import answers, token
-from mtplx_engine.hub.interrupt import Interrupt
-from mtplx_engine.hub.retry import QUESTION
-from mtplx_engine.hub.wire import Wire
+from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.hub import answers, credentials
+from mtplx_engine.hub.errors import Interrupt
+from mtplx_engine.hub.http import HUB, QUESTION, Connection, Wire, is_safe_address
+from mtplx_engine.util import files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextvars import Token
+    from pathlib import Path
 
     from huggingface_hub import ModelInfo
 
-    from mtplx_engine.hub.connection import Connection
-    from mtplx_engine.hub.problem import HubError
+    from mtplx_engine.hub.errors import HubError
+
 
 _ANSWER_S = 10.0
 _MOST_BYTES = 64 << 20
@@ -176,7 +179,7 @@ def login(endpoint: str) -> str | None:
     if endpoint != constants.ENDPOINT:
         return None
     try:
-        return token.cleaned(get_token() or "")
+        return credentials.cleaned(get_token() or "")
     except (OSError, ValueError, OIDCError, EngineError):
         return None
 
@@ -194,3 +197,69 @@ set_client_factory(lambda: httpx2.Client(transport=_Ours(), trust_env=False))
 # Else the library asks the hub how agents are recognised, and keeps the answer below HF_HOME.
 constants.HF_HUB_DISABLE_TELEMETRY = True
 library_logging.set_verbosity(logging.CRITICAL)  # it writes to stderr
+
+
+_NAME = "hub.json"
+
+
+def default_endpoint() -> str:
+    """Return the hub that Hugging Face's programs are set to by HF_ENDPOINT; the public one without that."""
+    # Late, as everything of the library: this module is read at the start of the program.
+    from huggingface_hub import constants
+
+    return constants.ENDPOINT if is_safe_address(constants.ENDPOINT) else HUB
+
+
+@dataclass(frozen=True, slots=True)
+class HubSettings:
+    """What a person may set.
+
+    Attributes:
+        endpoint: Address of the hub or of a mirror.
+        proxy: Address of a proxy, with the name that it wants and without the password; "" for what the system is set
+            to.
+    """
+
+    endpoint: str = field(default_factory=default_endpoint)
+    proxy: str = ""
+
+    def but(self, endpoint: str, proxy_address: str) -> HubSettings:
+        """Return these settings with what a person typed, each "" for what it is here."""
+        return HubSettings(endpoint or self.endpoint, proxy_address or self.proxy)
+
+    def connection(self, token: str | None, password: str | None = None) -> Connection:
+        """Return the way to the hub.
+
+        Args:
+            token: The access token of the hub, None without one.
+            password: The one of the proxy, None when it wants none.
+
+        Raises:
+            EngineError: BAD_REQUEST, when an address is none.
+        """
+        address = self.proxy if password is None else credentials.with_password(self.proxy, password)
+        try:
+            return Connection(self.endpoint.rstrip("/"), token, address)
+        except ValueError as error:
+            raise EngineError(ErrorKind.BAD_REQUEST, f"{error}. Correct this and try again.") from error
+
+
+def read_settings(data: Path) -> HubSettings:
+    """Return the settings in the data folder; what cannot be understood is as if it was never set."""
+    try:
+        found = files.read_as(HubSettings, data / _NAME)
+    except (OSError, ValueError):
+        return HubSettings()
+    # The public hub is kept when none was chosen.
+    return found if found.endpoint != HUB else dataclasses.replace(found, endpoint=default_endpoint())
+
+
+def write_settings(data: Path, settings: HubSettings) -> None:
+    """Keep the settings, readable for nobody else; a password in the address of the proxy is left out.
+
+    Raises:
+        OSError: The disk does not take them.
+    """
+    endpoint = HUB if settings.endpoint == default_endpoint() else settings.endpoint
+    kept = HubSettings(endpoint, credentials.without_password(settings.proxy)[0])
+    files.write_json(data / _NAME, dataclasses.asdict(kept), indent=1, mode=0o600)

@@ -1,37 +1,81 @@
-"""A model from a hub to the models folder: room, files, checks, and at the end the manifest that says it is there."""
+"""One download from plan to installed model."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import fcntl
 import os
+import platform
 import shutil
+import subprocess
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
-from mtplx_engine import durable
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.hub import answers, names, origin, partial, reuse, taken_head
+from mtplx_engine.hub import answers, partial, plan, repository
 from mtplx_engine.hub import plan as plans
-from mtplx_engine.hub.gatherer import Gatherer
-from mtplx_engine.hub.interrupt import Interrupt
-from mtplx_engine.hub.problem import HubError, Problem
-from mtplx_engine.hub.requests import Requests
-from mtplx_engine.hub.retry import Retries
-from mtplx_engine.hub.tally import Tally
-from mtplx_engine.hub.transfer import Transfer
-from mtplx_engine.models import checkpoint, head_source, manifest, model_config, refusal
+from mtplx_engine.hub.errors import HubError, Interrupt, Problem
+from mtplx_engine.hub.head_extract import Gatherer
+from mtplx_engine.hub.http import Retries
+from mtplx_engine.hub.plan import HEAD_FOLDER
+from mtplx_engine.hub.transfer import Requests, Tally, Transfer
+from mtplx_engine.models import checkpoint, config_checks, head_source, json_files, manifest
 from mtplx_engine.models.manifest import FileRecord, Manifest
+from mtplx_engine.util import files, formatting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from mtplx_engine.hub.connection import Connection
-    from mtplx_engine.hub.plan import Plan
-    from mtplx_engine.hub.requests import Giver, Source
-    from mtplx_engine.hub.taken_head import TakenHead
+    from mtplx_engine.hub.http import Connection
+    from mtplx_engine.hub.plan import Plan, TakenHead
+    from mtplx_engine.hub.transfer import Giver, Source
     from mtplx_engine.models.manifest import HeadBinding
+
+
+def link_same(plan: Plan, folder: Path, installed: Path, interrupt: Interrupt) -> None:
+    """Give files of an installed model that are what a plan wants a second name in the folder where it grows.
+
+    Where a volume knows no second names, nothing happens.
+
+    Args:
+        plan: What is wanted.
+        folder: Where it grows.
+        installed: The folder of the model, which may not be there.
+        interrupt: Stops it.
+
+    Raises:
+        CancelledError: The interrupt was set.
+    """
+    if installed.is_symlink():
+        return
+    for _, file, name in plan.files():
+        old, new = installed / name, folder / name
+        if new.exists() or partial.is_growing(new) or old.is_symlink() or not old.is_file():
+            continue
+        if old.stat().st_size == file.size and file.digest.is_of(old, interrupt.check):
+            new.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                os.link(old, new)
+            except OSError:
+                return
+
+
+def leave_same(folder: Path, former: Plan, plan: Plan) -> None:
+    """Delete what a former plan brought into the folder where a model grows, and another one does not have.
+
+    Raises:
+        OSError: The disk does not let it go.
+    """
+    same = {name: file.digest for _, file, name in plan.files()}
+    for _, file, name in former.files():
+        if same.get(name) != file.digest:
+            partial.delete(folder / name)
+    if former.taken != plan.taken:
+        shutil.rmtree(folder / HEAD_FOLDER, ignore_errors=True)
+
 
 THREADS = 4
 
@@ -82,8 +126,8 @@ class Download:
         try:
             plans.check_home(self._data, self.plan)
             with _only_one(folder, self.plan.title):
-                plans.write(folder, self.plan)
-                reuse.link_same(self.plan, folder, _final(folder), self._interrupt)
+                plans.write_plan(folder, self.plan)
+                link_same(self.plan, folder, _final(folder), self._interrupt)
                 records = self._fetch(folder)
                 self._interrupt.check()
                 return self._install(folder, records, self._check(folder))
@@ -96,13 +140,13 @@ class Download:
             (repo.source(self._connection, file), folder / name) for repo, file, name in self.plan.files()
         ]
         head_folder = folder / plans.HEAD_FOLDER
-        taken = [] if self.plan.taken is None else [(self.plan.taken.source, head_folder / taken_head.NAME)]
+        taken = [] if self.plan.taken is None else [(self.plan.taken.source, head_folder / plan.HEAD_NAME)]
         self.tally.find(sum(partial.present(path, source.identity) for source, path in (*sources, *taken)))
         records = []
         weighed = False
         try:
             for source, path in sources:
-                if not weighed and names.is_weights(source.name):
+                if not weighed and repository.is_weights(source.name):
                     weighed = True
                     self._check_settings(folder)
                     promised = _promised(self._data, self.plan.id, folder)
@@ -128,10 +172,10 @@ class Download:
         """Make the files of a head that is taken out of another repository."""
         gatherer = Gatherer(head, self._connection, requests)
         gatherer.open(self._interrupt, self._retries)
-        record = self._bring(head.source, gatherer, folder.parent, folder / taken_head.NAME)
-        durable.replace_file(folder / model_config.NAME, head.config)
+        record = self._bring(head.source, gatherer, folder.parent, folder / plan.HEAD_NAME)
+        files.replace_file(folder / config_checks.CONFIG_NAME, head.config)
         self.tally.find(len(head.config))
-        return record, *manifest.record(folder.parent, [f"{folder.name}/{model_config.NAME}"])
+        return record, *manifest.record_files(folder.parent, [f"{folder.name}/{config_checks.CONFIG_NAME}"])
 
     def _check_settings(self, folder: Path) -> None:
         """Refuse what would be refused when it is loaded, as far as it can be known without the weights."""
@@ -139,7 +183,7 @@ class Download:
             checkpoint.check_settings(folder)
         except EngineError as error:
             shutil.rmtree(folder)  # as little as there is of it
-            why = refusal.cause(str(error))
+            why = json_files.cause(str(error))
             sentence = f"{self.plan.target.id} was not fetched, since it must not be loaded: {why}"
             raise HubError(Problem.UNSAFE, sentence) from error
 
@@ -155,7 +199,7 @@ class Download:
             raise
         if not self.plan.head_repo:
             return None
-        return head_source.bind(plans.HEAD_FOLDER, checked.config, checked.tensors, folder)
+        return head_source.bind_head(plans.HEAD_FOLDER, checked.config, checked.tensors, folder)
 
     def _install(self, folder: Path, records: tuple[FileRecord, ...], binding: HeadBinding | None) -> Path:
         target = self.plan.target
@@ -163,19 +207,19 @@ class Download:
             id=self.plan.id,
             name=self.plan.title,
             licence=target.licence,
-            source=origin.of(target, self._connection.endpoint),
+            source=plan.origin_of(target, self._connection.endpoint),
             revision=1,
             files=records,
             binding=binding,
-            head_source=origin.of_head(self.plan, self._connection.endpoint),
+            head_source=plan.origin_of_head(self.plan, self._connection.endpoint),
         )
-        (folder / plans.NAME).unlink()
-        manifest.write(folder, noted)
+        (folder / plans.PLAN_NAME).unlink()
+        manifest.write_manifest(folder, noted)
         final = _final(folder)
         if final.exists():
             shutil.rmtree(final)
         folder.rename(final)
-        durable.sync(final.parent)
+        files.sync(final.parent)
         return final
 
 
@@ -189,7 +233,7 @@ def discard(data: Path, plan: Plan) -> None:
     if not folder.parent.is_dir():
         return  # and no folder is made where a disk should be
     with _only_one(folder, plan.title):
-        (folder / plans.NAME).unlink(missing_ok=True)  # first: half of it must not look like a download
+        (folder / plans.PLAN_NAME).unlink(missing_ok=True)  # first: half of it must not look like a download
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -200,13 +244,13 @@ def exchange(data: Path, plan: Plan) -> None:
         HubError: BUSY, while another program fetches it; or the disk does not take it.
     """
     folder = _staging(data, plan)
-    former = plans.read(folder)
+    former = plans.read_plan(folder)
     if former is None or former == plan:
         return
     try:
         with _only_one(folder, plan.title):
-            reuse.leave_same(folder, former, plan)
-            plans.write(folder, plan)
+            leave_same(folder, former, plan)
+            plans.write_plan(folder, plan)
     except OSError as error:
         raise answers.disk_failure(error, plan.title) from error
 
@@ -268,7 +312,7 @@ def _promised(data: Path, but: str, beside: Path) -> int:
     Only those on the volume of the folder `beside` count.
     """
     volume = beside.stat().st_dev
-    folders = {plan: _staging(data, plan) for plan in plans.unfinished(data) if plan.id != but}
+    folders = {plan: _staging(data, plan) for plan in plans.unfinished_plans(data) if plan.id != but}
     return sum(
         max(plan.size - _present(folder), 0)
         for plan, folder in folders.items()
@@ -295,3 +339,76 @@ def is_running(folder: Path) -> bool:
 
 def _lock_of(folder: Path) -> Path:
     return folder.with_name(f".{folder.name}.lock")
+
+
+class Running(Protocol):
+    """A program that was started."""
+
+    def terminate(self) -> None:
+        """Tell it to end."""
+
+    def wait(self) -> int:
+        """Wait until it has."""
+        ...
+
+
+def _start(arguments: list[str]) -> Running:
+    return subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+
+
+@contextlib.contextmanager
+def kept_awake(start: Callable[[list[str]], Running] = _start) -> Iterator[None]:
+    """Keep a Mac from idle sleep in the block, but let its display sleep; nothing happens on other machines.
+
+    Args:
+        start: Starts macOS's own program for it, which ends by itself if this process is killed.
+    """
+    if platform.system() != "Darwin":
+        yield
+        return
+    try:
+        running = start(["/usr/bin/caffeinate", "-i", "-w", str(os.getpid())])
+    except OSError:  # the download goes on after the sleep in any case
+        yield
+        return
+    try:
+        yield
+    finally:
+        running.terminate()
+        running.wait()
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """A download.
+
+    Attributes:
+        plan: What is to be installed.
+        present: About how many bytes of it have arrived.
+        running: Whether a program fetches it at this moment.
+    """
+
+    plan: Plan
+    present: int
+    running: bool
+
+    @property
+    def amount(self) -> str:
+        """How much of it is there, in words."""
+        return f"{formatting.size(self.present)} of {formatting.size(self.plan.size)}"
+
+
+def find_unfinished(data: Path) -> tuple[Unfinished, ...]:
+    """Return all of them, by folder and name."""
+    return tuple(_of(data, plan) for plan in plans.unfinished_plans(data))
+
+
+def unfinished_called(name: str, data: Path) -> Unfinished | None:
+    """Return the one that a name means: its folder's or its repository's; None without one."""
+    plan = next((plan for plan in plans.unfinished_plans(data) if name in (plan.id, plan.target.id)), None)
+    return _of(data, plan) if plan is not None else None
+
+
+def _of(data: Path, plan: Plan) -> Unfinished:
+    folder = plans.staging(data, plan.id, plan.home)
+    return Unfinished(plan, present(data, plan), is_running(folder))

@@ -1,18 +1,22 @@
-"""Looks for models on a hub."""
+"""Search the hub, and the curated list of models."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
-from mtplx_engine.harmless import one_line
-from mtplx_engine.hub import names
+from mtplx_engine import paths
+from mtplx_engine.hub import repository
 from mtplx_engine.hub.api import Api
+from mtplx_engine.util.formatting import one_line
 
 if TYPE_CHECKING:
-    from mtplx_engine.hub.connection import Connection
-    from mtplx_engine.hub.interrupt import Interrupt
+    from mtplx_engine.hub.errors import Interrupt
+    from mtplx_engine.hub.http import Connection
+
 
 LIMIT = 40
 
@@ -95,7 +99,11 @@ def search(
 
 def _hit(entry: object) -> Hit | None:
     """Return what an entry of the list says; None when it names no repository. What else is odd is not known."""
-    if not isinstance(entry, dict) or not isinstance(entry.get("id"), str) or not names.is_repo(entry["id"]):
+    if (
+        not isinstance(entry, dict)
+        or not isinstance(entry.get("id"), str)
+        or not repository.is_repo(entry["id"])
+    ):
         return None
     config, updated = entry.get("config"), entry.get("lastModified")
     model_type = config.get("model_type") if isinstance(config, dict) else None
@@ -112,3 +120,37 @@ def _hit(entry: object) -> Hit | None:
 
 def _count(said: object) -> int:
     return said if type(said) is int and said >= 0 else 0
+
+
+_FILE = "models.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A recommended model.
+
+    Attributes:
+        title: For people.
+        target: Repository of the model.
+        head: Repository of its drafting head; "" when the model carries it itself.
+        good_for: What for, in a few words.
+        billions: Of parameters, about.
+    """
+
+    title: str
+    target: str
+    head: str
+    good_for: str
+    billions: int
+
+
+@cache
+def entries() -> tuple[Entry, ...]:
+    """Return the recommended models, the smallest first."""
+    body = tomllib.loads((paths.resources() / _FILE).read_text(encoding="utf-8"))
+    return tuple(Entry(**item) for item in body["model"])
+
+
+def entry_of(repo_id: str) -> Entry | None:
+    """Return the recommendation of a repository; hubs take names in any case."""
+    return next((entry for entry in entries() if entry.target.casefold() == repo_id.casefold()), None)

@@ -1,0 +1,1 @@
+"""Model folders: checks, inspection, loading, installed models."""

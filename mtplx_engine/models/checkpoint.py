@@ -1,36 +1,209 @@
-"""Reads and checks a model folder before anything of it is loaded; imports no mlx, numpy or transformers.
-
-What passes holds no code and no pickles, asks for none, and its sizes, shapes and ids add up.
-"""
+"""Every check of a model folder before anything of it is loaded. Imports no mlx."""
 
 from __future__ import annotations
 
+import fnmatch
+import os
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.models import (
-    chat_template,
-    completeness,
-    draft_vocabulary,
-    folder_safety,
+    config_checks,
     head_source,
     hub_cache,
-    json_file,
+    json_files,
     manifest,
-    model_config,
-    tokenizer_ids,
-    weight_files,
+    safetensors_header,
+    stored_tensors,
 )
-from mtplx_engine.models.refusal import refused
+from mtplx_engine.models.json_files import refused
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+    from collections.abc import Set as AbstractSet
 
     from mtplx_engine.models.head_source import HeadSource
     from mtplx_engine.models.manifest import HeadBinding, Manifest
     from mtplx_engine.models.safetensors_header import TensorSpec
+
+
+WEIGHT_INDEX = "model.safetensors.index.json"
+
+_PATTERN = "model*.safetensors"
+_MAX_INDEX_BYTES = 128 << 20
+
+
+def missing_weights(folder: Path) -> tuple[str, ...]:
+    """Return the names of weight files that should be in `folder` but are not.
+
+    Raises:
+        EngineError: REFUSED, when the index is damaged.
+    """
+    promised = set(weight_index(folder).values())
+    listed = {path.name for path in _files(folder)} or {"model.safetensors"}
+    return tuple(name for name in sorted(promised or listed) if not (folder / name).is_file())
+
+
+def tensor_names(folder: Path) -> tuple[str, ...]:
+    """Return the names of all tensors in the model's own files, without checking more than it must.
+
+    Raises:
+        EngineError: REFUSED, when index or headers are damaged.
+    """
+    if table := weight_index(folder):
+        return tuple(table)
+    return tuple(name for path in _files(folder) for name in safetensors_header.read(path))
+
+
+def weight_tensors(folder: Path) -> dict[str, TensorSpec]:
+    """Return the tensors of the model's own files.
+
+    Raises:
+        EngineError: REFUSED, when a header is damaged, or a tensor is in two files.
+    """
+    found: dict[str, TensorSpec] = {}
+    for path in _files(folder):
+        for name, spec in safetensors_header.read(path).items():
+            if name in found:
+                raise refused(path.name, f"holds {name[:100]!r}, which {found[name].file} holds too")
+            found[name] = spec
+    return found
+
+
+def check_promised(folder: Path, names: AbstractSet[str]) -> None:
+    """Check that tensors of these names are all that the index promises.
+
+    Raises:
+        EngineError: REFUSED.
+    """
+    for name in weight_index(folder):
+        if name not in names:
+            raise refused(
+                hub_cache.title(folder), f"lacks the tensor {name[:100]!r} that {WEIGHT_INDEX} promises"
+            )
+
+
+def is_weight_file(name: str) -> bool:
+    """Whether mlx-lm takes a model's weights from a file of this name."""
+    return fnmatch.fnmatchcase(name, _PATTERN) and "/" not in name
+
+
+def _files(folder: Path) -> list[Path]:
+    """Return the files that mlx-lm takes a model's weights from."""
+    return sorted(folder.glob(_PATTERN))
+
+
+def weight_index(folder: Path) -> dict[str, str]:
+    """Return which file each tensor is in, empty for a model without an index.
+
+    Raises:
+        EngineError: REFUSED, when it is damaged.
+    """
+    if not (folder / WEIGHT_INDEX).exists():
+        return {}
+    table = json_files.read_json(folder / WEIGHT_INDEX, _MAX_INDEX_BYTES).get("weight_map")
+    if not isinstance(table, dict) or not all(
+        isinstance(name, str) and Path(name).name == name for name in table.values()
+    ):
+        raise refused(WEIGHT_INDEX, "does not say which file holds which tensor")
+    return table
+
+
+_MAX_ENTRIES = 10_000
+# Code, or formats that run code or memory-unsafe parsers when they are read.
+_UNSAFE_SUFFIXES = frozenset(
+    {
+        ".py",
+        ".pyc",
+        ".so",
+        ".dylib",
+        ".bin",
+        ".pt",
+        ".pth",
+        ".pkl",
+        ".pickle",
+        ".ckpt",
+        ".joblib",
+        ".npy",
+        ".npz",
+    }
+)
+_CODE_KEYS = frozenset({"auto_map", "custom_pipelines", "model_file", "trust_remote_code"})
+_CONVERTED_ADVICE = "choose a copy of the model that was converted for MLX, which asks for none"
+_SAFE_ADVICE = "choose a model in safetensors form, without code"
+# Keys of these are words or tensor names, where any word is innocent.
+_TABLES = frozenset({config_checks.TOKENIZER_NAME, "vocab.json", WEIGHT_INDEX})
+
+
+def check_files(folder: Path) -> None:
+    """Look at every name in a folder and below, without opening anything.
+
+    Raises:
+        EngineError: REFUSED.
+    """
+    for count, path in enumerate(_walk(folder)):
+        if count >= _MAX_ENTRIES:
+            raise refused(hub_cache.title(folder), f"holds more than {_MAX_ENTRIES} files")
+        if is_unsafe_file(path.name):
+            raise refused(
+                hub_cache.title(folder),
+                f"holds {path.name}, which can run code when it is read",
+                _SAFE_ADVICE,
+            )
+        if path.is_symlink() and not _stays(path, folder):
+            raise refused(
+                hub_cache.title(folder),
+                f"holds {path.name}, a link to a place outside the model",
+                _SAFE_ADVICE,
+            )
+        # A link to nothing holds nothing: whoever needs that file finds it missing.
+        if path.exists() and not path.is_file():
+            raise refused(
+                hub_cache.title(folder), f"holds {path.name}, which is not a plain file", _SAFE_ADVICE
+            )
+
+
+def is_unsafe_file(name: str) -> bool:
+    """Whether a file of this name can run code when it is read."""
+    return PurePath(name).suffix.lower() in _UNSAFE_SUFFIXES
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    for parent, folders, files in os.walk(folder):
+        yield from (Path(parent, name) for name in files)
+        # Links to folders are listed here and not entered.
+        yield from (path for name in folders if (path := Path(parent, name)).is_symlink())
+
+
+def _stays(link: Path, folder: Path) -> bool:
+    """Whether a link leads into the folder, or into the blobs beside it as in a Hub cache's snapshots."""
+    target = link.resolve()
+    return target.is_relative_to(folder.resolve()) or target.is_relative_to(hub_cache.blobs(folder))
+
+
+def check_json(folder: Path) -> None:
+    """Look into every small JSON file for a key that asks for code.
+
+    Raises:
+        EngineError: REFUSED.
+    """
+    for path in sorted(folder.glob("*.json")):
+        if path.is_file() and path.name not in _TABLES and path.name != manifest.MANIFEST_NAME:
+            _check_asks_for_no_code(json_files.read_json(path, config_checks.CONFIG_MAX_BYTES), path.name)
+
+
+def _check_asks_for_no_code(value: Any, file: str) -> None:
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            if found := _CODE_KEYS & item.keys():
+                raise refused(file, f"asks to run code that comes with it ({min(found)})", _CONVERTED_ADVICE)
+            waiting.extend(item.values())
+        elif isinstance(item, list):
+            waiting.extend(item)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,15 +267,17 @@ def check_settings(folder: Path) -> None:
         EngineError: As for `check`.
     """
     _check_has_config(folder)
-    folder_safety.check_files(folder)
-    folder_safety.check_json(folder)
-    config = model_config.flat(json_file.read(folder / model_config.NAME, model_config.MAX_BYTES))
-    model_config.check(config)
+    check_files(folder)
+    check_json(folder)
+    config = config_checks.flat_config(
+        json_files.read_json(folder / config_checks.CONFIG_NAME, config_checks.CONFIG_MAX_BYTES)
+    )
+    config_checks.check_config(config)
     _check_tokenizer(folder, config["vocab_size"], read=True)
 
 
 def _check_has_config(folder: Path) -> None:
-    if not (folder / model_config.NAME).exists():
+    if not (folder / config_checks.CONFIG_NAME).exists():
         raise EngineError(
             ErrorKind.NOT_FOUND,
             f"{folder} holds no model: it has no config.json. Choose the folder that has one.",
@@ -122,41 +297,41 @@ def _target_of(pair: Manifest, binding: HeadBinding) -> Path:
 
 
 def _check(folder: Path, pair: tuple[Manifest, HeadBinding] | None, *, tokenizer: bool) -> Checkpoint:
-    folder_safety.check_files(folder)
-    inner = (path.parent for path in folder.glob(f"*/{model_config.NAME}"))
+    check_files(folder)
+    inner = (path.parent for path in folder.glob(f"*/{config_checks.CONFIG_NAME}"))
     for part in (folder, *filter(head_source.is_head_only, inner)):
-        folder_safety.check_json(part)
+        check_json(part)
     if pair is not None:
         apart = Path(pair[1].folder)
-        folder_safety.check_files(apart)
-        folder_safety.check_json(apart)
+        check_files(apart)
+        check_json(apart)
     if head_source.is_head_only(folder):
         raise EngineError(
             ErrorKind.UNSUPPORTED,
             f"{folder.name} holds a drafting head and no model of its own. Join it with the model that it was made "
             f"for (mtplx models join MODEL {folder.name}), and load the pair.",
         )
-    written = json_file.read(folder / model_config.NAME, model_config.MAX_BYTES)
-    config = model_config.flat(written)
-    model_config.check(config)
-    noted = manifest.read(folder)
-    missing = manifest.missing(folder, noted) if noted else weight_files.missing(folder)
+    written = json_files.read_json(folder / config_checks.CONFIG_NAME, config_checks.CONFIG_MAX_BYTES)
+    config = config_checks.flat_config(written)
+    config_checks.check_config(config)
+    noted = manifest.read_manifest(folder)
+    missing = manifest.missing_files(folder, noted) if noted else missing_weights(folder)
     if missing:
         count = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise refused(
             hub_cache.title(folder),
             f"is incomplete: {missing[0]}{count} is missing or not what was installed",
         )
-    every = weight_files.tensors(folder)
+    every = weight_tensors(folder)
     noted = pair[0] if pair else noted
-    head = head_source.find(folder, config, every, noted.binding if noted else None)
+    head = head_source.find_head(folder, config, every, noted.binding if noted else None)
     in_head = {(item.path, item.name) for item in head.locations} if head else set()
-    weight_files.check_promised(folder, every.keys() | {name for _, name in in_head})
+    check_promised(folder, every.keys() | {name for _, name in in_head})
     tensors = {name: spec for name, spec in every.items() if (folder / spec.file, name) not in in_head}
     _check_tokenizer(folder, _embedding_rows(tensors, config), read=tokenizer)
-    completeness.check_trunk(folder, written, tensors)
+    stored_tensors.check_trunk(folder, written, tensors)
     if head and not head.problem:
-        problem = completeness.head_problem(config, head, tensors) or draft_vocabulary.problem(
+        problem = stored_tensors.head_problem(config, head, tensors) or head_source.draft_vocabulary_problem(
             head.draft_vocabulary, config["vocab_size"], data=tokenizer
         )
         head = replace(head, problem=problem)
@@ -180,8 +355,8 @@ def _embedding_rows(tensors: Mapping[str, TensorSpec], config: dict[str, Any]) -
 
 
 def _check_tokenizer(folder: Path, rows: int, *, read: bool) -> None:
-    if not (folder / tokenizer_ids.NAME).is_file():
-        raise refused(hub_cache.title(folder), f"has no {tokenizer_ids.NAME}")
+    if not (folder / config_checks.TOKENIZER_NAME).is_file():
+        raise refused(hub_cache.title(folder), f"has no {config_checks.TOKENIZER_NAME}")
     if read:
-        tokenizer_ids.check(folder, rows)
-        chat_template.check(folder)
+        config_checks.check_tokenizer_ids(folder, rows)
+        config_checks.check_chat_template(folder)

@@ -9,7 +9,7 @@ from mlx import nn
 from mlx_lm.models import qwen3_5, qwen3_next
 from mlx_lm.models.gated_delta import compute_g, normalize_qk
 
-from mtplx_engine.cache import DeltaSteps, RecurrentState, delta_rule
+from mtplx_engine.cache.layers import DeltaSteps, RecurrentState, delta_rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

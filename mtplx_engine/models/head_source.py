@@ -1,19 +1,19 @@
-"""Where a model's drafting head is: among its own tensors, in a file beside them, or in a folder of its own.
-
-Found by the tensors that are there, never by a flag or a name. Imports no mlx: it is asked before any load.
-"""
+"""Where the MTP head of a checkpoint is, and its draft vocabulary. Imports no mlx."""
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
+import sys
+from array import array
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mtplx_engine.harmless import one_line
-from mtplx_engine.models import json_file, manifest, model_config, safetensors_header
+from mtplx_engine.models import config_checks, json_files, manifest, safetensors_header
+from mtplx_engine.models.json_files import refused
 from mtplx_engine.models.manifest import HeadBinding
-from mtplx_engine.models.refusal import refused
+from mtplx_engine.util.formatting import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 
     from mtplx_engine.models.safetensors_header import TensorSpec
 
-FILES = ("mtp.safetensors", "mtp/weights.safetensors", "model-mtp.safetensors")
+
+HEAD_FILES = ("mtp.safetensors", "mtp/weights.safetensors", "model-mtp.safetensors")
 DRAFT_VOCABULARY = "draft_vocab.safetensors"
 
-PREFIXES = ("mtp.", "model.mtp.", "language_model.mtp.", "model.language_model.mtp.")
+HEAD_PREFIXES = ("mtp.", "model.mtp.", "language_model.mtp.", "model.language_model.mtp.")
 _LAYERS = ("model.layers.", "language_model.model.layers.", "model.language_model.layers.")
 _LAYER = re.compile(rf"(?:{'|'.join(map(re.escape, _LAYERS))})(\d{{1,9}})\.")
 # What joins embedding and hidden: a head has some of these, even a damaged one, and a layer of the trunk has none.
@@ -72,7 +73,7 @@ class HeadSource:
         return sum(location.spec.size for location in self.tensors.values())
 
 
-def find(
+def find_head(
     folder: Path,
     config: Mapping[str, Any],
     tensors: Mapping[str, TensorSpec],
@@ -98,27 +99,29 @@ def find(
     if inside:
         return HeadSource("inside the model's own files", inside, _draft_vocabulary(folder), unused=further)
     folders = sorted(
-        path.parent for path in folder.glob(f"*/{model_config.NAME}") if is_head_only(path.parent)
+        path.parent for path in folder.glob(f"*/{config_checks.CONFIG_NAME}") if is_head_only(path.parent)
     )
     heads = [_in_folder(found, config) for found in folders]
     return next((head for head in heads if not head.problem), heads[0] if heads else None)
 
 
-def is_there(folder: Path, names: Iterable[str]) -> bool:
+def has_head(folder: Path, names: Iterable[str]) -> bool:
     """Whether a model in `folder` with tensors of these names seems to have a head; nothing else is looked at."""
-    if any((folder / name).is_file() for name in FILES):
+    if any((folder / name).is_file() for name in HEAD_FILES):
         return True
-    inside = (name.startswith(PREFIXES) or name.endswith(".eh_proj.weight") for name in names)
-    return any(inside) or any(is_head_only(path.parent) for path in folder.glob(f"*/{model_config.NAME}"))
+    inside = (name.startswith(HEAD_PREFIXES) or name.endswith(".eh_proj.weight") for name in names)
+    return any(inside) or any(
+        is_head_only(path.parent) for path in folder.glob(f"*/{config_checks.CONFIG_NAME}")
+    )
 
 
 def is_head_only(folder: Path) -> bool:
     """Whether `folder` holds a drafting head without the model it belongs to; false when it cannot be read."""
-    kind = model_config.model_type(folder)
+    kind = config_checks.model_type(folder)
     return kind is not None and kind.endswith(_HEAD_ONLY_ENDINGS)
 
 
-def bind(
+def bind_head(
     folder: str, config: Mapping[str, Any], tensors: Mapping[str, TensorSpec], root: Path, target: str = ""
 ) -> HeadBinding:
     """Return what ties a head-only folder to the model in `root`.
@@ -161,7 +164,7 @@ def _beside(folder: Path, config: Mapping[str, Any]) -> HeadSource | None:
     if named and not (folder / named[0]).is_file():
         problem = f"Its config.json names the drafting head {named[0]}, which is not there, so it is off."
         return HeadSource(named[0], {}, None, problem)
-    for name in (*named, *FILES):
+    for name in (*named, *HEAD_FILES):
         if (folder / name).is_file():
             specs = safetensors_header.read(folder / name)
             return HeadSource(name, _without_prefix(folder / name, specs), _draft_vocabulary(folder))
@@ -185,7 +188,9 @@ def _named_in(config: Mapping[str, Any]) -> tuple[str, ...]:
     if name is None:
         return ()
     if not isinstance(name, str) or not manifest.is_inside(name) or not name.endswith(".safetensors"):
-        raise refused(model_config.NAME, "names a drafting head that is no file of the model (mtp_file)")
+        raise refused(
+            config_checks.CONFIG_NAME, "names a drafting head that is no file of the model (mtp_file)"
+        )
     return (name,)
 
 
@@ -194,7 +199,7 @@ def _without_prefix(path: Path, specs: Mapping[str, TensorSpec]) -> dict[str, Lo
 
 
 def _raw(name: str) -> str:
-    return name.removeprefix(next((prefix for prefix in PREFIXES if name.startswith(prefix)), ""))
+    return name.removeprefix(next((prefix for prefix in HEAD_PREFIXES if name.startswith(prefix)), ""))
 
 
 def _inside(
@@ -207,7 +212,7 @@ def _inside(
     """
     below: dict[str, Location] = {}
     for name, spec in tensors.items():
-        if name.startswith(PREFIXES):
+        if name.startswith(HEAD_PREFIXES):
             raw = _raw(name)
             below[name if raw in below else raw] = Location(folder / spec.file, name, spec)
     if below:
@@ -238,7 +243,9 @@ def _further(
 
 def _in_folder(folder: Path, config: Mapping[str, Any]) -> HeadSource:
     """Return the head of a head-only folder, with the reason when its sizes are not those of the model."""
-    own = model_config.flat(json_file.read(folder / model_config.NAME, model_config.MAX_BYTES))
+    own = config_checks.flat_config(
+        json_files.read_json(folder / config_checks.CONFIG_NAME, config_checks.CONFIG_MAX_BYTES)
+    )
     tensors: dict[str, Location] = {}
     for path in sorted(folder.glob("*.safetensors")):
         if path.name != DRAFT_VOCABULARY:
@@ -260,7 +267,7 @@ def _bound(
 ) -> HeadSource:
     """Return the head that the manifest names, with the reason when it was bound to another model."""
     found = _in_folder(folder / binding.folder, config)
-    if found.problem or bind(binding.folder, config, tensors, folder, binding.target) == binding:
+    if found.problem or bind_head(binding.folder, config, tensors, folder, binding.target) == binding:
         return found
     advice = "join the two again" if binding.target else "install the model again"
     problem = (
@@ -276,3 +283,63 @@ def _draft_vocabulary(folder: Path) -> Path | None:
         return None
     safetensors_header.read(path)
     return path
+
+
+_TENSOR = "draft_vocab"
+_CODES = {"U16": "H", "I16": "h", "U32": "I", "I32": "i", "U64": "Q", "I64": "q"}
+
+
+def read_draft_vocabulary(path: Path, vocabulary: int) -> array[int]:
+    """Return the sorted ids [D] in a safetensors file.
+
+    Args:
+        path: The file.
+        vocabulary: Below which the ids must be.
+
+    Raises:
+        EngineError: REFUSED, when the file is damaged.
+        ValueError: It holds something else; the text says what, as a predicate.
+    """
+    spec = _spec(path, vocabulary)
+    ids = array(_CODES[spec.dtype])
+    with path.open("rb") as file:
+        file.seek(spec.begin)
+        ids.frombytes(file.read(spec.size))
+    if sys.byteorder == "big":
+        ids.byteswap()
+    if ids[0] < 0 or ids[-1] >= vocabulary or not all(a < b for a, b in itertools.pairwise(ids)):
+        raise ValueError(f"does not hold sorted token ids below {vocabulary}")
+    return ids
+
+
+def draft_vocabulary_problem(path: Path | None, vocabulary: int, *, data: bool) -> str:
+    """Return why a head with such a file must not be used, one sentence; empty when nothing speaks against it.
+
+    Args:
+        path: The file, None when there is none.
+        vocabulary: As for `read`.
+        data: Whether the ids are there, and not only the header before them.
+
+    Raises:
+        EngineError: REFUSED, when the file is damaged.
+    """
+    if path is None:
+        return ""
+    try:
+        (read_draft_vocabulary if data else _spec)(path, vocabulary)
+    except ValueError as error:
+        return (
+            f"The list of tokens that the drafting head may draft, {path.name}, {error}, so the head is off."
+        )
+    return ""
+
+
+def _spec(path: Path, vocabulary: int) -> TensorSpec:
+    spec = safetensors_header.read(path).get(_TENSOR)
+    if spec is None:
+        raise ValueError(f"has no tensor {_TENSOR}")
+    if spec.dtype not in _CODES:
+        raise ValueError(f"has the type {spec.dtype} and not whole numbers")
+    if len(spec.shape) != 1 or not 1 <= spec.shape[0] <= vocabulary:
+        raise ValueError(f"has the shape {list(spec.shape)} and is no list of up to {vocabulary} ids")
+    return spec

@@ -1,11 +1,14 @@
-"""What stands for the files of a model, so that what was found out of them is believed of no others. Imports no mlx."""
+"""Hashes and provenance that tell whether two folders hold the same model."""
 
 from __future__ import annotations
 
 import hashlib
+import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
-from mtplx_engine.models import manifest, model_config, safetensors_header, tokenizer_ids
+from mtplx_engine import paths
+from mtplx_engine.models import config_checks, head_source, hub_cache, manifest, safetensors_header, starter
 from mtplx_engine.models.head_source import Location
 
 if TYPE_CHECKING:
@@ -15,10 +18,11 @@ if TYPE_CHECKING:
     from mtplx_engine.models.checkpoint import Checkpoint
     from mtplx_engine.models.head_source import HeadSource
 
+
 # Besides the weights: what makes other numbers of them, or other tokens of a text.
 _SETTINGS = (
-    model_config.NAME,
-    tokenizer_ids.NAME,
+    config_checks.CONFIG_NAME,
+    config_checks.TOKENIZER_NAME,
     "tokenizer_config.json",
     "special_tokens_map.json",
     "added_tokens.json",
@@ -28,7 +32,7 @@ _MOST_READ = 1 << 30  # bytes of a head
 _SAMPLE = 1024  # bytes, at the start, in the middle and at the end of a tensor
 
 
-def of(checkpoint: Checkpoint) -> str:
+def identity_of(checkpoint: Checkpoint) -> str:
     """Return a hash over the weights of a model, its head's if it has one, its config.json and its tokenizer.
 
     A target is too large to be read at each load, and so are some heads: their files are known by size, time of
@@ -50,11 +54,11 @@ def speed_key(checkpoints: Iterable[Checkpoint], speed_class: str) -> str:
         checkpoints: The model, and the one that drafts for it if there is one.
         speed_class: What stands for the machine, see `backend.speed_class`.
     """
-    parts = [*(of(checkpoint) for checkpoint in checkpoints), speed_class]
+    parts = [*(identity_of(checkpoint) for checkpoint in checkpoints), speed_class]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def whole(locations: Iterable[Location]) -> str:
+def whole_identity(locations: Iterable[Location]) -> str:
     """Return a hash over name, type, shape and every byte of tensors, in whichever files they are."""
     digest = hashlib.sha256()
     for location in sorted(locations, key=lambda item: item.name):
@@ -70,7 +74,7 @@ def whole(locations: Iterable[Location]) -> str:
 def _head(head: HeadSource) -> str:
     vocabulary = "" if head.draft_vocabulary is None else _file(head.draft_vocabulary)
     tensors = head.tensors.values()
-    return (whole(tensors) if head.size <= _MOST_READ else _sampled(tensors)) + vocabulary
+    return (whole_identity(tensors) if head.size <= _MOST_READ else _sampled(tensors)) + vocabulary
 
 
 def _file(path: Path) -> str:
@@ -94,3 +98,49 @@ def _sampled(locations: Iterable[Location]) -> str:
                 starts = sorted({0, last // 2, last})
                 digest.update(safetensors_header.sample_tensor(file, spec, starts, _SAMPLE))
     return digest.hexdigest()
+
+
+def is_starter(checked: Checkpoint, head: HeadSource) -> bool:
+    """Whether a model is the starter, with the very bytes of the head that ships with the code."""
+    noted, recipe = checked.manifest, starter.shipped_recipe()
+    if noted is None or (noted.id, noted.head) != (recipe.id, recipe.head):
+        return False
+    path = paths.resources() / "starter" / recipe.head.files[0]
+    specs = safetensors_header.read(path)
+    ours = (head_source.Location(path, name, spec) for name, spec in specs.items())
+    return whole_identity(ours) == whole_identity(head.tensors.values())
+
+
+_COMMIT = re.compile(r"@([0-9a-f]{7,64})$")  # at the end of a manifest's source
+_MODES = ("mxfp4", "mxfp8", "nvfp4")
+_TYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "F8_E4M3": "float8"}
+
+
+def revision_of(checkpoint: Checkpoint) -> str:
+    """Return the commit of the repository that a model came from, or the number of its recipe; "" when not known."""
+    noted = checkpoint.manifest
+    if noted is None:
+        return hub_cache.commit(checkpoint.folder)
+    if found := _COMMIT.search(noted.source):
+        return found[1]
+    return str(noted.revision) if noted.files else hub_cache.commit(checkpoint.folder)
+
+
+def quantization_of(checkpoint: Checkpoint) -> str:
+    """Return how the weights of a model are stored, as in "4-bit, group 64", "4 to 8-bit, group 64" or "bfloat16"."""
+    settings = checkpoint.config.get("quantization")
+    if settings:
+        tables = [settings, *(value for value in settings.values() if isinstance(value, dict))]
+        bits, groups = ({table[name] for table in tables} for name in ("bits", "group_size"))
+        kind = f" {settings['mode']}" if settings.get("mode") in _MODES else ""
+        return f"{_span(bits)}-bit{kind}, group {_span(groups)}"
+    sizes: Counter[str] = Counter()
+    for spec in checkpoint.tensors.values():
+        sizes[spec.dtype] += spec.size
+    most = max(sizes, key=sizes.__getitem__, default="")
+    return _TYPES.get(most, "packed")
+
+
+def _span(numbers: set[int]) -> str:
+    low, high = min(numbers), max(numbers)
+    return str(low) if low == high else f"{low} to {high}"

@@ -1,33 +1,38 @@
-"""What can be said of a model folder before it is loaded: the check of every load, in words. Imports no mlx."""
+"""The verdict on a model folder, remembered until the folder changes."""
 
 from __future__ import annotations
 
+import hashlib
+import importlib.metadata
+import json
+import os
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.harmless import one_line
 from mtplx_engine.models import (
-    chat_template,
     checkpoint,
-    fit,
+    config_checks,
     hub_cache,
     identity,
-    machine,
-    model_config,
-    shipped,
+    manifest,
+    memory_fit,
     tensor_report,
 )
 from mtplx_engine.models.families import supported
+from mtplx_engine.models.manifest import Concat, Hidden, Norms, Wiring
+from mtplx_engine.util import system
+from mtplx_engine.util.files import JsonStore
+from mtplx_engine.util.formatting import one_line
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
     from mtplx_engine.models.checkpoint import Checkpoint
-    from mtplx_engine.models.fit import Footprint
     from mtplx_engine.models.head_source import HeadSource
-    from mtplx_engine.models.probe_memory import ProbeMemory
+    from mtplx_engine.models.memory_fit import Footprint
 
 
 _LONGEST = 60
@@ -94,7 +99,7 @@ def inspect(
         tier = {ErrorKind.REFUSED: Tier.REFUSED, ErrorKind.UNSUPPORTED: Tier.UNSUPPORTED}.get(error.kind)
         if tier is None:
             raise
-        name, family = hub_cache.title(folder), one_line(model_config.model_type(folder) or "", _LONGEST)
+        name, family = hub_cache.title(folder), one_line(config_checks.model_type(folder) or "", _LONGEST)
         if error.kind is ErrorKind.UNSUPPORTED and (later := supported.why_later(family)):
             return Inspection(folder, name, Tier.LATER, later, family)
         return Inspection(folder, name, tier, str(error), family)
@@ -123,12 +128,16 @@ def check(folder: Path, *, tokenizer: bool = True, tensors: bool = False) -> tup
         EngineError: NOT_FOUND, REFUSED or UNSUPPORTED, with the reason.
     """
     checked = checkpoint.check(folder, tokenizer=tokenizer)
-    footprint = fit.measure(checked.config, checked.tensors, checked.head, machine.this())
+    footprint = memory_fit.measure_footprint(
+        checked.config, checked.tensors, checked.head, system.this_machine()
+    )
     if not tensors:
         return checked, footprint
     compared = tensor_report.compared(checked, folder)
     if compared.head is not checked.head:
-        footprint = fit.measure(compared.config, compared.tensors, compared.head, machine.this())
+        footprint = memory_fit.measure_footprint(
+            compared.config, compared.tensors, compared.head, system.this_machine()
+        )
     return compared, footprint
 
 
@@ -136,7 +145,7 @@ def _notes(checked: Checkpoint) -> tuple[str, ...]:
     head = checked.head
     further = head is not None and head.unused and not head.problem
     one = "It has several drafting layers, of which this version uses the first." if further else ""
-    notes = (chat_template.problem(checked.folder), one)
+    notes = (config_checks.chat_template_problem(checked.folder), one)
     return tuple(note for note in notes if note)
 
 
@@ -149,8 +158,8 @@ def _judge(checked: Checkpoint, memory: ProbeMemory) -> tuple[Tier, str]:
         return (Tier.LATER if is_later else Tier.NO_HEAD), reason
     if head.problem:
         return Tier.NO_HEAD, head.problem
-    verdict = memory.recall(identity.of(checked))
-    if verdict is None and shipped.is_starter(checked, head):
+    verdict = memory.recall(identity.identity_of(checked))
+    if verdict is None and identity.is_starter(checked, head):
         return Tier.VERIFIED, "Its head comes with this program and was trained on it."
     if verdict is None:
         return Tier.UNVERIFIED, "It has a drafting head, which is tried when the model is loaded first."
@@ -163,3 +172,150 @@ def _judge(checked: Checkpoint, memory: ProbeMemory) -> tuple[Tier, str]:
         Tier.VERIFIED,
         f"Its head agreed with it on {verdict.score:.0%} of a known text when it was loaded.",
     )
+
+
+NAME = "probes.json"
+FORMAT = 1
+LEAST_AGREEMENT = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How well a head predicts its target.
+
+    Attributes:
+        wiring: The wiring with which it predicts best.
+        agreement: At chained positions 1, 2, ..., how often its best guess is the target's, 0..1.
+    """
+
+    wiring: Wiring
+    agreement: tuple[float, ...]
+
+    @property
+    def score(self) -> float:
+        """Mean agreement: the first position alone hardly tells one wiring from another."""
+        return sum(self.agreement) / len(self.agreement)
+
+    @property
+    def usable(self) -> bool:
+        """Whether drafting with this head can be worth anything."""
+        return self.score >= LEAST_AGREEMENT
+
+
+class ProbeMemory:
+    """The verdicts in a data folder, by what `identity.of` says of target and head.
+
+    Args:
+        data: The data folder; it may not exist yet.
+    """
+
+    def __init__(self, data: Path) -> None:
+        self._results = JsonStore(data / NAME, FORMAT)
+
+    def recall(self, key: str) -> Verdict | None:
+        """Return the verdict on the files that `key` stands for."""
+        entry = self._results.get(key)
+        try:
+            return None if entry is None else _parse(entry)
+        except (KeyError, TypeError, ValueError, OverflowError):
+            return None
+
+    def remember(self, key: str, verdict: Verdict) -> None:
+        """Note a verdict; the oldest ones go. Where nothing can be written, the next load probes again."""
+        wiring = verdict.wiring
+        entry = {
+            "hidden": wiring.hidden,
+            "concat": wiring.concat,
+            "norms": wiring.norms,
+            "agreement": verdict.agreement,
+        }
+        self._results.put(key, entry)
+
+
+def _parse(entry: dict[str, Any]) -> Verdict:
+    wiring = Wiring(Hidden(entry["hidden"]), Concat(entry["concat"]), Norms(entry["norms"]))
+    agreement = tuple(float(rate) for rate in entry["agreement"])
+    if not agreement or not all(0 <= rate <= 1 for rate in agreement):
+        raise ValueError("no agreement")
+    return Verdict(wiring, agreement)
+
+
+_NAME, _FORMAT = "inspected.json", 1
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """The part of an inspection that a list shows.
+
+    Attributes:
+        tier: How well the model runs.
+        reason: Why, in a sentence or two.
+        loads: Whether this version loads it.
+    """
+
+    tier: Tier
+    reason: str
+    loads: bool
+
+
+class Inspections:
+    """Those of one data folder.
+
+    An inspection reads a tokenizer and the tensors of a head, which takes longer than a list may. So it is believed as
+    long as no file of the model has another size or time, the probe has found nothing new, and the program is the same.
+
+    Args:
+        data: The data folder.
+    """
+
+    def __init__(self, data: Path) -> None:
+        self._data = data
+        self._kept = JsonStore(data / _NAME, _FORMAT)
+
+    def grade(self, folder: Path) -> Grade | None:
+        """Return how well the model in a folder runs, None when there is none to be read."""
+        try:
+            state = self._state(folder)
+            known = self._known(folder, state)
+            if known is not None:
+                return known
+            found = inspect(folder, ProbeMemory(self._data))
+        except (EngineError, OSError):
+            return None
+        grade = Grade(found.tier, found.reason, found.loads)
+        entry = {"state": state, "tier": grade.tier, "reason": grade.reason, "loads": grade.loads}
+        self._kept.put(str(folder), entry)
+        return grade
+
+    def _known(self, folder: Path, state: str) -> Grade | None:
+        entry = self._kept.get(str(folder))
+        try:
+            if entry is None or entry["state"] != state:
+                return None
+            return Grade(Tier(entry["tier"]), str(entry["reason"]), entry["loads"] is True)
+        except (TypeError, KeyError, ValueError):
+            return None
+
+    def _state(self, folder: Path) -> str:
+        """Return what stands for everything that an inspection of a folder depends on.
+
+        Raises:
+            OSError: A file cannot be looked at.
+        """
+        probes = self._data / NAME
+        parts = [importlib.metadata.version("mtplx"), _stamp(probes) if probes.exists() else ""]
+        for part in _folders(folder):
+            parts += (_stamp(path) for path in sorted(part.rglob("*")) if not path.is_dir())
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _folders(folder: Path) -> Iterator[Path]:
+    """Yield the folder of a model, and those that it joins."""
+    yield folder
+    if pair := manifest.read_pair(folder):
+        yield from (Path(pair[1].target), Path(pair[1].folder))
+
+
+def _stamp(path: Path) -> str:
+    state = path.stat()
+    return f"{os.fspath(path)} {path.resolve()} {state.st_size} {state.st_mtime_ns}"

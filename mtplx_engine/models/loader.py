@@ -1,4 +1,4 @@
-"""From a checked folder to a model in memory: weights by the backend's policy, tokenizer, head."""
+"""From checked folders to models in memory: weights, tokenizer, head, draft model."""
 
 from __future__ import annotations
 
@@ -11,12 +11,21 @@ from typing import TYPE_CHECKING, Any
 from transformers import AutoConfig, AutoTokenizer, PreTrainedConfig
 
 from mtplx_engine.config import SamplerConfig
-from mtplx_engine.errors import EngineError
-from mtplx_engine.models import markup, model_config, placement, weights
-from mtplx_engine.models.connection import Connector
+from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.models import (
+    checkpoint,
+    config_checks,
+    head_builder,
+    json_files,
+    library,
+    memory_fit,
+    weights,
+)
 from mtplx_engine.models.families import supported
 from mtplx_engine.models.families.registry import trunk_for
-from mtplx_engine.models.refusal import refused
+from mtplx_engine.models.json_files import refused
+from mtplx_engine.models.probe import Connector
+from mtplx_engine.text import segments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,9 +34,13 @@ if TYPE_CHECKING:
     from mtplx_engine import backend
     from mtplx_engine.draft.mtp_head import MTPDrafter
     from mtplx_engine.models.checkpoint import Checkpoint
-    from mtplx_engine.models.probe_memory import ProbeMemory
+    from mtplx_engine.models.inspection import ProbeMemory
+    from mtplx_engine.models.memory_fit import Fit, Footprint
     from mtplx_engine.models.target import Target
-    from mtplx_engine.segments import Markup
+    from mtplx_engine.text.segments import Markup
+    from mtplx_engine.util.formatting import Report
+    from mtplx_engine.util.system import Machine
+
 
 # The window is enforced before prefill, with both numbers; the tokenizer's own warning would only come first.
 _NO_LIMIT = 1 << 62
@@ -76,7 +89,7 @@ class LoadedModel:
         return text
 
 
-def load(
+def load_checkpoint(
     checkpoint: Checkpoint,
     policy: backend.Policy,
     report: Callable[[float, str], None],
@@ -98,7 +111,7 @@ def load(
 
     report(0.05, "Reading weights")
     model = weights.load(checkpoint)
-    placement.place(model, policy, lambda fraction: report(0.1 + 0.7 * fraction, "Preparing weights"))
+    head_builder.place_head(model, policy, lambda fraction: report(0.1 + 0.7 * fraction, "Preparing weights"))
     report(0.85, "Reading the tokenizer")
     tokenizer = _tokenizer(folder)
     report(0.95, "Connecting the drafting head")
@@ -112,15 +125,15 @@ def load(
     )
     connection = connector.connect()
     generation = _read_json(folder / "generation_config.json")
-    marks = markup.read(tokenizer)
+    marks = segments.read_markup(tokenizer)
     return LoadedModel(
         name=checkpoint.name,
         path=folder,
         target=connection.target,
         tokenizer=tokenizer,
         markup=marks,
-        hidden_ids=markup.hidden_ids(tokenizer, marks),
-        end_ids=_end_ids(tokenizer, config, _read_json(folder / model_config.NAME), generation),
+        hidden_ids=segments.hidden_ids(tokenizer, marks),
+        end_ids=_end_ids(tokenizer, config, _read_json(folder / config_checks.CONFIG_NAME), generation),
         window=int(config.get("max_position_embeddings") or 2048),
         recommended=_recommended(generation),
         takes_drafts=supported.takes_drafts(config),
@@ -169,3 +182,107 @@ def _recommended(generation: dict[str, Any]) -> SamplerConfig:
 def _read_json(path: Path) -> dict[str, Any]:
     body: dict[str, Any] = json.loads(path.read_bytes()) if path.is_file() else {}
     return body
+
+
+_MAX_BYTES = 128 << 20
+
+
+def check_tokenizer_pair(target: Checkpoint, draft: Checkpoint) -> None:
+    """Compare the tokenizers of two checked folders.
+
+    Raises:
+        EngineError: UNSUPPORTED, when any token differs, or models of the second kind never draft.
+    """
+    if not supported.takes_drafts(draft.config):
+        family = supported.PLAIN_ONLY[draft.config["model_type"]]
+        raise EngineError(
+            ErrorKind.UNSUPPORTED,
+            f"{family} models cannot draft in this version. Choose another draft model.",
+        )
+    ours, theirs = _tokens(target), _tokens(draft)
+    ids = ours.keys() | theirs.keys()
+    differing = sum(ours.get(token) != theirs.get(token) for token in ids)
+    if differing:
+        raise EngineError(
+            ErrorKind.UNSUPPORTED,
+            f"{draft.name} cannot draft for {target.name}: {differing:,} of {len(ids):,} tokens differ. "
+            "Choose a smaller model of the same family.",
+        )
+
+
+def _tokens(checkpoint: Checkpoint) -> dict[int, str]:
+    """Return the text of each token id, as tokenizer.json spells it."""
+    body: dict[str, Any] = json_files.read_json(checkpoint.folder / config_checks.TOKENIZER_NAME, _MAX_BYTES)
+    vocabulary = body["model"]["vocab"]
+    if isinstance(vocabulary, dict):
+        tokens = {token: text for text, token in vocabulary.items()}
+    else:  # pairs of text and score
+        tokens = {token: entry[0] for token, entry in enumerate(vocabulary)}
+    return tokens | {token["id"]: token["content"] for token in body.get("added_tokens") or []}
+
+
+def check_folders(model: str, draft_model: str, data: Path) -> list[Checkpoint]:
+    """Return the checked folder of a model, and that of the one that drafts for it where it takes drafts.
+
+    Args:
+        model: Folder or name.
+        draft_model: The same of the other, "" for none.
+        data: The data folder.
+
+    Raises:
+        EngineError: NOT_FOUND, REFUSED or UNSUPPORTED.
+    """
+    found = checkpoint.check(library.resolve_model(model, data))
+    if not draft_model or not supported.takes_drafts(found.config):
+        return [found]
+    return [found, checkpoint.check(library.resolve_model(draft_model, data))]
+
+
+def footprints(parts: Sequence[Checkpoint], here: Machine, *, anyway: bool) -> list[Footprint]:
+    """Return what models take on a machine.
+
+    Args:
+        parts: The model, and the one that drafts for it if there is one.
+        here: The machine.
+        anyway: Whether they may take more than there is.
+
+    Raises:
+        EngineError: REFUSED, see `fit.measure`; TOO_BIG, when they do not fit together for the usual context.
+    """
+    found = [memory_fit.measure_footprint(part.config, part.tensors, part.head, here) for part in parts]
+    if not anyway:
+        memory_fit.check_fit(parts[0].name, judge_models(found, memory_fit.CONTEXT, here))
+    return found
+
+
+def judge_models(found: Sequence[Footprint], context: int, here: Machine) -> Fit:
+    """Return the sum of what `footprints` found, for a context."""
+    one, *others = (memory_fit.judge_fit(footprint, context, here) for footprint in found)
+    return memory_fit.combined_fit(one, others[0]) if others else one
+
+
+def load_models(
+    parts: Sequence[Checkpoint],
+    policy: backend.Policy,
+    report: Report,
+    probes: ProbeMemory,
+) -> list[LoadedModel]:
+    """Load models one after the other, see `loader.load`; each takes its share of the progress by its bytes.
+
+    Raises:
+        EngineError: Also UNSUPPORTED, when their tokenizers differ.
+    """
+    for small in parts[1:]:
+        check_tokenizer_pair(parts[0], small)
+    total, done = sum(part.total_bytes for part in parts), 0.0
+    loaded = []
+    for part in parts:
+        share = part.total_bytes / total
+        loaded.append(load_checkpoint(part, policy, _within(report, done, share), probes))
+        done += share
+    return loaded
+
+
+def _within(report: Report, start: float, share: float) -> Report:
+    """Return what tells of a part's progress as of some of the whole."""
+    return lambda fraction, phase: report(start + share * fraction, phase)

@@ -1,24 +1,57 @@
-"""The file that says "this model folder is complete": written last, and all its promises can be checked."""
+"""A model's manifest: files, head wiring, recipe."""
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
+import json
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mtplx_engine import durable, json_store
-from mtplx_engine.harmless import one_line
-from mtplx_engine.models.wiring import Concat, Hidden, Norms, Wiring
+from mtplx_engine.util import files
+from mtplx_engine.util.formatting import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from mtplx_engine.progress import Report
+    from mtplx_engine.util.formatting import Report
 
-NAME = "mtplx.json"
-FORMAT = 1
+
+class Hidden(StrEnum):
+    """Which hidden of the target the head reads."""
+
+    AFTER_NORM = "after_norm"
+    BEFORE_NORM = "before_norm"
+
+
+class Concat(StrEnum):
+    """Order of the two halves of the projection's input."""
+
+    EMBEDDING_FIRST = "embedding_first"
+    HIDDEN_FIRST = "hidden_first"
+
+
+class Norms(StrEnum):
+    """How the gains of the head's norms are stored."""
+
+    PLAIN = "plain"
+    PLUS_ONE = "plus_one"
+    """As gain minus one: 1 must be added to all of them, once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wiring:
+    """One way of connecting a head."""
+
+    hidden: Hidden = Hidden.AFTER_NORM
+    concat: Concat = Concat.EMBEDDING_FIRST
+    norms: Norms = Norms.PLAIN
+
+
+MANIFEST_NAME = "mtplx.json"
+MANIFEST_FORMAT = 1
 _BLOCK = 4 << 20
 _LONGEST_NAME = 120
 
@@ -106,46 +139,46 @@ class Manifest:
     head_source: str = ""
 
 
-def read(folder: Path) -> Manifest | None:
+def read_manifest(folder: Path) -> Manifest | None:
     """Return the manifest of `folder`, or None when there is none that this version understands."""
     try:
-        return _parse(json_store.read_json(folder / NAME))
+        return _parse(files.read_json(folder / MANIFEST_NAME))
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
 
 
 def read_pair(folder: Path) -> tuple[Manifest, HeadBinding] | None:
     """Return the manifest of `folder` when it joins a model and a head that are elsewhere, else None."""
-    found = read(folder)
+    found = read_manifest(folder)
     if found is None or found.binding is None or not found.binding.target:
         return None
     return found, found.binding
 
 
-def write(folder: Path, manifest: Manifest) -> None:
+def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Put the manifest into `folder`, after all that it promises has reached the disk."""
     for record in manifest.files:
-        durable.sync(folder / record.name)
-    durable.sync(folder)
-    body = {"format": FORMAT, **dataclasses.asdict(manifest)}
-    json_store.write_json(folder / NAME, body, indent=1, end="\n")
+        files.sync(folder / record.name)
+    files.sync(folder)
+    body = {"format": MANIFEST_FORMAT, **dataclasses.asdict(manifest)}
+    files.write_json(folder / MANIFEST_NAME, body, indent=1, end="\n")
 
 
 def is_complete(folder: Path, manifest: Manifest) -> bool:
     """Whether every file of the manifest is in `folder` as it was installed."""
-    return not missing(folder, manifest)
+    return not missing_files(folder, manifest)
 
 
-def missing(folder: Path, manifest: Manifest) -> tuple[str, ...]:
+def missing_files(folder: Path, manifest: Manifest) -> tuple[str, ...]:
     """Return the names of the files that are not in `folder` as they were installed.
 
     The content of a file is read only when it was written to after the manifest, which comes last at an install.
     """
-    installed_ns = _modified_ns(folder / NAME)
+    installed_ns = _modified_ns(folder / MANIFEST_NAME)
     return tuple(item.name for item in manifest.files if not _is_as_noted(folder, item, installed_ns))
 
 
-def differing(folder: Path, manifest: Manifest, report: Report) -> tuple[str, ...]:
+def differing_files(folder: Path, manifest: Manifest, report: Report) -> tuple[str, ...]:
     """Read every file of the manifest and return the names of those that are not as they were installed."""
     total = max(sum(item.size for item in manifest.files), 1)
     wrong, done = [], 0
@@ -158,7 +191,7 @@ def differing(folder: Path, manifest: Manifest, report: Report) -> tuple[str, ..
     return tuple(wrong)
 
 
-def record(folder: Path, names: Iterable[str]) -> tuple[FileRecord, ...]:
+def record_files(folder: Path, names: Iterable[str]) -> tuple[FileRecord, ...]:
     """Return size and sha256 of the files `names` in `folder`."""
     return tuple(
         FileRecord(name, (folder / name).stat().st_size, file_sha256(folder / name)) for name in names
@@ -193,7 +226,7 @@ def parse_head(body: Mapping[str, Any]) -> HeadWiring:
 
 
 def _parse(body: dict[str, Any]) -> Manifest | None:
-    if body.pop("format") != FORMAT:
+    if body.pop("format") != MANIFEST_FORMAT:
         return None
     files = tuple(FileRecord(**item) for item in body.pop("files"))
     if any(not isinstance(item.size, int) or not is_inside(item.name) for item in files):
@@ -237,3 +270,49 @@ def _size(path: Path) -> int:
         return path.stat().st_size
     except OSError:
         return -1
+
+
+RECIPE_NAME = "recipe.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What to fetch, what must come out, and what is joined to it.
+
+    Attributes:
+        folder: Where the recipe and the head's files are.
+        id: Name of the installed folder.
+        name: Name for people.
+        licence: SPDX identifier.
+        revision: Counts up when an installed model must be built again.
+        requirement: The pinned requirement whose wheel holds the weights.
+        wheel: The wheel file.
+        weights: The GGUF file inside the wheel.
+        generation: Content of generation_config.json: end tokens and the recommended sampling.
+        head: How the drafting head is connected, and its files.
+    """
+
+    folder: Path
+    id: str
+    name: str
+    licence: str
+    revision: int
+    requirement: str
+    wheel: FileRecord
+    weights: FileRecord
+    generation: dict[str, Any]
+    head: HeadWiring
+
+
+def read_recipe(folder: Path) -> Recipe:
+    """Return the recipe that ships in `folder`."""
+    body = json.loads((folder / RECIPE_NAME).read_bytes())
+    return Recipe(
+        **{
+            **body,
+            "folder": folder,
+            "wheel": FileRecord(**body["wheel"]),
+            "weights": FileRecord(**body["weights"]),
+            "head": parse_head(body["head"]),
+        }
+    )

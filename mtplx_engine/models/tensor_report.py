@@ -12,13 +12,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mtplx_engine import tied
 from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.util import child_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mtplx_engine.models.checkpoint import Checkpoint
+
 
 _CHILD = "mtplx_engine.models.tensor_report_child"
 _LONGEST_S = 120.0
@@ -37,7 +38,7 @@ def compared(checked: Checkpoint, folder: Path) -> Checkpoint:
     """
     with tempfile.TemporaryDirectory(prefix="mtplx-tensors-") as place:
         answer, log = Path(place) / "answer.json", Path(place) / "log"
-        code = tied.run(_CHILD, [str(folder), str(answer)], log, _limit(checked.name))
+        code = child_process.run(_CHILD, [str(folder), str(answer)], log, _limit(checked.name))
         if code or not answer.exists():
             raise _unanswered(checked.name, f"code {code}\n{log.read_text(errors='replace')}")
         found = json.loads(answer.read_bytes())

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mtplx_engine.errors import EngineError
-from mtplx_engine.models import checkpoint, completeness
+from mtplx_engine.models import checkpoint, stored_tensors
 from mtplx_engine.models.families import supported
 
 if TYPE_CHECKING:
     from mtplx_engine.models.checkpoint import Checkpoint
+
 
 _CPU_S = 60.0
 
@@ -49,7 +50,7 @@ def _compare(checked: Checkpoint) -> str:
     try:
         head_builder.assemble(family, config, head_builder.read(head), wiring)
     except head_builder.HeadMismatchError as error:
-        return completeness.unfit(str(error))
+        return stored_tensors.unfit(str(error))
     return ""
 
 

@@ -10,11 +10,11 @@ import mlx.core as mx
 from mlx.utils import tree_flatten
 from mlx_lm.utils import load_model
 
-from mtplx_engine.models import completeness, hub_cache, model_config, tensor_check
+from mtplx_engine.models import config_checks, hub_cache, stored_tensors
+from mtplx_engine.models.config_checks import is_size
 from mtplx_engine.models.families.registry import trunk_for
-from mtplx_engine.models.refusal import refused
-from mtplx_engine.models.sizes import is_size
-from mtplx_engine.models.tensor_check import FLOATING, Want
+from mtplx_engine.models.json_files import refused
+from mtplx_engine.models.stored_tensors import FLOATING, Want
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mtplx_engine.models.head_source import Location
 
     Arrays = dict[str, mx.array]
+
 
 _DTYPES = {
     mx.bool_: "BOOL",
@@ -84,7 +85,7 @@ def load(checkpoint: Checkpoint) -> nn.Module:
             folder, lazy=True, get_model_classes=lambda **_: (_strict(model, in_head), arguments)
         )
     except MismatchError as error:
-        raise completeness.misfit(folder, str(error)) from error
+        raise stored_tensors.misfit(folder, str(error)) from error
     except Exception as error:  # numbers that contradict each other may raise anything
         _check_settings(arguments, config, error)
         raise refused(
@@ -113,7 +114,7 @@ def check(module: nn.Module, weights: Mapping[str, mx.array], spell: Callable[[s
         scales = found.get(f"{name.removesuffix('biases')}scales")
         if scales and scales.dtype in FLOATING:
             wanted[name] = wanted[name]._replace(dtypes=frozenset({scales.dtype}))
-    if text := tensor_check.mismatch(wanted, found, spell):
+    if text := stored_tensors.tensor_mismatch(wanted, found, spell):
         raise MismatchError(text)
 
 
@@ -241,7 +242,7 @@ def _culprit(convert: Callable[[Arrays], Arrays], raw: Arrays, error: Exception)
             convert({**raw, name: like})
         except Exception:  # noqa: BLE001, S112 - it was another one
             continue
-        return tensor_check.mismatch({name: _want(like)}, kinds({name: raw[name]}))
+        return stored_tensors.tensor_mismatch({name: _want(like)}, kinds({name: raw[name]}))
     return ""
 
 
@@ -262,10 +263,12 @@ def _check_settings(arguments: type, config: Mapping[str, Any], error: Exception
         if field.name == "text_config":  # laid flat
             continue
         if is_required and (field.name not in config or (is_number and value is None)):
-            raise refused(model_config.NAME, f"does not say {field.name}", details=repr(error)) from error
+            raise refused(
+                config_checks.CONFIG_NAME, f"does not say {field.name}", details=repr(error)
+            ) from error
         if value is not None and is_number and not is_size(value):
             raise refused(
-                model_config.NAME,
+                config_checks.CONFIG_NAME,
                 f"says {field.name} is {str(value)[:20]!r}, but it must be a whole number",
                 details=repr(error),
             ) from error

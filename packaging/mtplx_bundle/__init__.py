@@ -1,0 +1,1 @@
+"""Put MTPLX.app together and check it."""

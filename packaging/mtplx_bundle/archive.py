@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from mtplx_bundle.layout import Layout
 
+
 _LINK = 0o120000
 
 

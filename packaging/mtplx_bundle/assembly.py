@@ -109,11 +109,14 @@ def _modules(order: Order) -> runtime.Modules:
 
 def _lay_starter(order: Order, layout: Layout) -> None:
     """Copy the starter model as it was installed, without what its use has left beside it."""
-    installed = manifest.read(order.starter)
+    installed = manifest.read_manifest(order.starter)
     if installed is None:
-        raise FileNotFoundError(order.starter / manifest.NAME)
+        raise FileNotFoundError(order.starter / manifest.MANIFEST_NAME)
     layout.starter.mkdir(parents=True)
-    for name in (*(item.name for item in installed.files), manifest.NAME):  # the manifest is the newest
+    for name in (
+        *(item.name for item in installed.files),
+        manifest.MANIFEST_NAME,
+    ):  # the manifest is the newest
         shutil.copy2(order.starter / name, layout.starter / name)
 
 

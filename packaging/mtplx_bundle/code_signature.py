@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mtplx_bundle.macho import Image
 
+
 _SUPER_BLOB, _CODE_DIRECTORY = 0xFADE0CC0, 0xFADE0C02
 _SHA256 = 2
 _HASH_SIZE, _CDHASH_SIZE = 32, 20

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
+
 _SIZE = "1280x860x24"
 
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from mtplx_bundle.layout import Layout
 
+
 _CLASSIFIERS = {  # for wheels that name their licence only in words
     "License :: OSI Approved :: Apache Software License": "Apache-2.0",
     "License :: OSI Approved :: BSD License": "BSD-3-Clause",

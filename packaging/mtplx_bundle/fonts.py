@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
+
 _ROW = struct.Struct(">4s3I")  # of the table of tables: tag, sum, offset, length
 _ONE = 1 << 16  # revisions have 16 bits behind the point
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QBuffer, QIODevice, QRectF, Qt
 from PySide6.QtGui import QGuiApplication, QPainter, QPixmap
 
-from app.icons import IconSet
-from app.palette import LIGHT
+from app.palette import LIGHT, IconSet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
 
 _TILE = 824 / 896  # Apple's tile in a picture of 1024, by ours
 _PNG = b"\x89PNG\r\n\x1a\n"

@@ -11,6 +11,7 @@ from mtplx_engine.paths import APP_NAME
 if TYPE_CHECKING:
     from mtplx_bundle.layout import Layout
 
+
 _ASKED = ("DesktopFolder", "DocumentsFolder", "DownloadsFolder", "NetworkVolumes", "RemovableVolumes")
 _WHY = "MTPLX reads the files that you attach and the models that you keep there."
 IDENTIFIER = "local.MTPLX"

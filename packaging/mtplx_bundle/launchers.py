@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mtplx_bundle.layout import Layout
     from mtplx_bundle.target import Target
 
+
 _SOURCE = Path(__file__).resolve().parent.parent / "launcher.c"
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from mtplx_bundle.distributions import Distribution
     from mtplx_bundle.layout import Layout
 
+
 NOTICE = "README.txt"
 """What it says of all texts: which are whose, and the rights that the LGPL gives."""
 _TEXT = re.compile(r"licen[cs]e|copying|notice|authors", re.IGNORECASE)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+
 ARM64, X86_64 = 0x0100000C, 0x01000007
 EXECUTABLE = 2  # the file type of programs
 

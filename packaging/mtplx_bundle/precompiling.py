@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mtplx_bundle.layout import Layout
 
+
 _WORKERS = 2
 # Of hundreds of models a chat needs the one that is loaded, and of the hub's library the calls; compiled these would
 # be a tenth of the app.

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mtplx_bundle.layout import Layout
     from mtplx_bundle.target import Target
 
+
 _VERSION = re.compile(rb"(3\.11\.\d+)\0")
 _OPENSSL = re.compile(rb"OpenSSL (3\.\d+\.\d+) ")
 _PATCH_LEVEL = re.compile(r'#define PY_VERSION\s+"(3\.11\.\d+)')

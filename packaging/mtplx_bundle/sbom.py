@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from mtplx_bundle import fonts, runtime
 from mtplx_bundle.distributions import OWN, shipped
-from mtplx_engine.models import recipe
+from mtplx_engine.models import manifest
 from mtplx_engine.paths import APP_NAME
 
 if TYPE_CHECKING:
     from mtplx_bundle.distributions import Distribution
     from mtplx_bundle.layout import Layout
+
 
 SPEC_VERSION = "1.5"
 
@@ -54,7 +55,7 @@ def besides(layout: Layout, python: str) -> tuple[Part, ...]:
         layout: The app.
         python: Version of Python's own modules, which need not be that of the interpreter.
     """
-    model = recipe.read(layout.starter.parent)
+    model = manifest.read_recipe(layout.starter.parent)
     shipped_fonts = layout.site / "resources" / "fonts"
     versions = {item.key: item.version for item in shipped(layout)}
     return (

@@ -12,6 +12,7 @@ from mtplx_bundle import macho
 if TYPE_CHECKING:
     from mtplx_bundle.layout import Layout
 
+
 # The window is of QtWidgets, with QtSvg for its icons and QtNetwork for the lock of its data folder.
 _UNUSED_QT = re.compile(
     r"(lib)?Qt6?(Concurrent|Designer|EglFS|ExampleIcons|Help|Labs|Pdf|PrintSupport|Qml|Quick|Sql|SvgWidgets|Test"

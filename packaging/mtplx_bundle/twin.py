@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from mtplx_bundle.layout import Layout
 
+
 QUESTION = "Please write one sentence about the sea."
 
 _DATA, _LOGS = "home/.local/share/MTPLX", "home/.local/state/MTPLX"

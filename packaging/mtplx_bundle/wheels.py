@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mtplx_bundle.layout import Layout
     from mtplx_bundle.target import Target
 
+
 _PROJECT = Path(__file__).resolve().parents[2]
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from scripts.bench_ui.figure import Figure
 
+
 PARTS: Final = ("starting", "streaming", "opening", "pasting", "searching", "memory", "live", "history")
 # How much is done in each part: starts, tokens, messages, characters, messages, answers, seconds, answers.
 _FULL: Final = dict(zip(PARTS, (7, 10_000, 2_000, 1_000_000, 100_000, 500, 20, 100_000), strict=True))

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from scripts.bench_ui.own_time import Moment
 
+
 LONGEST_BLOCK_MS: Final = 300.0
 _HEAD = ("what", "measured", "limit", "by the clock", "")
 

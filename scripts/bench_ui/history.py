@@ -9,22 +9,23 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 
 from app.dashboard.history_page import HistoryPage
-from app.services import figures_records
-from app.services.chat_database import ChatDatabase
-from app.services.chat_file import transaction
-from app.services.speed_records import SpeedRecords
+from app.dashboard.records import SpeedRecords
+from app.storage import records
+from app.storage.database import ChatDatabase
+from app.storage.schema import transaction
 from scripts.bench_ui.figure import LONGEST_BLOCK_MS, Figure, timed
 from scripts.bench_ui.own_time import OwnTime
 from scripts.bench_ui.program import Program
-from tests.support.fake_host import Script
+from tests.support.fake_script import Script
 from tests.support.figures import month
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from app.services.history import Choice
+    from app.storage.stats import Choice
     from app.theme import Theme
+
 
 _LIMIT_MS = 300.0
 _DAYS = 700
@@ -98,7 +99,7 @@ def _fill(folder: Path, answers: int) -> None:
         with transaction(connection):
             for number in range(answers):
                 day = today - timedelta(days=_DAYS * (answers - 1 - number) // answers)
-                row = figures_records.figures_row(dataclasses.replace(some[number % len(some)], day=day))
+                row = records.figures_row(dataclasses.replace(some[number % len(some)], day=day))
                 connection.execute(
                     f"INSERT INTO figures ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",  # noqa: S608
                     tuple(row.values()),

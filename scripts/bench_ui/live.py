@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Final, cast
 from PySide6.QtCore import QEventLoop, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
-from app.dashboard.live_feed import LiveFeed
 from app.dashboard.live_panel import LivePanel
-from app.dashboard.power_watch import PowerWatch
+from app.dashboard.live_stats import LiveFeed
+from app.dashboard.records import PowerWatch
 from app.theme import Theme
-from mtplx_engine.conditions import Conditions
-from mtplx_engine.protocol import DepthChosen, DepthReason, Heartbeat, Tokens
+from mtplx_engine.ipc.protocol import DepthChosen, DepthReason, Heartbeat, Tokens
+from mtplx_engine.util.system import Conditions
 from scripts.bench_ui.figure import Figure
 from tests.support.fake_services import FakeLink
 
 if TYPE_CHECKING:
     from pathlib import Path
+
 
 EVENTS_PER_S: Final = 200
 _LIMIT_MS: Final = 20  # of CPU time, for each second

@@ -11,6 +11,7 @@ from scripts.bench_ui.own_time import Moment, OwnTime
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+
 _TICK_MS = 4
 
 

@@ -14,7 +14,7 @@ from app.chat.conversation import MessageStatus
 from scripts.bench_ui.figure import Figure
 from scripts.bench_ui.program import Program
 from scripts.bench_ui.texts import answer
-from tests.support.fake_host import Script
+from tests.support.fake_script import Script
 
 _STATM = Path("/proc/self/statm")
 _PER_CHAT = 10

@@ -10,10 +10,11 @@ from scripts.bench_ui.figure import LONGEST_BLOCK_MS, Figure, timed
 from scripts.bench_ui.own_time import OwnTime
 from scripts.bench_ui.program import Program
 from scripts.bench_ui.texts import chat
-from tests.support.fake_host import Script
+from tests.support.fake_script import Script
 
 if TYPE_CHECKING:
     from pathlib import Path
+
 
 _SCREENS = 20
 _SCREEN_MS = 100

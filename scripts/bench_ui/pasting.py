@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QMimeData
 from PySide6.QtTest import QTest
 
-from app.transcript.question_row import QuestionRow
+from app.chat_view.question_row import QuestionRow
 from scripts.bench_ui.figure import LONGEST_BLOCK_MS, Figure, timed
 from scripts.bench_ui.program import Program
 from scripts.bench_ui.texts import lines, long_line
-from tests.support.fake_host import Script
+from tests.support.fake_script import Script
 
 if TYPE_CHECKING:
     from pathlib import Path
+
 
 _LINE_LENGTH, _SHORT_LINE_LENGTH = 79, 27
 

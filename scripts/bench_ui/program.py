@@ -10,12 +10,12 @@ from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication
 
 from app.application import Application
-from app.services.chat_database import ChatDatabase
-from app.services.engine_link import EngineState
-from mtplx_engine.client import EngineClient
+from app.services.engine_worker import EngineState
+from app.storage.database import ChatDatabase
+from mtplx_engine.ipc.client import EngineClient
 from mtplx_engine.models import starter
 from scripts.bench_ui.loop_watch import LoopWatch
-from tests.support.fake_host import Script, fake_host_command
+from tests.support.fake_host import fake_host_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from app.chat.conversation import Conversation
     from scripts.bench_ui.own_time import Moment
+    from tests.support.fake_script import Script
+
 
 _SIZE = (1080, 720)
 _WAIT_S = 300.0

@@ -8,14 +8,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from app.chat.conversation import ChatSummary
-from app.services.chat_database import ChatDatabase
-from app.services.chat_file import transaction
+from app.storage.database import ChatDatabase
+from app.storage.schema import transaction
 from scripts.bench_ui.figure import Figure, timed
 from scripts.bench_ui.own_time import Moment, OwnTime
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
 
 _SYLLABLES = (
     "ka",

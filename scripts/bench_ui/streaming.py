@@ -7,18 +7,19 @@ import time
 from typing import TYPE_CHECKING
 
 from app.chat.conversation import MessageStatus
-from mtplx_engine.protocol import Tokens
+from mtplx_engine.ipc.protocol import Tokens
 from scripts.bench_ui.figure import LONGEST_BLOCK_MS, Figure, timed
 from scripts.bench_ui.program import Program
 from scripts.bench_ui.texts import SECTION_TOKENS, answer, chat
-from tests.support.fake_host import Script
+from tests.support.fake_script import Script
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from app.chat.conversation import Message
-    from app.chat.turn import Generation, Piece
-    from mtplx_engine.protocol import Event
+    from app.chat.generation import Generation, Piece
+    from mtplx_engine.ipc.protocol import Event
+
 
 TOKENS_PER_S = 200
 _MESSAGES = 200

@@ -11,6 +11,7 @@ from app.chat.conversation import ChatSummary, Conversation, Message, MessageSta
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+
 SECTION_TOKENS = 500
 _TEXT = (
     "the a model drafts tokens and its target verifies **them** in one forward so that each cycle costs *little* "

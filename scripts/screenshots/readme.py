@@ -9,9 +9,9 @@ import dataclasses
 import tempfile
 from pathlib import Path
 
-from app.dashboard.measure_plan import MeasurePlan
+from app.dashboard.controller import MeasurePlan
 from mtplx_engine import paths
-from mtplx_engine.measurement import PromptKind
+from mtplx_engine.measure.measurement import PromptKind
 from scripts.screenshots.stage import Stage
 
 _SIZE = (1080, 720)

@@ -10,16 +10,12 @@ from unittest import mock
 from PySide6.QtCore import QUrl
 from PySide6.QtWidgets import QApplication, QInputDialog
 
-from app.chat.chat_settings import ChatSettings
 from app.chat.conversation import Attachment
-from app.chat.presets import Preset
-from app.dashboard import result_words
-from app.services.chat_database import ChatDatabase
-from app.services.store_error import StoreError
-from app.widgets.about_box import AboutBox
-from app.widgets.link_sheet import LinkSheet
-from app.widgets.message_box import MessageBox
-from app.widgets.shortcut_sheet import ShortcutSheet
+from app.chat.settings import ChatSettings, Preset
+from app.dashboard import result_text
+from app.storage.database import ChatDatabase
+from app.storage.errors import StoreError
+from app.widgets.dialogs import AboutBox, LinkSheet, MessageBox, ShortcutSheet
 from mtplx_engine.config import SamplerConfig
 from tests.support import chart_gallery, models_window, speed_window
 from tests.support.fake_script import ANSWER, Script
@@ -32,6 +28,7 @@ if TYPE_CHECKING:
 
     from app.theme import Theme
     from scripts.screenshots.stage import Stage
+
 
 RICH = (
     ANSWER
@@ -153,7 +150,7 @@ def _edited(stage: Stage) -> None:
 
 
 def _details(stage: Stage) -> QWidget | None:
-    from app.pane.details_popover import DetailsPopover
+    from app.chat_view.chat_pane import DetailsPopover
 
     stage.answer("Why are there tides?")
     stage.menus.details.trigger()
@@ -213,7 +210,7 @@ def _speed_now(stage: Stage) -> QWidget | None:
 
 def _drafting_off(stage: Stage) -> QWidget | None:
     _nothing(stage)
-    stage.program.speed.drafting_judged.emit(result_words.turned_off((measurement(0.6, 0.6, 0.6),)))
+    stage.program.speed.drafting_judged.emit(result_text.turned_off((measurement(0.6, 0.6, 0.6),)))
     stage.menus.inspector.trigger()
     return None
 

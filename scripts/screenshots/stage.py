@@ -11,13 +11,14 @@ from PySide6.QtWidgets import QApplication
 
 from app.application import Application
 from app.palette import DARK, LIGHT
-from mtplx_engine.client import EngineClient
+from mtplx_engine.ipc.client import EngineClient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from PySide6.QtWidgets import QWidget
+
 
 _WAIT_S = 180.0
 

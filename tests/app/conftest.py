@@ -13,13 +13,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from app.application import Application
-from app.services.garbage import collect_if_due
+from app.chat_view.answer_row import AnswerRow
+from app.program import collect_if_due
 from app.theme import Theme
-from app.transcript.answer_row import AnswerRow
-from mtplx_engine.client import EngineClient
+from mtplx_engine.ipc.client import EngineClient
 from mtplx_engine.models import starter
 from tests.support import leaks
-from tests.support.fake_host import Script, fake_host_command
+from tests.support.fake_host import fake_host_command
+from tests.support.fake_script import Script
 
 if TYPE_CHECKING:
     from collections.abc import Callable

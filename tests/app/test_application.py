@@ -8,18 +8,18 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
 from app.chat.conversation import MessageStatus
-from app.chat.meters import MEASURING
-from app.chat.row_state import RowAction
-from app.services.download_row import DownloadState
-from app.services.engine_link import EngineState
+from app.chat.generation import RowAction
+from app.chat.metrics import MEASURING
+from app.model_manager.downloads import DownloadState
+from app.services.engine_worker import EngineState
 from mtplx_engine.errors import ErrorKind
-from mtplx_engine.hub import look, settings
-from mtplx_engine.hub.connection import Connection
-from mtplx_engine.hub.settings import HubSettings
-from mtplx_engine.models import installed, starter
+from mtplx_engine.hub import api, remote_inspect
+from mtplx_engine.hub.api import HubSettings
+from mtplx_engine.hub.http import Connection
+from mtplx_engine.models import library, starter
 from tests.support import model_folder
-from tests.support.fake_host import Script
 from tests.support.fake_hub import BLOCK, FakeHub, FakeRepo, running
+from tests.support.fake_script import Script
 
 SLOW = Script(answer="one two three four five six seven eight nine ten " * 20, cycle_s=0.02)
 
@@ -308,12 +308,14 @@ def test_download_goes_on_at_the_next_start(start, tmp_path):
     folder = model_folder.write(tmp_path / "original")
     files = {path.name: path.read_bytes() for path in folder.iterdir()} | {"LICENSE": bytes(40 * BLOCK)}
     with running(FakeHub({"makers/model": FakeRepo(files)}, pause_s=0.05)) as hub:
-        settings.write(tmp_path, HubSettings(hub.endpoint))
+        api.write_settings(tmp_path, HubSettings(hub.endpoint))
         today = start()
-        today.program.models.downloads.enqueue(look.plan(Connection(hub.endpoint), "makers/model"))
+        today.program.models.downloads.enqueue(
+            remote_inspect.plan_download(Connection(hub.endpoint), "makers/model")
+        )
         today.until(lambda: today.program.models.downloads.rows()[0].done > 4 * BLOCK)
         tomorrow = start()
         hub.pause_s = 0.0
         downloads = tomorrow.program.models.downloads
         tomorrow.until(lambda: [row.state for row in downloads.rows()] == [DownloadState.DONE])
-    assert [model.name for model in installed.models(tmp_path)] == ["makers--model"]
+    assert [model.name for model in library.installed_models(tmp_path)] == ["makers--model"]

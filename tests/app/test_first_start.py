@@ -13,7 +13,7 @@ from app import first_start
 from app.services import helper_process
 from app.services.helper_process import SelfCheck
 from mtplx_engine import paths
-from mtplx_engine.doctor.check import Check, Verdict
+from mtplx_engine.doctor.environment import Check, Verdict
 
 VERSION = importlib.metadata.version("mtplx")
 FULL = Check("Files", Verdict.FAILED, "The disk has 3 MB left. Make room for at least 1 GB.")

@@ -9,13 +9,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu
 
 from app import menus
-from app.chat.row_state import RowAction
-from app.services.engine_link import EngineState
-from app.widgets.about_box import AboutBox
-from app.widgets.link_sheet import LinkSheet
-from app.widgets.shortcut_sheet import ShortcutSheet
+from app.chat.generation import RowAction
+from app.services.engine_worker import EngineState
+from app.widgets.dialogs import AboutBox, LinkSheet, ShortcutSheet
 from mtplx_engine import paths
-from tests.support.fake_host import Script
+from tests.support.fake_script import Script
 
 
 @pytest.fixture

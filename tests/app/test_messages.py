@@ -7,13 +7,13 @@ from PySide6.QtCore import QCoreApplication, QEvent, QMimeData, QPoint, QRect, Q
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtTest import QTest
 
-from app.chat.chat_settings import ChatSettings
 from app.chat.conversation import MessageStatus
-from app.chat.row_state import RowAction
-from app.pane.details_popover import DetailsPopover
-from app.services.engine_link import EngineState
-from app.transcript.question_row import QuestionRow
-from tests.support.fake_host import Script
+from app.chat.generation import RowAction
+from app.chat.settings import ChatSettings
+from app.chat_view.chat_pane import DetailsPopover
+from app.chat_view.question_row import QuestionRow
+from app.services.engine_worker import EngineState
+from tests.support.fake_script import Script
 
 ECHO = Script(answer="You said: {question}", cycle_s=0.002)
 ENDLESS = Script(answer="word " * 2000, cycle_s=0.01)

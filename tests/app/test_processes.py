@@ -15,8 +15,8 @@ import pytest
 
 import app.__main__ as app_main
 from app.chat.conversation import MessageStatus, Role
-from app.services.settings import SettingsFile
-from app.services.store import Store
+from app.storage.settings import SettingsFile
+from app.storage.store import Store
 
 ROOT = Path(__file__).parents[2]
 WORDS = {"answer": "one two three four five six seven eight nine ten " * 100, "cycle_s": 0.01}
@@ -50,7 +50,7 @@ import sys, time
 sys.argv = ["app", "--data-dir", sys.argv[1]]
 from PySide6.QtCore import QCoreApplication, QTimer
 from app import application
-from app.services.chat_database import ChatDatabase
+from app.storage.database import ChatDatabase
 
 class Watched(application.Application):
     def show(self):

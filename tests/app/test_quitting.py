@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QFileDialog
 
 from app.chat.conversation import Attachment
 from app.quitting import QtProgram
-from app.services.chat_database import ChatDatabase
-from app.services.store_error import StoreError
+from app.storage.database import ChatDatabase
+from app.storage.errors import StoreError
 
 
 def _no_room(*_):

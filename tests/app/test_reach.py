@@ -7,11 +7,9 @@ from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QAbstractButton, QApplication, QInputDialog, QWidget
 
-from app.widgets.about_box import AboutBox
-from app.widgets.link_sheet import LinkSheet
-from app.widgets.shortcut_sheet import ShortcutSheet
+from app.widgets.dialogs import AboutBox, LinkSheet, ShortcutSheet
 from tests.support import models_window, speed_window
-from tests.support.fake_host import Script
+from tests.support.fake_script import Script
 
 Role = QAccessible.Role
 # What a screen reader can say nothing useful of.

@@ -8,11 +8,11 @@ from functools import partial
 import pytest
 
 from app.application import Application
-from app.chat.chat_settings import ChatSettings
 from app.chat.conversation import MessageStatus
-from app.services.engine_link import EngineState
-from mtplx_engine.client import EngineClient
+from app.chat.settings import ChatSettings
+from app.services.engine_worker import EngineState
 from mtplx_engine.config import SamplerConfig
+from mtplx_engine.ipc.client import EngineClient
 
 pytestmark = pytest.mark.starter
 

@@ -10,13 +10,13 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from app.palette import DARK, LIGHT
-from app.services.engine_link import EngineState
+from app.program import FaultSheet
+from app.services.engine_worker import EngineState
 from app.services.helper_process import StarterSetup
-from app.widgets.fault_sheet import FaultSheet
-from app.widgets.link_sheet import LinkSheet
-from app.widgets.undo_toast import UndoToast
+from app.widgets.dialogs import LinkSheet
+from app.widgets.feedback import UndoToast
 from mtplx_engine.models import starter
-from tests.support.fake_host import Script
+from tests.support.fake_script import Script
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_tab_goes_round_and_comes_back_to_the_message(start):
 
 def test_end_of_an_answer_is_announced(start, monkeypatch):
     spoken = []
-    monkeypatch.setattr("app.pane.chat_pane.announce", lambda _, sentence: spoken.append(sentence))
+    monkeypatch.setattr("app.chat_view.chat_pane.announce", lambda _, sentence: spoken.append(sentence))
     driver = start(Script(cycle_s=0.02))
     driver.ask("Why?")
     driver.until_idle()

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mtplx_engine import template
 from mtplx_engine.engine import Engine
+from mtplx_engine.text import template
 from tests.support import engine_runs, tiny_chat, tiny_folder
 
 if TYPE_CHECKING:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+
 EXACT = 1e-12
 CONFIG = SamplerConfig(draft_core="stock", speculative_depth=2, verify_core="target")
 

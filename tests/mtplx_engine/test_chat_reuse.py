@@ -9,13 +9,14 @@ import pytest
 
 from mtplx_engine.config import ChatMessage, SamplerConfig
 from mtplx_engine.engine import Engine
-from mtplx_engine.protocol import Finished, Generate, Tokens
+from mtplx_engine.ipc.protocol import Finished, Generate, Tokens
 from tests.support.toy import TOY
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from mtplx_engine.stats import DecodeStats
+
 
 QUESTIONS = ("json.loads returns an object from a string", "os.path.join", "argparse.ArgumentParser")
 

@@ -18,11 +18,11 @@ import pytest
 from mlx_lm.models.cache import KVCache
 
 from mtplx_engine.acceptance import speculative_output_marginal
-from mtplx_engine.cache import TokenCache
+from mtplx_engine.cache.token_cache import TokenCache
 from mtplx_engine.config import DrafterKind, SamplerConfig
-from mtplx_engine.draft.chain import Chain
-from mtplx_engine.draft.combined import CombinedDrafter
 from mtplx_engine.draft.draft_model import DraftModelDrafter
+from mtplx_engine.draft.drafter import CombinedDrafter
+from mtplx_engine.draft.mtp_head import Chain
 from mtplx_engine.draft.prompt_lookup import MATCH, PromptLookupDrafter
 from mtplx_engine.sampling import History
 from tests.support.exact_law import next_token_law
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from tests.support.recording import Verified
 
     Floats = NDArray[np.float64]
+
 
 VOCABULARY = 6
 PROMPT = tuple(range(VOCABULARY)) * 3  # so that there is something to copy from the start

@@ -16,7 +16,7 @@ from mlx_lm.generate import stream_generate
 from mtplx_engine.bench.prompts import PROMPTS
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.engine import Engine
-from mtplx_engine.protocol import Finished, Generate, Tokens
+from mtplx_engine.ipc.protocol import Finished, Generate, Tokens
 from tests.support.tiny import DistortedDrafter, decode, tiny_head_drafter, tiny_target
 from tests.support.tiny_chat import Chat
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mtplx_engine.models.loader import LoadedModel
     from mtplx_engine.stats import DecodeStats
 
+
 # Prints the answers of the starter to the prompts in argv[3:] on OpenBLAS: plain, then strict at each depth.
 STRICT = """
 import json, sys, threading
@@ -35,7 +36,7 @@ from mtplx_engine import backend
 backend.prepare()
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.engine import Engine
-from mtplx_engine.protocol import Generate, Tokens
+from mtplx_engine.ipc.protocol import Generate, Tokens
 engine = Engine()
 info = engine.load(sys.argv[1], Path(sys.argv[1]), lambda *_: None, threading.Event())
 answers = []

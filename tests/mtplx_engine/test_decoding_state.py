@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mtplx_engine import session
-from mtplx_engine.cache import TokenCache
+from mtplx_engine import engine
+from mtplx_engine.cache.token_cache import TokenCache
 from mtplx_engine.decoding import Decoder
 from mtplx_engine.draft.mtp_head import MTPDrafter
 from mtplx_engine.models.families import llama
@@ -19,6 +19,7 @@ from tests.support.tiny_chat import PROMPT, Chat, SetAtLook, Spelling
 
 if TYPE_CHECKING:
     from mtplx_engine.models.loader import LoadedModel
+
 
 TEMPERATURES = [0.0, 0.7]
 
@@ -192,8 +193,8 @@ def _pairs_shifted_hiddens(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _reuses_one_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take a token for shared that is not."""
-    shared = session._shared
-    monkeypatch.setattr(session, "_shared", lambda a, b: min(shared(a, b) + 1, len(a), len(b)))
+    shared = engine._shared
+    monkeypatch.setattr(engine, "_shared", lambda a, b: min(shared(a, b) + 1, len(a), len(b)))
 
 
 @pytest.mark.parametrize(

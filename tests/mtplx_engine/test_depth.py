@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from mtplx_engine.depth import DepthController
-from mtplx_engine.depth_figures import Figures
+from mtplx_engine.depth import DepthController, Figures
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 
 from mtplx_engine.config import MAX_DEPTH, DrafterKind, SamplerConfig
-from mtplx_engine.draft.combined import CombinedDrafter
+from mtplx_engine.draft.drafter import CombinedDrafter
 from mtplx_engine.draft.prompt_lookup import PromptLookupDrafter
-from mtplx_engine.drafters import Drafters
-from mtplx_engine.engine import Engine
+from mtplx_engine.engine import Drafters, Engine
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.stats import FinishReason
 from tests.support import tiny_folder
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mtplx_engine.models.loader import LoadedModel
+
 
 FEW_WORDS = tuple((token, 25.0) for token in (5, 6, 7))  # answers that repeat themselves now and then
 KINDS = get_args(DrafterKind)
@@ -229,7 +229,9 @@ def test_loading_two_models_reports_one_progress(engine: Engine, folders: dict[s
 def test_another_tokenizer_is_refused_before_anything_is_loaded(
     engine: Engine, folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mtplx_engine.models.loader.load", lambda *_: pytest.fail("weights were read"))
+    monkeypatch.setattr(
+        "mtplx_engine.models.loader.load_checkpoint", lambda *_: pytest.fail("weights were read")
+    )
     with pytest.raises(EngineError) as caught:
         load(engine, folders["with"], folders["other"])
     check_error(caught, ErrorKind.UNSUPPORTED, "cannot draft for", "1 of 264 tokens differ", "same family")

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mtplx_engine.cache import TokenCache, window
+from mtplx_engine.cache import layers
+from mtplx_engine.cache.token_cache import TokenCache
 from mtplx_engine.stats import FinishReason
 from tests.support import cache_kinds
 from tests.support.tiny_chat import PROMPT, Chat, SetAtLook, Spelling
 
 if TYPE_CHECKING:
     from mtplx_engine.models.loader import LoadedModel
+
 
 LENGTH = 12
 RIGHT = (4, 1, 0, 2)
@@ -41,7 +43,7 @@ def model(
 @pytest.fixture(autouse=True)
 def _windows_move_on_all_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give their buffers hardly any room."""
-    monkeypatch.setattr(window, "_STEP", 4)
+    monkeypatch.setattr(layers, "_STEP", 4)
 
 
 def whole_answer(model: LoadedModel, settings: dict[str, Any]) -> tuple[list[int], list[int]]:

@@ -12,8 +12,9 @@ import pytest
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.engine import Engine
 from mtplx_engine.errors import EngineError, ErrorKind, LoadCancelledError
-from mtplx_engine.models import checkpoint, fit, machine
-from mtplx_engine.protocol import Generate
+from mtplx_engine.ipc.protocol import Generate
+from mtplx_engine.models import checkpoint, memory_fit
+from mtplx_engine.util import system
 from tests.support import tiny_folder
 from tests.support.engine_runs import HELLO, NEVER_ENDS, check_error, load, run, tokens_of
 from tests.support.tiny_chat import SetAtLook
@@ -22,7 +23,7 @@ from tests.support.tiny_folder import WINDOW
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mtplx_engine.progress import Report
+    from mtplx_engine.util.formatting import Report
 
 
 def test_what_is_said_of_a_loaded_model(tiny_path: Path) -> None:
@@ -37,9 +38,9 @@ def test_what_is_said_of_a_loaded_model(tiny_path: Path) -> None:
     assert info.recommended == SamplerConfig(temperature=0.6)
     assert info.backend == "CPU, float32, reference BLAS"
     found = checkpoint.check(tiny_path)
-    here = machine.this()
-    footprint = fit.measure(found.config, found.tensors, found.head, here)
-    longer = [fit.judge(footprint, context, here).cache for context in (256, 512)]
+    here = system.this_machine()
+    footprint = memory_fit.measure_footprint(found.config, found.tensors, found.head, here)
+    longer = [memory_fit.judge_fit(footprint, context, here).cache for context in (256, 512)]
     assert info.token_bytes == (longer[1] - longer[0]) // 256 > 0
     assert not info.thinking_switch
 

@@ -11,7 +11,7 @@ import pytest
 from mtplx_engine.config import ChatMessage
 from mtplx_engine.errors import ErrorKind
 from mtplx_engine.host import EXIT_FAULT
-from mtplx_engine.protocol import (
+from mtplx_engine.ipc.protocol import (
     Cancel,
     Count,
     Counted,

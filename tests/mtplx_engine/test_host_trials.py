@@ -7,13 +7,24 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mtplx_engine.client import EngineClient
 from mtplx_engine.errors import ErrorKind
 from mtplx_engine.host import EXIT_FAULT
-from mtplx_engine.measurement import PromptKind
-from mtplx_engine.measurements import Measurements
-from mtplx_engine.protocol import Cancel, Failed, Finished, Load, Loaded
-from mtplx_engine.trials import Abandoned, Checked, CheckExactness, Measure, Measured, TrialProgress
+from mtplx_engine.ipc.client import EngineClient
+from mtplx_engine.ipc.protocol import (
+    Abandoned,
+    Cancel,
+    Checked,
+    CheckExactness,
+    Failed,
+    Finished,
+    Load,
+    Loaded,
+    Measure,
+    Measured,
+    TrialProgress,
+)
+from mtplx_engine.measure.measurement import PromptKind
+from mtplx_engine.measure.store import Measurements
 from tests.support import tiny_folder
 from tests.support.fake_host import Panic, ScriptedEngine
 from tests.support.fake_script import Script
@@ -24,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from mtplx_engine.protocol import Event
+    from mtplx_engine.ipc.protocol import Event
     from tests.support.host_app import App
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mtplx_engine.cache import RecurrentState
+from mtplx_engine.cache.layers import RecurrentState
 from tests.support.tiny_chat import PROMPT, Chat
 from tests.support.tiny_hybrid import KINDS, hybrid_chat_model
 

@@ -12,7 +12,7 @@ import pytest
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.engine import Engine
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.protocol import Generate, Tokens
+from mtplx_engine.ipc.protocol import Generate, Tokens
 from tests.support.engine_runs import check_error, tokens_of
 from tests.support.tiny_chat import PROMPT, Chat, ScriptedDepths
 

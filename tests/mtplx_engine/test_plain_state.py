@@ -11,8 +11,8 @@ import mlx.core as mx
 import numpy as np
 import pytest
 
-from mtplx_engine.cache import TokenCache
-from mtplx_engine.cache.state import StepState
+from mtplx_engine.cache.layers import StepState
+from mtplx_engine.cache.token_cache import TokenCache
 from mtplx_engine.engine import Engine
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.stats import FinishReason
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mtplx_engine.models.loader import LoadedModel
+
 
 UNDRAFTED = ("deepseek_v32", "glm_moe_dsa", "nemotron_h")
 SAME = {"glm_moe_dsa", "gemma4_text"}  # as the classes of DeepSeek-V3.2 and Gemma 4

@@ -16,6 +16,7 @@ from tests.support.loop_case import Case, run
 if TYPE_CHECKING:
     from tests.support.faults import Plant
 
+
 STAGES, LEAST = (400, 1000, 2000), 1000
 CASE = Case(SamplerConfig(temperature=0.7, speculative_depth=2))
 COLD = Case(SamplerConfig(temperature=faults.DRAFT_TEMPERATURE, speculative_depth=2))

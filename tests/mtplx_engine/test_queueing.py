@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 import mlx.core as mx
 import pytest
 
-from mtplx_engine.cache import TokenCache
+from mtplx_engine.cache.token_cache import TokenCache
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.decoding import Decoder
 from tests.support.tiny import tiny_target
 
 if TYPE_CHECKING:
     from pathlib import Path
+
 
 MOST_WAITING = 100
 PENALTIES = {"repetition_penalty": 1.1, "presence_penalty": 0.2, "frequency_penalty": 0.1}

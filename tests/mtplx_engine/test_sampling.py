@@ -20,6 +20,7 @@ from tests.support.exact_law import adjusted_logits, filtered_law
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+
 V = 7
 HAIR = 1e-5
 # Steps of a quarter and powers of two: exact in float32, so that ties are ties, and there are many.

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from mtplx_engine.acceptance import accept, race
+from mtplx_engine.bench.prefix import g_test
 from mtplx_engine.config import SamplerConfig
-from mtplx_engine.goodness import g_test
 from mtplx_engine.sampling import draw_exponentials
 from tests.support import toy_answers
 from tests.support.loop_case import Case, run

@@ -10,11 +10,11 @@ import mlx_lm
 import numpy as np
 import pytest
 
-from mtplx_engine.cache import TokenCache
+from mtplx_engine.cache.token_cache import TokenCache
 from mtplx_engine.config import ChatMessage, DrafterKind, SamplerConfig
 from mtplx_engine.engine import Engine
+from mtplx_engine.ipc.protocol import Finished, Generate, Tokens
 from mtplx_engine.models import probe
-from mtplx_engine.protocol import Finished, Generate, Tokens
 from mtplx_engine.sampling import Shaper
 from tests.support.toy import TOY
 
@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from mtplx_engine.protocol import PrefillProgress
+    from mtplx_engine.ipc.protocol import PrefillProgress
     from mtplx_engine.stats import DecodeStats
+
 
 PROMPTS = ("json.loads", "os.path.join", "argparse.ArgumentParser")
 OWN_WORDS = "The default value is a string, the underlying the underlying\nthe default value is a string.\n\n"

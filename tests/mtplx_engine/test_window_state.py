@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mtplx_engine.cache import window
+from mtplx_engine.cache import layers
 from tests.support import cache_kinds
 from tests.support.tiny_chat import PROMPT, Chat
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def windowed(tiny_model: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> LoadedModel:
     """A model whose windows of 12 tokens move on all the time: their buffers have hardly any room."""
-    monkeypatch.setattr(window, "_STEP", 4)
+    monkeypatch.setattr(layers, "_STEP", 4)
     return cache_kinds.windowed(tiny_model)
 
 

@@ -10,16 +10,17 @@ import pytest
 from PySide6.QtCore import QEventLoop, QTimer
 
 from app.chat.conversation import Role
-from mtplx_engine.client import EngineClient
 from mtplx_engine.config import ChatMessage, SamplerConfig
+from mtplx_engine.ipc.client import EngineClient
+from mtplx_engine.ipc.protocol import Finished, Generate, Load, Tokens
 from mtplx_engine.models import starter
-from mtplx_engine.protocol import Finished, Generate, Load, Tokens
 from scripts.bench_ui import live, program, streaming, texts
 from scripts.bench_ui.__main__ import PARTS
 from scripts.bench_ui.figure import Figure, table
 from scripts.bench_ui.loop_watch import LoopWatch
 from scripts.bench_ui.own_time import Moment, OwnTime
-from tests.support.fake_host import Script, fake_host_command
+from tests.support.fake_host import fake_host_command
+from tests.support.fake_script import Script
 
 
 def test_the_table_says_what_is_over_its_limit():

@@ -38,6 +38,6 @@ def test_a_short_run_writes_a_model_like_the_toy(tmp_path: Path) -> None:
     assert weights(tmp_path) == weights(TOY)
     for name in ("config.json", "generation_config.json", "tokenizer_config.json"):
         assert (tmp_path / name).read_text() == (TOY / name).read_text()
-    model = loader.load(checkpoint.check(tmp_path), backend.policy(), lambda *_: None)
+    model = loader.load_checkpoint(checkpoint.check(tmp_path), backend.policy(), lambda *_: None)
     assert model.tokenizer.decode(model.tokenizer.encode("If the file is closed")) == "If the file is closed"
     assert model.target.vocabulary == 1024

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from mtplx_engine.models.loader import LoadedModel
 
+
 KINDS = ("windows", "packed in 4 bits", "packed in 8 bits", "latent attention", "qwen3_5", "qwen3_next")
 """All but plain keys and values, which the tiny model has."""
 

@@ -9,16 +9,12 @@ import random
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QWidget
 
-from app.dashboard.charts.accepted_histogram import AcceptedHistogram
+from app.dashboard.charts.axis import Unit
+from app.dashboard.charts.bars import AcceptedHistogram, PositionBars, RangeBar, RangeBars
 from app.dashboard.charts.chart import Chart
-from app.dashboard.charts.cost_curves import CostCurve, CostCurves, break_even
-from app.dashboard.charts.daily_medians import DailyMedians, DayFigure
-from app.dashboard.charts.position_bars import PositionBars
-from app.dashboard.charts.range_bars import RangeBar, RangeBars
-from app.dashboard.charts.speed_strip import SpeedStrip
-from app.dashboard.charts.unit import Unit
+from app.dashboard.charts.lines import CostCurve, CostCurves, DailyMedians, DayFigure, SpeedStrip, break_even
 from app.theme import SPACE_L, SPACE_XL
-from app.widgets.section import Section
+from app.widgets.cards import Section
 
 _SIZE = (1080, 1180)
 _ACCEPTED_AT, _STEPS = (325, 268, 173), 412

@@ -13,8 +13,8 @@ import sys
 from pathlib import Path
 
 from app.chat.conversation import ChatSummary, Message, MessageStatus, Role
-from app.services.chat_database import ChatDatabase
-from app.services.write_queue import Write, WriteQueue
+from app.storage.database import ChatDatabase
+from app.storage.write_queue import Write, WriteQueue
 
 FRAMES_PER_SECOND = 20
 FRAMES = 75

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from app.chat.chat_settings import ChatSettings
 from app.chat.conversation import ChatSummary, Message, MessageStatus, Role
-from app.chat.turn import Generation, GenerationRequest
-from app.services import chat_file
+from app.chat.generation import Generation, GenerationRequest
+from app.chat.settings import ChatSettings
+from app.storage import schema
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from app.services.chat_database import ChatDatabase
+    from app.storage.database import ChatDatabase
+
 
 NOW = 1_760_000_000_000
 
@@ -58,7 +59,7 @@ def stored_ids(folder: Path) -> list[str]:
 
 def edit(folder: Path, *statements: str) -> list[tuple[apsw.SQLiteValue, ...]]:
     """Look at or change a closed file behind the app's back; return the rows of the last statement."""
-    connection = apsw.Connection(str(folder / chat_file.NAME))
+    connection = apsw.Connection(str(folder / schema.NAME))
     rows: list[tuple[apsw.SQLiteValue, ...]] = []
     for statement in statements:
         rows = connection.execute(statement).fetchall()

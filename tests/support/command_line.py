@@ -7,15 +7,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mtplx_engine.cli.main import main
-from mtplx_engine.protocol import Tokens
-from tests.support.fake_host import Script, ScriptedEngine
+from mtplx_engine.ipc.protocol import Tokens
+from tests.support.fake_host import ScriptedEngine
+from tests.support.fake_script import Script
 
 if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from mtplx_engine.protocol import Finished, Generate, ModelInfo, PrefillProgress
+    from mtplx_engine.ipc.protocol import Finished, Generate, ModelInfo, PrefillProgress
 
 
 @dataclass

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Iterator
 
+
 _SECTOR = 512
 _SYSTEM = apsw.vfs_names()[0]
 _JOURNALS = apsw.SQLITE_OPEN_MAIN_JOURNAL | apsw.SQLITE_OPEN_WAL

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication
 
-from app.services.downloads import Downloads
-from mtplx_engine.hub import look, partial
-from mtplx_engine.hub.connection import Connection
+from app.model_manager.downloads import Downloads
+from mtplx_engine.hub import partial, remote_inspect
+from mtplx_engine.hub.http import Connection
 
 if TYPE_CHECKING:
-    from app.services.download_row import DownloadRow
+    from app.model_manager.downloads import DownloadRow
 
 
 def main() -> int:
@@ -31,7 +31,7 @@ def main() -> int:
         os.write(1, b"%d\n" % row.done)
 
     downloads.changed.connect(tell)
-    downloads.enqueue(look.plan(Connection(endpoint), repo_id))
+    downloads.enqueue(remote_inspect.plan_download(Connection(endpoint), repo_id))
     return program.exec()
 
 

@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from mtplx_engine.config import ChatMessage, SamplerConfig
-from mtplx_engine.protocol import Finished, Generate, Tokens
+from mtplx_engine.ipc.protocol import Finished, Generate, Tokens
 from tests.support.tiny_folder import END
 
 if TYPE_CHECKING:
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from mtplx_engine.engine import Engine
     from mtplx_engine.errors import EngineError, ErrorKind
-    from mtplx_engine.protocol import ModelInfo
+    from mtplx_engine.ipc.protocol import ModelInfo
+
 
 HELLO = (ChatMessage("user", "hello"),)
 NEVER_ENDS = ((END, -100.0),)

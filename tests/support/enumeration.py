@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
+
 _BISECTIONS = 54
 _LARGEST = 1 - 2.0**-53  # the largest float64 in [0, 1)
 

@@ -24,13 +24,25 @@ from itertools import chain, cycle
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mtplx_engine import json_store
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind, LoadCancelledError
 from mtplx_engine.host import serve
-from mtplx_engine.protocol import Count, Counted, Finished, Generate, ModelInfo, PrefillProgress, Tokens
+from mtplx_engine.ipc.protocol import (
+    Checked,
+    CheckExactness,
+    Count,
+    Counted,
+    Finished,
+    Generate,
+    Measure,
+    Measured,
+    ModelInfo,
+    PrefillProgress,
+    Tokens,
+    TrialProgress,
+)
 from mtplx_engine.stats import DecodeStats, FinishReason
-from mtplx_engine.trials import Checked, CheckExactness, Measure, Measured, TrialProgress
+from mtplx_engine.util import files
 from tests.support.fake_script import Script
 
 if TYPE_CHECKING:
@@ -38,6 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from mtplx_engine.config import ChatMessage
+
 
 _START = f"""
 import sys
@@ -266,5 +279,5 @@ def _count(stats: DecodeStats, drafted: int, accepted: int, emitted: int, decode
 
 def main() -> None:
     """Be the process: its arguments are the script, and what every host gets."""
-    script = json_store.build(Script, json.loads(sys.argv[1]))
+    script = files.build(Script, json.loads(sys.argv[1]))
     serve(sys.argv[2:], lambda: ScriptedEngine(script), ScriptedEngine.measure, ScriptedEngine.check)

@@ -17,6 +17,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+
 _RANGE = re.compile(r"bytes=(\d+)-(\d*)")
 _LARGE = 10_000  # bytes from which on a file has a sha256, as with git-lfs
 BLOCK = 64 << 10

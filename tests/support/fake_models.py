@@ -8,22 +8,21 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 
 from app.model_manager.controller import ModelsWindowController
-from app.services.download_row import DownloadRow, DownloadState
-from app.services.model_library import Contents
+from app.model_manager.downloads import DownloadRow, DownloadState
+from app.model_manager.model_library import Contents
 from mtplx_engine.errors import ErrorInfo, ErrorKind
-from mtplx_engine.hub import catalogue
-from mtplx_engine.hub.digest import Expected
-from mtplx_engine.hub.look import Look
-from mtplx_engine.hub.plan import Plan, folder_name
-from mtplx_engine.hub.repo import RemoteFile, Repo
+from mtplx_engine.hub import search
+from mtplx_engine.hub.partial import Expected
+from mtplx_engine.hub.plan import Header, Part, Plan, TakenHead, folder_name
+from mtplx_engine.hub.remote_inspect import Look
+from mtplx_engine.hub.repository import RemoteFile, Repo
 from mtplx_engine.hub.search import Hit
-from mtplx_engine.hub.taken_head import Header, Part, TakenHead
-from mtplx_engine.models.fit import Footprint
+from mtplx_engine.models.cache_layout import Kept, Layers
+from mtplx_engine.models.folders import InstalledModel
 from mtplx_engine.models.head_source import HeadSource
 from mtplx_engine.models.inspection import Inspection, Tier
-from mtplx_engine.models.installed_model import InstalledModel
-from mtplx_engine.models.kept import Kept, Layers
-from mtplx_engine.models.machine import Machine
+from mtplx_engine.models.memory_fit import Footprint
+from mtplx_engine.util.system import Machine
 
 GB = 1_000_000_000
 MACHINE = Machine(memory=16 << 30, limit=(16 << 30) * 2 // 3, packed=True, chunk=2048)
@@ -78,7 +77,7 @@ def look(
 def recommended_looks():
     """Return a look at each recommended model, by repository."""
     looks = {}
-    for entry in catalogue.entries():
+    for entry in search.entries():
         size = next(size for billions, size in SIZES.items() if f"{billions}B" in entry.title)
         head_size = round(size * GB / 30) if entry.head else 0
         looks[entry.target] = look(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mtplx_engine.errors import ErrorKind
-from mtplx_engine.measurement import ExactnessReport, Measurement  # noqa: TC001 - the codec reads the annotations
+from mtplx_engine.measure.measurement import ExactnessReport, Measurement  # noqa: TC001 - the codec reads the annotations
 from tests.support.measurements import KEY, measurement, report
 
 ANSWER = """\

@@ -5,10 +5,12 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, Signal
 
 from app.chat.conversation import conversation_from
-from app.services.engine_link import EngineState
+from app.services.engine_worker import EngineState
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.errors import ErrorInfo, ErrorKind
-from mtplx_engine.protocol import (
+from mtplx_engine.ipc.protocol import (
+    Abandoned,
+    Checked,
     Count,
     Counted,
     DepthChosen,
@@ -16,12 +18,13 @@ from mtplx_engine.protocol import (
     Finished,
     Generate,
     Heartbeat,
+    Measured,
     ModelInfo,
     PrefillProgress,
     Tokens,
+    TrialProgress,
 )
 from mtplx_engine.stats import DecodeStats, FinishReason
-from mtplx_engine.trials import Abandoned, Checked, Measured, TrialProgress
 
 MODEL = ModelInfo(
     name="Toy",

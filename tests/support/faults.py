@@ -8,9 +8,10 @@ import mlx.core as mx
 
 from mtplx_engine import acceptance, decoding
 from mtplx_engine.acceptance import Verdict, accept, race, residual
-from mtplx_engine.cache import RecurrentState, TokenCache
+from mtplx_engine.cache.layers import RecurrentState
+from mtplx_engine.cache.token_cache import TokenCache
 from mtplx_engine.decoding import Decoder
-from mtplx_engine.draft import chain
+from mtplx_engine.draft import mtp_head
 from mtplx_engine.sampling import History
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import pytest
 
     Plant = Callable[[pytest.MonkeyPatch], None]
+
 
 DRAFT_TEMPERATURE = 0.4
 """The sampler's, for `draft_temperature_ignored`."""
@@ -64,7 +66,7 @@ def rollback_off_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def draft_temperature_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     """Drafts are drawn at temperature 1 while their law is said to be the sampler's."""
-    monkeypatch.setattr(chain, "race", lambda q, exponentials: race(q**DRAFT_TEMPERATURE, exponentials))
+    monkeypatch.setattr(mtp_head, "race", lambda q, exponentials: race(q**DRAFT_TEMPERATURE, exponentials))
 
 
 def forced_accept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,11 +7,12 @@ import random
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from app.chat.figures import AnswerFigures
+from app.chat.metrics import AnswerFigures
 from mtplx_engine.stats import DecodeStats, FinishReason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
 
 DAY = date(2026, 3, 14)
 STATS = DecodeStats(

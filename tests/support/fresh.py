@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import mlx.core as mx
 import numpy as np
 
-from mtplx_engine.cache import TokenCache
+from mtplx_engine.cache.token_cache import TokenCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

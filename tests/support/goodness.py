@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mtplx_engine.goodness import g_test
+from mtplx_engine.bench.prefix import g_test
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+
 
 CLEAR = 0.2  # four of five right samplers are through at the first chance
 

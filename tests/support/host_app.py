@@ -10,15 +10,26 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mtplx_engine.channel import Channel
 from mtplx_engine.config import ChatMessage, SamplerConfig
 from mtplx_engine.host import Host
-from mtplx_engine.protocol import Command, Event, Failed, Finished, Generate, Hello, Load, Loaded, Unloaded
+from mtplx_engine.ipc.channel import Channel
+from mtplx_engine.ipc.protocol import (
+    Command,
+    Event,
+    Failed,
+    Finished,
+    Generate,
+    Hello,
+    Load,
+    Loaded,
+    Unloaded,
+)
 from tests.support.fake_host import ScriptedEngine
 from tests.support.fake_script import Script
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
 
 PLAIN = Script()
 SECRET = "the secret question"

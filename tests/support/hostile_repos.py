@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from mtplx_engine.models import weight_files
+from mtplx_engine.models import checkpoint
 from tests.support import model_folder
 from tests.support.fake_hub import FakeRepo
 from tests.support.model_folder import CONFIG, TENSORS, TOKENIZER, raw_safetensors
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.support.fake_hub import Asked, Handler
+
 
 COMMIT = "c" * 40
 _CODE_KEYS = ("auto_map", "custom_pipelines", "model_file", "trust_remote_code")
@@ -155,7 +156,7 @@ def _with_odd_json() -> dict[str, FakeRepo]:
     }
     found = {f"json {name}": _repo(config=body) for name, body in bodies.items()}
     for number, table in enumerate(({"x": "../y"}, {"x": "/etc/passwd"}, {"x": 5}, {"x": "y"}, [], "x")):
-        index = {weight_files.INDEX: json.dumps({"weight_map": table}).encode()}
+        index = {checkpoint.WEIGHT_INDEX: json.dumps({"weight_map": table}).encode()}
         found[f"index {number}"] = _repo(index)
     return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import unicodedata
 
-from mtplx_engine.harmless import BIDI_CONTROLS
+from mtplx_engine.util.formatting import BIDI_CONTROLS
 from tests.support import model_folder
 from tests.support.fake_hub import FakeRepo
 from tests.support.model_folder import CONFIG, HEAD, HIDDEN, ROWS, TENSORS

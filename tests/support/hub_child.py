@@ -13,12 +13,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mtplx_engine.hub import partial, plan, repo
-from mtplx_engine.hub.connection import Connection
+from mtplx_engine.hub import partial, plan, repository
 from mtplx_engine.hub.download import Download
+from mtplx_engine.hub.http import Connection, Retries
 from mtplx_engine.hub.plan import Plan, folder_name
-from mtplx_engine.hub.retry import Retries
-from mtplx_engine.hub.tally import Tally
+from mtplx_engine.hub.transfer import Tally
 
 if TYPE_CHECKING:
     from tests.support.fake_hub import FakeHub
@@ -54,8 +53,8 @@ def main() -> None:
     endpoint, repo_id, data, segment = sys.argv[1:]
     partial.SEGMENT = int(segment)
     connection = Connection(endpoint)
-    wanted = plan.read(plan.staging(Path(data), folder_name(repo_id)))
-    wanted = wanted or Plan(folder_name(repo_id), repo_id, repo.read(connection, repo_id))
+    wanted = plan.read_plan(plan.staging(Path(data), folder_name(repo_id)))
+    wanted = wanted or Plan(folder_name(repo_id), repo_id, repository.read_repo(connection, repo_id))
     download = Download(wanted, Path(data), connection, Retries(first_s=0.01))
     download.tally = Told()
     download.run()

@@ -16,6 +16,7 @@ from tests.support.appended_reference import mix, rotate_halves
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+
 Array = np.ndarray
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import pytest
     from PySide6.QtWidgets import QWidget
 
+
 _CHILDREN = Path(f"/proc/self/task/{os.getpid()}/children")
 # A QThread that is collected while it runs aborts the process, which would hide the report.
 _leaked: list[QThread] = []

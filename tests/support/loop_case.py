@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mtplx_engine.depth import DepthController
-from mtplx_engine.draft.combined import CombinedDrafter
 from mtplx_engine.draft.draft_model import DraftModelDrafter
+from mtplx_engine.draft.drafter import CombinedDrafter
 from mtplx_engine.draft.prompt_lookup import PromptLookupDrafter
 from tests.support.exact_law import joint_law
 from tests.support.goodness import sequential_test
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mtplx_engine.draft.drafter import Drafter
     from mtplx_engine.models.target import Target
     from tests.support.goodness import Outcome
+
 
 PROMPT = (1, 2, 0)
 MIXED_DEPTH = 3  # the deepest that is chosen here

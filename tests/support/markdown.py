@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from app.render.blocks import Leaf
 
+
 _SIGNS = "a,b ,word ,- ,* ,1. ,2) ,3. ,> ,```,```py\n,~~~,~~~~,|,|---|---|\n,|-:|,---\n,===\n,# ,## x\n,**,*,_,~~,`,``"
 _LINKS = "[,],(,),](http://x.y),[foo],<,<b>,&amp;,\\,!,![i](u),http://a.b/c,$5,+,=,-,1,10. ,[ ] ,[x] "
 _SPACE = [

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mtplx_engine.conditions import Conditions, Power
-from mtplx_engine.measurement import (
+from mtplx_engine.measure.measurement import (
     ExactnessReport,
     MeasuredRun,
     Measurement,
@@ -15,9 +14,11 @@ from mtplx_engine.measurement import (
     VerifyCurve,
 )
 from mtplx_engine.stats import DecodeStats
+from mtplx_engine.util.system import Conditions, Power
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
 
 KEY = "files-and-machine"
 SUBJECT = Subject(

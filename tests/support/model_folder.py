@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+
 ROWS, HIDDEN = 16, 4
 CONFIG: dict[str, Any] = {
     "model_type": "llama",

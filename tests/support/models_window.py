@@ -5,17 +5,16 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from app.model_manager.face import Action
+from app.model_manager.downloads import DownloadState
+from app.model_manager.hub_client import Question
+from app.model_manager.row_state import Action
 from app.model_manager.token_dialog import TokenDialog
 from app.model_manager.window import ModelsWindow
-from app.services.download_row import DownloadState
-from app.services.hub_client import Question
 from mtplx_engine.errors import ErrorInfo, ErrorKind
-from mtplx_engine.hub import catalogue
+from mtplx_engine.hub import search
+from mtplx_engine.hub.errors import Problem, Waiting
 from mtplx_engine.hub.plan import folder_name
-from mtplx_engine.hub.problem import Problem
 from mtplx_engine.hub.search import Found, Hit
-from mtplx_engine.hub.waiting import Waiting
 from mtplx_engine.models import starter
 from tests.support.fake_models import GB, HITS, controller, installed, look, recommended_looks, row
 
@@ -25,7 +24,7 @@ ELSEWHERE = installed(
     "Qwen3-8B-4bit", size=4_600_000_000, has_head=False, place="/Volumes/Big/models", there=False
 )
 HALF = installed("somebody--half-a-model", complete=False)
-FIRST, SECOND, THIRD = (folder_name(entry.target) for entry in catalogue.entries()[:3])
+FIRST, SECOND, THIRD = (folder_name(entry.target) for entry in search.entries()[:3])
 GATED = HITS[1].id
 TAKEN = Hit("somebody/Qwen3.5-9B-6bit", "qwen3_5", 1_200, 8, gated=False, updated="2026-10-02")
 LOOKS = recommended_looks() | {
@@ -159,7 +158,7 @@ def gated(theme):
 
 def details(theme):
     window = found(theme)
-    window.controller.act_on_repo(catalogue.entries()[1].target, Action.DETAILS)
+    window.controller.act_on_repo(search.entries()[1].target, Action.DETAILS)
     return window
 
 

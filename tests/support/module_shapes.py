@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mtplx_engine.models import model_config, weights
+from mtplx_engine.models import config_checks, weights
 from mtplx_engine.models.families.registry import family_for, trunk_for
-from mtplx_engine.models.wiring import Wiring
+from mtplx_engine.models.manifest import Wiring
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +22,7 @@ def trunk(config: Mapping[str, Any]) -> Shapes:
 
 
 def head(config: Mapping[str, Any]) -> Shapes:
-    flat = model_config.flat(dict(config))
+    flat = config_checks.flat_config(dict(config))
     return _of(family_for(flat).new_head(flat, Wiring()))
 
 

@@ -7,17 +7,16 @@ import os
 import pickle
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mtplx_engine.models import checkpoint, head_source, identity, manifest, weight_files
-from mtplx_engine.models.inspection import Tier
-from mtplx_engine.models.manifest import Manifest
-from mtplx_engine.models.probe_memory import ProbeMemory, Verdict
-from mtplx_engine.models.wiring import Wiring
+from mtplx_engine.models import checkpoint, head_source, identity, manifest
+from mtplx_engine.models.inspection import ProbeMemory, Tier, Verdict
+from mtplx_engine.models.manifest import Manifest, Wiring
 from tests.support import model_folder, module_shapes
 from tests.support.model_folder import CONFIG, HEAD, HIDDEN, ROWS, TENSORS, TOKENIZER, raw_safetensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
 
 _FUSED = ("F32", (HIDDEN, 2 * HIDDEN))
 _HEAD_FILE = model_folder.safetensors(HEAD)
@@ -151,7 +150,7 @@ def _in_shards(folder: Path) -> None:
     parts = {f"model-{number}.safetensors": name for number, name in enumerate(TENSORS)}
     files = {file: model_folder.safetensors({name: TENSORS[name]}) for file, name in parts.items()}
     index = {"weight_map": {name: file for file, name in parts.items()}}
-    model_folder.write(folder, files=files | {weight_files.INDEX: json.dumps(index).encode()})
+    model_folder.write(folder, files=files | {checkpoint.WEIGHT_INDEX: json.dumps(index).encode()})
 
 
 def _quantized(folder: Path) -> None:
@@ -182,8 +181,8 @@ def _with_head_folder(**changes: object) -> Callable[[Path], None]:
 def _pair(folder: Path) -> None:
     _with_head_folder()(folder)
     found = checkpoint.check(folder)
-    binding = head_source.bind("head", found.config, found.tensors, folder)
-    manifest.write(folder, Manifest("pair", "Pair", "MIT", "here", 1, (), binding=binding))
+    binding = head_source.bind_head("head", found.config, found.tensors, folder)
+    manifest.write_manifest(folder, Manifest("pair", "Pair", "MIT", "here", 1, (), binding=binding))
 
 
 def _pair_with_other_weights(folder: Path) -> None:
@@ -196,7 +195,7 @@ def _pair_with_other_weights(folder: Path) -> None:
 def _remembered(rate: float) -> Callable[[Path], None]:
     def build(folder: Path) -> None:
         _write(folder, {"mtp.safetensors": _HEAD_FILE})
-        key = identity.of(checkpoint.check(folder))
+        key = identity.identity_of(checkpoint.check(folder))
         ProbeMemory(folder.parent).remember(key, Verdict(Wiring(), (rate, rate, rate)))
 
     return build
@@ -205,7 +204,7 @@ def _remembered(rate: float) -> Callable[[Path], None]:
 def _claims_to_be_the_starter(folder: Path) -> None:
     _write(folder, {"mtp.safetensors": _HEAD_FILE})
     head = manifest.HeadWiring("mtp", "llama", "after_norm", "embedding_first", "plain", ("mtp.safetensors",))
-    manifest.write(folder, Manifest("smollm2-135m-instruct", "SmolLM2", "MIT", "here", 1, (), head))
+    manifest.write_manifest(folder, Manifest("smollm2-135m-instruct", "SmolLM2", "MIT", "here", 1, (), head))
 
 
 def _code(name: str) -> Callable[[Path], None]:
@@ -328,7 +327,10 @@ WRONG = (
     Case("only a head", _head_folder, Tier.UNSUPPORTED, "no model of its own"),
     Case("no tokenizer", _without_tokenizer, Tier.REFUSED, "no tokenizer.json"),
     Case(
-        "missing file", _json(weight_files.INDEX, '{"weight_map": {"x": "y"}}'), Tier.REFUSED, "y is missing"
+        "missing file",
+        _json(checkpoint.WEIGHT_INDEX, '{"weight_map": {"x": "y"}}'),
+        Tier.REFUSED,
+        "y is missing",
     ),
     Case("cut head", _with({"mtp.safetensors": b"short"}), Tier.REFUSED, "mtp.safetensors is cut off"),
     Case("cut weights", _with({"model.safetensors": b"\x10"}), Tier.REFUSED, "is cut off"),

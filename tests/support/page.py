@@ -6,10 +6,9 @@ from PySide6.QtGui import QTextDocument
 
 from app.palette import LIGHT
 from app.render.document import DocumentWriter
-from app.render.geometry import Geometry
-from app.render.intake import clean
-from app.render.markdown_stream import StreamingMarkdown
-from app.render.parser import whole
+from app.render.layout import Geometry
+from app.render.markdown import whole
+from app.render.markdown_stream import StreamingMarkdown, clean
 from tests.support.looks import style
 from tests.support.markdown import pieces
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from mtplx_bundle.layout import Layout
 
+
 Fault = tuple["Callable[[Layout], object]", str, str]
 """What plants it, the gate that must see it, and a word of what that says."""
 

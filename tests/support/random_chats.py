@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from app.chat.bounds import LATEST_MS, clean_name, clean_title
-from app.chat.chat_settings import ChatSettings
 from app.chat.conversation import Attachment, ChatSummary, Conversation, Message, MessageStatus, Role
+from app.chat.settings import ChatSettings
+from app.chat.validation import LATEST_MS, clean_name, clean_title
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.stats import DecodeStats
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
 
 words = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
 names = words.map(clean_name)

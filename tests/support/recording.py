@@ -12,8 +12,8 @@ import numpy as np
 
 from mtplx_engine import acceptance, decoding
 from mtplx_engine.acceptance import Verdict
-from mtplx_engine.cache import TokenCache
-from mtplx_engine.draft import chain
+from mtplx_engine.cache.token_cache import TokenCache
+from mtplx_engine.draft import mtp_head
 from tests.support.tiny import decode
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class _Notes:
             mock.patch.object(target, "verify", noted_verify),
             mock.patch.object(decoding, "accept", noted_accept),
             mock.patch.object(decoding, "accept_greedy", noted_accept_greedy),
-            mock.patch.object(chain, "race", noted_race),
+            mock.patch.object(mtp_head, "race", noted_race),
         ):
             yield
 

@@ -14,9 +14,10 @@ from pathlib import Path
 from PySide6.QtCore import QTimer
 
 from app import program
-from mtplx_engine.client import EngineClient
+from mtplx_engine.ipc.client import EngineClient
 from mtplx_engine.models import starter
-from tests.support.fake_host import Script, fake_host_command
+from tests.support.fake_host import fake_host_command
+from tests.support.fake_script import Script
 
 
 def say(**event):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import cycle
 from typing import TYPE_CHECKING
 
+from mtplx_engine.answer import Tally
 from mtplx_engine.bench.methods import TimedAnswer
 from mtplx_engine.decoding import Step
-from mtplx_engine.tally import Tally
 
 if TYPE_CHECKING:
     import threading

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from app.session.actions import ChatActions
-from app.session.answer_line import GenerationQueue
+from app.session.queue import GenerationQueue
 from app.session.session import ChatSession
 from tests.support.fake_services import FakeLink, FakeStore
 

@@ -12,11 +12,11 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from mtplx_engine.hub import download, plan, repo
-from mtplx_engine.hub.connection import Connection
+from mtplx_engine.hub import download, plan, repository
 from mtplx_engine.hub.download import Download
+from mtplx_engine.hub.errors import HubError
+from mtplx_engine.hub.http import Connection
 from mtplx_engine.hub.plan import Plan, folder_name
-from mtplx_engine.hub.problem import HubError
 from mtplx_engine.models import manifest
 
 
@@ -36,7 +36,7 @@ def main() -> None:
     if checked == "unchecked":
         plan.check_room = lambda *_: None
     data, connection = Path(disk), Connection(endpoint)
-    plans = [Plan(folder_name(name), name, repo.read(connection, name)) for name in repos]
+    plans = [Plan(folder_name(name), name, repository.read_repo(connection, name)) for name in repos]
     with ThreadPoolExecutor(2) as pool:
         first = list(pool.map(outcome, (Download(each, data, connection) for each in plans)))
     late = next(each for each, problem in zip(plans, first, strict=True) if problem)
@@ -46,8 +46,8 @@ def main() -> None:
             shutil.rmtree(data / "models" / other.id, ignore_errors=True)
     second = outcome(Download(late, data, connection))
     folder = data / "models" / late.id
-    noted = manifest.read(folder)
-    wrong = manifest.differing(folder, noted, lambda *_: None) if noted else None
+    noted = manifest.read_manifest(folder)
+    wrong = manifest.differing_files(folder, noted, lambda *_: None) if noted else None
     print(json.dumps({"first": first, "second": second, "wrong": wrong}))
 
 

@@ -6,14 +6,13 @@ import dataclasses
 
 from PySide6.QtCore import QObject, Signal
 
-from app.dashboard.machine_page import MachinePage
-from app.dashboard.speed_board import SpeedBoard
-from app.dashboard.trials import Trials
+from app.dashboard.controller import SpeedBoard, Trials
+from app.dashboard.measure_page import MachinePage
 from app.dashboard.window import SpeedWindow
-from app.services.settings import Settings
-from mtplx_engine.conditions import Conditions, Power
-from mtplx_engine.measurement import PromptKind
-from mtplx_engine.trials import CheckExactness
+from app.storage.settings import Settings
+from mtplx_engine.ipc.protocol import CheckExactness
+from mtplx_engine.measure.measurement import PromptKind
+from mtplx_engine.util.system import Conditions, Power
 from tests.support.fake_models import FakeLibrary, installed
 from tests.support.fake_services import MODEL
 from tests.support.measurements import KEY, PREFILL_S, SUBJECT, measurement, report, run

@@ -20,22 +20,21 @@ from mlx.utils import tree_flatten
 from mlx_lm.models.llama import Model, ModelArgs
 
 from mtplx_engine.acceptance import race
-from mtplx_engine.answer import Answer
-from mtplx_engine.cache import TokenCache
+from mtplx_engine.answer import Answer, Tally
+from mtplx_engine.cache.token_cache import TokenCache
 from mtplx_engine.config import MAX_DEPTH
 from mtplx_engine.decoding import Decoder
 from mtplx_engine.depth import DepthController
-from mtplx_engine.depth_choice import DepthChooser
+from mtplx_engine.depth_policy import DepthChooser
 from mtplx_engine.draft.drafter import Draft
 from mtplx_engine.draft.mtp_head import MTPDrafter
+from mtplx_engine.engine import Session
+from mtplx_engine.ipc.protocol import DepthChosen, Finished, Generate, PrefillProgress, Tokens
 from mtplx_engine.models.families import llama
 from mtplx_engine.models.target import Target
-from mtplx_engine.protocol import DepthChosen, Finished, Generate, PrefillProgress, Tokens
 from mtplx_engine.sampling import draw_exponentials
-from mtplx_engine.segments import Markup, Segmenter
-from mtplx_engine.session import Session
-from mtplx_engine.tally import Tally
-from mtplx_engine.text import TextStream
+from mtplx_engine.text.detokenizer import TextStream
+from mtplx_engine.text.segments import Markup, Segmenter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

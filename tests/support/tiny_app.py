@@ -17,13 +17,14 @@ from mtplx_bundle.gates.expected import Expected
 from mtplx_bundle.layout import Layout
 from mtplx_bundle.target import MACOS
 from mtplx_engine import paths
-from mtplx_engine.models import manifest, recipe
+from mtplx_engine.models import manifest
 from mtplx_engine.models.manifest import Manifest
 from tests.support.tiny_macho import Tiny
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
 
 _PYTHON = ("json/__init__.py", "json/decoder.py", "json/encoder.py", "json/scanner.py")
 EXPECTED = Expected(
@@ -87,15 +88,18 @@ def _write_python(layout: Layout) -> None:
 
 
 def _write_starter(layout: Layout) -> None:
-    put(layout.starter.parent / recipe.NAME, (paths.resources() / "starter" / recipe.NAME).read_bytes())
-    source = recipe.read(layout.starter.parent)
+    put(
+        layout.starter.parent / manifest.RECIPE_NAME,
+        (paths.resources() / "starter" / manifest.RECIPE_NAME).read_bytes(),
+    )
+    source = manifest.read_recipe(layout.starter.parent)
     for name in source.head.files:
         put(layout.starter.parent / name, b"head")
         put(layout.starter / name, b"head")
     put(layout.starter / "model.safetensors", b"weights")
-    files = manifest.record(layout.starter, ("model.safetensors", *source.head.files))
+    files = manifest.record_files(layout.starter, ("model.safetensors", *source.head.files))
     found = Manifest(source.id, source.name, source.licence, "", source.revision, files)
-    manifest.write(layout.starter, found)
+    manifest.write_manifest(layout.starter, found)
 
 
 def _write_records(layout: Layout) -> None:

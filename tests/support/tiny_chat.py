@@ -12,8 +12,8 @@ from mtplx_engine import backend
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.depth import DepthController
 from mtplx_engine.engine import Engine
+from mtplx_engine.ipc.protocol import DepthChosen, Finished, Generate, Tokens
 from mtplx_engine.models import checkpoint, loader
-from mtplx_engine.protocol import DepthChosen, Finished, Generate, Tokens
 from tests.support import tiny_folder
 from tests.support.fresh import check_caches
 from tests.support.oracle import OracleDrafter
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mtplx_engine.config import DrafterKind
+    from mtplx_engine.ipc.protocol import PrefillProgress
     from mtplx_engine.models.loader import LoadedModel
-    from mtplx_engine.protocol import PrefillProgress
     from mtplx_engine.stats import FinishReason
+
 
 PROMPT = [tiny_folder.START, *random.Random(1).choices(range(4, tiny_folder.VOCABULARY), k=39)]
 
@@ -33,7 +34,7 @@ PROMPT = [tiny_folder.START, *random.Random(1).choices(range(4, tiny_folder.VOCA
 def load(folder: Path) -> LoadedModel:
     """Write the tiny model into `folder` and load it; nothing ends its answers but their limit."""
     tiny_folder.write(folder)
-    model = loader.load(checkpoint.check(folder), backend.policy(), lambda *_: None)
+    model = loader.load_checkpoint(checkpoint.check(folder), backend.policy(), lambda *_: None)
     return dataclasses.replace(model, tokenizer=Spelling(), hidden_ids=frozenset(), end_ids=frozenset())
 
 

@@ -12,14 +12,15 @@ from mlx.utils import tree_flatten
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
 from mtplx_engine.models import checkpoint, identity
-from mtplx_engine.models.probe_memory import ProbeMemory, Verdict
-from mtplx_engine.models.wiring import Wiring
+from mtplx_engine.models.inspection import ProbeMemory, Verdict
+from mtplx_engine.models.manifest import Wiring
 from tests.support.tiny import tiny_head_drafter, tiny_target
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from mtplx_engine.models.target import Target
+
 
 CONTROL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|file|>")  # the last one has no role
 UNKNOWN, START, END, FILE = range(4)
@@ -106,7 +107,9 @@ def write_config(folder: Path, target: Target, **changes: object) -> None:
 
 def remember_head(folder: Path, data: Path) -> None:
     """Note in a data folder that the head is good: a random one agrees with its target too seldom for the probe."""
-    ProbeMemory(data).remember(identity.of(checkpoint.check(folder)), Verdict(Wiring(), (0.5, 0.5, 0.5)))
+    ProbeMemory(data).remember(
+        identity.identity_of(checkpoint.check(folder)), Verdict(Wiring(), (0.5, 0.5, 0.5))
+    )
 
 
 def write_tokenizer(folder: Path, template: str | None = TEMPLATE) -> None:

@@ -15,6 +15,7 @@ from tokenizers.pre_tokenizers import ByteLevel
 if TYPE_CHECKING:
     from pathlib import Path
 
+
 _ALIGN = 32
 _U32, _F32_VALUE, _BOOL, _STRING, _ARRAY, _I32 = 4, 6, 7, 8, 9, 5
 _F32, _Q4_1, _Q8_0 = 0, 3, 8

@@ -15,13 +15,14 @@ from mtplx_engine.draft.mtp_head import MTPDrafter
 from mtplx_engine.models.families import qwen3_5 as qwen3_5_family
 from mtplx_engine.models.families import qwen3_next as qwen3_next_family
 from mtplx_engine.models.gated_delta import use_tapes
+from mtplx_engine.models.manifest import Wiring
 from mtplx_engine.models.target import Target
-from mtplx_engine.models.wiring import Wiring
 
 if TYPE_CHECKING:
     from mlx import nn
 
     from mtplx_engine.models.loader import LoadedModel
+
 
 VOCABULARY = 50
 _SIZES = {

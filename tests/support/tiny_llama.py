@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from mlx import nn
 
-    from mtplx_engine.cache import TokenCache
+    from mtplx_engine.cache.token_cache import TokenCache
+
 
 VOCABULARY = 40
 IDS: list[int] = np.random.default_rng(1).integers(0, VOCABULARY, 900).tolist()

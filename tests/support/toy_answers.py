@@ -17,6 +17,7 @@ from tests.support.toy import TOY
 if TYPE_CHECKING:
     from mtplx_engine.config import SamplerConfig
 
+
 LENGTH, LIKELY = 4, 15
 
 
@@ -38,7 +39,7 @@ def run(
         The result, and the share of answers that have a cell of their own.
     """
     backend.apply(policy := backend.policy())
-    toy = loader.load(checkpoint.check(TOY), policy, lambda *_: None)
+    toy = loader.load_checkpoint(checkpoint.check(TOY), policy, lambda *_: None)
     prompt = toy.tokenizer.encode(text)
     likely = likely_answers(toy.target, prompt, config, length=LENGTH, width=LIKELY)
     share = sum(likely.values())

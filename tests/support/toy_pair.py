@@ -13,6 +13,7 @@ from tests.support.toy import TOY
 if TYPE_CHECKING:
     from pathlib import Path
 
+
 _WEIGHTS, _PREFIX = "model.safetensors", "mtp."
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
+
 _OPENED = 0x20
 _READ = 0x1
 _EVENT = struct.Struct("iIII")

@@ -1,0 +1,1 @@
+"""Charts that know nothing of what they show, with an accessible table behind each."""

@@ -1,9 +1,23 @@
-"""Values along an edge of a chart: where they are, and which of them are labelled."""
+"""Axes, ticks and units."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+from app.chat.metrics import speed
+from app.dashboard.charts.drawing import GAP, LINE, Align, Ink, Rule, Shape, Words
+from app.i18n import tr
+from mtplx_engine.measure.measurement import times
+from mtplx_engine.util.formatting import percent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from app.dashboard.charts.drawing import Room
+
 
 _ROUND = (1, 2, 5, 10)
 _SLACK = 1e-9  # of a step; a value this near to a tick is on it
@@ -62,3 +76,76 @@ def _scale(power: int) -> float:
 def _multiple(count: int, power: int) -> float:
     """Return count * 10^power as the float that is written so: 3 * 0.1 would not be 0.3."""
     return float(count * 10**power) if power >= 0 else count / 10**-power
+
+
+def upright_scale(axis: Axis, ticks: Sequence[float], unit: Unit, left: float, right: float) -> list[Shape]:
+    """Draw level lines from `left` to `right`, with their values to the left of them."""
+    shapes: list[Shape] = []
+    for tick in ticks:
+        y = axis.at(tick)
+        shapes.append(Rule(left, y, right, y, Ink.GRID))
+        shapes.append(Words(left - GAP, y, unit.tick(tick), Ink.TERTIARY, Align.RIGHT))
+    return shapes
+
+
+def words_below(room: Room, places: Sequence[tuple[float, str]], top: float) -> list[Shape]:
+    """Write words centred below places, moved inwards at the ends; what would touch what is there is left out."""
+    shapes: list[Shape] = []
+    taken: list[tuple[float, float]] = []
+    for x, text in places:
+        half = room.text_width(text) / 2
+        middle = min(max(x, half), room.width - half)
+        if any(middle - half < right + GAP and left - GAP < middle + half for left, right in taken):
+            continue
+        taken.append((middle - half, middle + half))
+        shapes.append(Words(middle, top + LINE / 2, text, Ink.TERTIARY, Align.CENTRE))
+    return shapes
+
+
+class Unit(Enum):
+    """A kind of value."""
+
+    SPEED = auto()  # tokens per second
+    TIMES = auto()  # as fast as plain decoding
+    SHARE = auto()  # 0..1
+    PER_STEP = auto()  # tokens per verify step
+    SECONDS = auto()
+
+    def words(self, value: float) -> str:
+        """Return a value with its unit, as in "133 tok/s"."""
+        return _PATTERNS[self]().format(self._figure(value))
+
+    def span(self, low: float, high: float) -> str:
+        """Return a range with its unit, as in "130–136 tok/s"."""
+        return _PATTERNS[self]().format(f"{self._figure(low)}–{self._figure(high)}")
+
+    def tick(self, value: float) -> str:
+        """Return a round value at an axis, as short as it can be."""
+        if self is Unit.SHARE:
+            return percent(value)
+        figure = f"{value:,.12g}"
+        return f"{figure}x" if self is Unit.TIMES else figure
+
+    def _figure(self, value: float) -> str:
+        if self is Unit.SHARE:
+            return share_words(value).removesuffix(" %")
+        if self is Unit.TIMES:
+            return times(value).removesuffix("x")
+        return speed(value) if self is Unit.SPEED else f"{value:,.1f}"
+
+
+def share_words(share: float) -> str:
+    """Return a share of 0..1 as in "71 %"; one that is not quite none or all does not look so."""
+    if 0 < share < 0.005:
+        return "<1 %"
+    return ">99 %" if 0.995 <= share < 1 else percent(share)
+
+
+# Asked for when they are written, for translations are installed at start-up.
+_PATTERNS = {
+    Unit.SPEED: lambda: tr("{} tok/s"),
+    Unit.TIMES: lambda: tr("{}x"),
+    Unit.SHARE: lambda: tr("{} %"),
+    Unit.PER_STEP: lambda: tr("{} per step"),
+    Unit.SECONDS: lambda: tr("{} s"),
+}

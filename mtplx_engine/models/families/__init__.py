@@ -1,0 +1,1 @@
+"""One module for each model family: how it is wired."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+
 _Tensor = TypeVar("_Tensor")  # an mlx array, or what stands for one where mlx is not imported
 
 # Head-only repositories put all below `model.` and say `mtp_block`, `shared_head_norm` and `lm_head`.

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlx_lm.models import deepseek_v3
 
-from mtplx_engine.models.families.appended import AppendedFamily
-from mtplx_engine.models.families.latent_attention import LatentAttention, LatentHead, LatentModel
+from mtplx_engine.models.families.appended import AppendedFamily, LatentAttention, LatentHead, LatentModel
 
 if TYPE_CHECKING:
     import mlx.core as mx

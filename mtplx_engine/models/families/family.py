@@ -1,18 +1,19 @@
-"""What the engine must know of a model family. Each family is a module that offers these names."""
+"""What every model family declares, and parts that families share."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
+
+import mlx.core as mx
+from mlx import nn
+
+from mtplx_engine.models.manifest import Concat, Wiring
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    import mlx.core as mx
-    from mlx import nn
-
-    from mtplx_engine.models.ends import Ends
-    from mtplx_engine.models.families.head import MTPHead
-    from mtplx_engine.models.wiring import Wiring
 
 
 class Trunk(Protocol):
@@ -53,3 +54,162 @@ class Family(Trunk, Protocol):
     def new_head(self, config: Mapping[str, Any], wiring: Wiring) -> MTPHead:
         """Make a head, its parameters not yet filled."""
         ...
+
+
+Projection = Callable[[mx.array], mx.array]
+"""From hiddens [m, H] to logits [m, D]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """Modules of a model, not copies.
+
+    Attributes:
+        embedding: nn.Embedding or its quantized form.
+        norm: The final norm.
+        output: nn.Linear, its quantized form, or `embedding` itself when they are tied.
+    """
+
+    embedding: nn.Module
+    norm: nn.Module
+    output: nn.Module
+
+    def logits(self, hidden: mx.array) -> mx.array:
+        """Project hiddens [M, H] after the final norm to [M, V]."""
+        tied = self.output is self.embedding
+        rows: mx.array = self.output.as_linear(hidden) if tied else self.output(hidden)
+        return rows
+
+    def projection(self, ids: mx.array | None) -> Projection:
+        """Return `logits` for the sorted token ids [D] alone, or for all of them; packed rows stay packed."""
+        head = self.output
+        if ids is None:
+            return self.logits
+        rows = head.weight[ids]
+        if not isinstance(head, nn.QuantizedEmbedding | nn.QuantizedLinear):
+            mx.eval(rows)
+            return lambda hidden: hidden @ rows.T
+        scales, biases = head.scales[ids], None if head.biases is None else head.biases[ids]
+        mx.eval(rows, scales, biases)
+        settings = {"group_size": head.group_size, "bits": head.bits, "mode": head.mode}
+        return lambda hidden: mx.quantized_matmul(hidden, rows, scales, biases, **settings)
+
+
+class MTPHead(nn.Module):
+    """A head whose block is one of its target's own kind; families say how keys and values are made.
+
+    Args:
+        block: Attention block of mlx-lm: `self_attn`, `input_layernorm`, called with (inputs, mask, cache).
+        size: H.
+        eps: Of the norms.
+        wiring: How it is connected.
+    """
+
+    def __init__(self, block: nn.Module, size: int, eps: float, wiring: Wiring) -> None:
+        super().__init__()
+        self.pre_fc_norm_embedding = nn.RMSNorm(size, eps=eps)
+        self.pre_fc_norm_hidden = nn.RMSNorm(size, eps=eps)
+        self.fc = nn.Linear(2 * size, size, bias=False)
+        self.layers = [block]
+        self.norm = nn.RMSNorm(size, eps=eps)
+        self._concat = wiring.concat
+
+    def inputs(self, embedded: mx.array, hidden: mx.array) -> mx.array:
+        """Join embeddings of the tokens t+1 and hiddens of t, both [m, H], into block inputs [1, m, H]."""
+        halves = [self.pre_fc_norm_embedding(embedded), self.pre_fc_norm_hidden(hidden)]
+        if self._concat is Concat.HIDDEN_FIRST:
+            halves.reverse()
+        fused: mx.array = self.fc(mx.concatenate(halves, axis=-1))[None]
+        return fused
+
+    def __call__(self, inputs: mx.array, cache: Any) -> mx.array:
+        """Run the block over inputs [1, m, H]; returns the hiddens [m, H] that the next step takes."""
+        hidden: mx.array = self.norm(self.block_output(inputs, cache))
+        return hidden
+
+    def block_output(self, inputs: mx.array, cache: Any) -> mx.array:
+        """Run the block over inputs [1, m, H]; returns [m, H] before the head's norm."""
+        mask = cache.make_mask(inputs.shape[1], return_array=False, window_size=None)
+        hidden: mx.array = self.layers[0](inputs, mask, cache)[0]
+        return hidden
+
+    def readout(self, hidden: mx.array) -> mx.array:
+        """Turn hiddens [m, H] of `__call__` into what the output head reads; here they are that already."""
+        return hidden
+
+    def remember(self, inputs: mx.array, cache: Any) -> None:
+        """Write only keys and values of inputs [1, m, H]: all that history needs."""
+        block = self.layers[0]
+        cache.update_and_fetch(*self.keys_values(block.input_layernorm(inputs), cache.offset))
+
+    def keys_values(self, normed: mx.array, offset: int) -> tuple[mx.array, mx.array]:
+        """Return what the block's attention caches for its inputs [1, m, H], the first at position `offset`."""
+        raise NotImplementedError
+
+
+_NUMBERED = re.compile(r"^(.*mlp\.)experts\.(\d+)\.((?:gate|up|down)_proj\.\w+)$")
+_FUSED = re.compile(r"^(.*mlp\.)experts\.(gate_up|down)_proj$")
+
+
+def stacked(weights: Mapping[str, mx.array], count: int) -> dict[str, mx.array]:
+    """Return tensors with numbered experts stacked to `switch_mlp` and fused ones split.
+
+    Args:
+        weights: Tensors by name; others than experts stay as they are.
+        count: How many experts a layer has.
+
+    Raises:
+        ValueError: An expert is missing or unknown, has another shape or dtype than the first, or a fused array
+            cannot be split; the text names it.
+    """
+    result: dict[str, mx.array] = {}
+    numbered: dict[tuple[str, str], dict[int, str]] = {}
+    for name, array in weights.items():
+        if match := _NUMBERED.match(name):
+            numbered.setdefault((match[1], match[3]), {})[int(match[2])] = name
+        elif match := _FUSED.match(name):
+            if array.ndim != 3 or array.shape[1] % 2:
+                raise ValueError(
+                    f"{name} has the shape {list(array.shape)} instead of three dimensions, the second one even"
+                )
+            result |= _split(match[1], match[2], array)
+        else:
+            result[name] = array
+    for (prefix, projection), names in numbered.items():
+        _check(names, count, weights)
+        result[f"{prefix}switch_mlp.{projection}"] = mx.stack(
+            [weights[names[number]] for number in range(count)]
+        )
+    return result
+
+
+def _split(prefix: str, projection: str, array: mx.array) -> dict[str, mx.array]:
+    """Name a fused array [E, rows, columns]; gate and up lie one after the other in one of them."""
+    if projection == "down":
+        return {f"{prefix}switch_mlp.down_proj.weight": array}
+    gate, up = mx.split(array, 2, axis=-2)
+    return {f"{prefix}switch_mlp.gate_proj.weight": gate, f"{prefix}switch_mlp.up_proj.weight": up}
+
+
+def _check(names: Mapping[int, str], count: int, weights: Mapping[str, mx.array]) -> None:
+    """Check that experts 0 to `count` - 1 and no others are there and alike.
+
+    Raises:
+        ValueError: They are not; the text names one.
+    """
+    some = min(names)
+    missing = next((number for number in range(count) if number not in names), None)
+    if missing is not None:
+        raise ValueError(f"{_numbered(names[some], some, missing)} is missing")
+    if unknown := sorted(names.keys() - range(count)):
+        raise ValueError(f"{names[unknown[0]]} is unknown, there are {count} experts")
+    first = weights[names[0]]
+    for name in names.values():
+        if weights[name].shape != first.shape or weights[name].dtype != first.dtype:
+            raise ValueError(
+                f"{name} has the shape {list(weights[name].shape)}, but the first expert has {list(first.shape)}"
+            )
+
+
+def _numbered(name: str, number: int, other: int) -> str:
+    return name.replace(f".experts.{number}.", f".experts.{other}.")

@@ -11,7 +11,7 @@ from mtplx_engine.models.families.appended import AppendedFamily, AppendedHead, 
 if TYPE_CHECKING:
     import mlx.core as mx
 
-    from mtplx_engine.models.wiring import Wiring
+    from mtplx_engine.models.manifest import Wiring
 
 
 class Model(AppendedModel, glm4_moe.Model):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from mlx_lm.models import glm4_moe_lite
 
-from mtplx_engine.models.families.appended import AppendedFamily
-from mtplx_engine.models.families.latent_attention import LatentAttention, LatentHead, LatentModel
+from mtplx_engine.models.families.appended import AppendedFamily, LatentAttention, LatentHead, LatentModel
 
 
 class Attention(LatentAttention, glm4_moe_lite.Glm4MoeLiteAttention):

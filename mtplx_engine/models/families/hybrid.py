@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING, Any
 from mlx_lm.models.base import create_attention_mask
 
 from mtplx_engine.models import head_source
-from mtplx_engine.models.ends import Ends
-from mtplx_engine.models.families.experts import stacked
-from mtplx_engine.models.families.head import MTPHead
-from mtplx_engine.models.wiring import Norms, Wiring
+from mtplx_engine.models.families.family import Ends, MTPHead, stacked
+from mtplx_engine.models.manifest import Norms, Wiring
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -98,7 +96,7 @@ def without_head(weights: Mapping[str, mx.array]) -> dict[str, mx.array]:
     Raises:
         ValueError: A tensor seems to be a head's, but is where no head is looked for; mlx-lm would drop it.
     """
-    rest = {name: array for name, array in weights.items() if not name.startswith(head_source.PREFIXES)}
+    rest = {name: array for name, array in weights.items() if not name.startswith(head_source.HEAD_PREFIXES)}
     if stray := sorted(name for name in rest if "mtp." in name):
         raise ValueError(f"{stray[0]}: unknown")
     return rest

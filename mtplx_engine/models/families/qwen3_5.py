@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mlx_lm.models import qwen3_5, qwen3_5_moe
 
-from mtplx_engine.models.families.experts import stacked
+from mtplx_engine.models.families.family import stacked
 from mtplx_engine.models.families.hybrid import HybridFamily, without_head
 from mtplx_engine.models.gated_delta import use_tapes
 

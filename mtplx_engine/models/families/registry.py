@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mtplx_engine.models.families import (
-    deepseek_v3,
-    glm4_moe,
-    glm4_moe_lite,
-    llama,
-    plain,
-    qwen3_5,
-    qwen3_next,
-)
+from mtplx_engine.models.families import deepseek_v3, glm4_moe, glm4_moe_lite, llama, qwen3_5, qwen3_next
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mtplx_engine.models.families.family import Family, Trunk
+
 
 FAMILIES: Mapping[str, Family] = {
     "deepseek_v3": deepseek_v3.FAMILY,
@@ -32,14 +25,14 @@ FAMILIES: Mapping[str, Family] = {
 """By config.json's `model_type`; exactly those of `supported.SUPPORTED`."""
 
 PLAIN: Mapping[str, Trunk] = {
-    "deepseek_v32": plain.DEEPSEEK_V32,
-    "gemma4": plain.GEMMA4,
-    "gemma4_text": plain.GEMMA4_TEXT,
-    "glm_moe_dsa": plain.GLM_MOE_DSA,
-    "mimo": plain.MIMO,
-    "mimo_v2_flash": plain.MIMO_V2_FLASH,
-    "nemotron_h": plain.NEMOTRON_H,
-    "step3p5": plain.STEP3P5,
+    "deepseek_v32": llama.DEEPSEEK_V32,
+    "gemma4": llama.GEMMA4,
+    "gemma4_text": llama.GEMMA4_TEXT,
+    "glm_moe_dsa": llama.GLM_MOE_DSA,
+    "mimo": llama.MIMO,
+    "mimo_v2_flash": llama.MIMO_V2_FLASH,
+    "nemotron_h": llama.NEMOTRON_H,
+    "step3p5": llama.STEP3P5,
 }
 """By the same; exactly those of `supported.PLAIN_ONLY`."""
 

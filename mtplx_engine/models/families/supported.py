@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+
 SUPPORTED: frozenset[str] = frozenset(
     {
         "deepseek_v3",

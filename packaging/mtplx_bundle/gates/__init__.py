@@ -1,0 +1,1 @@
+"""Gates: what must hold of the finished app."""

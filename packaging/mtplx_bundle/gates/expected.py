@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from mtplx_bundle.runtime import Modules
 
+
 _PROJECT = Path(__file__).resolve().parents[3]
 _MAC = {  # as markers have it
     "implementation_name": "cpython",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from mtplx_bundle.gates.contents import Contents
 
+
 _OURS = ("app", "mtplx_engine")
 _STARTS = ("app.__main__", "mtplx_engine.host", "mtplx_engine.cli.entry")
 _DROPPED = {*(name.removesuffix(".py") for name in DROPPED), "_tkinter"}

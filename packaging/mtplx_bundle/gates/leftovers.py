@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from mtplx_bundle.gates.contents import Contents
 
+
 _ELSEWHERE = {"pyvenv.cfg", "python311.zip", "sitecustomize.py", "usercustomize.py"}
 _SUFFIXES = (".pth", "._pth", ".egg-link")
 _ANYWHERE = re.compile(r"WebEngine", re.IGNORECASE)

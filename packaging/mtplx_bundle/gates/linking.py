@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from mtplx_bundle.gates.contents import Contents
     from mtplx_bundle.macho import Image
 
+
 _SYSTEM = ("/usr/lib/", "/System/Library/")
 
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     from mtplx_bundle.gates.contents import Contents
 
+
 _LIBRARY, _KERNELS = "libmlx.dylib", "mlx.metallib"
 
 

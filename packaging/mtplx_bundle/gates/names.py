@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from mtplx_bundle.gates.contents import Contents
 
+
 _MODES = {0o644, 0o755}
 
 

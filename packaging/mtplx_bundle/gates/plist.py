@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from mtplx_bundle.gates.contents import Contents
 
+
 _VERSION = re.compile(r"\d+(\.\d+){1,2}")  # macOS takes three numbers at most
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from mtplx_bundle.gates.contents import Contents
 
+
 _DROPPED = {*(name.removesuffix(".py") for name in DROPPED), "_tkinter"}
 # Part of the interpreter without an init function of that name.
 _INNERMOST = {"sys", "builtins", "marshal", "_warnings", "_frozen_importlib", "_frozen_importlib_external"}

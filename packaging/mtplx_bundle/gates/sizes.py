@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from mtplx_bundle.gates.contents import Contents
 
+
 BUNDLE_MB, ZIP_MB = 400, 120
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from mtplx_bundle.gates.contents import Contents
 
+
 _UNCHECKED = 1  # the flags of what is held against its source here, and by Python never again
 
 

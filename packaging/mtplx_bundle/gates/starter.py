@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mtplx_engine.models import manifest, recipe
+from mtplx_engine.models import manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,16 +16,16 @@ def faults(contents: Contents) -> Iterator[str]:
     """Yield what is missing from the starter model or is another than was installed."""
     folder = contents.layout.starter
     try:
-        source, found = recipe.read(folder.parent), manifest.read(folder)
+        source, found = manifest.read_recipe(folder.parent), manifest.read_manifest(folder)
     except (OSError, ValueError, TypeError, KeyError) as error:
         yield f"its recipe cannot be read: {error!r}"
         return
     if found is None:
-        yield f"{contents.name(folder / manifest.NAME)} is missing"
+        yield f"{contents.name(folder / manifest.MANIFEST_NAME)} is missing"
         return
     if (found.id, found.revision) != (source.id, source.revision):
         yield f"it is {found.id} {found.revision}, not {source.id} {source.revision}"
-    for name in manifest.differing(folder, found, lambda *_: None):
+    for name in manifest.differing_files(folder, found, lambda *_: None):
         yield f"{contents.name(folder / name)} is not as it was installed"
     for name in source.head.files:
         shipped, ours = folder / name, folder.parent / name

@@ -59,7 +59,7 @@ def _of_python(contents: Contents) -> Iterator[Path]:
 
 def _of_starter(contents: Contents) -> Iterator[Path]:
     starter = contents.layout.starter
-    yield starter / manifest.NAME
-    found = manifest.read(starter)
+    yield starter / manifest.MANIFEST_NAME
+    found = manifest.read_manifest(starter)
     if found is not None:
         yield from (starter / item.name for item in found.files)

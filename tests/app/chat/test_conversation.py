@@ -8,12 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.chat import conversation
 from app.chat.conversation import (
     TITLE_LIMIT,
     UNTITLED,
     Conversation,
     Message,
     MessageStatus,
+    Role,
     clean_text,
     conversation_from,
     new_id,
@@ -135,3 +137,73 @@ def test_clean_text_joins_a_split_pair_and_replaces_a_lone_half() -> None:
 def test_a_title_reads_as_it_looks() -> None:
     assert title_from("a \u202egpj.tac\u202c \u2066b\u2069") == "a gpj.tac b"
     assert title_from("\u202e") == UNTITLED
+
+
+def forked() -> tuple[Message, ...]:
+    """A question with three answers; the second was followed up, then the third was written."""
+    return (
+        message("q", None),
+        message("a1", "q", Role.ASSISTANT),
+        message("a2", "q", Role.ASSISTANT),
+        message("q2", "a2"),
+        message("a3", "q", Role.ASSISTANT),
+    )
+
+
+def path(conversation: object) -> list[str]:
+    return [each.id for each in conversation.path()]
+
+
+def test_arrows_move_between_siblings_and_stop_at_the_ends() -> None:
+    chat = grown(forked())
+    assert conversation.places(chat)["a2"] == (2, 3)
+    assert path(conversation.beside(chat, "a3", -1)) == ["q", "a2", "q2"]
+    assert path(conversation.beside(chat, "a2", -1)) == ["q", "a1"]
+    assert conversation.beside(chat, "a3", 1) is chat
+    assert conversation.beside(chat, "a1", -1) is chat
+    assert conversation.places(chat)["q"] == (1, 1)
+
+
+def test_a_deleted_branch_gives_way_to_the_nearest_one() -> None:
+    chat = grown(forked())
+    assert path(conversation.without(chat, "a3")) == ["q", "a2", "q2"]
+    first = conversation.beside(conversation.beside(chat, "a3", -1), "a2", -1)
+    assert path(conversation.without(first, "a1")) == ["q", "a2", "q2"]
+    assert path(conversation.without(first, "a2")) == ["q", "a1"]
+    assert path(conversation.without(chat, "q")) == []
+
+
+@given(trees(), st.data())
+def test_deleting_takes_a_message_with_all_that_follow_it_and_undo_brings_them_back(
+    messages: tuple[Message, ...], data: st.DataObject
+) -> None:
+    chat = dataclasses.replace(grown(messages), leaf_id=data.draw(st.sampled_from(messages)).id)
+    gone = data.draw(st.sampled_from(messages)).id
+    left = conversation.without(chat, gone)
+    kept = {each.id for each in left.messages}
+    assert gone not in kept
+    assert all(each.parent_id is None or each.parent_id in kept for each in left.messages)
+    for each in chat.messages:
+        ancestors = {m.id for m in dataclasses.replace(chat, leaf_id=each.id).path()}
+        assert (each.id in kept) == (gone not in ancestors)
+    assert left.leaf_id is None or left.leaf_id in kept
+    later = left.with_message(message("later", left.leaf_id))
+    back = conversation.with_back(later, chat)
+    assert [each.id for each in back.messages] == [*(each.id for each in chat.messages), "later"]
+    assert back.path() == chat.path()
+
+
+@given(trees(), st.data())
+def test_any_sibling_can_be_reached_and_left_again(
+    messages: tuple[Message, ...], data: st.DataObject
+) -> None:
+    chat = grown(messages)
+    start = data.draw(st.sampled_from(messages)).id
+    step = data.draw(st.integers(-3, 3))
+    moved = conversation.beside(chat, start, step)
+    those = [each.id for each in conversation.siblings(chat, start)]
+    if moved is not chat:
+        target = those[those.index(start) + step]
+        assert target in path(moved)
+        back = conversation.beside(moved, target, -step)
+        assert start in path(back)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from app.dashboard import result_words
+from app.dashboard import result_text
+from app.i18n import said
 from app.palette import Tone
-from app.translate import said
-from mtplx_engine.bench import sentences
+from mtplx_engine.measure import sentences
 from tests.support.measurements import report
 
 
@@ -36,14 +36,14 @@ def test_drawn_words():
 
 
 def test_only_a_fault_asks_for_something():
-    assert result_words.advice(report()) == ""
-    assert "mtplx doctor" in result_words.advice(report(p_value=1e-9))
-    assert "Check again" in result_words.advice(report(p_value=1e-4))
+    assert result_text.advice(report()) == ""
+    assert "mtplx doctor" in result_text.advice(report(p_value=1e-9))
+    assert "Check again" in result_text.advice(report(p_value=1e-4))
 
 
 def test_draws_that_tell_nothing_are_said_with_doubt():
     for p_value in (None, 1e-4):
-        words, tone = result_words.exactness(report(p_value=p_value))
+        words, tone = result_text.exactness(report(p_value=p_value))
         assert tone is Tone.DOUBT
         assert words.startswith("Nothing differed, but")
     assert "about 6% of the words" in said(sentences.limits(report()))

@@ -11,10 +11,10 @@ from PySide6.QtGui import QAccessible
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 
-from app.dashboard import history_page, history_words
+from app.dashboard import history_page, history_text
 from app.dashboard.history_page import HistoryPage
-from app.services.history import Choice, Grouping, TimeSaved
-from app.services.store import Store
+from app.storage.stats import Choice, Grouping, TimeSaved
+from app.storage.store import Store
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 from tests.support.chats import edit
 from tests.support.cut_off import cut_off
@@ -324,7 +324,7 @@ def test_time_saved_follows_the_measurements(shown):
     ],
 )
 def test_time_saved_in_words(estimate, words, basis):
-    assert (history_words.saved(estimate), history_words.saved_from(estimate)) == (words, basis)
+    assert (history_text.saved(estimate), history_text.saved_from(estimate)) == (words, basis)
 
 
 def test_time_lost_is_shown_as_lost(shown):

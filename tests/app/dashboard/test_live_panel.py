@@ -11,16 +11,16 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QApplication
 
-from app.chat.meters import LiveMeter
-from app.dashboard.live_feed import LiveFeed
+from app.chat.metrics import LiveMeter
 from app.dashboard.live_panel import LivePanel
-from app.dashboard.power_watch import PowerWatch
-from app.services.engine_link import EngineState
-from app.widgets.column_area import ColumnArea
-from mtplx_engine.conditions import Conditions, Power
-from mtplx_engine.measurement import FEW_STEPS
-from mtplx_engine.protocol import DepthChosen, DepthReason, Finished, Heartbeat, PrefillProgress, Tokens
+from app.dashboard.live_stats import LiveFeed
+from app.dashboard.records import PowerWatch
+from app.services.engine_worker import EngineState
+from app.widgets.layouts import ColumnArea
+from mtplx_engine.ipc.protocol import DepthChosen, DepthReason, Finished, Heartbeat, PrefillProgress, Tokens
+from mtplx_engine.measure.measurement import FEW_STEPS
 from mtplx_engine.stats import DecodeStats, FinishReason
+from mtplx_engine.util.system import Conditions, Power
 from tests.support.cut_off import cut_off
 from tests.support.fake_services import MODEL, FakeLink
 

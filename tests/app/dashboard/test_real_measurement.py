@@ -7,12 +7,12 @@ from functools import partial
 import pytest
 
 from app.application import Application
-from mtplx_engine import results
-from mtplx_engine.client import EngineClient
-from mtplx_engine.measurement import PromptKind
-from mtplx_engine.measurements import Measurements
-from mtplx_engine.models.habits import Habits
-from mtplx_engine.trials import Measure
+from mtplx_engine.ipc.client import EngineClient
+from mtplx_engine.ipc.protocol import Measure
+from mtplx_engine.measure import results
+from mtplx_engine.measure.measurement import PromptKind
+from mtplx_engine.measure.store import Measurements
+from mtplx_engine.models.library import Habits
 from tests.support.toy import TOY
 
 _PATIENCE_MS = 120_000
@@ -41,7 +41,7 @@ def test_a_real_measurement_ends_in_a_result_card(driver, qtbot, tmp_path):
     assert kept == speed.board.shown
     assert kept.subject.key == driver.program.line.model.speed_key
     assert kept.kinds == (PromptKind.COPY,)
-    best = results.of(kept).headline
+    best = results.results_of(kept).headline
     assert best.identical == (3, 3)
     assert page.result.headline.text()
     assert page.result.facts["identical"].text() == "identical 3/3"

@@ -6,10 +6,10 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from app.dashboard.trials import Stage
-from app.services.settings import SettingsFile
-from mtplx_engine.measurements import Measurements
-from tests.support.fake_host import Script
+from app.dashboard.controller import Stage
+from app.storage.settings import SettingsFile
+from mtplx_engine.measure.store import Measurements
+from tests.support.fake_script import Script
 from tests.support.measurements import measurement, report
 
 KEYS = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier

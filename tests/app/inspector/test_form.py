@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.chat.chat_settings import ChatSettings
+from app.chat.settings import ChatSettings
 from app.inspector.form import DIALS, Form
 from mtplx_engine.config import SamplerConfig
 from tests.support.fake_services import MODEL

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from app.model_manager import first_model
+from app.model_manager.downloads import DownloadState
 from app.model_manager.first_model import FirstCard, FirstModel
-from app.services.download_row import DownloadState
-from app.services.settings import SettingsFile
-from mtplx_engine.hub import catalogue
-from mtplx_engine.models import machine, starter
-from mtplx_engine.models.machine import Machine
+from app.storage.settings import SettingsFile
+from mtplx_engine.hub import search
+from mtplx_engine.models import starter
+from mtplx_engine.util import system
+from mtplx_engine.util.system import Machine
 from tests.support.fake_models import GB, MACHINE, FakeDownloads, FakeLibrary, error, installed, row
 
 STARTER = installed(starter.shipped_recipe().id)
@@ -18,7 +19,7 @@ STARTER = installed(starter.shipped_recipe().id)
 
 @pytest.fixture
 def first(qapp, tmp_path, monkeypatch):
-    monkeypatch.setattr(machine, "this", lambda: MACHINE)
+    monkeypatch.setattr(system, "this_machine", lambda: MACHINE)
     made = FirstModel(FakeLibrary(), FakeDownloads(), SettingsFile(tmp_path))
     yield made
     made.deleteLater()
@@ -30,7 +31,7 @@ def offered(first):
 
 
 def mac(gibibytes):
-    return machine.mac(gibibytes << 30, lambda _: None)
+    return system.mac_machine(gibibytes << 30, lambda _: None)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +90,7 @@ def test_an_accepted_model_shows_how_far_it_is(first):
     first.accepted.connect(accepted.append)
     first.accept()
     first.accept()
-    assert accepted == [catalogue.entries()[1].target]
+    assert accepted == [search.entries()[1].target]
     assert (first.state.after, first.state.can_get) == ("Asking the hub…", False)
     first._downloads.put(row("a--b", done=GB, total=4 * GB, bytes_s=1e7, seconds_left=300.0))
     assert (first.state.fraction, first.state.after) == (0.25, "1.0 of 4.0 GB · 10 MB/s · 5 min left")
@@ -101,7 +102,7 @@ def test_an_accepted_model_shows_how_far_it_is(first):
 
 def test_a_refusal_of_what_was_asked_for_here_is_taken_note_of(first):
     offered(first)
-    target = catalogue.entries()[1].target
+    target = search.entries()[1].target
     assert not first.refuse(target)
     first.accept()
     assert not first.refuse("a/b")

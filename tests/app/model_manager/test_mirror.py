@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from app.model_manager.face import Action
+from app.model_manager.row_state import Action
 from mtplx_engine import paths
-from mtplx_engine.hub import catalogue
-from mtplx_engine.hub import settings as hub_settings
-from mtplx_engine.hub.catalogue import Entry
-from mtplx_engine.hub.settings import HubSettings
+from mtplx_engine.hub import api as hub_settings
+from mtplx_engine.hub import search
+from mtplx_engine.hub.api import HubSettings
+from mtplx_engine.hub.search import Entry
 from mtplx_engine.models import manifest
 from tests.support import model_folder
 from tests.support.fake_hub import FakeHub, FakeRepo, running
@@ -23,7 +23,7 @@ def hubs(tmp_path, monkeypatch):
     files = {path.name: path.read_bytes() for path in source.iterdir()}
     large = files | {"README.md": bytes(3_000_000)}
     entries = (Entry("First", FIRST, "", "tests", 1), Entry("Second", SECOND, "", "tests", 1))
-    monkeypatch.setattr(catalogue, "entries", lambda: entries)
+    monkeypatch.setattr(search, "entries", lambda: entries)
 
     def hub(licence):
         repos = {FIRST: FakeRepo(large, licence=licence), SECOND: FakeRepo(files, licence=licence)}
@@ -47,7 +47,7 @@ def licence(manager, repo_id):
 
 def test_the_window_follows_and_a_running_download_keeps_its_hub(start, tmp_path, hubs):
     hub, mirror = hubs
-    hub_settings.write(tmp_path, HubSettings(hub.endpoint))
+    hub_settings.write_settings(tmp_path, HubSettings(hub.endpoint))
     driver = start()
     driver.window.menus.models.trigger()
     window = driver.program.models.window()
@@ -67,8 +67,8 @@ def test_the_window_follows_and_a_running_download_keeps_its_hub(start, tmp_path
     assert manager.endpoint() == mirror.endpoint
     manager.act_on_repo(SECOND, Action.GET)
     folders = {name: paths.models_dir(tmp_path) / name.replace("/", "--") for name in (FIRST, SECOND)}
-    driver.until(lambda: all((folder / manifest.NAME).exists() for folder in folders.values()))
-    sources = {name: manifest.read(folder).source for name, folder in folders.items()}
+    driver.until(lambda: all((folder / manifest.MANIFEST_NAME).exists() for folder in folders.values()))
+    sources = {name: manifest.read_manifest(folder).source for name, folder in folders.items()}
     assert sources[FIRST].startswith(hub.endpoint)
     assert sources[SECOND].startswith(mirror.endpoint)
     assert all("/resolve/" in path for path in hub.paths[before:])  # no question any more, only the download
@@ -76,7 +76,7 @@ def test_the_window_follows_and_a_running_download_keeps_its_hub(start, tmp_path
 
 def test_a_hidden_window_asks_when_it_is_opened(start, tmp_path, hubs):
     hub, mirror = hubs
-    hub_settings.write(tmp_path, HubSettings(hub.endpoint))
+    hub_settings.write_settings(tmp_path, HubSettings(hub.endpoint))
     driver = start()
     driver.window.menus.models.trigger()
     window = driver.program.models.window()

@@ -7,23 +7,21 @@ import dataclasses
 import pytest
 
 from app.model_manager import first_model, rows
-from app.model_manager.face import Action
-from app.model_manager.fault import Fault
-from app.model_manager.known import HubSnapshot
+from app.model_manager.downloads import DownloadState
+from app.model_manager.model_library import Contents
+from app.model_manager.row_state import Action, Fault, HubSnapshot
 from app.model_manager.rows import Filters, Use
 from app.palette import Tone
-from app.services.download_row import DownloadState
-from app.services.model_library import Contents
 from mtplx_engine.errors import ErrorInfo, ErrorKind
-from mtplx_engine.hub import catalogue
+from mtplx_engine.hub import search
+from mtplx_engine.hub.errors import Problem
 from mtplx_engine.hub.plan import folder_name
-from mtplx_engine.hub.problem import Problem
 from mtplx_engine.models import starter
 from mtplx_engine.models.inspection import Tier
-from mtplx_engine.models.machine import Machine
+from mtplx_engine.util.system import Machine
 from tests.support.fake_models import GB, HITS, MACHINE, installed, look, recommended_looks, row
 
-ENTRY = catalogue.entries()[0]
+ENTRY = search.entries()[0]
 LOOKS = recommended_looks()
 DAY_S = 24 * 3600
 NOW_S = 1_795_000_000
@@ -53,7 +51,7 @@ def test_a_recommended_model_is_offered_with_its_sum():
 
 
 def test_what_will_not_fit_is_got_only_from_its_details():
-    face = recommended(catalogue.entries()[-1], looks=LOOKS)
+    face = recommended(search.entries()[-1], looks=LOOKS)
     assert face.tone is Tone.BAD
     assert face.actions == (Action.DETAILS,)
 
@@ -238,7 +236,7 @@ def test_nothing_is_offered_while_there_is_no_need_or_no_knowledge():
     )
     small = Machine(4 * GB, 2 * GB, packed=True, chunk=2048)
     assert first_model.offer(HubSnapshot(small, looks=LOOKS)) is None
-    some = {key: value for key, value in LOOKS.items() if key != catalogue.entries()[-1].target}
+    some = {key: value for key, value in LOOKS.items() if key != search.entries()[-1].target}
     assert first_model.offer(HubSnapshot(MACHINE, looks=some)) is None
-    fault = {catalogue.entries()[-1].target: Fault("Gone.")}
+    fault = {search.entries()[-1].target: Fault("Gone.")}
     assert first_model.offer(HubSnapshot(MACHINE, looks=some, faults=fault)).title == "Qwen3.5 9B · 4-bit"

@@ -8,20 +8,20 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from app.model_manager.face import Action
-from app.services.download_row import DownloadState
-from app.services.engine_link import EngineState
-from app.services.hub_client import HubClient, Question
-from app.services.model_library import ModelLibrary
-from app.widgets.message_box import MessageBox
+from app.model_manager.downloads import DownloadState
+from app.model_manager.hub_client import HubClient, Question
+from app.model_manager.model_library import ModelLibrary
+from app.model_manager.row_state import Action
+from app.services.engine_worker import EngineState
+from app.widgets.dialogs import MessageBox
 from mtplx_engine import paths
 from mtplx_engine.errors import ErrorInfo, ErrorKind
-from mtplx_engine.hub.problem import Problem
+from mtplx_engine.hub.errors import Problem
 from mtplx_engine.models import starter
-from mtplx_engine.models.habits import Habits
+from mtplx_engine.models.library import Habits
 from tests.support import model_folder
-from tests.support.fake_host import Script
 from tests.support.fake_models import row
+from tests.support.fake_script import Script
 
 KEYS = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
 

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.model_manager import context_steps, fit_words, rows
-from app.model_manager.face import Action
+from app.model_manager import details_page, row_state, rows
+from app.model_manager.downloads import DownloadState
+from app.model_manager.row_state import Action
 from app.palette import Tone
-from app.services.download_row import DownloadState
-from mtplx_engine.hub.problem import Problem
-from mtplx_engine.models import fit
-from mtplx_engine.models.fit import Fit, Verdict
+from mtplx_engine.hub.errors import Problem
+from mtplx_engine.models import memory_fit
+from mtplx_engine.models.memory_fit import Fit, Verdict
 from tests.support.fake_models import GB, MACHINE, error, look, row
 
 sizes = st.integers(0, 200 * GB)
@@ -22,14 +22,14 @@ sizes = st.integers(0, 200 * GB)
 
 @given(sizes, sizes, sizes, st.integers(4 * GB, 200 * GB), st.integers(2 * GB, 200 * GB))
 def test_the_two_numbers_never_contradict_the_verdict(weights, cache, scratch, memory, limit):
-    judged = Fit(8192, weights, 0, cache, scratch, fit.RESERVE, memory, limit)
-    assert (judged.total > fit_words.for_models(judged)) == (judged.verdict is Verdict.TOO_BIG)
+    judged = Fit(8192, weights, 0, cache, scratch, memory_fit.RESERVE, memory, limit)
+    assert (judged.total > row_state.for_models(judged)) == (judged.verdict is Verdict.TOO_BIG)
 
 
 @given(sizes, sizes, sizes, sizes)
 def test_the_lines_of_the_sum_add_up(weights, head, cache, scratch):
-    judged = Fit(8192, weights, head, cache, scratch, fit.RESERVE, 16 * GB, 16 * GB)
-    assert sum(size for _, size in fit_words.parts(judged)) == judged.total
+    judged = Fit(8192, weights, head, cache, scratch, memory_fit.RESERVE, 16 * GB, 16 * GB)
+    assert sum(size for _, size in row_state.parts(judged)) == judged.total
 
 
 @pytest.mark.parametrize(
@@ -37,15 +37,15 @@ def test_the_lines_of_the_sum_add_up(weights, head, cache, scratch):
     [(3, "fits", Tone.GOOD), (10.5, "tight", Tone.DOUBT), (18, "will not fit", Tone.BAD)],
 )
 def test_a_verdict_is_said_with_its_numbers(size, words, tone):
-    judged = fit_words.judge(look("a/b", round(size * GB)).found, MACHINE)
-    sentence, loud = fit_words.words(judged)
+    judged = row_state.judge(look("a/b", round(size * GB)).found, MACHINE)
+    sentence, loud = row_state.words(judged)
     assert sentence.startswith(f"{words} (needs ")
     assert sentence.endswith(" of 11.5 GB)")
     assert loud is tone
 
 
 def test_no_fit_of_what_does_not_load():
-    assert fit_words.judge(look("a/b", GB, loads=False).found, MACHINE) is None
+    assert row_state.judge(look("a/b", GB, loads=False).found, MACHINE) is None
 
 
 @pytest.mark.parametrize(
@@ -58,15 +58,15 @@ def test_no_fit_of_what_does_not_load():
     ],
 )
 def test_a_head_is_named(seen, words):
-    assert fit_words.drafts(seen) == words
+    assert row_state.drafts(seen) == words
 
 
 @given(st.integers(1, 2_000_000), st.integers(1, 2_000_000))
 def test_every_context_has_a_step_up_to_the_window(window, context):
-    steps = context_steps.steps(window)
+    steps = details_page.steps(window)
     assert list(steps) == sorted(set(steps))
     assert steps[-1] == window
-    chosen = steps[context_steps.nearest(steps, context)]
+    chosen = steps[details_page.nearest(steps, context)]
     assert chosen >= min(context, window)
 
 

@@ -7,19 +7,19 @@ from pathlib import Path
 import pytest
 from PySide6.QtGui import QDesktopServices
 
-from app.model_manager.face import Action
+from app.model_manager.downloads import DownloadState
+from app.model_manager.hub_client import Question
+from app.model_manager.row_state import Action
 from app.model_manager.rows import Filters
-from app.services.download_row import DownloadState
-from app.services.hub_client import Question
 from mtplx_engine.errors import ErrorInfo, ErrorKind
-from mtplx_engine.hub import catalogue
+from mtplx_engine.hub import search
+from mtplx_engine.hub.errors import Problem
 from mtplx_engine.hub.plan import folder_name
-from mtplx_engine.hub.problem import Problem
 from mtplx_engine.hub.search import Found
 from mtplx_engine.models import starter
 from tests.support.fake_models import GB, HITS, controller, error, installed, look, row
 
-FIRST = catalogue.entries()[0].target
+FIRST = search.entries()[0].target
 STARTER = installed(starter.shipped_recipe().id)
 
 
@@ -54,7 +54,7 @@ def fail_look(hub, problem):
 
 def test_recommended_models_are_looked_at_one_after_the_other(manager, hub):
     manager.open()
-    assert hub.looks == [catalogue.entries()[-1].target]  # nobody answered yet
+    assert hub.looks == [search.entries()[-1].target]  # nobody answered yet
     hub.answer_looks()
     assert all(face.size for face in manager.recommended)
     manager.open()
@@ -119,7 +119,7 @@ def test_a_trouble_on_the_way_is_said_once_and_stops_all_questions(manager, hub,
     fail_look(hub, Problem.NO_NETWORK)
     assert hub.looks == []
     assert manager.lookups.trouble.remedy == "Try again when online"
-    assert [face.problem for face in manager.recommended] == [""] * len(catalogue.entries())
+    assert [face.problem for face in manager.recommended] == [""] * len(search.entries())
     assert {face.state for face in manager.recommended} == {""}
     manager.look_at_hits()
     manager.act_on_repo("a/b", Action.DETAILS)
@@ -363,7 +363,7 @@ def test_only_what_is_in_sight_is_asked_about(manager, hub):
 
 def test_one_card_says_what_keeps_all_recommended_models_away(manager, hub, heard):
     manager.open()
-    for _ in catalogue.entries():
+    for _ in search.entries():
         assert manager.trouble is None
         hub.failed.emit(Question.LOOK, error(), Problem.NO_TOKEN)
     assert manager.trouble.remedy == "Add a token"

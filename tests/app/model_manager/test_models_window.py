@@ -12,18 +12,17 @@ from PySide6.QtWidgets import QFileDialog, QLabel, QMessageBox
 
 from app.model_manager import window as window_module
 from app.model_manager.card import ModelCard
-from app.model_manager.face import Action, ModelRow
-from app.model_manager.fault import Fault
+from app.model_manager.downloads import DownloadState
+from app.model_manager.hub_client import Question
+from app.model_manager.row_state import Action, Fault, ModelRow
 from app.model_manager.token_dialog import TokenDialog
 from app.palette import DARK
-from app.services.download_row import DownloadState
-from app.services.hub_client import Question
-from app.widgets.message_box import MessageBox
+from app.widgets.dialogs import MessageBox
 from mtplx_engine.errors import ErrorInfo, ErrorKind
-from mtplx_engine.hub import catalogue
-from mtplx_engine.hub.problem import Problem
+from mtplx_engine.hub import search
+from mtplx_engine.hub.errors import Problem
 from mtplx_engine.hub.search import Found
-from mtplx_engine.models.fit import Verdict
+from mtplx_engine.models.memory_fit import Verdict
 from tests.support import models_window
 from tests.support.fake_models import HITS, error, row
 from tests.support.models_window import FIRST, LOOKS, STARTER
@@ -93,7 +92,7 @@ def test_the_same_place_is_shown_when_its_tab_is_pressed_in_the_details(show):
 def test_get_fetches_and_its_progress_is_below(show, qtbot):
     window = show(models_window.recommended)
     assert not window.strip.isVisible()
-    press(card(window.recommended, catalogue.entries()[0].target), "Get")
+    press(card(window.recommended, search.entries()[0].target), "Get")
     qtbot.waitUntil(window.strip.isVisible)
     downloads = window.controller.downloads
     downloads.put(row(FIRST, done=10**9, bytes_s=1e7, seconds_left=200.0))
@@ -360,7 +359,7 @@ def test_the_tab_counts_and_the_disk_is_told(show):
 
 def test_tab_goes_through_the_rows_as_they_are_seen(show, qtbot):
     window = show(models_window.recommended)
-    names = [entry.target for entry in catalogue.entries()]
+    names = [entry.target for entry in search.entries()]
     # Buttons of the first rows are the newest ones.
     for repo_id in reversed(names[:2]):
         window.controller.lookups.looks.pop(repo_id)
@@ -382,7 +381,7 @@ def test_the_offered_model_is_not_listed_a_second_time(show, qtbot):
     window = show(models_window.offered)
     offered = window.controller.offer.repo_id
     assert offered not in window.recommended.list.cards
-    assert len(window.recommended.list.cards) == len(catalogue.entries()) - 1
+    assert len(window.recommended.list.cards) == len(search.entries()) - 1
     window.recommended.offer.details.click()
     assert window.details.isVisible()
     assert window.details.repo_id == offered
@@ -445,7 +444,7 @@ def test_the_end_of_a_long_name_can_be_read(show):
 def test_get_is_advised_only_where_it_fits(show):
     window = show(models_window.will_not_fit)
     assert (window.details.get.text(), window.details.get.property("primary")) == ("Get Anyway", False)
-    window.controller.act_on_repo(catalogue.entries()[0].target, Action.DETAILS)
+    window.controller.act_on_repo(search.entries()[0].target, Action.DETAILS)
     assert (window.details.get.text(), window.details.get.property("primary")) == ("Get", True)
 
 

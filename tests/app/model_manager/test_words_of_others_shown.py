@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from PySide6.QtWidgets import QLabel
 
-from app.model_manager.face import Action
+from app.model_manager.row_state import Action
 from mtplx_engine.errors import EngineError
-from mtplx_engine.hub import look
-from mtplx_engine.hub.connection import Connection
+from mtplx_engine.hub import remote_inspect
+from mtplx_engine.hub.http import Connection
 from tests.support import hostile_words, models_window
 from tests.support.fake_hub import FakeHub, running
 
@@ -23,7 +23,9 @@ def looks():
         connection = Connection(hub.endpoint)
         for repo_id in REPOS:
             try:
-                found[repo_id] = look.at(connection, look.plan(connection, repo_id))
+                found[repo_id] = remote_inspect.inspect_repo(
+                    connection, remote_inspect.plan_download(connection, repo_id)
+                )
             except EngineError:
                 continue
     return found

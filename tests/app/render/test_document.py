@@ -6,16 +6,18 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QFontMetricsF, QTextCursor
+from PySide6.QtGui import QFontMetricsF, QTextCursor, QTextDocument
 
 from app.palette import DARK
+from app.render import document as module
+from app.render.blocks import Mark, Run
 from app.render.code_block import CodeBlock
-from app.render.formats import CONTINUES
-from app.render.intake import clean
-from app.render.markdown_stream import StreamingMarkdown
-from app.render.parser import whole
-from app.render.style import LIGHT_SYNTAX
+from app.render.document import DocumentWriter, difference, portions, text_portions
+from app.render.markdown import whole
+from app.render.markdown_stream import StreamingMarkdown, clean
+from app.render.style import CONTINUES, LIGHT_SYNTAX
 from tests.support.looks import style
 from tests.support.markdown import SAMPLE, chunk_sizes, pieces, texts_with_definitions
 from tests.support.page import Page, color_of
@@ -198,3 +200,86 @@ def test_signs_of_items_keep_clear_of_their_text_in_every_size(qapp, text_size):
     assert number < measures.list_indent
     (first, *_) = page.blocks()
     assert first.blockFormat().leftMargin() == measures.list_indent == round(26 * text_size / 14)
+
+
+runs = st.lists(
+    st.builds(
+        Run,
+        st.text("ab👩", min_size=1, max_size=4),
+        st.sampled_from([Mark.NONE, Mark.STRONG, Mark.MATH]),
+        drawn=st.booleans(),
+    ),
+    max_size=4,
+)
+
+
+@given(runs, runs)
+def test_what_is_kept_and_what_is_behind_it_are_the_new_one(old, new):
+    old = [Run(run.text, run.marks, drawn=run.drawn and run.marks is Mark.MATH) for run in old]
+    kept, same, rest = difference(old, new)
+    assert old[:same] == new[:same]
+    assert len(rest) == len(new) - same
+    shared = kept - sum(run.length for run in old[:same])
+    assert shared >= 0
+    if rest:
+        first = new[same]
+        assert first.text.endswith(rest[0].text)
+        assert Run(first.text[: len(first.text) - len(rest[0].text)]).length == shared
+        assert list(rest[1:]) == new[same + 1 :]
+    else:
+        assert shared == 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "result"),
+    [
+        ([Run("ab")], [Run("abc")], (2, 0, [Run("c")])),
+        ([Run("a"), Run("b", Mark.STRONG)], [Run("a")], (1, 1, [])),
+        ([Run("$x$", Mark.MATH, drawn=True)], [Run("$x$", Mark.MATH), Run("a")], (1, 1, [Run("a")])),
+        ([Run("$x$", Mark.MATH)], [Run("$x$$", Mark.MATH)], (0, 0, [Run("$x$$", Mark.MATH)])),
+    ],
+)
+def test_examples(old, new, result):
+    assert difference(old, new) == result
+
+
+LONG = SAMPLE * 4 + "```python\n" + "x = 1  # one\n" * 600 + "```\n\n" + "word " * 9_000 + "\n\n" + SAMPLE
+
+
+def document(updates):
+    made = QTextDocument()
+    made.setTextWidth(500)
+    writer = DocumentWriter(made, style())
+    for update in updates:
+        writer.apply(update)
+    while writer.refine(lambda: True):
+        pass
+    return made, writer
+
+
+@pytest.mark.parametrize("text", ["", "short", SAMPLE, LONG])
+def test_portions_make_the_whole(qapp, monkeypatch, text):
+    monkeypatch.setattr(module, "_FIRST", 2_000)
+    monkeypatch.setattr(module, "_NEXT", 500)
+    leaves = whole(text)
+    made, writer = document(portions(leaves))
+    expected, _ = document([module.Update(frozen=leaves, tail=())])
+    assert made.toPlainText() == expected.toPlainText()
+    assert made.size() == expected.size()
+    assert [each.leaf for each in writer.written] == list(leaves)
+
+
+def test_no_portion_is_much_longer_than_the_others(monkeypatch):
+    monkeypatch.setattr(module, "_FIRST", 2_000)
+    monkeypatch.setattr(module, "_NEXT", 500)
+    updates = list(portions(whole(LONG)))
+    sizes = [len(each.appended) or sum(module._size(leaf) for leaf in each.frozen) for each in updates]
+    assert len(updates) > 50
+    assert sorted(sizes)[-3] <= 5_000  # a leaf of text is never cut
+
+
+@pytest.mark.parametrize("text", ["", "a" * 50_000, "line\n" * 30_000, "\n" * 5_000])
+def test_pieces_of_text_are_all_of_it(text):
+    pieces = list(text_portions(text))
+    assert "".join(pieces) == text
+    assert all(len(piece) + module._LINE * piece.count("\n") <= 3 * module._NEXT for piece in pieces)

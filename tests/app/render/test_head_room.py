@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.render.measures import Measures
-from app.transcript.message_view import AnswerView
+from app.chat_view.message_view import AnswerView
+from app.render.style import Measures
 
 CODE = "```python\nprint(1)\n```\n\nand text"
 

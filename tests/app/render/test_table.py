@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from PySide6.QtGui import QTextDocument
 
 from app.render.document import DocumentWriter
-from app.render.geometry import Geometry
-from app.render.parser import whole
+from app.render.layout import Geometry
+from app.render.markdown import whole
 from app.render.table import _shares
 from tests.support.looks import style
 

@@ -15,16 +15,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from PySide6.QtCore import Qt
 
-from app.services.engine_link import EngineLink, EngineState
-from mtplx_engine.client import EngineClient
+from app.services.engine_link import EngineLink
+from app.services.engine_worker import EngineState
 from mtplx_engine.config import ChatMessage, SamplerConfig
 from mtplx_engine.errors import ErrorKind
-from mtplx_engine.protocol import Failed, Finished, Generate, LoadProgress, PrefillProgress, Tokens
+from mtplx_engine.ipc.client import EngineClient
+from mtplx_engine.ipc.protocol import Failed, Finished, Generate, LoadProgress, PrefillProgress, Tokens
 from mtplx_engine.stats import FinishReason
-from tests.support.fake_host import Script, fake_host_command
+from tests.support.fake_host import fake_host_command
+from tests.support.fake_script import Script
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
+
 
 PLAIN = Script()
 NAMES = {

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from app.services.engine_link import EngineLink, EngineState
+from app.services.engine_link import EngineLink
+from app.services.engine_worker import EngineState
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.measurement import PromptKind
-from mtplx_engine.protocol import (
+from mtplx_engine.ipc.protocol import (
+    Abandoned,
     Cancel,
+    Checked,
+    CheckExactness,
     DepthChosen,
     DepthReason,
     Failed,
@@ -22,16 +25,12 @@ from mtplx_engine.protocol import (
     Hello,
     Load,
     Loaded,
-    Unloaded,
-)
-from mtplx_engine.trials import (
-    Abandoned,
-    Checked,
-    CheckExactness,
     Measure,
     Measured,
     TrialProgress,
+    Unloaded,
 )
+from mtplx_engine.measure.measurement import PromptKind
 from tests.support.fake_services import MODEL
 from tests.support.measurements import measurement, report
 
@@ -40,7 +39,8 @@ if TYPE_CHECKING:
 
     from pytestqt.qtbot import QtBot
 
-    from mtplx_engine.protocol import Command, Event
+    from mtplx_engine.ipc.protocol import Command, Event
+
 
 MEASURE = Measure(7, (PromptKind.CHAT,), 1024, 64, 3)
 CHECK = CheckExactness(8, 8, 200)

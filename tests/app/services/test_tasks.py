@@ -10,7 +10,7 @@ import pytest
 
 from app.services.tasks import TaskRunner, describe
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.hub.problem import HubError, Problem
+from mtplx_engine.hub.errors import HubError, Problem
 
 CANARY = "https://hub.example/file?signature=canary"
 

@@ -6,10 +6,10 @@ import dataclasses
 
 import pytest
 
-from app.chat import branches
-from app.chat.chat_settings import ChatSettings
+from app.chat import conversation
 from app.chat.conversation import Attachment, MessageStatus, Role
-from app.chat.row_state import RowAction
+from app.chat.generation import RowAction
+from app.chat.settings import ChatSettings
 from mtplx_engine.config import ChatMessage, SamplerConfig
 from mtplx_engine.errors import ErrorKind
 from mtplx_engine.stats import DecodeStats, FinishReason
@@ -32,7 +32,7 @@ def test_an_edited_question_is_a_branch_and_the_old_one_stays(ready):
     assert ready.shown_texts == ["Why waves?", "The wind."]
 
     edited = path_ids(ready)[0]
-    assert branches.places(ready.session.shown)[edited] == (2, 2)
+    assert conversation.places(ready.session.shown)[edited] == (2, 2)
     ready.actions.move(edited, -1)
     assert path_ids(ready) == old
     assert ready.store.calls[-1] == ("set_leaf", ready.session.shown.chat.id, old[-1])
@@ -75,7 +75,7 @@ def test_an_answer_is_asked_for_again_with_other_settings(ready):
     ready.link.finish(text="Gravity.", stats=DecodeStats(emitted=2, seed=5))
     assert ready.shown_texts == ["Why tides?", "Gravity."]
     assert ready.answer.sampler == dataclasses.replace(request.sampler, seed=5)
-    assert branches.places(ready.session.shown)[ready.answer.id] == (2, 2)
+    assert conversation.places(ready.session.shown)[ready.answer.id] == (2, 2)
     assert ready.session.shown.settings == ChatSettings()  # they were for this answer
 
 
@@ -249,7 +249,7 @@ def test_branches_switch_while_an_answer_streams_in_another(ready):
     ready.actions.move(second, -1)
     ready.link.finish()
     assert ready.session.shown.path()[-1].id == first
-    assert branches.find(ready.session.shown, second).status is MessageStatus.DONE
+    assert conversation.find_message(ready.session.shown, second).status is MessageStatus.DONE
 
 
 def test_nothing_is_asked_while_an_answer_is_to_come(ready):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from app.chat.conversation import MessageStatus
-from app.services.engine_link import EngineState
+from app.services.engine_worker import EngineState
 from app.session.actions import ChatActions
-from app.session.answer_line import GenerationQueue
-from app.session.idle_unload import IdleUnload
+from app.session.observers import IdleUnload
+from app.session.queue import GenerationQueue
 from app.session.session import ChatSession
 from mtplx_engine.errors import ErrorKind
 from tests.support.fake_services import FakeLink, FakeStore

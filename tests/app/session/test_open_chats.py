@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.chat.chat_json import from_json, to_json
 from app.chat.conversation import ChatSummary, Conversation, MessageStatus
-from app.services.chat_database import ChatDatabase
-from app.services.store import Store
+from app.chat.formats import from_json, to_json
 from app.session.actions import ChatActions
-from app.session.answer_line import GenerationQueue
+from app.session.queue import GenerationQueue
 from app.session.session import ChatSession, OpenChats
+from app.storage.database import ChatDatabase
+from app.storage.store import Store
 from tests.support.chats import NOW, message
 from tests.support.disks import full_disk
 from tests.support.fake_services import FakeLink
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytestqt.qtbot import QtBot
+
 
 PLENTY = 10**9
 

@@ -6,12 +6,12 @@ import dataclasses
 
 import pytest
 
-from app.chat.chat_settings import ChatSettings
 from app.chat.conversation import MessageStatus, Role
-from app.services.engine_link import EngineState
+from app.chat.settings import ChatSettings
+from app.services.engine_worker import EngineState
 from mtplx_engine.config import ChatMessage
 from mtplx_engine.errors import ErrorInfo, ErrorKind
-from mtplx_engine.protocol import DepthChosen, DepthReason
+from mtplx_engine.ipc.protocol import DepthChosen, DepthReason
 from mtplx_engine.stats import DecodeStats, FinishReason
 from tests.support.fake_services import MODEL
 

@@ -10,13 +10,12 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QLabel
 
-from app.chat.chat_settings import ChatSettings
-from app.chat.presets import Preset
+from app.chat.settings import ChatSettings, Preset
 from app.palette import DARK, LIGHT
-from app.services.settings import Appearance, SendKey, Settings
+from app.storage.settings import Appearance, SendKey, Settings
 from app.theme import TEXT_PX
 from mtplx_engine import paths
-from mtplx_engine.hub.settings import HubSettings
+from mtplx_engine.hub.api import HubSettings
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 CALM = Preset("Calm", ChatSettings(system_prompt="Be brief."))
@@ -107,7 +106,7 @@ def test_nothing_moves_when_motion_is_reduced(driver):
 
 
 def _pulse(driver):
-    from app.widgets.pulse import Pulse
+    from app.widgets.feedback import Pulse
 
     pulse = Pulse(driver.program.theme, driver.window)
     pulse.show()

@@ -10,15 +10,14 @@ import pytest
 
 from mtplx_engine import acceptance, decoding
 from mtplx_engine.bench import exactness
-from mtplx_engine.bench.beginning import Beginning, cuts
-from mtplx_engine.bench.draws import Draws
+from mtplx_engine.bench.prefix import Beginning, Draws, cuts
 from mtplx_engine.bench.prompts import PROMPTS
-from mtplx_engine.cache import TokenCache
+from mtplx_engine.cache.token_cache import TokenCache
 from mtplx_engine.engine import Engine
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.exactness import CHANCE, ODD, Exactness, judge
+from mtplx_engine.ipc.protocol import USUAL_SAMPLES, Checked, CheckExactness, TrialProgress
+from mtplx_engine.measure.results import CHANCE, ODD, Exactness, judge_exactness
 from mtplx_engine.models.target import Target
-from mtplx_engine.trials import USUAL_SAMPLES, Checked, CheckExactness, TrialProgress
 from tests.support import engine_runs, faults, tiny_folder
 from tests.support.engine_runs import check_error
 from tests.support.toy import TOY
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mtplx_engine.acceptance import Verdict
-    from mtplx_engine.measurement import ExactnessReport
+    from mtplx_engine.measure.measurement import ExactnessReport
     from tests.support.faults import Plant
 
 
@@ -53,7 +52,7 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> Engine:
 def test_a_right_engine_is_identical(engine: Engine) -> None:
     """With the stock BLAS the rows of a product do not depend on how many there are."""
     report = _check(engine, 4, 122)
-    assert judge(report) is Exactness.IDENTICAL, report
+    assert judge_exactness(report) is Exactness.IDENTICAL, report
     assert (report.prefixes, report.rows, report.first_choices) == (4, 16, 16)
     assert (report.greedy_prefixes, report.greedy_same, report.greedy_ties) == (4, 4, 0)
     assert (report.samples, report.depth) == (122, 3)
@@ -64,7 +63,7 @@ def test_a_right_engine_is_identical(engine: Engine) -> None:
 
 def test_a_trained_hybrid_is_identical(toy: Engine) -> None:
     report = _check(toy, 2, 60)
-    assert judge(report) is Exactness.IDENTICAL, report
+    assert judge_exactness(report) is Exactness.IDENTICAL, report
     assert report.p_value is not None
 
 
@@ -113,7 +112,7 @@ def test_a_wrong_acceptance_rule_is_found_by_the_draws(
     monkeypatch.setattr(exactness.secrets, "randbits", lambda _: seed)
     plant(monkeypatch)
     report = _check(toy, 4, samples)
-    assert judge(report) is Exactness.DIFFERENT, report
+    assert judge_exactness(report) is Exactness.DIFFERENT, report
     assert report.p_value < CHANCE
     assert report.distance < report.allowed
     assert report.greedy_same == report.greedy_prefixes
@@ -127,24 +126,24 @@ def test_odd_draws_are_followed_by_more_until_the_last_look(
     report = _check(engine, 2, 4)
     assert report.samples == 4 * (1 + 3 + 12)
     assert report.p_value == pytest.approx(3e-3)
-    assert judge(report) is Exactness.ODD
+    assert judge_exactness(report) is Exactness.ODD
     monkeypatch.setattr(Draws, "p_value", lambda draws: 1e-3 if sum(draws.counts) < 10 else 0.3)
     report = _check(engine, 2, 4)
     assert report.samples == 16
-    assert judge(report) is Exactness.IDENTICAL
+    assert judge_exactness(report) is Exactness.IDENTICAL
 
 
 def test_a_wrong_rollback_is_found_by_the_answers(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     faults.rollback_off_by_one(monkeypatch)
     report = _check(engine, 2, 2)
-    assert judge(report) is Exactness.DIFFERENT, report
+    assert judge_exactness(report) is Exactness.DIFFERENT, report
     assert report.greedy_same + report.greedy_ties < report.greedy_prefixes
 
 
 def test_a_wrong_state_is_found_by_the_rows(toy: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     faults.state_of_refused_drafts(monkeypatch)
     report = _check(toy, 2, 2)
-    assert judge(report) is Exactness.DIFFERENT, report
+    assert judge_exactness(report) is Exactness.DIFFERENT, report
     assert report.distance > report.allowed
 
 
@@ -167,7 +166,7 @@ def test_rounding_is_told_from_a_fault_by_its_size(
 ) -> None:
     _plant_rounding(monkeypatch, size)
     report = _check(engine, 3, 100)
-    assert judge(report) is word, report
+    assert judge_exactness(report) is word, report
     assert report.logit_distance == pytest.approx(size, rel=0.01)
     assert 0 < report.distance <= size
 
@@ -181,9 +180,9 @@ def test_greedy_answers_may_part_at_a_tie_and_nowhere_else(
     monkeypatch.setattr(Beginning, "gap", lambda *_: 3.9e-4)
     report = _check(engine, 2, 100)
     assert report.greedy_ties == report.greedy_prefixes - report.greedy_same > 0
-    assert judge(report) is Exactness.ROUNDING
+    assert judge_exactness(report) is Exactness.ROUNDING
     monkeypatch.setattr(Beginning, "gap", lambda *_: 4.1e-4)
-    assert judge(_check(engine, 2, 2)) is Exactness.DIFFERENT
+    assert judge_exactness(_check(engine, 2, 2)) is Exactness.DIFFERENT
 
 
 def test_the_gap_is_that_of_the_plain_row(engine: Engine) -> None:

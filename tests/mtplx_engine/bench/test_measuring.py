@@ -8,21 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mtplx_engine import results
-from mtplx_engine.bench import measuring
+from mtplx_engine.bench import benchmark
 from mtplx_engine.engine import Engine
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.measurement import PromptKind
-from mtplx_engine.measurements import Measurements
-from mtplx_engine.models import fit
-from mtplx_engine.trials import Measure, Measured, TrialProgress
+from mtplx_engine.ipc.protocol import Measure, Measured, TrialProgress
+from mtplx_engine.measure import results
+from mtplx_engine.measure.measurement import PromptKind
+from mtplx_engine.measure.store import Measurements
+from mtplx_engine.models import memory_fit
 from tests.support import engine_runs, tiny_folder
 from tests.support.engine_runs import check_error
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mtplx_engine.measurement import Measurement
+    from mtplx_engine.measure.measurement import Measurement
+
 
 KINDS = (PromptKind.CODE, PromptKind.LANGUAGE)
 REQUEST = Measure(7, KINDS, context=160, tokens=16, pairs=3, depths=(2, 1))
@@ -44,11 +45,11 @@ def engine(folder: Path) -> Engine:
 
 @pytest.fixture(autouse=True)
 def _without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mtplx_engine.bench.contest.PAUSE_S", 0.0)
+    monkeypatch.setattr("mtplx_engine.bench.benchmark.PAUSE_S", 0.0)
 
 
 def run(engine: Engine, cancelled: threading.Event, **changes: Any) -> list[TrialProgress | Measured]:
-    return list(measuring.measure(engine, dataclasses.replace(REQUEST, **changes), cancelled))
+    return list(benchmark.measure(engine, dataclasses.replace(REQUEST, **changes), cancelled))
 
 
 def measured(engine: Engine, **changes: Any) -> Measurement:
@@ -86,7 +87,7 @@ def test_a_measurement_holds_every_run_and_is_kept(engine: Engine, folder: Path)
     assert found.subject.key == engine.info.speed_key
     assert (found.kinds, found.context, found.tokens, found.temperature) == (KINDS, 160, 16, 0.0)
     assert Measurements(folder).latest(engine.info.speed_key) == found
-    assert [result.depth for result in results.of(found).depths] == [1, 2]
+    assert [result.depth for result in results.results_of(found).depths] == [1, 2]
 
 
 def test_sampled_answers_are_measured_too(engine: Engine) -> None:
@@ -151,12 +152,12 @@ def test_a_context_beyond_the_memory_is_refused_but_not_the_usual_one(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The usual one was judged when the model was loaded, perhaps anyway."""
-    monkeypatch.setattr(fit.Fit, "verdict", fit.Verdict.TOO_BIG)
-    monkeypatch.setattr(fit, "CONTEXT", 100)
+    monkeypatch.setattr(memory_fit.Fit, "verdict", memory_fit.Verdict.TOO_BIG)
+    monkeypatch.setattr(memory_fit, "CONTEXT", 100)
     with pytest.raises(EngineError) as caught:
         run(engine, threading.Event())
     check_error(caught, ErrorKind.TOO_BIG, "160 tokens of context", "Measure with fewer")
-    monkeypatch.setattr(fit, "CONTEXT", 160)
+    monkeypatch.setattr(memory_fit, "CONTEXT", 160)
     assert measured(engine, kinds=(PromptKind.CHAT,), depths=(1,)).context == 160
 
 

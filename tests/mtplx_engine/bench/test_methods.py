@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from mtplx_engine.config import DrafterKind
 
+
 IDS = [3, 4, 5, 3, 4]
 TOKENS = 20
 NEVER = threading.Event()

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mtplx_engine.bench.prompts import PROMPTS, filled, of_kind
-from mtplx_engine.measurement import LEAST_PAIRS, PromptKind
+from mtplx_engine.measure.measurement import LEAST_PAIRS, PromptKind
 
 
 def encode(text: str) -> list[int]:

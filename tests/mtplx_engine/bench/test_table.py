@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from mtplx_engine.bench.contest import Entry, Outcome
-from mtplx_engine.bench.plan import summarise
-from mtplx_engine.bench.table import render
-from mtplx_engine.measurement import MeasuredRun, PromptKind
+from mtplx_engine.bench.benchmark import Entry, Outcome
+from mtplx_engine.bench.matrix import summarise
+from mtplx_engine.bench.report import render_table
+from mtplx_engine.measure.measurement import MeasuredRun, PromptKind
 from mtplx_engine.stats import DecodeStats
 from tests.support.scripted_method import Clock, ScriptedMethod
 
@@ -59,14 +59,14 @@ def row(text: str, heading: str = "temperature 0") -> str:
 
 
 def test_a_row_says_what_was_measured() -> None:
-    line = row(render(report(summaries((0.8, 0.5, 0.4)))))
+    line = row(render_table(report(summaries((0.8, 0.5, 0.4)))))
     assert " ".join(line.split()) == (
         "mtp depth 3 94.0 2.00x (1.25..2.50) 2.00x 1.600 of 4 60 0.400 0.150 0.050 3/3 faster"
     )
 
 
 def test_each_kind_has_its_own_verdict_if_it_has_three_prompts() -> None:
-    text = render(
+    text = render_table(
         report(
             summaries((0.8,) * 9),
             chat=summaries((1.1, 1.2, 1.3)),
@@ -87,18 +87,18 @@ def test_each_kind_has_its_own_verdict_if_it_has_three_prompts() -> None:
 
 def test_figures_of_few_verify_steps_are_put_in_doubt() -> None:
     few = dataclasses.replace(STATS, verify_steps=16)
-    assert "1.750 of 4" in row(render(report(summaries((1.0,) * 4, few))))
-    assert "(1.750 of 4)" in row(render(report(summaries((1.0,) * 3, few))))
+    assert "1.750 of 4" in row(render_table(report(summaries((1.0,) * 4, few))))
+    assert "(1.750 of 4)" in row(render_table(report(summaries((1.0,) * 3, few))))
 
 
 def test_a_drafter_that_found_nothing_to_draft_has_no_figures_instead_of_zeros() -> None:
-    line = row(render(report(summaries((1.0, 1.0, 1.0), DecodeStats(plain_steps=48)))))
+    line = row(render_table(report(summaries((1.0, 1.0, 1.0), DecodeStats(plain_steps=48)))))
     assert " ".join(line.split()) == "mtp depth 3 47.0 1.00x (1.00..1.00) 1.00x 3/3 no clear difference"
 
 
 def test_conditions_and_the_draft_model_are_told() -> None:
     both = {**report(summaries((0.5, 0.5, 0.5))), "draft_model": "the model itself"}
-    text = render({**both, "stock": both})
+    text = render_table({**both, "stock": both})
     assert "load before: 0.2 on 2 cores" in text
     assert "draft model: the model itself" in text
     assert text.count("temperature 0, CPU") == 2
@@ -118,5 +118,5 @@ def test_conditions_and_the_draft_model_are_told() -> None:
 def test_two_processes_are_compared_where_prompts_bear_it_out(
     own: tuple[float, ...], wheel: tuple[float, ...], *, said: bool
 ) -> None:
-    text = render({**report(summaries(own)), "stock": report(summaries(wheel))})
+    text = render_table({**report(summaries(own)), "stock": report(summaries(wheel))})
     assert ("our fastest against mlx-lm as the wheel comes" in text) is said

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mlx_lm.models.cache import ArraysCache, CacheList, ChunkedKVCache, KVCache
 
-from mtplx_engine.cache import RecurrentState, TokenCache
+from mtplx_engine.cache.layers import RecurrentState
+from mtplx_engine.cache.token_cache import TokenCache
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.models.gated_delta import with_states
 from tests.support.tiny_hybrid import random_ids, tiny_hybrid

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from mlx_lm.models.cache import QuantizedKVCache
 
-from mtplx_engine.cache import TokenCache
+from mtplx_engine.cache.token_cache import TokenCache
 from tests.support.tiny_llama import IDS, check_fresh, read, tiny_llama
 
 if TYPE_CHECKING:

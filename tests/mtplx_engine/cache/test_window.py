@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from mlx_lm.models.cache import RotatingKVCache
 
-from mtplx_engine.cache import TokenCache
-from mtplx_engine.cache.window import WindowCache
+from mtplx_engine.cache.layers import WindowCache
+from mtplx_engine.cache.token_cache import TokenCache
 from mtplx_engine.errors import EngineError
 from tests.support.tiny_llama import IDS, check_fresh, read, tiny_llama
 
 if TYPE_CHECKING:
     from mlx_lm.models.llama import Model
+
 
 WINDOW = 12
 

@@ -15,10 +15,11 @@ import pytest
 
 from mtplx_engine.config import ChatMessage
 from tests.support.command_line import Command
-from tests.support.fake_host import Script
+from tests.support.fake_script import Script
 
 if TYPE_CHECKING:
     Capture = pytest.CaptureFixture[str]
+
 
 ECHO = Script(answer="You said: {question} ({turns})", cycle_s=0)
 

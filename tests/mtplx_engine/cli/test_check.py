@@ -19,7 +19,7 @@ from tests.support.measurements import report
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mtplx_engine.trials import CheckExactness
+    from mtplx_engine.ipc.protocol import CheckExactness
 
 
 class Asked(ScriptedEngine):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtplx_engine.cli.console import Console
+from mtplx_engine.cli.output import Console
 
 DIM, PLAIN = "\x1b[2m", "\x1b[0m"
 EVIL = "a\x1b]0;title\x07b\x9b2Jc\rd\x08e\x7f\tf"

@@ -13,10 +13,10 @@ import pytest
 from mtplx_engine.cli.main import main
 from mtplx_engine.config import ChatMessage
 from mtplx_engine.engine import Engine
-from mtplx_engine.protocol import DepthReason
+from mtplx_engine.ipc.protocol import DepthReason
 from tests.support import tiny_folder
 from tests.support.command_line import Command
-from tests.support.fake_host import Script
+from tests.support.fake_script import Script
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,9 +14,9 @@ import pytest
 
 from mtplx_engine import paths
 from mtplx_engine.cli.main import FAILED, INTERRUPTED, WRONG_USE, main
-from mtplx_engine.hub import awake, catalogue, plan, settings
-from mtplx_engine.models import machine
-from mtplx_engine.models.machine import Machine
+from mtplx_engine.hub import api, download, plan, search
+from mtplx_engine.util import system
+from mtplx_engine.util.system import Machine
 from tests.support import model_folder, toy_pair
 from tests.support.fake_hub import FakeHub, FakeRepo, Fault, running
 from tests.support.toy import TOY
@@ -24,6 +24,7 @@ from tests.support.toy import TOY
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
 
 REPO = "makers/tiny"
 NAME = "makers--tiny"
@@ -104,7 +105,7 @@ def test_the_mac_stays_awake_while_it_works(
         yield
         seen.append(len(hub.asked))
 
-    monkeypatch.setattr(awake, "kept", kept)
+    monkeypatch.setattr(download, "kept_awake", kept)
     assert run(hub, data, "pull", REPO) == 0
     before, after = seen
     assert after - before == len(hub.repos[REPO].files)
@@ -125,7 +126,7 @@ def test_what_would_be_refused_is_not_fetched(
 def test_what_will_not_fit_is_fetched_only_when_told_to(
     hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(machine, "this", lambda: Machine(1 << 20, 1 << 20, packed=False, chunk=64))
+    monkeypatch.setattr(system, "this_machine", lambda: Machine(1 << 20, 1 << 20, packed=False, chunk=64))
     assert run(hub, data, "pull", REPO) == FAILED
     err = capfd.readouterr().err
     assert "Memory is too small: weights 1 kB, 8192 tokens of context" in err
@@ -325,7 +326,7 @@ def test_a_model_that_we_did_not_install_cannot_be_verified(
 def test_without_words_the_recommendations_are_listed(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["search"]) == 0
     out = capfd.readouterr().out
-    assert all(entry.target in out for entry in catalogue.entries())
+    assert all(entry.target in out for entry in search.entries())
 
 
 def test_a_search_by_size_asks_for_each(hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -365,7 +366,7 @@ def test_a_size_is_a_number_above_0(data: Path, text: str) -> None:
 
 
 def test_the_mirror_in_the_settings_is_asked(hub: FakeHub, data: Path) -> None:
-    settings.write(data, settings.HubSettings(endpoint=hub.endpoint))
+    api.write_settings(data, api.HubSettings(endpoint=hub.endpoint))
     assert main(["pull", REPO, "--data-dir", str(data)]) == 0
 
 
@@ -379,4 +380,4 @@ def test_an_unsafe_mirror_is_refused(data: Path, endpoint: str, capfd: pytest.Ca
 def test_settings_that_cannot_be_read_are_the_defaults(data: Path, text: str) -> None:
     data.mkdir()
     (data / "hub.json").write_text(text)
-    assert settings.read(data) == settings.HubSettings()
+    assert api.read_settings(data) == api.HubSettings()

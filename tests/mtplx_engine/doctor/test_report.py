@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mtplx_engine import backend, words
+from mtplx_engine import backend
 from mtplx_engine.cli.main import FAILED, main
-from mtplx_engine.doctor import environment, models, report
-from mtplx_engine.doctor.check import Check, Verdict
-from mtplx_engine.models import installed, manifest, starter
-from mtplx_engine.models.places import Places
+from mtplx_engine.doctor import environment, report
+from mtplx_engine.doctor.environment import Check, Verdict
+from mtplx_engine.models import library, manifest, starter
+from mtplx_engine.models.folders import Places
+from mtplx_engine.util import formatting
 from tests.support import tiny_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
+
 
 CANARY = "qzxcanary"
 
@@ -46,7 +48,7 @@ def canaries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     noted = manifest.Manifest(
         fine.name, f"{CANARY}/secret", "", f"https://hub/{CANARY}/secret@0123456789", 1, ()
     )
-    manifest.write(fine, noted)
+    manifest.write_manifest(fine, noted)
     Places(data).add(place)
     monkeypatch.chdir(place)
     return data
@@ -101,8 +103,8 @@ def _count(found: dict[str, Check], verdict: Verdict) -> int:
 
 
 def test_each_model_has_its_tier(canaries: Path) -> None:
-    details = [check.detail for check in models.rows(canaries)]
-    assert len(details) == len(installed.models(canaries)) == 4
+    details = [check.detail for check in environment.rows(canaries)]
+    assert len(details) == len(library.installed_models(canaries)) == 4
     assert sorted(detail.partition(", ")[0] for detail in details) == [
         "A llama model",
         "A llama model",
@@ -112,7 +114,7 @@ def test_each_model_has_its_tier(canaries: Path) -> None:
     assert sum("refused as unsafe or damaged" in detail for detail in details) == 1
     assert sum("unsupported architecture." in detail for detail in details) == 1
     shutil.rmtree(canaries)
-    [row] = models.rows(canaries)
+    [row] = environment.rows(canaries)
     assert (row.verdict, row.detail) == (Verdict.UNKNOWN, "None is installed.")
 
 
@@ -121,11 +123,11 @@ def test_a_model_that_everybody_knows_is_named(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     tiny_folder.write(folder)
     name = starter.shipped_recipe().name
-    noted = manifest.Manifest("tiny", name, "", "", 1, manifest.record(folder, ["config.json"]))
-    manifest.write(folder, noted)
-    [row] = models.rows(tmp_path)
+    noted = manifest.Manifest("tiny", name, "", "", 1, manifest.record_files(folder, ["config.json"]))
+    manifest.write_manifest(folder, noted)
+    [row] = environment.rows(tmp_path)
     assert row.detail.startswith(
-        f"{name}, {words.size(installed.models(tmp_path)[0].size)}: supported, unverified."
+        f"{name}, {formatting.size(library.installed_models(tmp_path)[0].size)}: supported, unverified."
     )
 
 

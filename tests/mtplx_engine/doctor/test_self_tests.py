@@ -13,31 +13,32 @@ import mlx.core as mx
 import pytest
 
 from mtplx_engine import backend
-from mtplx_engine.cache.plain import PlainCache
-from mtplx_engine.conditions import Conditions, Power
-from mtplx_engine.doctor import decoding, environment, numbers
-from mtplx_engine.doctor.check import Verdict
+from mtplx_engine.cache.layers import PlainCache
+from mtplx_engine.doctor import environment, kernels
+from mtplx_engine.doctor.environment import Verdict
 from mtplx_engine.models.target import Target
+from mtplx_engine.util.system import Conditions, Power
 from tests.support import faults
 
 if TYPE_CHECKING:
-    from mtplx_engine.doctor.check import Check
+    from mtplx_engine.doctor.environment import Check
+
 
 POLICY = backend.policy()
 
 
 @pytest.fixture(scope="module")
 def targets() -> list[Target]:
-    return decoding.targets(POLICY)
+    return kernels.targets(POLICY)
 
 
 # ---------------------------------------------------------------- numbers
 
 
 def test_right_products_pass() -> None:
-    for check in (numbers.products(POLICY), numbers.packed_products()):
+    for check in (kernels.products(POLICY), kernels.packed_products()):
         assert check.verdict is Verdict.PASSED, check
-    assert numbers.device(POLICY).detail.startswith("CPU, float32")
+    assert kernels.device(POLICY).detail.startswith("CPU, float32")
 
 
 @pytest.mark.parametrize("off", [0.01, float("nan")])
@@ -45,7 +46,7 @@ def test_products_that_are_wrong_at_one_width_are_seen(off: float) -> None:
     def wrong(left: mx.array, right: mx.array) -> mx.array:
         return left @ right + (off * 100 if left.shape[0] == 3 else 0)
 
-    check = numbers.products(replace(POLICY, blas="openblas"), wrong)
+    check = kernels.products(replace(POLICY, blas="openblas"), wrong)
     assert check.verdict is Verdict.FAILED
     assert "at 3 rows" in check.detail
     assert "OPENBLAS_CORETYPE" in check.detail
@@ -58,24 +59,24 @@ def test_packed_products_in_half_precision_are_seen() -> None:
         plain = mx.dequantize(weights, scales, biases, group_size=64, bits=4).astype(mx.bfloat16)
         return (left.astype(mx.bfloat16) @ plain.T).astype(mx.float32)
 
-    assert numbers.packed_products(half).verdict is Verdict.FAILED
+    assert kernels.packed_products(half).verdict is Verdict.FAILED
 
 
 def test_kernels_are_stock_on_a_cpu() -> None:
-    check = numbers.kernels(POLICY)
+    check = kernels.kernels(POLICY)
     assert (check.verdict, check.detail[:5]) == (Verdict.UNKNOWN, "Stock")
 
 
 def test_the_kernel_of_a_mac_is_held_against_plain_operations(monkeypatch: pytest.MonkeyPatch) -> None:
     metal = replace(POLICY, device="metal")
-    monkeypatch.setattr(numbers, "gated_delta_kernel", numbers.gated_delta_ops)
-    assert numbers.kernels(metal).verdict is Verdict.PASSED
+    monkeypatch.setattr(kernels, "gated_delta_kernel", kernels.gated_delta_ops)
+    assert kernels.kernels(metal).verdict is Verdict.PASSED
     monkeypatch.setattr(
-        numbers,
+        kernels,
         "gated_delta_kernel",
-        lambda *arrays: tuple(1.1 * array for array in numbers.gated_delta_ops(*arrays)),
+        lambda *arrays: tuple(1.1 * array for array in kernels.gated_delta_ops(*arrays)),
     )
-    assert numbers.kernels(metal).verdict is Verdict.FAILED
+    assert kernels.kernels(metal).verdict is Verdict.FAILED
 
 
 # ---------------------------------------------------------------- decoding
@@ -83,7 +84,7 @@ def test_the_kernel_of_a_mac_is_held_against_plain_operations(monkeypatch: pytes
 
 def test_verifying_and_taking_back_are_right_to_the_last_bit(targets: list[Target]) -> None:
     """With the stock BLAS."""
-    for check in (decoding.rows(targets, POLICY), decoding.rollback(targets, POLICY)):
+    for check in (kernels.rows(targets, POLICY), kernels.rollback(targets, POLICY)):
         assert check.verdict is Verdict.PASSED
         assert "to the last bit" in check.detail
 
@@ -110,7 +111,7 @@ def test_rows_that_depend_on_the_width_are_seen(
     monkeypatch: pytest.MonkeyPatch, targets: list[Target], size: float, verdict: Verdict, words: str
 ) -> None:
     _verify_off_by(monkeypatch, size)
-    check = decoding.rows(targets, POLICY)
+    check = kernels.rows(targets, POLICY)
     assert check.verdict is verdict
     assert words in check.detail
 
@@ -119,14 +120,14 @@ def test_a_state_that_keeps_refused_tokens_is_seen(
     monkeypatch: pytest.MonkeyPatch, targets: list[Target]
 ) -> None:
     faults.state_of_refused_drafts(monkeypatch)
-    check = decoding.rollback(targets, POLICY)
+    check = kernels.rollback(targets, POLICY)
     assert check.verdict is Verdict.FAILED
     assert "--depth 0" in check.detail
 
 
 def test_keys_that_stay_are_seen(monkeypatch: pytest.MonkeyPatch, targets: list[Target]) -> None:
     monkeypatch.setattr(PlainCache, "trim", lambda self, surplus: None)
-    assert decoding.rollback(targets[:1], POLICY).verdict is Verdict.FAILED
+    assert kernels.rollback(targets[:1], POLICY).verdict is Verdict.FAILED
 
 
 # ---------------------------------------------------------------- environment
@@ -138,7 +139,7 @@ def _all_right(*checks: Check) -> bool:
 
 def test_this_environment_is_right() -> None:
     assert _all_right(
-        environment.python(), environment.system(), environment.packages(), environment.sqlite()
+        environment.python(), environment.operating_system(), environment.packages(), environment.sqlite()
     )
     assert "mlx-lm 0.32.2" in environment.packages().detail
 

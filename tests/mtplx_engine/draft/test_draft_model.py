@@ -8,9 +8,9 @@ import mlx.core as mx
 import numpy as np
 import pytest
 
+from mtplx_engine.bench.prefix import g_test
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.draft.draft_model import DraftModelDrafter
-from mtplx_engine.goodness import g_test
 from mtplx_engine.sampling import History, Shaper
 from tests.support.exact_law import next_token_law
 from tests.support.fresh import check_caches
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mtplx_engine.models.target import Target
+
 
 PROMPT = [1, 2, 0, 3, 3, 1]
 VOCABULARY = 5

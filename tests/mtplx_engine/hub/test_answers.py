@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mtplx_engine.hub import answers
-from mtplx_engine.hub.problem import Problem
-from mtplx_engine.hub.waiting import LONGEST_S, asked_for
+from mtplx_engine.hub.errors import LONGEST_S, Problem, asked_for
 
 PASSWORD = "s3cret"
 

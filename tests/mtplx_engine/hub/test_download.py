@@ -6,6 +6,7 @@ import errno
 import hashlib
 import json
 import os
+import platform
 import random
 import shlex
 import shutil
@@ -20,15 +21,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mtplx_engine import paths
-from mtplx_engine.hub import download, partial, plan, repo
-from mtplx_engine.hub.connection import Connection
-from mtplx_engine.hub.digest import Expected
+from mtplx_engine.hub import download, partial, plan, repository
 from mtplx_engine.hub.download import Download
+from mtplx_engine.hub.errors import HubError, Problem
+from mtplx_engine.hub.http import Connection, Retries
+from mtplx_engine.hub.partial import Expected
 from mtplx_engine.hub.plan import Plan
-from mtplx_engine.hub.problem import HubError, Problem
-from mtplx_engine.hub.repo import RemoteFile, Repo
-from mtplx_engine.hub.retry import Retries
-from mtplx_engine.models import checkpoint, installed, manifest
+from mtplx_engine.hub.repository import RemoteFile, Repo
+from mtplx_engine.models import checkpoint, library, manifest
 from tests.support import hub_child, model_folder, small_disk_child
 from tests.support.fake_hub import BLOCK, FakeHub, FakeRepo, Fault, running
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.support.fake_hub import Asked, Handler
+
 
 REPO = "makers/model"
 SEGMENT = 1 << 20
@@ -60,8 +61,8 @@ def hub(model: dict[str, bytes]) -> Iterator[FakeHub]:
 def planned(hub: FakeHub, head: str | None = None) -> tuple[Plan, Connection]:
     """Ask the hub, and return what is to be installed."""
     connection = Connection(hub.endpoint)
-    heads = repo.read(connection, head) if head else None
-    return Plan(plan.folder_name(REPO), "A model", repo.read(connection, REPO), heads), connection
+    heads = repository.read_repo(connection, head) if head else None
+    return Plan(plan.folder_name(REPO), "A model", repository.read_repo(connection, REPO), heads), connection
 
 
 def started(hub: FakeHub, data: Path, head: str | None = None) -> Download:
@@ -81,18 +82,18 @@ def test_an_installed_model_is_what_the_hub_has(
     folder = running_download.run()
     assert running_download.tally.done == running_download.total == sum(map(len, model.values()))
     found = files_of(folder)
-    noted = manifest.read(folder)
+    noted = manifest.read_manifest(folder)
     assert noted is not None
-    assert found.pop(manifest.NAME)
+    assert found.pop(manifest.MANIFEST_NAME)
     assert found == model
     assert {record.name: record.sha256 for record in noted.files} == {
         name: hashlib.sha256(data).hexdigest() for name, data in model.items()
     }
     assert noted.source == f"{hub.endpoint}/{REPO}@{'c' * 40}"
     assert noted.licence == "apache-2.0"
-    assert [item.name for item in installed.models(tmp_path) if item.complete] == ["makers--model"]
+    assert [item.name for item in library.installed_models(tmp_path) if item.complete] == ["makers--model"]
     checkpoint.check(folder)
-    assert plan.unfinished(tmp_path) == ()
+    assert plan.unfinished_plans(tmp_path) == ()
 
 
 def test_a_head_of_its_own_is_bound_to_its_model(hub: FakeHub, tmp_path: Path) -> None:
@@ -104,12 +105,12 @@ def test_a_head_of_its_own_is_bound_to_its_model(hub: FakeHub, tmp_path: Path) -
     }
     hub.repos["makers/head"] = FakeRepo(head, commit="d" * 40)
     folder = started(hub, tmp_path, "makers/head").run()
-    noted = manifest.read(folder)
+    noted = manifest.read_manifest(folder)
     assert noted is not None
     assert noted.binding is not None
     assert noted.binding.folder == plan.HEAD_FOLDER
     assert files_of(folder / plan.HEAD_FOLDER) == head
-    assert [item.name for item in installed.models(tmp_path)] == ["makers--model"]
+    assert [item.name for item in library.installed_models(tmp_path)] == ["makers--model"]
 
 
 def test_what_must_not_be_loaded_is_not_kept(hub: FakeHub, tmp_path: Path) -> None:
@@ -124,13 +125,13 @@ def test_a_later_start_goes_on(hub: FakeHub, tmp_path: Path, model: dict[str, by
     hub.faults.append(Fault(lambda handler, _data, _asked: handler.reply(404), "tokenizer_config.json"))
     with pytest.raises(HubError):
         started(hub, tmp_path).run()
-    assert [item.id for item in plan.unfinished(tmp_path)] == ["makers--model"]
-    assert installed.models(tmp_path) == ()
+    assert [item.id for item in plan.unfinished_plans(tmp_path)] == ["makers--model"]
+    assert library.installed_models(tmp_path) == ()
     hub.faults.clear()
     hub.asked.clear()
-    (found,) = plan.unfinished(tmp_path)
+    (found,) = plan.unfinished_plans(tmp_path)
     folder = Download(found, tmp_path, Connection(hub.endpoint)).run()
-    assert {name: data for name, data in files_of(folder).items() if name != manifest.NAME} == model
+    assert {name: data for name, data in files_of(folder).items() if name != manifest.MANIFEST_NAME} == model
     # The order is by name, with weights last: two were there.
     assert [asked.name for asked in hub.asked] == ["tokenizer_config.json", "model.safetensors"]
 
@@ -155,7 +156,7 @@ def test_what_others_still_need_is_no_room(
     other = plan.staging(tmp_path, "other")
     large = RemoteFile("model.safetensors", 3_000_000_000, Expected("sha256", "a" * 64))
     repository = Repo("makers/other", "c" * 40, "", gated=False, files=(large,), left_out=())
-    plan.write(other, Plan("other", "Other", repository))
+    plan.write_plan(other, Plan("other", "Other", repository))
     usage = shutil.disk_usage(tmp_path)._replace(free=4_000_000_000)
     monkeypatch.setattr(plan.shutil, "disk_usage", lambda _path: usage)
     with download._only_one(other, "Other"):
@@ -202,8 +203,8 @@ def test_discarding_leaves_nothing(hub: FakeHub, tmp_path: Path) -> None:
     hub.faults.append(Fault(lambda handler, _data, _asked: handler.reply(404), "tokenizer_config.json"))
     with pytest.raises(HubError):
         started(hub, tmp_path).run()
-    download.discard(tmp_path, plan.unfinished(tmp_path)[0])
-    assert plan.unfinished(tmp_path) == ()
+    download.discard(tmp_path, plan.unfinished_plans(tmp_path)[0])
+    assert plan.unfinished_plans(tmp_path) == ()
     assert files_of(paths.models_dir(tmp_path) / ".incoming").keys() <= {".makers--model.lock"}
 
 
@@ -212,12 +213,12 @@ def test_old_remains_are_swept_and_new_ones_stay(hub: FakeHub, tmp_path: Path) -
     for name in ("old", "new"):
         found = planned(hub)[0]
         folder = plan.staging(tmp_path, name)
-        plan.write(folder, Plan(name, name, found.target))
+        plan.write_plan(folder, Plan(name, name, found.target))
         made.append(folder)
     for path in (made[0], *made[0].rglob("*")):
         os.utime(path, (1, 1))
-    assert plan.sweep(tmp_path) == ("old",)
-    assert [item.id for item in plan.unfinished(tmp_path)] == ["new"]
+    assert plan.sweep_plans(tmp_path) == ("old",)
+    assert [item.id for item in plan.unfinished_plans(tmp_path)] == ["new"]
 
 
 @pytest.mark.parametrize(
@@ -226,9 +227,9 @@ def test_old_remains_are_swept_and_new_ones_stay(hub: FakeHub, tmp_path: Path) -
 )
 def test_a_plan_that_cannot_be_read_is_none(hub: FakeHub, tmp_path: Path, damage: bytes) -> None:
     folder = plan.staging(tmp_path, "makers--model")
-    plan.write(folder, planned(hub)[0])
-    (folder / plan.NAME).write_bytes(damage)
-    assert plan.read(folder) is None
+    plan.write_plan(folder, planned(hub)[0])
+    (folder / plan.PLAN_NAME).write_bytes(damage)
+    assert plan.read_plan(folder) is None
 
 
 def test_two_models_arrive_at_once(tmp_path: Path, model: dict[str, bytes]) -> None:
@@ -245,13 +246,13 @@ def test_two_models_arrive_at_once(tmp_path: Path, model: dict[str, bytes]) -> N
 
     with running(FakeHub(repos, faults=[Fault(together, "LICENSE")])) as hub:
         connection = Connection(hub.endpoint)
-        plans = [Plan(plan.folder_name(name), name, repo.read(connection, name)) for name in repos]
+        plans = [Plan(plan.folder_name(name), name, repository.read_repo(connection, name)) for name in repos]
         downloads = [Download(each, tmp_path, connection) for each in plans]
         with ThreadPoolExecutor(2) as pool:
             folders = list(pool.map(Download.run, downloads))
     for folder, wanted in zip(folders, repos.values(), strict=True):
         found = files_of(folder)
-        del found[manifest.NAME]
+        del found[manifest.MANIFEST_NAME]
         assert found == wanted.files
 
 
@@ -296,11 +297,11 @@ def test_two_downloads_on_a_disk_that_is_too_small(
 
 def test_a_plan_cannot_name_files_elsewhere(hub: FakeHub, tmp_path: Path) -> None:
     folder = plan.staging(tmp_path, "makers--model")
-    plan.write(folder, planned(hub)[0])
-    text = (folder / plan.NAME).read_text()
-    assert plan.read(folder) is not None
-    (folder / plan.NAME).write_text(text.replace('"model.safetensors"', '"../../../model.safetensors"'))
-    assert plan.read(folder) is None
+    plan.write_plan(folder, planned(hub)[0])
+    text = (folder / plan.PLAN_NAME).read_text()
+    assert plan.read_plan(folder) is not None
+    (folder / plan.PLAN_NAME).write_text(text.replace('"model.safetensors"', '"../../../model.safetensors"'))
+    assert plan.read_plan(folder) is None
 
 
 @pytest.mark.parametrize("kills", [6, pytest.param(20, marks=pytest.mark.long)])
@@ -321,5 +322,62 @@ def test_a_kill_at_any_point_costs_little(tmp_path: Path, model: dict[str, bytes
     assert len(again) == kills
     assert 0 < max(again) <= 2 << 20
     found = files_of(paths.models_dir(tmp_path) / "makers--model")
-    del found[manifest.NAME]
+    del found[manifest.MANIFEST_NAME]
     assert found == files
+
+
+class Program:
+    """Stands for macOS's program; notes what it was told."""
+
+    def __init__(self) -> None:
+        self.said: list[object] = []
+
+    def start(self, arguments: list[str]) -> Program:
+        self.said.append(arguments)
+        return self
+
+    def terminate(self) -> None:
+        self.said.append("end")
+
+    def wait(self) -> int:
+        self.said.append("ended")
+        return 0
+
+
+STARTED = ["/usr/bin/caffeinate", "-i", "-w", str(os.getpid())]
+
+
+def test_it_lasts_as_long_as_the_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform, "system", lambda: "Darwin")
+    program = Program()
+    with download.kept_awake(program.start):
+        assert program.said == [STARTED]
+    assert program.said == [STARTED, "end", "ended"]
+
+
+def test_it_ends_after_a_failure_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform, "system", lambda: "Darwin")
+    program = Program()
+    with pytest.raises(KeyError), download.kept_awake(program.start):
+        raise KeyError
+    assert program.said == [STARTED, "end", "ended"]
+
+
+def test_without_the_program_the_download_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform, "system", lambda: "Darwin")
+
+    def missing(_: list[str]) -> Program:
+        raise FileNotFoundError
+
+    done = []
+    with download.kept_awake(missing):
+        done.append(True)
+    assert done
+
+
+def test_other_machines_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform, "system", lambda: "Linux")
+    program = Program()
+    with download.kept_awake(program.start):
+        assert program.said == []
+    assert program.said == []

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mtplx_engine import paths
-from mtplx_engine.hub import download, look, plan
-from mtplx_engine.hub.connection import Connection
+from mtplx_engine.hub import download, plan, remote_inspect
 from mtplx_engine.hub.download import Download
-from mtplx_engine.hub.problem import HubError, Problem
-from mtplx_engine.hub.retry import Retries
-from mtplx_engine.models import installed, manifest
-from mtplx_engine.models.homes import Homes
+from mtplx_engine.hub.errors import HubError, Problem
+from mtplx_engine.hub.http import Connection, Retries
+from mtplx_engine.models import library, manifest
+from mtplx_engine.models.folders import Homes
 from tests.support import model_folder
 from tests.support.fake_hub import FakeHub, FakeRepo, Fault, running
 
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mtplx_engine.hub.plan import Plan
+
 
 REPO, NAME = "makers/model", "makers--model"
 
@@ -48,7 +48,7 @@ def disk(tmp_path: Path, data: Path) -> Path:
 
 
 def asked(hub: FakeHub) -> Plan:
-    return look.plan(Connection(hub.endpoint), REPO)
+    return remote_inspect.plan_download(Connection(hub.endpoint), REPO)
 
 
 def fetch(hub: FakeHub, data: Path, wanted: Plan) -> Path:
@@ -65,17 +65,17 @@ def interrupt(hub: FakeHub, data: Path, wanted: Plan) -> None:
 def test_a_new_model_goes_where_it_was_chosen(hub: FakeHub, data: Path, disk: Path) -> None:
     folder = fetch(hub, data, plan.placed(data, asked(hub)))
     assert folder == disk / NAME
-    assert manifest.read(folder)
+    assert manifest.read_manifest(folder)
     assert not paths.models_dir(data).exists()
-    assert [model.path for model in installed.models(data)] == [folder]
+    assert [model.path for model in library.installed_models(data)] == [folder]
 
 
 def test_what_was_begun_keeps_its_place(hub: FakeHub, data: Path, disk: Path) -> None:
     interrupt(hub, data, plan.placed(data, asked(hub)))
     Homes(data).choose(None)
     assert plan.placed(data, asked(hub)).home == str(disk)
-    (begun,) = plan.unfinished(data)
-    assert plan.begun(data, NAME) == begun
+    (begun,) = plan.unfinished_plans(data)
+    assert plan.begun_plan(data, NAME) == begun
     assert download.present(data, begun) > 0
     hub.asked.clear()
     assert fetch(hub, data, begun) == disk / NAME
@@ -89,7 +89,7 @@ def test_a_later_version_takes_the_place_of_the_one_that_is_installed(
     Homes(data).choose(None)
     hub.repos[REPO].commit = "e" * 40
     assert fetch(hub, data, plan.placed(data, asked(hub))) == folder
-    assert len(installed.models(data)) == 1
+    assert len(library.installed_models(data)) == 1
 
 
 def test_where_a_disk_should_be_nothing_is_made(hub: FakeHub, data: Path, disk: Path) -> None:
@@ -105,12 +105,12 @@ def test_where_a_disk_should_be_nothing_is_made(hub: FakeHub, data: Path, disk: 
             act()
         assert raised.value.problem is Problem.NOT_CONNECTED
     download.discard(data, wanted)
-    assert plan.unfinished(data) == ()
-    assert plan.sweep(data) == ()
+    assert plan.unfinished_plans(data) == ()
+    assert plan.sweep_plans(data) == ()
     assert not disk.parent.exists()
     assert not paths.models_dir(data).exists()
     away.rename(disk.parent)
-    assert fetch(hub, data, plan.unfinished(data)[0]).is_dir()
+    assert fetch(hub, data, plan.unfinished_plans(data)[0]).is_dir()
 
 
 def test_the_room_of_the_right_disk_counts(
@@ -136,4 +136,4 @@ def test_the_room_of_the_right_disk_counts(
 def test_old_remains_are_swept_everywhere(hub: FakeHub, data: Path, disk: Path) -> None:
     for home in ("", str(disk)):
         plan.staging(data, "old", home).mkdir(parents=True)
-    assert plan.sweep(data, now_s=1e12) == ("old", "old")
+    assert plan.sweep_plans(data, now_s=1e12) == ("old", "old")

@@ -13,13 +13,14 @@ import pytest
 
 from mtplx_engine import paths
 from mtplx_engine.cli.main import FAILED, main
-from mtplx_engine.harmless import BIDI_CONTROLS
 from mtplx_engine.models import manifest
+from mtplx_engine.util.formatting import BIDI_CONTROLS
 from tests.support import hostile_repos, odd_folders, wrong_repos
 from tests.support.fake_hub import FakeHub, running
 
 if TYPE_CHECKING:
     from pathlib import Path
+
 
 REPOS = hostile_repos.all_of_them() | wrong_repos.REPOS
 NAMES = (
@@ -159,9 +160,9 @@ def test_names_and_etags_lead_nowhere(tmp_path: Path) -> None:
         assert main(["pull", "evil/names", "--endpoint", hub.endpoint, "--data-dir", str(data)]) == 0
     folder = paths.models_dir(data) / "evil--names"
     files = {"config.json", "tokenizer.json", "model.safetensors"}
-    assert set(below(folder)) == files | {manifest.NAME}
+    assert set(below(folder)) == files | {manifest.MANIFEST_NAME}
     assert {path for path in below(tmp_path) if "evil" in path and "evil--names" not in path} == set()
-    noted = manifest.read(folder)
+    noted = manifest.read_manifest(folder)
     assert noted is not None
     assert {record.name for record in noted.files} == files
     assert not canary.exists()

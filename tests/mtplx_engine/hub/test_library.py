@@ -13,10 +13,10 @@ from huggingface_hub import constants, get_token
 from huggingface_hub.errors import OfflineModeIsEnabled
 from huggingface_hub.utils import get_session
 
-from mtplx_engine.hub import api, repo, settings
-from mtplx_engine.hub.connection import HUB, Connection
-from mtplx_engine.hub.problem import HubError
-from mtplx_engine.hub.settings import HubSettings
+from mtplx_engine.hub import api, repository
+from mtplx_engine.hub.api import HubSettings
+from mtplx_engine.hub.errors import HubError
+from mtplx_engine.hub.http import HUB, Connection
 from tests.support.fake_hub import FakeHub, FakeRepo, running
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.support.fake_hub import Handler
+
 
 REPO = "makers/model"
 FILES = {"config.json": b"{}", "model.safetensors": b"weights"}
@@ -33,7 +34,7 @@ LOGGED_IN = f"[login]\nhf_token = {TOKEN}\nrefresh_token = r\nexpires_at = 1\n"
 ASK_ALL = """
 import sys
 from mtplx_engine.hub import api, repo, search
-from mtplx_engine.hub.settings import HubSettings
+from mtplx_engine.hub.api import HubSettings
 settings = HubSettings()
 connection = settings.connection(api.login(settings.endpoint))
 search.search(connection, "model")
@@ -135,13 +136,13 @@ def test_without_a_question_the_library_reaches_nothing() -> None:
 def test_the_hub_of_the_environment_is_the_one_where_none_was_chosen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings.write(tmp_path, HubSettings())
+    api.write_settings(tmp_path, HubSettings())
     assert HUB in (tmp_path / "hub.json").read_text()
     monkeypatch.setattr(constants, "ENDPOINT", "https://mirror.example")
-    assert settings.read(tmp_path) == HubSettings("https://mirror.example")
-    settings.write(tmp_path, HubSettings("https://other.example"))
-    assert settings.read(tmp_path).endpoint == "https://other.example"
-    settings.write(tmp_path, HubSettings("https://mirror.example"))
+    assert api.read_settings(tmp_path) == HubSettings("https://mirror.example")
+    api.write_settings(tmp_path, HubSettings("https://other.example"))
+    assert api.read_settings(tmp_path).endpoint == "https://other.example"
+    api.write_settings(tmp_path, HubSettings("https://mirror.example"))
     assert HUB in (tmp_path / "hub.json").read_text()
     monkeypatch.setattr(constants, "ENDPOINT", "http://in-the-clear.example")
     assert HubSettings().endpoint == HUB
@@ -155,7 +156,7 @@ def test_more_bytes_than_any_answer_has_are_not_read(hub: FakeHub, monkeypatch: 
 
     hub.api_fault = long
     with pytest.raises(Exception, match="no description of a model"):
-        repo.read(Connection(hub.endpoint), REPO)
+        repository.read_repo(Connection(hub.endpoint), REPO)
 
 
 def test_pages_without_an_end_are_not_followed_for_ever(hub: FakeHub) -> None:
@@ -182,6 +183,6 @@ def test_an_address_of_a_next_page_may_be_anything(hub: FakeHub, link: str) -> N
 
 def test_a_page_of_a_file_has_the_address_that_the_library_gives(hub: FakeHub) -> None:
     connection = Connection(hub.endpoint)
-    found = repo.read(connection, REPO)
+    found = repository.read_repo(connection, REPO)
     source = found.source(connection, found.files[0])
     assert source.url == f"{hub.endpoint}/{REPO}/resolve/{'c' * 40}/config.json"

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mtplx_engine.hub import look, plan
-from mtplx_engine.hub.connection import Connection
+from mtplx_engine.hub import plan, remote_inspect
 from mtplx_engine.hub.download import Download
-from mtplx_engine.hub.problem import HubError, Problem
+from mtplx_engine.hub.errors import HubError, Problem
+from mtplx_engine.hub.http import Connection
 from mtplx_engine.models import inspection
-from mtplx_engine.models.inspection import Tier
-from mtplx_engine.models.probe_memory import ProbeMemory
+from mtplx_engine.models.inspection import ProbeMemory, Tier
 from tests.support import model_folder, module_shapes, odd_folders
 from tests.support.fake_hub import FakeHub, FakeRepo, running
 from tests.support.model_folder import CONFIG, HEAD, HIDDEN, ROWS, TENSORS
@@ -22,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from mtplx_engine.hub.look import Look
+    from mtplx_engine.hub.remote_inspect import Look
+
 
 TARGET, NAMED = "makers/model", "makers/model-MTP"
 HEAD_CONFIG = {"model_type": "llama_mtp", "hidden_size": HIDDEN, "vocab_size": ROWS}
@@ -55,7 +55,9 @@ def hub() -> Iterator[FakeHub]:
 
 def looked(hub: FakeHub) -> Look:
     connection = Connection(hub.endpoint)
-    return look.at(connection, look.plan(connection, TARGET, head=NAMED))
+    return remote_inspect.inspect_repo(
+        connection, remote_inspect.plan_download(connection, TARGET, head=NAMED)
+    )
 
 
 @pytest.mark.parametrize(

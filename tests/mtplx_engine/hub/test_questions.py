@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mtplx_engine.hub import look, repo, search
+from mtplx_engine.hub import remote_inspect, repository, search
 from mtplx_engine.hub.api import Api
-from mtplx_engine.hub.connection import Connection
-from mtplx_engine.hub.interrupt import Interrupt
-from mtplx_engine.hub.problem import CancelledError, HubError, Problem
+from mtplx_engine.hub.errors import CancelledError, HubError, Interrupt, Problem
+from mtplx_engine.hub.http import Connection
 from tests.support.fake_hub import FakeHub, FakeRepo, entry, running
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tests.support.fake_hub import Handler
+
 
 REPO = "makers/model"
 FILES = {"config.json": b'{"model_type": "llama"}', "model.safetensors": b"weights"}
@@ -35,8 +35,8 @@ def account(connection: Connection, interrupt: Interrupt) -> str:
 
 QUESTIONS: dict[str, Callable[[Connection, Interrupt], object]] = {
     "search": lambda connection, interrupt: search.search(connection, "model", interrupt=interrupt),
-    "repository": lambda connection, interrupt: repo.read(connection, REPO, interrupt=interrupt),
-    "plan": lambda connection, interrupt: look.plan(connection, REPO, interrupt=interrupt),
+    "repository": lambda connection, interrupt: repository.read_repo(connection, REPO, interrupt=interrupt),
+    "plan": lambda connection, interrupt: remote_inspect.plan_download(connection, REPO, interrupt=interrupt),
     "account": account,
 }
 
@@ -157,7 +157,7 @@ def test_a_silent_server_is_given_up_after_one_try(
 ) -> None:
     """By a clock on which a second of silence takes as long as the patience does."""
     monkeypatch.setattr("mtplx_engine.hub.api._ANSWER_S", 0.1)
-    monkeypatch.setattr("mtplx_engine.hub.retry.time.monotonic", lambda now=time.monotonic: now() * 100)
+    monkeypatch.setattr("mtplx_engine.hub.http.time.monotonic", lambda now=time.monotonic: now() * 100)
     go_on = threading.Event()
     hub.api_fault = lambda _handler: go_on.wait(30)
     try:
@@ -173,7 +173,7 @@ def test_a_silent_server_is_given_up_after_one_try(
 def test_an_interrupt_ends_a_wait(hub: FakeHub, monkeypatch: pytest.MonkeyPatch, question: str) -> None:
     interrupt = Interrupt()
     monkeypatch.setattr(
-        "mtplx_engine.hub.retry.Retries.wait_s", lambda *_: interrupt.set() or 3.0
+        "mtplx_engine.hub.http.Retries.wait_s", lambda *_: interrupt.set() or 3.0
     )  # it comes in the wait
     hub.api_fault = status(500)
     with pytest.raises(CancelledError):
@@ -195,7 +195,7 @@ def test_a_question_waits_for_no_other_one(hub: FakeHub) -> None:
 
     def ask() -> None:
         with pytest.raises(CancelledError):
-            repo.read(Connection(hub.endpoint), REPO, interrupt=interrupt)
+            repository.read_repo(Connection(hub.endpoint), REPO, interrupt=interrupt)
 
     other = threading.Thread(target=ask)
     other.start()
@@ -245,7 +245,7 @@ def test_what_is_wrong_with_an_address_is_said(hub: FakeHub, waits: list[float])
 def test_what_is_asked_for_is_what_the_hub_knows(hub: FakeHub) -> None:
     search.search(Connection(hub.endpoint), " two words ", limit=7)
     hub.repos[REPO].older["a/branch"] = hub.repos[REPO].files
-    repo.read(Connection(hub.endpoint), REPO, "a/branch")
+    repository.read_repo(Connection(hub.endpoint), REPO, "a/branch")
     listing, about, tree = hub.paths
     assert listing.startswith("/api/models?filter=mlx&sort=downloads&limit=7&expand=downloads&")
     assert listing.endswith("&search=two+words")
@@ -337,7 +337,7 @@ def test_a_repository_that_makes_no_sense_is_named(
 ) -> None:
     hub.repos[REPO].listed = listed
     with pytest.raises(HubError, match=f"^{REPO} cannot be fetched: {said}\\. ") as raised:
-        repo.read(Connection(hub.endpoint), REPO)
+        repository.read_repo(Connection(hub.endpoint), REPO)
     assert raised.value.problem is Problem.UNSAFE
 
 
@@ -348,7 +348,7 @@ def test_what_a_model_does_not_need_may_be_odd(hub: FakeHub) -> None:
         *others,
         {"type": "file", "path": "model.py", "size": "large"},
     ]
-    found = repo.read(Connection(hub.endpoint), REPO)
+    found = repository.read_repo(Connection(hub.endpoint), REPO)
     assert [file.name for file in found.files] == list(FILES)
     assert found.left_out == ("model.py",)
 

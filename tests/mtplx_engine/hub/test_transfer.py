@@ -10,18 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mtplx_engine.hub import partial, repo
-from mtplx_engine.hub.connection import Connection
-from mtplx_engine.hub.interrupt import Interrupt
-from mtplx_engine.hub.problem import CancelledError, HubError, Problem
-from mtplx_engine.hub.requests import Requests
-from mtplx_engine.hub.retry import Retries
-from mtplx_engine.hub.transfer import Transfer
+from mtplx_engine.hub import partial, repository
+from mtplx_engine.hub.errors import CancelledError, HubError, Interrupt, Problem
+from mtplx_engine.hub.http import Connection, Retries
+from mtplx_engine.hub.transfer import Requests, Transfer
 from tests.support.fake_hub import BLOCK, Asked, FakeHub, FakeRepo, Fault, Handler, running
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
 
 SEGMENT = 1 << 20
 DATA = random.Random(5).randbytes(5 * SEGMENT + 12_345)
@@ -52,7 +50,7 @@ class Fetch:
         self.received: list[int] = []
 
     def __call__(self, folder: Path, name: str = NAME) -> str:
-        found = repo.read(self.connection, "a/b")
+        found = repository.read_repo(self.connection, "a/b")
         file = next(file for file in found.files if file.name == name)
         source = found.source(self.connection, file)
         self.there = partial.present(folder / name, source.identity)

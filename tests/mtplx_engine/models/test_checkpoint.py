@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.models import checkpoint, inspection, manifest, weight_files
+from mtplx_engine.models import checkpoint, inspection, manifest
+from mtplx_engine.models.inspection import ProbeMemory
 from mtplx_engine.models.manifest import Manifest
-from mtplx_engine.models.probe_memory import ProbeMemory
 from tests.support import model_folder
 from tests.support.model_folder import CONFIG, HEAD, ROWS, TENSORS, TOKENIZER
 
 if TYPE_CHECKING:
     from pathlib import Path
+
 
 TRUNK_BYTES = 4 * sum(math.prod(shape) for _, shape in TENSORS.values())
 
@@ -80,9 +81,9 @@ def test_a_damaged_head_is_refused(tmp_path: Path) -> None:
 
 def test_the_manifest_names_the_model_and_its_promises_are_checked(tmp_path: Path) -> None:
     model_folder.write(tmp_path)
-    files = manifest.record(tmp_path, ["config.json", "model.safetensors"])
+    files = manifest.record_files(tmp_path, ["config.json", "model.safetensors"])
     noted = Manifest("tiny", "Tiny One", "MIT", "here", 1, files)
-    manifest.write(tmp_path, noted)
+    manifest.write_manifest(tmp_path, noted)
     found = checkpoint.check(tmp_path)
     assert (found.name, found.manifest) == ("Tiny One", noted)
     (tmp_path / "model.safetensors").write_bytes(b"")
@@ -351,7 +352,7 @@ def shards(folder: Path, weight_map: object) -> Path:
     files = {
         "model-1.safetensors": model_folder.safetensors(first),
         "model-2.safetensors": model_folder.safetensors(second),
-        weight_files.INDEX: json.dumps({"weight_map": weight_map}).encode(),
+        checkpoint.WEIGHT_INDEX: json.dumps({"weight_map": weight_map}).encode(),
     }
     return model_folder.write(folder, files=files)
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from mlx.utils import tree_flatten
 
-from mtplx_engine.cache import RecurrentState, TokenCache
+from mtplx_engine.cache.layers import RecurrentState
+from mtplx_engine.cache.token_cache import TokenCache
 from mtplx_engine.models.gated_delta import TapedGatedDeltaNet, TapedNextGatedDeltaNet, with_states
 from tests.support.tiny_hybrid import KINDS, random_ids, tiny_hybrid
 

@@ -10,24 +10,25 @@ import pytest
 from mlx_lm.models.cache import KVCache
 
 from mtplx_engine import backend
-from mtplx_engine.models import head_builder, model_config
+from mtplx_engine.models import config_checks, head_builder
 from mtplx_engine.models.families.registry import family_for
-from mtplx_engine.models.wiring import Concat, Norms, Wiring
+from mtplx_engine.models.manifest import Concat, Norms, Wiring
 from tests.support.checkpoints import hybrid
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mtplx_engine.models.families.head import MTPHead
+    from mtplx_engine.models.families.family import MTPHead
+
 
 TINY = hybrid.QWEN3_5
-CONFIG = model_config.flat(dict(TINY.config))
+CONFIG = config_checks.flat_config(dict(TINY.config))
 HEAD = TINY.head(TINY.converted())
 QUERIES = "layers.0.self_attn.q_proj"
 
 
 def build(raw: Mapping[str, mx.array], **wiring: Any) -> MTPHead:
-    return head_builder.build(family_for(CONFIG), CONFIG, raw, Wiring(**wiring), backend.policy())
+    return head_builder.build_head(family_for(CONFIG), CONFIG, raw, Wiring(**wiring), backend.policy())
 
 
 def outputs(head: MTPHead) -> np.ndarray:

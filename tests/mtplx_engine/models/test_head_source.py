@@ -10,17 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.models import (
-    checkpoint,
-    head_source,
-    inspection,
-    installed,
-    manifest,
-    tensor_report_child,
-    weight_files,
-)
+from mtplx_engine.models import checkpoint, head_source, inspection, library, manifest, tensor_report_child
+from mtplx_engine.models.inspection import ProbeMemory
 from mtplx_engine.models.manifest import Manifest
-from mtplx_engine.models.probe_memory import ProbeMemory
 from tests.support import model_folder
 from tests.support.model_folder import CONFIG, HIDDEN, ROWS, TENSORS
 
@@ -28,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mtplx_engine.models.head_source import HeadSource
+
 
 HEAD = {name: ("BF16", shape) for name, (_, shape) in model_folder.HEAD.items()}
 APPENDED = {"eh_proj.weight": ("BF16", (HIDDEN, 2 * HIDDEN)), "enorm.weight": ("BF16", (HIDDEN,))}
@@ -63,7 +56,7 @@ def found_in(folder: Path) -> HeadSource:
 
 
 @pytest.mark.parametrize("prefix", ["", "mtp.", "language_model.mtp."])
-@pytest.mark.parametrize("name", head_source.FILES)
+@pytest.mark.parametrize("name", head_source.HEAD_FILES)
 def test_a_file_beside_the_weights(tmp_path: Path, name: str, prefix: str) -> None:
     folder = write(tmp_path, {name: model_folder.safetensors(named(prefix))})
     head = found_in(folder)
@@ -144,7 +137,7 @@ def test_of_two_head_only_folders_the_one_that_fits_is_taken(tmp_path: Path) -> 
     assert (found_in(folder).place, found_in(folder).problem) == ("the folder b-fits", "")
 
 
-@pytest.mark.parametrize("beside", head_source.FILES)
+@pytest.mark.parametrize("beside", head_source.HEAD_FILES)
 @pytest.mark.parametrize(
     ("prefix", "inside"), [("mtp.", HEAD), ("language_model.mtp.", HEAD), ("model.layers.1.", APPENDED)]
 )
@@ -168,7 +161,7 @@ def test_an_index_may_promise_a_head_in_its_own_file(tmp_path: Path) -> None:
     names = {**dict.fromkeys(TENSORS, "model.safetensors"), "mtp.fc.weight": "mtp.safetensors"}
     index = json.dumps({"weight_map": names}).encode()
     head = model_folder.safetensors(named("mtp."))
-    found_in(write(tmp_path, {"mtp.safetensors": head, weight_files.INDEX: index}))
+    found_in(write(tmp_path, {"mtp.safetensors": head, checkpoint.WEIGHT_INDEX: index}))
 
 
 def test_a_damaged_head_is_refused(tmp_path: Path) -> None:
@@ -199,7 +192,7 @@ def test_a_head_only_folder_is_no_chat_model(tmp_path: Path) -> None:
     models = tmp_path / "models"
     folder = write_head_only(models / "Tiny-MTP")
     write(models / "Tiny", {})
-    assert [model.name for model in installed.models(tmp_path)] == ["Tiny"]
+    assert [model.name for model in library.installed_models(tmp_path)] == ["Tiny"]
     with pytest.raises(EngineError, match="a drafting head and no model of its own") as caught:
         checkpoint.check(folder)
     assert caught.value.kind is ErrorKind.UNSUPPORTED
@@ -211,7 +204,7 @@ def test_installed_models_say_that_they_have_a_head(tmp_path: Path) -> None:
     write(models / "inside", {"model.safetensors": model_folder.safetensors(TENSORS | named("mtp."))})
     write(models / "plain", {})
     write(models / "sidecar", {"mtp/weights.safetensors": model_folder.safetensors(HEAD)})
-    found = {model.name: model.has_head for model in installed.models(tmp_path)}
+    found = {model.name: model.has_head for model in library.installed_models(tmp_path)}
     assert found == {"folder": True, "inside": True, "plain": False, "sidecar": True}
 
 
@@ -224,10 +217,10 @@ def pair(tmp_path: Path) -> Path:
     folder = write(tmp_path / "pair", {})
     write_head_only(folder / "head")
     checked = checkpoint.check(folder)
-    binding = head_source.bind("head", checked.config, checked.tensors, folder)
+    binding = head_source.bind_head("head", checked.config, checked.tensors, folder)
     names = ["config.json", "model.safetensors", "head/model.safetensors"]
-    files = manifest.record(folder, names)
-    manifest.write(folder, Manifest("pair", "Pair", "MIT", "here", 1, files, binding=binding))
+    files = manifest.record_files(folder, names)
+    manifest.write_manifest(folder, Manifest("pair", "Pair", "MIT", "here", 1, files, binding=binding))
     return folder
 
 
@@ -244,29 +237,29 @@ def test_a_head_bound_to_other_weights_is_off(pair: Path) -> None:
     data = bytearray(path.read_bytes())
     data[-1] ^= 1
     path.write_bytes(data)
-    noted = manifest.read(pair)
+    noted = manifest.read_manifest(pair)
     assert noted
     # Installed anew, with a head that was made for the weights before.
-    files = manifest.record(pair, [record.name for record in noted.files])
-    manifest.write(pair, replace(noted, files=files))
+    files = manifest.record_files(pair, [record.name for record in noted.files])
+    manifest.write_manifest(pair, replace(noted, files=files))
     assert "installed for other weights" in found_in(pair).problem
 
 
 @pytest.mark.parametrize("field", ["hidden_size", "vocabulary", "layers"])
 def test_a_head_bound_to_other_sizes_is_off(pair: Path, field: str) -> None:
-    noted = manifest.read(pair)
+    noted = manifest.read_manifest(pair)
     assert noted
     assert noted.binding
-    manifest.write(pair, replace(noted, binding=replace(noted.binding, **{field: 7})))
+    manifest.write_manifest(pair, replace(noted, binding=replace(noted.binding, **{field: 7})))
     assert "installed for other weights" in found_in(pair).problem
 
 
 def test_a_binding_that_leads_outside_counts_for_nothing(pair: Path) -> None:
-    noted = manifest.read(pair)
+    noted = manifest.read_manifest(pair)
     assert noted
     assert noted.binding
-    manifest.write(pair, replace(noted, binding=replace(noted.binding, folder="../pair")))
-    assert manifest.read(pair) is None
+    manifest.write_manifest(pair, replace(noted, binding=replace(noted.binding, folder="../pair")))
+    assert manifest.read_manifest(pair) is None
 
 
 def test_the_fingerprint_tells_weights_apart(tmp_path: Path) -> None:

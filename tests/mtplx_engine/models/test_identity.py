@@ -14,6 +14,7 @@ from tests.support.toy import TOY
 if TYPE_CHECKING:
     from pathlib import Path
 
+
 CHECKED = checkpoint.check(TOY)
 WEIGHTS = "model.safetensors"
 
@@ -25,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def of(folder: Path) -> str:
-    return identity.of(checkpoint.check(folder))
+    return identity.identity_of(checkpoint.check(folder))
 
 
 def flip(folder: Path, place: int) -> None:

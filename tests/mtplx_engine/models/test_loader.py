@@ -12,11 +12,12 @@ from mlx.utils import tree_flatten
 from transformers import PreTrainedTokenizerFast
 
 from mtplx_engine import backend
-from mtplx_engine.cache import TokenCache
+from mtplx_engine.cache.token_cache import TokenCache
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.models import checkpoint, inspection, loader, markup
-from mtplx_engine.models.probe_memory import ProbeMemory
+from mtplx_engine.models import checkpoint, inspection, loader
+from mtplx_engine.models.inspection import ProbeMemory
+from mtplx_engine.text import segments
 from tests.support import tiny_folder
 from tests.support.tiny_folder import END, VOCABULARY
 
@@ -25,11 +26,12 @@ if TYPE_CHECKING:
 
     from mtplx_engine.models.loader import LoadedModel
 
+
 TOKENS = mx.array([1, 50, 100, 150, 200, 250, 7])
 
 
 def load(folder: Path) -> LoadedModel:
-    return loader.load(checkpoint.check(folder), backend.policy(), lambda *_: None)
+    return loader.load_checkpoint(checkpoint.check(folder), backend.policy(), lambda *_: None)
 
 
 def logits(model: LoadedModel) -> np.ndarray:
@@ -128,7 +130,9 @@ def test_settings_of_the_makers_that_cannot_be_are_left_out(folder: Path) -> Non
 
 def test_progress_rises_to_the_end_and_may_stop_the_loading(folder: Path) -> None:
     seen: list[float] = []
-    loader.load(checkpoint.check(folder), backend.policy(), lambda fraction, _: seen.append(fraction))
+    loader.load_checkpoint(
+        checkpoint.check(folder), backend.policy(), lambda fraction, _: seen.append(fraction)
+    )
     assert seen == sorted(seen)
     assert 0 < seen[0] < seen[-1] <= 1
 
@@ -137,7 +141,7 @@ def test_progress_rises_to_the_end_and_may_stop_the_loading(folder: Path) -> Non
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        loader.load(checkpoint.check(folder), backend.policy(), stop)
+        loader.load_checkpoint(checkpoint.check(folder), backend.policy(), stop)
 
 
 # ---------------------------------------------------------------- the drafting head
@@ -249,7 +253,7 @@ def test_a_template_that_is_no_text_is_told_before_and_loads(folder: Path, templ
     change(folder / "tokenizer_config.json", chat_template=template)
     (note,) = inspection.inspect(folder, ProbeMemory(folder)).notes
     assert note.startswith("Its chat template is no text, so it cannot chat")
-    assert not markup.has_thinking_switch(load(folder).tokenizer)
+    assert not segments.has_thinking_switch(load(folder).tokenizer)
 
 
 def test_a_tokenizer_that_reads_other_files_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

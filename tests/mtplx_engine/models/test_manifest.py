@@ -16,6 +16,7 @@ from mtplx_engine.models.manifest import FileRecord, HeadWiring, Manifest
 if TYPE_CHECKING:
     from pathlib import Path
 
+
 HEAD = HeadWiring("mtp", "llama", "after_norm", "embedding_first", "plain", ("mtp.safetensors",))
 
 
@@ -23,16 +24,16 @@ HEAD = HeadWiring("mtp", "llama", "after_norm", "embedding_first", "plain", ("mt
 def written(tmp_path: Path) -> Manifest:
     (tmp_path / "a.bin").write_bytes(b"abc")
     (tmp_path / "b.bin").write_bytes(b"")
-    files = manifest.record(tmp_path, ["a.bin", "b.bin"])
+    files = manifest.record_files(tmp_path, ["a.bin", "b.bin"])
     found = Manifest("tiny", "Tiny", "MIT", "here", 3, files, HEAD)
-    manifest.write(tmp_path, found)
+    manifest.write_manifest(tmp_path, found)
     return found
 
 
 def test_what_is_written_is_read(tmp_path: Path, written: Manifest) -> None:
-    assert manifest.read(tmp_path) == written
-    manifest.write(tmp_path, replace(written, head=None))
-    assert manifest.read(tmp_path) == replace(written, head=None)
+    assert manifest.read_manifest(tmp_path) == written
+    manifest.write_manifest(tmp_path, replace(written, head=None))
+    assert manifest.read_manifest(tmp_path) == replace(written, head=None)
 
 
 def test_records_hold_size_and_hash(written: Manifest) -> None:
@@ -44,14 +45,14 @@ def test_records_hold_size_and_hash(written: Manifest) -> None:
 def test_complete_means_every_file_with_its_size(tmp_path: Path, written: Manifest) -> None:
     assert manifest.is_complete(tmp_path, written)
     (tmp_path / "a.bin").write_bytes(b"abcd")
-    assert manifest.missing(tmp_path, written) == ("a.bin",)
+    assert manifest.missing_files(tmp_path, written) == ("a.bin",)
     (tmp_path / "b.bin").unlink()
-    assert manifest.missing(tmp_path, written) == ("a.bin", "b.bin")
+    assert manifest.missing_files(tmp_path, written) == ("a.bin", "b.bin")
     assert not manifest.is_complete(tmp_path, written)
 
 
 def test_writing_leaves_nothing_beside_it(tmp_path: Path, written: Manifest) -> None:
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.bin", "b.bin", manifest.NAME]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.bin", "b.bin", manifest.MANIFEST_NAME]
 
 
 @pytest.mark.parametrize(
@@ -69,9 +70,9 @@ def test_writing_leaves_nothing_beside_it(tmp_path: Path, written: Manifest) -> 
 def test_what_is_not_understood_counts_as_no_manifest(
     tmp_path: Path, written: Manifest, change: dict[str, object]
 ) -> None:
-    body = json.loads((tmp_path / manifest.NAME).read_text())
-    (tmp_path / manifest.NAME).write_text(json.dumps(body | change))
-    assert manifest.read(tmp_path) is None
+    body = json.loads((tmp_path / manifest.MANIFEST_NAME).read_text())
+    (tmp_path / manifest.MANIFEST_NAME).write_text(json.dumps(body | change))
+    assert manifest.read_manifest(tmp_path) is None
 
 
 @given(
@@ -80,9 +81,9 @@ def test_what_is_not_understood_counts_as_no_manifest(
 )
 def test_rubbish_counts_as_no_manifest(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     folder = tmp_path_factory.mktemp("rubbish")
-    (folder / manifest.NAME).write_bytes(data)
-    assert manifest.read(folder) is None
+    (folder / manifest.MANIFEST_NAME).write_bytes(data)
+    assert manifest.read_manifest(folder) is None
 
 
 def test_no_file_counts_as_no_manifest(tmp_path: Path) -> None:
-    assert manifest.read(tmp_path) is None
+    assert manifest.read_manifest(tmp_path) is None

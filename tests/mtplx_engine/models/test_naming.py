@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from mtplx_engine import paths
 from mtplx_engine.cli.main import main
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.models import installed, manifest, naming
-from mtplx_engine.models.habits import Habits
-from mtplx_engine.models.installed_model import InstalledModel
+from mtplx_engine.models import library, manifest
+from mtplx_engine.models.folders import InstalledModel, Places
+from mtplx_engine.models.library import Habits
 from mtplx_engine.models.manifest import Manifest
-from mtplx_engine.models.places import Places
 from tests.support import model_folder
 
 NAMES = ("toy", "Toy", "acme--toy", "other--toy", "toy+mtp")
@@ -38,7 +37,7 @@ shelves = st.dictionaries(
 
 @given(shelves, st.sampled_from(TYPED))
 def test_a_name_means_only_models_that_have_it(found: tuple[InstalledModel, ...], typed: str) -> None:
-    meant = naming.called(typed, found)
+    meant = library.called(typed, found)
     for each in meant:
         own = (each.name, each.title, each.repo)
         assert typed.casefold() in (name.casefold() for name in own if name)
@@ -47,22 +46,22 @@ def test_a_name_means_only_models_that_have_it(found: tuple[InstalledModel, ...]
         assert list(meant) == ours
     if len(meant) > 1:
         with pytest.raises(EngineError) as caught:
-            naming.check_one(typed, meant, found)
+            library.check_one(typed, meant, found)
         assert caught.value.kind is ErrorKind.BAD_REQUEST
-        assert all(naming.handle(each, found) in str(caught.value) for each in meant)
+        assert all(library.handle(each, found) in str(caught.value) for each in meant)
 
 
 @given(shelves)
 def test_every_model_can_be_meant(found: tuple[InstalledModel, ...]) -> None:
-    handles = [naming.handle(each, found) for each in found]
+    handles = [library.handle(each, found) for each in found]
     assert len(set(handles)) == len(found)
     for each, typed in zip(found, handles, strict=True):
-        assert typed == str(each.path) or naming.called(typed, found) == (each,)
+        assert typed == str(each.path) or library.called(typed, found) == (each,)
 
 
 @given(shelves)
 def test_every_model_is_offered_by_a_title_of_its_own(found: tuple[InstalledModel, ...]) -> None:
-    handles, titles = zip(*naming.choices(found), strict=True) if naming.choices(found) else ((), ())
+    handles, titles = zip(*library.choices(found), strict=True) if library.choices(found) else ((), ())
     assert len(set(handles)) == len(set(titles)) == sum(each.there for each in found)
 
 
@@ -93,7 +92,9 @@ def names_of(folder: str) -> tuple[str, ...]:
 
 def install(data: Path, name: str) -> Path:
     folder = model_folder.write(paths.models_dir(data) / name)
-    manifest.write(folder, Manifest(name, "toy", "mit", "here", 1, manifest.record(folder, ["config.json"])))
+    manifest.write_manifest(
+        folder, Manifest(name, "toy", "mit", "here", 1, manifest.record_files(folder, ["config.json"]))
+    )
     return folder
 
 
@@ -102,12 +103,12 @@ def test_which_one_is_meant_is_asked_with_whose_it_is_and_where(tmp_path: Path) 
         install(tmp_path, name)
     models = paths.models_dir(tmp_path)
     with pytest.raises(EngineError) as caught:
-        installed.resolve("toy", tmp_path)
+        library.resolve_model("toy", tmp_path)
     assert str(caught.value) == (
         f'"toy" means 2 models: acme--toy (by acme, in {models}) and other--toy (by other, in {models}). '
         "Say which one is meant."
     )
-    assert installed.resolve("other/toy", tmp_path) == models / "other--toy"
+    assert library.resolve_model("other/toy", tmp_path) == models / "other--toy"
 
 
 def test_of_two_folders_with_one_name_in_two_places_the_path_is_asked_for(tmp_path: Path) -> None:
@@ -116,13 +117,13 @@ def test_of_two_folders_with_one_name_in_two_places_the_path_is_asked_for(tmp_pa
         model_folder.write(place / "mine")
         Places(data).add(place)
     with pytest.raises(EngineError, match=f"{places[0] / 'mine'} and {places[1] / 'mine'}"):
-        installed.resolve("mine", data)
-    assert installed.resolve(str(places[1] / "mine"), data) == places[1] / "mine"
-    assert installed.find(str(places[1] / "mine"), data).path == places[1] / "mine"
+        library.resolve_model("mine", data)
+    assert library.resolve_model(str(places[1] / "mine"), data) == places[1] / "mine"
+    assert library.find_model(str(places[1] / "mine"), data).path == places[1] / "mine"
     ours = install(data, "mine")
-    assert installed.resolve("mine", data) == ours
+    assert library.resolve_model("mine", data) == ours
     with pytest.raises(EngineError, match="is your own"):
-        installed.remove(places[0] / "mine", data)
+        library.remove_model(places[0] / "mine", data)
 
 
 def test_all_that_can_be_loaded_is_named_where_a_name_is_unknown(tmp_path: Path) -> None:
@@ -132,4 +133,4 @@ def test_all_that_can_be_loaded_is_named_where_a_name_is_unknown(tmp_path: Path)
         model_folder.write(tmp_path / "disk" / name)
     Places(data).add(tmp_path / "disk")
     with pytest.raises(EngineError, match=f"There are: ours, mine, {tmp_path / 'disk' / 'ours'}. Give"):
-        installed.resolve("nothing", data)
+        library.resolve_model("nothing", data)

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 import mlx.core as mx
 import pytest
 
-from mtplx_engine import backend, json_store
-from mtplx_engine.cache import TokenCache
-from mtplx_engine.models import checkpoint, identity, loader, manifest, probe, probe_memory
+from mtplx_engine import backend
+from mtplx_engine.cache.token_cache import TokenCache
+from mtplx_engine.models import checkpoint, identity, inspection, loader, manifest, probe
 from mtplx_engine.models.head_builder import is_gain
-from mtplx_engine.models.manifest import HeadWiring, Manifest
-from mtplx_engine.models.probe_memory import LEAST_AGREEMENT, ProbeMemory, Verdict
-from mtplx_engine.models.wiring import Concat, Hidden, Norms, Wiring
+from mtplx_engine.models.inspection import LEAST_AGREEMENT, ProbeMemory, Verdict
+from mtplx_engine.models.manifest import Concat, HeadWiring, Hidden, Manifest, Norms, Wiring
+from mtplx_engine.util import files
 from tests.support.toy import TOY
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from mtplx_engine.models.loader import LoadedModel
 
+
 Arrays = dict[str, mx.array]
 HIDDEN = 128
 FINAL_NORM = "model.language_model.norm"
@@ -33,11 +34,11 @@ PUBLISHED = Wiring(Hidden.AFTER_NORM, Concat.EMBEDDING_FIRST, Norms.PLUS_ONE)
 
 
 def load(folder: Path, memory: ProbeMemory) -> LoadedModel:
-    return loader.load(checkpoint.check(folder), backend.policy(), lambda *_: None, memory)
+    return loader.load_checkpoint(checkpoint.check(folder), backend.policy(), lambda *_: None, memory)
 
 
 def verdict(folder: Path, memory: ProbeMemory) -> Verdict:
-    found = memory.recall(identity.of(checkpoint.check(folder)))
+    found = memory.recall(identity.identity_of(checkpoint.check(folder)))
     assert found
     return found
 
@@ -168,7 +169,7 @@ def test_what_a_manifest_says_of_the_wiring_is_tried_too(
     good = shutil.copytree(TOY, useless.parent / "good")
     wrong = HeadWiring("mtp", "qwen3_5", "before_norm", "hidden_first", "plain", ())
     for folder in (useless, good):
-        manifest.write(folder, Manifest(folder.name, folder.name, "", "", 1, (), wrong))
+        manifest.write_manifest(folder, Manifest(folder.name, folder.name, "", "", 1, (), wrong))
     assert "does not predict this model" in load(useless, memory).drafter_note
     assert load(good, memory).new_drafter
     assert verdict(good, memory).wiring == PUBLISHED
@@ -265,7 +266,7 @@ def test_verdicts_are_kept(tmp_path: Path) -> None:
     ],
 )
 def test_a_damaged_memory_is_an_empty_one(tmp_path: Path, text: str) -> None:
-    (tmp_path / probe_memory.NAME).write_text(text)
+    (tmp_path / inspection.NAME).write_text(text)
     memory = ProbeMemory(tmp_path)
     assert memory.recall("k") is None
     found = Verdict(Wiring(), (0.3,))
@@ -281,11 +282,11 @@ def test_a_folder_that_cannot_be_written_keeps_nothing(tmp_path: Path) -> None:
 
 
 def test_the_oldest_verdicts_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_store, "_MOST_KEPT", 2)
+    monkeypatch.setattr(files, "_MOST_KEPT", 2)
     memory = ProbeMemory(tmp_path)
     for key in ("a", "b", "a", "c"):
         memory.remember(key, Verdict(Wiring(), (0.3,)))
-    kept = json.loads((tmp_path / probe_memory.NAME).read_text())["results"]
+    kept = json.loads((tmp_path / inspection.NAME).read_text())["results"]
     assert list(kept) == ["a", "c"]
 
 

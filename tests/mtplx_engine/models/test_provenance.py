@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mtplx_engine.engine import Engine
-from mtplx_engine.models import checkpoint, manifest, provenance
+from mtplx_engine.models import checkpoint, identity, manifest
 from mtplx_engine.models.manifest import Manifest
 from mtplx_engine.models.safetensors_header import TensorSpec
 from tests.support import engine_runs, tiny_folder
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mtplx_engine.models.checkpoint import Checkpoint
+
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -29,7 +30,7 @@ def plain(tmp_path: Path) -> Checkpoint:
 
 
 def _noted(folder: Path, source: str, revision: int = 1) -> Manifest:
-    return Manifest("id", "A model", "mit", source, revision, manifest.record(folder, ["config.json"]))
+    return Manifest("id", "A model", "mit", source, revision, manifest.record_files(folder, ["config.json"]))
 
 
 @pytest.mark.parametrize(
@@ -42,16 +43,16 @@ def _noted(folder: Path, source: str, revision: int = 1) -> Manifest:
 )
 def test_the_revision_of_an_installed_model(plain: Checkpoint, source: str, revision: str) -> None:
     noted = replace(plain, manifest=_noted(plain.folder, source, revision=4))
-    assert provenance.revision(noted) == revision
+    assert identity.revision_of(noted) == revision
 
 
 def test_the_revision_of_other_folders(plain: Checkpoint, tmp_path: Path) -> None:
-    assert provenance.revision(plain) == ""
+    assert identity.revision_of(plain) == ""
     snapshot = tmp_path / "models--owner--name" / "snapshots" / COMMIT
     joined = Manifest("id", "A pair", "", "joined", 1, ())
-    assert provenance.revision(replace(plain, folder=snapshot)) == COMMIT
-    assert provenance.revision(replace(plain, folder=snapshot, manifest=joined)) == COMMIT
-    assert provenance.revision(replace(plain, manifest=joined)) == ""
+    assert identity.revision_of(replace(plain, folder=snapshot)) == COMMIT
+    assert identity.revision_of(replace(plain, folder=snapshot, manifest=joined)) == COMMIT
+    assert identity.revision_of(replace(plain, manifest=joined)) == ""
 
 
 @pytest.mark.parametrize(
@@ -69,7 +70,7 @@ def test_the_revision_of_other_folders(plain: Checkpoint, tmp_path: Path) -> Non
 )
 def test_packed_weights(plain: Checkpoint, settings: dict[str, Any], words: str) -> None:
     config = plain.config | {"quantization": settings}
-    assert provenance.quantization(replace(plain, config=config)) == words
+    assert identity.quantization_of(replace(plain, config=config)) == words
 
 
 @pytest.mark.parametrize(
@@ -81,13 +82,13 @@ def test_the_type_of_most_bytes(plain: Checkpoint, dtype: str, words: str) -> No
         "norm": TensorSpec("F64" if dtype == "F32" else "F32", (8,), "x", 0),
         "weight": TensorSpec(dtype, (64, 8), "x", 0),
     }
-    assert provenance.quantization(replace(plain, tensors=tensors)) == words
+    assert identity.quantization_of(replace(plain, tensors=tensors)) == words
 
 
 def test_a_loaded_model_tells_all_three(tmp_path: Path) -> None:
     """And its key is that of its depth figures, changes with its files and not with a load."""
     tiny_folder.write(tmp_path, head=False, bits=4)
-    manifest.write(tmp_path, _noted(tmp_path, f"https://huggingface.co/owner/name@{COMMIT}"))
+    manifest.write_manifest(tmp_path, _noted(tmp_path, f"https://huggingface.co/owner/name@{COMMIT}"))
     engine = Engine()
     info = engine_runs.load(engine, tmp_path)
     assert (info.revision, info.quantization) == (COMMIT, "4-bit, group 64")

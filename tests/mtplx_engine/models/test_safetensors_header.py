@@ -20,6 +20,7 @@ from tests.support import model_folder
 if TYPE_CHECKING:
     from pathlib import Path
 
+
 shapes = st.lists(st.integers(0, 3), max_size=4).map(tuple)
 tables = st.dictionaries(
     st.text(st.characters(exclude_categories=["Cs"]), max_size=8).filter(lambda name: name != "__metadata__"),

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.models import manifest, recipe, starter
+from mtplx_engine.models import manifest, starter
 from tests.support import tiny_gguf
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mtplx_engine.models.recipe import Recipe
+    from mtplx_engine.models.manifest import Recipe
+
 
 # Runs the set-up in a process of its own that kills itself when the audited event `EVENT` with `WORD` in its
 # arguments comes, after `DELAY` seconds; prints every phase.
@@ -47,8 +48,8 @@ KILLS = [
     ("subprocess.Popen", "gguf_repack", 0),
     ("subprocess.Popen", "gguf_repack", 0.01),  # while the repacking runs
     ("open", "head.safetensors", 0),
-    ("open", f".{manifest.NAME}.", 0),
-    ("os.rename", manifest.NAME, 0),
+    ("open", f".{manifest.MANIFEST_NAME}.", 0),
+    ("os.rename", manifest.MANIFEST_NAME, 0),
     ("os.rename", "model'", 0),
 ]
 
@@ -58,7 +59,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Recipe:
     """The recipe of the tiny model, beside its wheel."""
     folder = tmp_path_factory.mktemp("recipe")
     tiny_gguf.write_wheel(folder)
-    return recipe.read(folder)
+    return manifest.read_recipe(folder)
 
 
 @pytest.fixture(autouse=True)
@@ -96,9 +97,9 @@ def test_it_installs_once_and_is_then_instant(source: Recipe, tmp_path: Path) ->
     phases: list[tuple[float, str]] = []
     folder = starter.ensure(tmp_path, lambda *step: phases.append(step), source)
     assert folder == tmp_path / "models" / "tiny"
-    found = manifest.read(folder)
+    found = manifest.read_manifest(folder)
     assert found is not None
-    assert manifest.record(folder, [item.name for item in found.files]) == found.files
+    assert manifest.record_files(folder, [item.name for item in found.files]) == found.files
     assert found.head == source.head
     assert json.loads((folder / "generation_config.json").read_text()) == source.generation
     assert [fraction for fraction, _ in phases] == sorted(fraction for fraction, _ in phases)
@@ -160,7 +161,7 @@ def test_a_damaged_model_is_set_up_again(
     elif damage == "overwrite":
         weights.write_bytes(weights.read_bytes()[:-4] + b"rust")
     else:
-        (folder / manifest.NAME).unlink()
+        (folder / manifest.MANIFEST_NAME).unlink()
     assert not starter.is_installed(folder, source)
     starter.ensure(tmp_path, lambda *_: None, source)
     assert hashes(folder) == clean
@@ -234,11 +235,11 @@ def shipped(source: Recipe, clean: dict[str, str], tmp_path: Path) -> Recipe:
     """The recipe with the model ready beside it, as in the app, and no wheel to be had."""
     folder = tmp_path / "shipped"
     folder.mkdir()
-    for name in (recipe.NAME, *source.head.files):
+    for name in (manifest.RECIPE_NAME, *source.head.files):
         shutil.copyfile(source.folder / name, folder / name)
     built = starter.ensure(tmp_path / "built", lambda *_: None, source)
     shutil.copytree(built, folder / "model")
-    return recipe.read(folder)
+    return manifest.read_recipe(folder)
 
 
 def test_the_app_brings_the_model_with_it(shipped, clean, tmp_path, monkeypatch):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import mlx.core as mx
 import numpy as np
 
-from mtplx_engine.cache import TokenCache
+from mtplx_engine.cache.token_cache import TokenCache
 from mtplx_engine.models.families import llama
+from mtplx_engine.models.manifest import Hidden
 from mtplx_engine.models.target import Target
-from mtplx_engine.models.wiring import Hidden
 from tests.support.tiny import tiny_target
 
 

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import mlx.core as mx
 import pytest
 
-from mtplx_engine import tied
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.models import checkpoint, inspection, tensor_report, tensor_report_child, weights
-from mtplx_engine.models.inspection import Tier
-from mtplx_engine.models.probe_memory import ProbeMemory
+from mtplx_engine.models.inspection import ProbeMemory, Tier
+from mtplx_engine.util import child_process
 from tests.support import odd_folders
 from tests.support.checkpoints import hybrid, plain, shards
 from tests.support.odd_folders import GOOD, HOSTILE, INCOMPLETE, Case
@@ -87,7 +86,7 @@ def test_a_head_that_the_child_finds_unfit_counts_for_nothing(
         (tmp_path / "answer").rename(arguments[1])
         return 0
 
-    monkeypatch.setattr(tied, "run", answer)
+    monkeypatch.setattr(child_process, "run", answer)
     found = inspection.inspect(tmp_path / "model", ProbeMemory(tmp_path), tensors=True)
     assert (found.tier, found.reason) == (Tier.NO_HEAD, "It does not fit.")
     assert found.footprint

@@ -12,17 +12,17 @@ import pytest
 
 from mtplx_engine.errors import EngineError
 from mtplx_engine.models import (
-    completeness,
+    checkpoint,
+    config_checks,
     head_builder,
-    model_config,
     safetensors_header,
-    weight_files,
+    stored_tensors,
     weights,
 )
 from mtplx_engine.models.checkpoint import Checkpoint
-from mtplx_engine.models.families import appended_names, experts
+from mtplx_engine.models.families import appended_names, family
 from mtplx_engine.models.families.registry import family_for
-from mtplx_engine.models.wiring import Wiring
+from mtplx_engine.models.manifest import Wiring
 from tests.support.checkpoints import hybrid, plain, shards
 from tests.support.checkpoints.layouts import (
     CONFIGS,
@@ -42,6 +42,7 @@ from tests.support.model_folder import raw_safetensors
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
+
 
 TYPES = {
     "F32": mx.float32,
@@ -69,9 +70,9 @@ def check(layout: Layout, folder: Path, found: Mapping[str, Any] | None = None) 
     """Return why the layout, or other tensors than its own, are refused; empty when they are not."""
     found = specs(layout.tensors) if found is None else found
     write(folder, layout.config, found)
-    config = model_config.flat(dict(layout.config))
+    config = config_checks.flat_config(dict(layout.config))
     try:
-        completeness.check_trunk(folder, layout.config, found)
+        stored_tensors.check_trunk(folder, layout.config, found)
         weights.load(Checkpoint(folder, "model", config, {}, None, None))
     except EngineError as error:
         return str(error)
@@ -111,7 +112,7 @@ def test_so_must_those_of_models_that_only_decode_plainly(name: str, tmp_path: P
     layout = Layout(tiny.config, {})
     found = {
         tensor: Spec(spec.dtype, spec.shape)
-        for tensor, spec in weight_files.tensors(tmp_path / "whole").items()
+        for tensor, spec in checkpoint.weight_tensors(tmp_path / "whole").items()
         if tensor != tiny.head
     }
     assert check(layout, tmp_path, found) == ""
@@ -198,7 +199,7 @@ def test_a_setting_that_contradicts_the_weights_is_refused(
 
 def test_more_experts_than_there_are_tensors_are_not_counted_up() -> None:
     with pytest.raises(ValueError, match=r"experts\.\d+\.\w+\.weight is missing"):
-        experts.stacked(numbered("qwen3_5_moe").tensors, 10**9)
+        family.stacked(numbered("qwen3_5_moe").tensors, 10**9)
 
 
 def test_packed_matrices_of_no_width_are_no_error_of_ours(tmp_path: Path) -> None:
@@ -218,7 +219,7 @@ def test_no_odd_setting_is_an_error_of_ours(name: str, tmp_path: Path) -> None:
             if "text_config" in layout.config and key in settings:
                 config = {**layout.config, "text_config": {**settings, key: value}}
             with contextlib.suppress(EngineError):
-                model_config.check(model_config.flat(config))
+                config_checks.check_config(config_checks.flat_config(config))
                 check(layout._replace(config=config), tmp_path)
 
 
@@ -226,8 +227,8 @@ def test_no_odd_setting_is_an_error_of_ours(name: str, tmp_path: Path) -> None:
 def test_settings_for_packing_count_from_the_outside_only(inner: Any) -> None:
     outer = {"bits": 4, "group_size": 32}
     config = {"model_type": "qwen3_5", "quantization": outer, "text_config": {"quantization": inner}}
-    assert model_config.flat(config) == {"model_type": "qwen3_5", "quantization": outer}
-    assert "quantization" not in model_config.flat(
+    assert config_checks.flat_config(config) == {"model_type": "qwen3_5", "quantization": outer}
+    assert "quantization" not in config_checks.flat_config(
         {"model_type": "x", "text_config": {"quantization": inner}}
     )
 
@@ -261,7 +262,7 @@ def head_of(name: str, layout: str) -> dict[str, Spec]:
     ],
 )
 def test_every_tensor_of_a_head_must_be_there_in_its_shape_and_type(name: str, layout: str) -> None:
-    config, raw = model_config.flat(CONFIGS[name]), head_of(name, layout)
+    config, raw = config_checks.flat_config(CONFIGS[name]), head_of(name, layout)
     assert unfit(config, raw) == ""
     for tensor, spec in raw.items():
         own = appended_names.own_name(tensor)
@@ -284,5 +285,5 @@ def unfit(config: Mapping[str, Any], raw: Mapping[str, Spec]) -> str:
     try:
         head_builder.assemble(family_for(config), config, arrays, Wiring())
     except head_builder.HeadMismatchError as error:
-        return completeness.contradiction(raw) or str(error)
-    return completeness.contradiction(raw)
+        return stored_tensors.contradiction(raw) or str(error)
+    return stored_tensors.contradiction(raw)

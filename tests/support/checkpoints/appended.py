@@ -15,6 +15,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+
 _PROJECTIONS = ("gate_proj", "up_proj", "down_proj")
 
 Shapes = dict[str, tuple[int, ...]]

@@ -8,7 +8,7 @@ import mlx.core as mx
 import numpy as np
 
 from mtplx_engine import backend
-from mtplx_engine.cache import TokenCache
+from mtplx_engine.cache.token_cache import TokenCache
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.models import checkpoint, loader
 from mtplx_engine.sampling import Shaper
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mtplx_engine.models.loader import LoadedModel
+
 
 DRAFTS = 3
 
@@ -41,7 +42,7 @@ def write(folder: Path, tiny: Any, tensors: Mapping[str, mx.array], **changes: o
 
 def load(folder: Path) -> LoadedModel:
     """Load a folder; its head is wired as published."""
-    return loader.load(checkpoint.check(folder), backend.policy(), lambda *_: None)
+    return loader.load_checkpoint(checkpoint.check(folder), backend.policy(), lambda *_: None)
 
 
 def numbers(model: LoadedModel) -> Numbers:

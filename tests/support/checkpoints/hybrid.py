@@ -17,6 +17,7 @@ from tests.support.tiny_folder import END, VOCABULARY, WINDOW
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+
 Shapes = dict[str, tuple[int, ...]]
 Experts = Literal["numbered", "fused"]
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     Tensors = dict[str, mx.array]
 
+
 LLAMA = {
     "model_type": "llama",
     "hidden_size": 64,

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import ModuleType
 
+
 SLIDING = 8  # narrower than the prompts of the tests, so that windows move
 TOP = 12  # fewer than their tokens, so that sparse attention leaves some out
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+
 SHARDS = 3
 _BLOCK = 128  # rows and columns that share a scale in fp8 checkpoints
 _LARGEST_FP8 = 448

@@ -8,10 +8,9 @@ from PySide6.QtGui import QAccessible, QColor, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
-from app.dashboard.charts.accepted_histogram import AcceptedHistogram
+from app.dashboard.charts.bars import AcceptedHistogram, PositionBars
 from app.dashboard.charts.chart import Chart
-from app.dashboard.charts.position_bars import PositionBars
-from app.dashboard.charts.speed_strip import SpeedStrip
+from app.dashboard.charts.lines import SpeedStrip
 from app.palette import DARK
 
 Role = QAccessible.Role

@@ -9,15 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.dashboard.charts.accepted_histogram import AcceptedHistogram
-from app.dashboard.charts.cost_curves import CostCurve, CostCurves, break_even
-from app.dashboard.charts.daily_medians import DailyMedians, DayFigure
+from app.dashboard.charts.axis import Unit, share_words
+from app.dashboard.charts.bars import AcceptedHistogram, PositionBars, RangeBar, RangeBars
 from app.dashboard.charts.drawing import Area, Box, Curve, Dot, Fill, Ink, Room, Rule, Stroke, Words
-from app.dashboard.charts.position_bars import PositionBars
-from app.dashboard.charts.range_bars import RangeBar, RangeBars
-from app.dashboard.charts.speed_strip import SpeedStrip
-from app.dashboard.charts.unit import Unit, share_words
-from mtplx_engine.measurement import Ratio, VerifyCurve
+from app.dashboard.charts.lines import CostCurve, CostCurves, DailyMedians, DayFigure, SpeedStrip, break_even
+from mtplx_engine.measure.measurement import Ratio, VerifyCurve
 
 DAY = dt.date(2026, 10, 1)
 

@@ -13,10 +13,10 @@ from mlx_lm.utils import load_model
 
 from mtplx_engine import backend
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.models import checkpoint, connection, head_builder, inspection, loader, probe
+from mtplx_engine.models import checkpoint, head_builder, inspection, loader, probe
 from mtplx_engine.models.families.registry import family_for
-from mtplx_engine.models.probe_memory import ProbeMemory
-from mtplx_engine.models.wiring import Wiring
+from mtplx_engine.models.inspection import ProbeMemory
+from mtplx_engine.models.manifest import Wiring
 from tests.support.appended_reference import Reference
 from tests.support.checkpoints import deepseek_v3, glm4_moe, glm4_moe_lite, shards
 from tests.support.checkpoints.family_case import check_same, load, numbers, write
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from mtplx_engine.models.loader import LoadedModel
     from tests.support.checkpoints.appended import Tiny
+
 
 TINIES = {module.TINY.config["model_type"]: module.TINY for module in (deepseek_v3, glm4_moe, glm4_moe_lite)}
 CARRIES_NORMED = {"deepseek_v3": False, "glm4_moe": True, "glm4_moe_lite": True}
@@ -64,7 +65,7 @@ def test_weights_may_stay_packed(tiny: Tiny, tmp_path: Path) -> None:
     packed, _ = shards.pack(tiny.converted(), 4, 32)
     write(tmp_path, tiny, packed, quantization={"bits": 4, "group_size": 32})
     policy = dataclasses.replace(backend.policy(), keep_quantized=True)
-    kept = loader.load(checkpoint.check(tmp_path), policy, lambda *_: None)
+    kept = loader.load_checkpoint(checkpoint.check(tmp_path), policy, lambda *_: None)
     for expected, got in zip(numbers(load(tmp_path)), numbers(kept), strict=True):
         np.testing.assert_allclose(got, expected, atol=1e-3)
 
@@ -107,7 +108,7 @@ def test_its_head_can_be_tried(tiny: Tiny, loaded: dict[str, LoadedModel]) -> No
         family,
         checked.config,
         model.target.model,
-        connection._read(checked.head),
+        probe._read(checked.head),
         published=family.wiring({}),
         tokens=tokens,
         policy=backend.policy(),
@@ -161,7 +162,7 @@ def test_every_tensor_of_the_head_must_be_there(tiny: Tiny, layout: str) -> None
     family = family_for(tiny.config)
 
     def build(changed: Mapping[str, mx.array]) -> None:
-        head_builder.build(family, tiny.config, changed, Wiring(), backend.policy())
+        head_builder.build_head(family, tiny.config, changed, Wiring(), backend.policy())
 
     build(raw)
     for name, array in raw.items():
@@ -244,7 +245,7 @@ def test_the_bias_of_the_router_keeps_its_precision(tiny: Tiny) -> None:
     prefix, tensors = tiny.head_prefix, tiny.converted()
     raw = {name.removeprefix(prefix): tensors[name] for name in tensors if name.startswith(prefix)}
     policy = dataclasses.replace(backend.policy(), dtype="bfloat16")
-    head = head_builder.build(family_for(tiny.config), tiny.config, raw, Wiring(), policy)
+    head = head_builder.build_head(family_for(tiny.config), tiny.config, raw, Wiring(), policy)
     assert head.layers[0].mlp.gate.e_score_correction_bias.dtype == mx.float32
     assert head.layers[0].mlp.gate.weight.dtype == mx.bfloat16
 

@@ -13,11 +13,11 @@ import pytest
 from mlx_lm.utils import load_model
 
 from mtplx_engine import backend
-from mtplx_engine.cache import TokenCache
+from mtplx_engine.cache.token_cache import TokenCache
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.models import checkpoint, head_builder, loader, model_config
+from mtplx_engine.models import checkpoint, config_checks, head_builder, loader
 from mtplx_engine.models.families.registry import family_for
-from mtplx_engine.models.wiring import Norms, Wiring
+from mtplx_engine.models.manifest import Norms, Wiring
 from tests.support.checkpoints import hybrid, shards
 from tests.support.checkpoints.family_case import check_same, load, numbers, write
 from tests.support.hybrid_reference import Reference
@@ -30,14 +30,15 @@ if TYPE_CHECKING:
     from mtplx_engine.models.loader import LoadedModel
     from tests.support.checkpoints.hybrid import Experts, Tiny
 
+
 TINIES = {tiny.config["model_type"]: tiny for tiny in (hybrid.QWEN3_5, hybrid.QWEN3_5_MOE, hybrid.QWEN3_NEXT)}
 
 families = pytest.mark.parametrize("tiny", TINIES.values(), ids=TINIES.keys())
 
 
 def build(tiny: Tiny, raw: Mapping[str, mx.array], wiring: Wiring | None = None) -> None:
-    config = model_config.flat(dict(tiny.config))
-    head_builder.build(family_for(config), config, raw, wiring or Wiring(), backend.policy())
+    config = config_checks.flat_config(dict(tiny.config))
+    head_builder.build_head(family_for(config), config, raw, wiring or Wiring(), backend.policy())
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +90,7 @@ def test_weights_that_stay_packed_compute_the_same(tiny: Tiny, tmp_path: Path) -
     packed, _ = shards.pack(tiny.converted(), 8, 32)
     folder = write(tmp_path, tiny, packed, quantization={"bits": 8, "group_size": 32})
     policy = dataclasses.replace(backend.policy(), keep_quantized=True)
-    kept = numbers(loader.load(checkpoint.check(folder), policy, lambda *_: None))
+    kept = numbers(loader.load_checkpoint(checkpoint.check(folder), policy, lambda *_: None))
     unpacked = numbers(load(folder))
     np.testing.assert_allclose(kept.logits, unpacked.logits, atol=1e-3)
     np.testing.assert_allclose(kept.laws, unpacked.laws, atol=1e-3)
@@ -111,7 +112,7 @@ def test_the_output_head_can_be_asked_for_some_tokens_alone(
         settings = {"quantization": {"bits": bits, "group_size": 32}}
     shards.write(tmp_path, config | settings, tensors)
     policy = dataclasses.replace(backend.policy(), keep_quantized=True)
-    target = loader.load(checkpoint.check(tmp_path), policy, lambda *_: None).target
+    target = loader.load_checkpoint(checkpoint.check(tmp_path), policy, lambda *_: None).target
     hidden = target.forward(mx.array(PROMPT, mx.int32), TokenCache(target.new_layers()))
     ids = mx.array([0, 7, 8, 200, 263])
     some, every = target.projection(ids)(hidden), target.projection(None)(hidden)
@@ -147,7 +148,7 @@ def test_the_language_model_may_stand_alone(
     tiny: Tiny, loaded: dict[str, LoadedModel], tmp_path: Path
 ) -> None:
     """Text-only repositories lay the nested settings flat and have no prefix before `model.`."""
-    config = model_config.flat(dict(tiny.config))
+    config = config_checks.flat_config(dict(tiny.config))
     tensors = {
         name.replace("model.language_model.", "model."): array
         for name, array in tiny.original(tiny.converted()).items()
@@ -281,7 +282,7 @@ def test_a_folder_of_its_own_may_hold_the_head(
 def test_the_decay_keeps_its_precision(tiny: Tiny, tmp_path: Path) -> None:
     folder = write(tmp_path, tiny, tiny.converted())
     policy = dataclasses.replace(backend.policy(), dtype="bfloat16")
-    model = loader.load(checkpoint.check(folder), policy, lambda *_: None).target.model
+    model = loader.load_checkpoint(checkpoint.check(folder), policy, lambda *_: None).target.model
     layer = model.layers[0].linear_attn
     assert layer.A_log.dtype == mx.float32
     assert layer.dt_bias.dtype == mx.bfloat16

@@ -20,6 +20,7 @@ from tests.support.checkpoints.glm4_moe_lite import TINY as GLM
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+
 LENGTH = 24
 CUTS = st.sets(st.integers(1, LENGTH - 1)).map(lambda cuts: [0, *sorted(cuts), LENGTH])
 # Long forwards unpack keys and values in mlx-lm, single rows do not: what would be seen without our form.

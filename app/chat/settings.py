@@ -1,0 +1,107 @@
+"""Settings of one chat, and presets. No Qt."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+from mtplx_engine.config import MAX_DEPTH, Depth, SamplerConfig
+
+MOST_TOKENS = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class ChatSettings:
+    """The choices of one chat.
+
+    Attributes:
+        model: Folder or installed name of the model that answers; "" for the one that is loaded.
+        system_prompt: Comes before everything else; "" for none.
+        preset: Name of the preset that the choices came from; "" for none.
+        sampler: How tokens are chosen; None for what the model's makers recommend. Its draft depth is not used.
+        drafting: The draft depth; None for the program's own choice.
+        context: Tokens that prompt and answer may hold together; None for the model's window.
+        max_tokens: The longest answer; None for the rest of the window.
+        thinking: Whether the model thinks first, where its template has a switch; None for the template's default.
+        reads_from: Id of the first message that the model is given; "" for all of them.
+    """
+
+    model: str = ""
+    system_prompt: str = ""
+    preset: str = ""
+    sampler: SamplerConfig | None = None
+    drafting: Depth | None = None
+    context: int | None = None
+    max_tokens: int | None = None
+    thinking: bool | None = None
+    reads_from: str = ""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.drafting, int) and not 0 <= self.drafting <= MAX_DEPTH:
+            raise ValueError(f"{self.drafting} is no draft depth")
+        for value in (self.context, self.max_tokens):
+            if value is not None and not 1 <= value <= MOST_TOKENS:
+                raise ValueError("that many tokens no chat can hold")
+
+
+NAME_LIMIT = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """Choices under a name; which model answers, and from where it reads, is not among them."""
+
+    name: str
+    settings: ChatSettings
+
+    def __post_init__(self) -> None:
+        if not self.name or self.name != clean_name(self.name):
+            raise ValueError(f"{self.name!r} is no name for a preset")
+
+    def applied_to(self, settings: ChatSettings) -> ChatSettings:
+        """Return the settings of a chat with the choices of this preset."""
+        return dataclasses.replace(
+            self.settings, model=settings.model, reads_from=settings.reads_from, preset=self.name
+        )
+
+    def fits(self, settings: ChatSettings) -> bool:
+        """Return whether a chat has just these choices."""
+        return self.applied_to(settings) == dataclasses.replace(settings, preset=self.name)
+
+
+def clean_name(text: str) -> str:
+    """Return what was typed as a name: one line, not too long."""
+    return " ".join(text.split())[:NAME_LIMIT].rstrip()
+
+
+def find_preset(presets: tuple[Preset, ...], name: str) -> Preset | None:
+    """Return the preset with a name; capitals make no difference."""
+    return next((preset for preset in presets if preset.name.casefold() == name.casefold()), None)
+
+
+def with_preset(presets: tuple[Preset, ...], name: str, settings: ChatSettings) -> tuple[Preset, ...]:
+    """Return the presets with the choices of a chat under `name`, in place of what had that name."""
+    choices = dataclasses.replace(settings, model="", reads_from="", preset="")
+    return _sorted((*without_preset(presets, name), Preset(name, choices)))
+
+
+def with_renamed_preset(presets: tuple[Preset, ...], old: str, new: str) -> tuple[Preset, ...]:
+    """Return the presets with one called otherwise; another that had the new name goes.
+
+    Raises:
+        KeyError: There is none with the old name.
+    """
+    preset = find_preset(presets, old)
+    if preset is None:
+        raise KeyError(old)
+    others = without_preset(without_preset(presets, old), new)
+    return _sorted((*others, Preset(new, preset.settings)))
+
+
+def without_preset(presets: tuple[Preset, ...], name: str) -> tuple[Preset, ...]:
+    """Return the presets without the one of that name."""
+    return tuple(preset for preset in presets if preset.name.casefold() != name.casefold())
+
+
+def _sorted(presets: tuple[Preset, ...]) -> tuple[Preset, ...]:
+    return tuple(sorted(presets, key=lambda preset: preset.name.casefold()))

@@ -1,0 +1,1 @@
+"""The right side of the main window: transcript, composer, find."""

@@ -1,0 +1,408 @@
+"""The pages of the Settings window."""
+
+from __future__ import annotations
+
+import html
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QFileDialog,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.chat.settings import find_preset
+from app.i18n import tr
+from app.storage.settings import LARGEST_TEXT_PX, SMALLEST_TEXT_PX, Appearance, SendKey
+from app.theme import SMALL_PX, SPACE_L, SPACE_M, SPACE_S, SPACE_XL, SPACE_XS, TEXT_PX
+from app.widgets.buttons import ChoiceButton
+from app.widgets.labels import ElidedLabel
+from mtplx_engine.config import MAX_DEPTH
+from mtplx_engine.errors import EngineError, ErrorKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from PySide6.QtGui import QAction
+
+    from app.model_manager.hub_client import HubAccess
+    from app.model_manager.model_library import ModelsFolder
+    from app.storage.settings import Settings
+    from app.theme import Theme
+    from mtplx_engine.config import Depth
+
+
+_LABEL_WIDTH, _FIELD_WIDTH = 150, 340
+_FIELD_HEIGHT, _LINE = 28, 18
+_FAULT_LINES = 3
+
+
+class Page(QWidget):
+    """A column of labels and a column of fields, in the order in which they are added."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(SPACE_XL, SPACE_XL, SPACE_XL, SPACE_XL)
+        self._grid.setHorizontalSpacing(SPACE_M)
+        self._grid.setVerticalSpacing(SPACE_L)
+        self._grid.setColumnMinimumWidth(0, _LABEL_WIDTH)
+        self._grid.setColumnMinimumWidth(1, _FIELD_WIDTH)
+        self._grid.setColumnStretch(1, 1)
+        self._cells: list[QVBoxLayout] = []
+
+    def add_choice(self, name: str) -> ChoiceButton:
+        """Add one of several things."""
+        button = ChoiceButton(self._theme, name, self)
+        button.setMaximumWidth(_FIELD_WIDTH)
+        self._add(name, button)
+        return button
+
+    def add_switch(self, name: str, words: str) -> QCheckBox:
+        """Add something that is or is not."""
+        box = QCheckBox(words, self)
+        box.setMinimumHeight(_FIELD_HEIGHT)
+        box.setAccessibleName(words)
+        self._add(name, box)
+        return box
+
+    def add_widget(self, name: str, widget: QWidget) -> None:
+        """Add a field of any other kind."""
+        self._add(name, widget)
+
+    def add_note(self, words: str) -> None:
+        """Add a sentence right under the last field."""
+        label = self._words(words)
+        label.setProperty("tone", "secondary")
+        label.setFont(self._theme.font(SMALL_PX))
+        self._cells[-1].addWidget(label)
+
+    def add_fault(self) -> QLabel:
+        """Add room for why something cannot be set, so that nothing moves when it is said."""
+        label = self._words("")
+        label.setProperty("tone", "bad")
+        label.setMinimumHeight(label.fontMetrics().lineSpacing() * _FAULT_LINES)
+        self._add("", label)
+        return label
+
+    def end(self) -> None:
+        """Leave the rest of the page empty."""
+        self._grid.setRowStretch(len(self._cells), 1)
+
+    def _add(self, name: str, widget: QWidget) -> None:
+        label = QLabel(f"{name}:" if name else "", self)
+        label.setProperty("tone", "secondary")
+        label.setBuddy(widget)
+        label.setFixedHeight(_LINE if isinstance(widget, QLabel) else _FIELD_HEIGHT)
+        cell = QVBoxLayout()
+        cell.setSpacing(SPACE_XS)
+        cell.addWidget(widget)
+        row = len(self._cells)
+        self._cells.append(cell)
+        self._grid.addWidget(label, row, 0, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
+        self._grid.addLayout(cell, row, 1, Qt.AlignmentFlag.AlignTop)
+
+    def _words(self, words: str) -> QLabel:
+        label = QLabel(words, self)
+        label.setTextFormat(Qt.TextFormat.PlainText)
+        label.setWordWrap(True)
+        label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        return label
+
+
+class ChatsPage(Page):
+    """The folder of the chats and its backups."""
+
+    def __init__(self, theme: Theme, folder: Path, parent: QWidget | None = None) -> None:
+        super().__init__(theme, parent)
+        self._folder = folder
+        place = self._words(str(folder))
+        self.add_widget(tr("Kept in"), place)
+        self.add_note(tr("On this computer only. While MTPLX runs, no other program should open the file."))
+        self.show_folder = self._button(tr("Show Folder"))
+        self.show_folder.clicked.connect(self._open_folder)
+        self.export = self._button(tr("Export All Chats…"))
+        buttons = QWidget(self)
+        row = QHBoxLayout(buttons)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACE_S)
+        row.addWidget(self.show_folder)
+        row.addWidget(self.export)
+        row.addStretch(1)
+        self.add_widget("", buttons)
+        self.add_widget(tr("Backups"), self._words(tr("One each day, the last seven are kept")))
+        self.add_note(
+            tr("Beside the chats, in the folder “backups”. Each is opened and checked when it is made.")
+        )
+        self.end()
+
+    def follow(self, export: QAction) -> None:
+        """Let the button do what a command of the menus does, while that can act."""
+        self.export.clicked.connect(export.trigger)
+        self.export.setEnabled(export.isEnabled())
+        export.enabledChanged.connect(self.export.setEnabled)
+
+    def _button(self, text: str) -> QPushButton:
+        button = QPushButton(text, self)
+        button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        return button
+
+    def _open_folder(self) -> None:
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._folder)))
+
+
+class GeneralPage(Page):
+    """What sends a message, the appearance, the size of messages, the tint, and motion.
+
+    Signals:
+        changed(str, object): A field of `Settings`, and its new value.
+    """
+
+    changed = Signal(str, object)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(theme, parent)
+        self.send_key = self.add_choice(tr("Send a message with"))
+        self.add_note(tr("The other one of the two is a new line; so is Shift-Return."))
+        self.appearance = self.add_choice(tr("Appearance"))
+        self.text_px = self.add_choice(tr("Size of messages"))
+        self.tint = self.add_switch(tr("Answers"), tr("Tint what was drafted"))
+        self.add_note(tr("Shows which words the model had drafted ahead, and kept."))
+        self.motion = self.add_switch(tr("Motion"), tr("Reduce motion"))
+        self.add_note(tr("Nothing moves by itself while an answer is on its way."))
+        self.end()
+        self.send_key.chosen.connect(lambda key: self.changed.emit("send_key", key))
+        self.appearance.chosen.connect(lambda look: self.changed.emit("appearance", look))
+        self.text_px.chosen.connect(lambda pixels: self.changed.emit("text_px", pixels))
+        self.tint.clicked.connect(lambda tinted: self.changed.emit("tint", tinted))
+        self.motion.clicked.connect(lambda reduced: self.changed.emit("reduced_motion", reduced))
+
+    def show_settings(self, settings: Settings) -> None:
+        """Show what is set."""
+        command = "⌘" if sys.platform == "darwin" else tr("Ctrl-")
+        keys = (
+            (SendKey.RETURN, tr("Return")),
+            (SendKey.CTRL_RETURN, tr("{command}Return").format(command=command)),
+        )
+        self.send_key.set_choices(keys, settings.send_key)
+        looks = (
+            (Appearance.SYSTEM, tr("As the system")),
+            (Appearance.LIGHT, tr("Light")),
+            (Appearance.DARK, tr("Dark")),
+        )
+        self.appearance.set_choices(looks, settings.appearance)
+        self.text_px.set_choices(_sizes(), settings.text_px)
+        self.tint.setChecked(settings.tint)
+        self.motion.setChecked(settings.reduced_motion)
+
+
+def _sizes() -> tuple[tuple[int, str], ...]:
+    def name(pixels: int) -> str:
+        words = tr("{size} (usual)") if pixels == TEXT_PX else tr("{size}")
+        return words.format(size=pixels)
+
+    return tuple((pixels, name(pixels)) for pixels in range(SMALLEST_TEXT_PX, LARGEST_TEXT_PX + 1))
+
+
+_IDLE = (5, 15, 30, 60, 180, 0)
+
+
+class ModelsPage(Page):
+    """How far the model drafts ahead, the preset of new chats, how long a model stays, and where new ones go.
+
+    Signals:
+        changed(str, object): A field of `Settings`, and its new value.
+    """
+
+    changed = Signal(str, object)
+
+    def __init__(self, theme: Theme, folder: ModelsFolder, parent: QWidget | None = None) -> None:
+        super().__init__(theme, parent)
+        self._folder = folder
+        self.drafting = self.add_choice(tr("Drafting"))
+        self.add_note(
+            tr("Never changes what the model would say, only how fast. Automatic measures on this computer.")
+        )
+        self.preset = self.add_choice(tr("New chats begin with"))
+        self.add_note(tr("Presets are made in the inspector of a chat: View, Show Inspector."))
+        self.idle = self.add_choice(tr("Unload when idle"))
+        self.add_note(tr("The model's memory is free again; the next question loads it by itself."))
+        self._add_folder()
+        self.end()
+        self.idle.chosen.connect(lambda minutes: self.changed.emit("idle_minutes", minutes))
+        self.drafting.chosen.connect(lambda depth: self.changed.emit("drafting", depth))
+        self.preset.chosen.connect(lambda name: self.changed.emit("new_chat_preset", name))
+
+    def _add_folder(self) -> None:
+        self.place = ElidedLabel(mode=Qt.TextElideMode.ElideMiddle)
+        self.place.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        self.add_widget(tr("New models go to"), self.place)
+        self.add_note(
+            tr("What is installed elsewhere stays there and is used from there, on another disk as well.")
+        )
+        self.choose = self._button(tr("Choose…"), self._ask)
+        self.usual = self._button(tr("Use the Usual One"), lambda: self._folder.choose(None))
+        self.show_folder = self._button(tr("Show Folder"), self._open_folder)
+        buttons = QWidget(self)
+        row = QHBoxLayout(buttons)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACE_S)
+        for button in (self.choose, self.usual, self.show_folder):
+            row.addWidget(button)
+        row.addStretch(1)
+        self.add_widget("", buttons)
+        self.fault = self.add_fault()
+        self._folder.changed.connect(self._show_folder)
+        self._folder.failed.connect(self.fault.setText)
+
+    def _button(self, text: str, act: Callable[[], object]) -> QPushButton:
+        button = QPushButton(text, self)
+        button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        button.clicked.connect(act)
+        return button
+
+    def _ask(self) -> None:
+        found = QFileDialog.getExistingDirectory(self, tr("Folder for new models"), str(self._folder.path))
+        if found:
+            self._folder.choose(Path(found))
+
+    def _open_folder(self) -> None:
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._folder.path)))
+
+    def _show_folder(self) -> None:
+        there = self._folder.is_there
+        self.place.setText(str(self._folder.path))
+        self.place.setToolTip(f"<p>{html.escape(str(self._folder.path))}</p>")
+        self.usual.setEnabled(not self._folder.is_usual)
+        self.show_folder.setEnabled(there)
+        self.fault.setText("" if there else tr("This folder is not connected at the moment."))
+
+    def show_settings(self, settings: Settings) -> None:
+        """Show what is set."""
+        self._show_folder()
+        self.drafting.set_choices(_depths(), settings.drafting)
+        names = [(preset.name, preset.name) for preset in settings.presets]
+        preset = find_preset(settings.presets, settings.new_chat_preset)
+        self.preset.set_choices(
+            [("", tr("What the model recommends")), *names], preset.name if preset else ""
+        )
+        self.idle.set_choices(
+            [(minutes, _after(minutes)) for minutes in _IDLE],
+            settings.idle_minutes,
+            _after(settings.idle_minutes),
+        )
+
+
+def _after(minutes: int) -> str:
+    return tr("After {minutes} minutes").format(minutes=minutes) if minutes else tr("Never")
+
+
+def _depths() -> tuple[tuple[Depth, str], ...]:
+    deeper = ((depth, tr("Depth {depth}").format(depth=depth)) for depth in range(1, MAX_DEPTH + 1))
+    return (("auto", tr("Automatic")), (0, tr("Off")), *deeper)
+
+
+class NetworkPage(Page):
+    """The hub's address and the proxy; the command `mtplx` uses the same ones.
+
+    Signals:
+        changed: Another hub is asked from now on, or in another way.
+    """
+
+    changed = Signal()
+
+    def __init__(self, theme: Theme, access: HubAccess, parent: QWidget | None = None) -> None:
+        super().__init__(theme, parent)
+        self._access = access
+        self.hub = self._field(tr("Models come from"))
+        self.add_note(tr("Hugging Face, or the address of a mirror of it, which sees what you look for."))
+        self.proxy = self._field(tr("Proxy"))
+        self.proxy.setPlaceholderText(tr("What the system is set to"))
+        kept = tr("A password in its address goes to the keychain, and is not shown again.")
+        forgotten = tr("A password in its address is in no file; MTPLX knows it until it quits.")
+        self.add_note(kept if access.lasts else forgotten)
+        self.fault = self.add_fault()
+        self.end()
+
+    def show_settings(self) -> None:
+        """Show what is set."""
+        settings = self._access.settings
+        default = self._access.default.endpoint
+        self.hub.setPlaceholderText(default)
+        self.hub.setText("" if settings.endpoint == default else settings.endpoint)
+        self.proxy.setText(settings.proxy)  # without its password
+        self.fault.setText("")
+
+    def _field(self, name: str) -> QLineEdit:
+        field = QLineEdit(self)
+        field.setAccessibleName(name)
+        field.editingFinished.connect(self._set)
+        self.add_widget(name, field)
+        return field
+
+    def _set(self) -> None:
+        """Use what is typed, or say why not; then it stays to be corrected."""
+        typed = self._access.default.but(self.hub.text().strip(), self.proxy.text().strip())
+        if typed == self._access.settings:
+            self.fault.setText("")
+            return
+        fault = ""
+        try:
+            self._access.set_settings(typed)
+        except EngineError as error:
+            fault = error.info.message
+            if error.kind is not ErrorKind.STORAGE:  # of the password, which is known for now
+                self.fault.setText(fault)
+                return
+        except OSError as error:
+            words = tr("This could not be kept: {reason}. Make the data folder writable.")
+            self.fault.setText(words.format(reason=error.strerror))
+            return
+        self.show_settings()
+        self.fault.setText(fault)
+        self.changed.emit()
+
+
+class PrivacyPage(Page):
+    """A statement; there is nothing to switch off."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(theme, parent)
+        self.add_widget(tr("Your chats"), self._words(tr("Stay on this computer: no account, no telemetry.")))
+        self.add_widget(
+            tr("Connections"),
+            self._words(tr("None, but for fetching a model, and that only when you ask for it.")),
+        )
+        self.add_widget(
+            tr("Answers"),
+            self._words(
+                tr(
+                    "Load nothing, neither pictures nor pages. A link opens only after you have seen where it leads."
+                )
+            ),
+        )
+        self.add_widget(
+            tr("Logs"),
+            self._words(tr("Hold no text of your chats. Show Logs in the Help menu opens their folder.")),
+        )
+        self.add_widget(
+            tr("Figures"),
+            self._words(
+                tr(
+                    "Of each answer its speed and counts are kept, without any text, also when its chat is deleted. "
+                    "Delete them in the Speed window under History."
+                )
+            ),
+        )
+        self.end()

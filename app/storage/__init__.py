@@ -1,0 +1,1 @@
+"""Chats, statistics and settings on disk, each with one owner."""

@@ -1,0 +1,141 @@
+"""Errors of the store, private files, lenient reading of damaged rows."""
+
+from __future__ import annotations
+
+import dataclasses
+import errno
+import json
+import os
+import shutil
+import typing
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import apsw
+
+from app.i18n import tr
+from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind
+from mtplx_engine.util import files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+class StoreError(Exception):
+    """The chats could not be read or written.
+
+    Attributes:
+        info: A sentence for the user.
+        retryable: Whether the same call may succeed later, without any change to it.
+    """
+
+    def __init__(self, message: str, details: str = "", *, retryable: bool = False) -> None:
+        super().__init__(message)
+        self.info = ErrorInfo(ErrorKind.STORAGE, message, details)
+        self.retryable = retryable
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """Return the words for one, or those for many with their gap "{count}" filled."""
+    return one if number == 1 else many.format(count=number)
+
+
+@contextmanager
+def storage_errors(folder: Path) -> Iterator[None]:
+    """Turn SQLite's and the system's errors about `folder` into `StoreError`s."""
+    try:
+        yield
+    except (apsw.Error, OSError) as error:
+        raise _explain(error, folder) from error
+
+
+def _explain(error: apsw.Error | OSError, folder: Path) -> StoreError:
+    details = repr(error)
+    if isinstance(error, apsw.FullError) or (isinstance(error, OSError) and error.errno == errno.ENOSPC):
+        there = next(each for each in (folder, *folder.parents) if each.exists())
+        free = shutil.disk_usage(there).free / 1e6
+        return StoreError(
+            tr(
+                "The disk is full ({free} MB free), so your chats cannot be saved. Free some space; until then what "
+                "you write is kept in memory only."
+            ).format(free=f"{free:.0f}"),
+            details,
+            retryable=True,
+        )
+    if isinstance(error, apsw.BusyError):
+        return StoreError(
+            tr("MTPLX is already running and has your chats open. Use its window, or quit it first."),
+            details,
+        )
+    if isinstance(error, apsw.CorruptError | apsw.NotADBError):
+        return StoreError(
+            tr(
+                "The file of your chats is damaged. Restart MTPLX: it keeps the file and opens what can be read."
+            ),
+            details,
+        )
+    if isinstance(error, apsw.IOError | apsw.CantOpenError | apsw.ReadOnlyError | OSError):
+        return StoreError(
+            tr(
+                "Your chats in {folder} cannot be read or written. Check that the disk is there and that you may "
+                "write to this folder; until then what you write is kept in memory only."
+            ).format(folder=folder),
+            details,
+            retryable=True,
+        )
+    return StoreError(tr("Your chats could not be saved. Restart MTPLX and try again."), details)
+
+
+def make_private(path: Path) -> None:
+    """Make an empty file that only its owner can read, or take the others' right to read one that is there.
+
+    An existing file is not opened: closing it would drop the locks that this process may hold on it.
+    """
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        path.chmod(0o600)
+
+
+if typing.TYPE_CHECKING:
+    from collections.abc import Callable
+
+_T = TypeVar("_T")
+# What `json_store.build` and the checks of dataclasses raise for values that do not fit.
+MISFITS = (ValueError, TypeError, EngineError)
+
+
+def parsed(stored: bytes | str | None) -> Any:
+    """Return what JSON says; None when it says nothing that can be understood."""
+    try:
+        return None if stored is None else json.loads(stored)
+    except (ValueError, RecursionError):
+        return None
+
+
+def built(hint: Any, value: Any) -> Any:
+    """Return `value`, as JSON gives it, as a value of the type `hint`; None when it does not fit."""
+    try:
+        return files.build(hint, value)
+    except (*MISFITS, RecursionError):
+        return None
+
+
+def overlaid(default: _T, body: Any, misfit: Callable[[str, Exception], None] | None = None) -> _T:
+    """Return the dataclass `default` with the fields that `body` has and that fit.
+
+    Args:
+        default: Has what is missing or does not fit.
+        body: What JSON gives; anything.
+        misfit: Called with the name of each field that does not fit, and why.
+    """
+    result: Any = default
+    for name, hint in typing.get_type_hints(type(default)).items():
+        if isinstance(body, dict) and name in body:
+            try:
+                result = dataclasses.replace(result, **{name: files.build(hint, body[name])})
+            except (*MISFITS, RecursionError) as error:
+                if misfit is not None:
+                    misfit(name, error)
+    return typing.cast("_T", result)

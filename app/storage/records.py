@@ -1,0 +1,253 @@
+"""Rows of the database as chats, messages and statistics, and back."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from datetime import date
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from app.chat import validation
+from app.chat.conversation import Attachment, ChatSummary, Message, MessageStatus, Role, clean_text
+from app.chat.metrics import AnswerFigures
+from app.chat.settings import MOST_TOKENS, ChatSettings
+from app.storage.errors import built, overlaid, parsed
+from mtplx_engine.config import SamplerConfig
+from mtplx_engine.stats import DecodeStats, FinishReason
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    import apsw
+
+
+_T = TypeVar("_T")
+
+CHAT: Final = "SELECT id, title, created_ms, updated_ms, pinned FROM chats"
+CHOICES: Final = "SELECT CAST(leaf_id AS BLOB), CAST(settings AS BLOB) FROM chats WHERE id = ?"
+# As bytes: text that is not UTF-8 would end the query.
+MESSAGE: Final = """
+    SELECT id, chat_id, parent_id, role, text, status, created_ms, CAST(model AS BLOB), CAST(stats AS BLOB),
+        CAST(error AS BLOB), CAST(thinking AS BLOB), thought_ms, CAST(marks AS BLOB), CAST(sampler AS BLOB)
+    FROM messages
+"""
+ATTACHMENT: Final = "SELECT message_id, name, size, text FROM attachments"
+
+
+def chat_from(row: tuple[str, str, int, int, int]) -> ChatSummary:
+    """Return the chat of a row of `CHAT`.
+
+    Raises:
+        ValueError: It has a date that cannot be.
+    """
+    chat_id, title, created_ms, updated_ms, pinned = row
+    chat = ChatSummary(chat_id, validation.clean_title(title), created_ms, updated_ms, pinned=bool(pinned))
+    validation.check_chat(chat)
+    return chat
+
+
+def message_from(row: tuple[Any, ...]) -> Message:
+    """Return the message of a row of `MESSAGE`, without its attachments.
+
+    Raises:
+        ValueError: It has no role, status or date that can be.
+    """
+    message_id, chat_id, parent_id, role, text, status, created_ms, *rest = row
+    model, stats, error, thinking, thought_ms, marks, sampler = rest
+    message = Message(
+        message_id,
+        chat_id,
+        parent_id,
+        Role(role),
+        text,
+        MessageStatus(status),
+        created_ms,
+        validation.clean_name(_text(model)),
+        _kept(built(DecodeStats, parsed(stats)), validation.check_stats),
+        _text(error),
+        _text(thinking),
+        _kept(thought_ms, validation.check_thought) or 0,
+        _marks(marks, len(text)),
+        built(SamplerConfig, parsed(sampler)),
+    )
+    validation.check_message(message)
+    return message
+
+
+def attachment_from(row: tuple[str, str, int, str]) -> tuple[str, Attachment]:
+    """Return the message's id, and the attachment of a row of `ATTACHMENT`.
+
+    Raises:
+        ValueError: It has a size that cannot be.
+    """
+    message_id, name, size, text = row
+    attachment = Attachment(validation.clean_name(name), size, text)
+    validation.check_attachment(attachment)
+    return message_id, attachment
+
+
+def with_attachments(
+    messages: Iterable[Message], attachments: Iterable[tuple[str, Attachment]]
+) -> tuple[Message, ...]:
+    """Return the messages with what belongs to each."""
+    of: dict[str, list[Attachment]] = {}
+    for message_id, attachment in attachments:
+        of.setdefault(message_id, []).append(attachment)
+    return tuple(dataclasses.replace(each, attachments=tuple(of.get(each.id, ()))) for each in messages)
+
+
+def settings_from(stored: bytes | None) -> tuple[ChatSettings, bool]:
+    """Return a chat's settings, and whether anything is damaged in them, which then has its default."""
+    body = parsed(stored)
+    damaged: list[str] = []
+    settings = overlaid(ChatSettings(), body, lambda name, _error: damaged.append(name))
+    return settings, bool(damaged) or (stored is not None and not isinstance(body, dict))
+
+
+def settings_row(settings: ChatSettings) -> str:
+    """Return settings as they are stored."""
+    fields = dataclasses.asdict(settings).items()
+    return json.dumps(
+        {name: clean_text(value) if isinstance(value, str) else value for name, value in fields}
+    )
+
+
+def attachment_rows(message: Message) -> list[tuple[str, str, int, str]]:
+    """Return the attachments of a message as they are stored."""
+    return [(message.id, clean_text(a.name), a.size, clean_text(a.text)) for a in message.attachments]
+
+
+def message_fields(message: Message) -> dict[str, str | int | None]:
+    """Return all columns of a message."""
+    return {
+        "id": message.id,
+        "chat_id": message.chat_id,
+        "parent_id": message.parent_id,
+        "role": message.role.value,
+        "created_ms": message.created_ms,
+        **mutable_fields(message),
+    }
+
+
+def mutable_fields(message: Message) -> dict[str, str | int | None]:
+    """Return the columns that change while an answer is written."""
+    return {
+        "status": message.status.value,
+        "model": clean_text(message.model),
+        "stats": _json(message.stats),
+        "error": clean_text(message.error),
+        "text": clean_text(message.text),
+        "thinking": clean_text(message.thinking),
+        "thought_ms": message.thought_ms,
+        "marks": json.dumps(message.marks),
+        "sampler": _json(message.sampler),
+    }
+
+
+def _kept(value: _T | None, check: Callable[[_T], None]) -> _T | None:
+    """Return a value that is within its bounds, else None."""
+    if value is None:
+        return None
+    try:
+        check(value)
+    except validation.OutOfBoundsError:
+        return None
+    return value
+
+
+def _json(value: DecodeStats | SamplerConfig | None) -> str | None:
+    return None if value is None else json.dumps(dataclasses.asdict(value))
+
+
+def _text(stored: bytes) -> str:
+    return stored.decode(errors="replace")
+
+
+def _marks(stored: bytes, length: int) -> tuple[int, ...]:
+    marks: tuple[int, ...] = built(tuple[int, ...], parsed(stored)) or ()
+    return marks if all(run >= 0 for run in marks) and sum(marks) <= length else ()
+
+
+_TEXTS: Final = (
+    "model",
+    "revision",
+    "quantization",
+    "speed_key",
+    "backend",
+    "chip",
+    "system",
+    "sampler",
+    "version",
+)
+_OF_STATS: Final = ("drafter", "depth")  # texts too
+_COUNTS: Final = (
+    "prompt_tokens",
+    "cached_tokens",
+    "emitted",
+    "decode_tokens",
+    "verify_steps",
+    "plain_steps",
+    "drafted",
+    "accepted",
+)
+_TIMES: Final = ("ttft_s", "prefill_s", "decode_s")
+# As bytes: text that is not UTF-8 would end the query.
+_COLUMNS: Final = {
+    **dict.fromkeys(("ended_ms", "day", "memory", "reason", *_COUNTS, *_TIMES)),
+    **{name: f"CAST({name} AS BLOB)" for name in (*_TEXTS, *_OF_STATS, "accepted_at")},
+}
+
+SELECT: Final = f"SELECT {', '.join(how or name for name, how in _COLUMNS.items())} FROM figures"  # noqa: S608
+
+
+SOUND: Final = " AND ".join(
+    [
+        f"ended_ms BETWEEN 0 AND {validation.LATEST_MS}",
+        f"day BETWEEN {date.min.toordinal()} AND {date.max.toordinal()}",
+        f"reason IN ({', '.join(repr(reason.value) for reason in FinishReason)})",
+        f"min(memory, {', '.join(_COUNTS)}) >= 0",
+        f"max({', '.join(_COUNTS)}) <= {MOST_TOKENS}",
+        "cached_tokens <= prompt_tokens AND decode_tokens <= emitted AND accepted <= drafted",
+        *(f"ifnull({name}, 1) BETWEEN {validation.SHORTEST_S} AND {validation.LONGEST_S}" for name in _TIMES),
+    ]
+)
+"""What holds of a row that was not damaged, as an SQL condition."""
+
+
+def figures_row(figures: AnswerFigures) -> dict[str, apsw.SQLiteValue]:
+    """Return all columns of an answer's figures."""
+    stats = figures.stats
+    return {
+        "ended_ms": figures.ended_ms,
+        "day": figures.day.toordinal(),
+        "memory": figures.memory,
+        "reason": figures.reason.value,
+        **{name: validation.clean_name(getattr(figures, name)) for name in _TEXTS},
+        **{name: getattr(stats, name) for name in (*_COUNTS, *_TIMES, *_OF_STATS)},
+        "accepted_at": json.dumps(stats.accepted_at),
+    }
+
+
+def figures_from(row: tuple[Any, ...]) -> AnswerFigures:
+    """Return the figures of a row of `SELECT` for which `SOUND` holds."""
+    found = dict(zip(_COLUMNS, row, strict=True))
+    counted = {name: found[name] for name in (*_COUNTS, *_TIMES)}
+    counted |= {name: _stats_text(found[name]) for name in _OF_STATS}
+    stats = DecodeStats(accepted_at=_accepted_at(found["accepted_at"]), **counted)
+    return AnswerFigures(
+        ended_ms=found["ended_ms"],
+        day=date.fromordinal(found["day"]),
+        memory=found["memory"],
+        reason=FinishReason(found["reason"]),
+        stats=stats,
+        **{name: _stats_text(found[name]) for name in _TEXTS},
+    )
+
+
+def _stats_text(stored: bytes) -> str:
+    return validation.clean_name(stored.decode(errors="replace"))
+
+
+def _accepted_at(stored: bytes) -> tuple[int, ...]:
+    counts: tuple[int, ...] = built(tuple[int, ...], parsed(stored)) or ()
+    return counts

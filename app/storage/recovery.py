@@ -1,0 +1,300 @@
+"""Daily backup, rescue of a damaged database, careful reading."""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+import time
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import apsw
+
+from app.storage.errors import make_private
+from mtplx_engine.util import files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+# Where the last record is cannot be asked of a file whose end may be what is damaged.
+_GAP = 20_000
+_UNREADABLE = (apsw.CorruptError, apsw.NotADBError, apsw.SQLError, apsw.IOError)
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """How many records there are now, and how many of the messages only the copy had."""
+
+    chats: int
+    messages: int
+    from_copy: int
+
+
+def database_version(damaged: apsw.Connection, latest: int) -> int:
+    """Return the format of the damaged file; `latest` when it is not known."""
+    try:
+        found: int = damaged.pragma("user_version")
+    except _UNREADABLE:
+        return latest
+    return found if 0 < found <= latest else latest
+
+
+def copy_readable(damaged: apsw.Connection, copy: apsw.Connection | None, fresh: apsw.Connection) -> Saved:
+    """Copy every record that can be read, and those that are lost from an older copy.
+
+    Args:
+        damaged: The damaged file.
+        copy: An older copy of it, if there is one; used when it is of the same format.
+        fresh: A new file of the format of the damaged one, empty.
+    """
+    # Otherwise a file that ends too early is refused as a whole. Nothing is written to it all the same.
+    damaged.config(apsw.SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1)
+    _copy_tables(damaged, fresh)
+    readable = _count(fresh, "messages")
+    # A record that both have is the newer one already: both know it by the same number.
+    format_number = fresh.pragma("user_version")
+    if copy is not None and database_version(copy, format_number) == format_number:
+        # What was sent since, and a history that was deleted, must not come back.
+        _copy_tables(copy, fresh, leave_out=("drafts", "figures"))
+    fresh.execute("""
+        INSERT INTO chats (id, title, created_ms, updated_ms, touched)
+        SELECT chat_id, 'Rescued chat', min(created_ms), max(created_ms), max(seq) FROM messages
+        WHERE chat_id NOT IN (SELECT id FROM chats) GROUP BY chat_id
+    """)
+    messages = _count(fresh, "messages")
+    return Saved(_count(fresh, "chats"), messages, messages - readable)
+
+
+def _count(fresh: apsw.Connection, table: str) -> int:
+    ((number,),) = fresh.execute(f"SELECT count(*) FROM {table}")  # noqa: S608
+    return int(number)
+
+
+def _copy_tables(source: apsw.Connection, fresh: apsw.Connection, leave_out: tuple[str, ...] = ()) -> None:
+    # In the order in which they were made.
+    tables = fresh.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY rowid").fetchall()
+    for (table,) in tables:
+        if table not in leave_out:
+            _copy(source, fresh, str(table))
+
+
+def _copy(damaged: apsw.Connection, fresh: apsw.Connection, table: str) -> None:
+    columns = [row[1] for row in fresh.execute(f"PRAGMA table_info({table})")]
+    # As bytes, since damaged text may be no str; the STRICT columns turn digits into numbers again.
+    read = f"SELECT {', '.join(f'CAST({name} AS BLOB)' for name in columns)} FROM {table} WHERE seq = ?"  # noqa: S608
+    write = f"INSERT INTO {table} VALUES ({', '.join(['CAST(? AS TEXT)'] * len(columns))})"  # noqa: S608
+    seq, last_found = 0, 0
+    while seq - last_found < _GAP:
+        seq += 1
+        row = _readable(damaged, read, seq)
+        if row is None:
+            continue
+        last_found = seq
+        with suppress(apsw.ConstraintError):
+            fresh.execute(write, row)
+
+
+def _readable(damaged: apsw.Connection, read: str, seq: int) -> tuple[apsw.SQLiteValue, ...] | None:
+    try:
+        row: tuple[apsw.SQLiteValue, ...] | None = damaged.execute(read, (seq,)).fetchone()
+    except _UNREADABLE:
+        return None
+    return row
+
+
+FOLDER: Final = "backups"
+KEPT: Final = 7
+DAY_S: Final = 24 * 3600.0
+FIRST_S: Final = 5.0  # after the start, which has better things to do
+LOOK_S: Final = 3600.0
+_NAME: Final = re.compile(r"chats\.\d{4}-\d{2}-\d{2}T\d{6}\.db")
+_FILE: Final = "chats.%Y-%m-%dT%H%M%S.db"
+_UNFINISHED: Final = "chats.unfinished"
+_PAGES: Final = 256  # at a time: 1 MB, a few milliseconds
+_log = logging.getLogger(__name__)
+
+
+class DailyBackup:
+    """Keeps the last copies of a chats file in a folder beside it.
+
+    The file is read only through its owner's connection, on whose thread everything here is called; the copy is
+    checked on a thread of its own.
+    """
+
+    def __init__(
+        self, connection: apsw.Connection, folder: Path, clock: Callable[[], float] = time.time
+    ) -> None:
+        """Prepare to copy.
+
+        Args:
+            connection: Has the chats open.
+            folder: Where the chats are.
+            clock: Wall clock in seconds since 1970.
+        """
+        self._connection = connection
+        self._folder = folder / FOLDER
+        self._clock = clock
+        self._next_look = clock() + FIRST_S
+        self._copying: tuple[apsw.Connection, apsw.Backup] | None = None
+        self._check: _Check | None = None
+
+    def due_in(self) -> float:
+        """Return in how many seconds `work` wants to be called."""
+        if self._copying:
+            return 0.0
+        if self._check:
+            return 0.1
+        # A clock that was put back, or a Mac that slept, must not stop the copies.
+        return min(max(0.0, self._next_look - self._clock()), LOOK_S)
+
+    def work(self) -> None:
+        """Do a little of what is due; what fails is tried again in an hour."""
+        if self.due_in() > 0 and not self._check:
+            return
+        try:
+            if self._copying:
+                self._copy_on(*self._copying)
+            elif self._check:
+                self._finish(self._check)
+            elif self._is_due():
+                self._begin()
+            else:
+                self._next_look = self._clock() + LOOK_S
+        except (apsw.Error, OSError) as error:
+            _log.warning("no copy of the chats was made: %r", error)
+            self.close()
+            self._next_look = self._clock() + LOOK_S
+
+    def close(self) -> None:
+        """Give up what is under way."""
+        if self._copying:
+            target, backup = self._copying
+            self._copying = None
+            with suppress(apsw.Error):
+                backup.close(True)
+            target.close()
+        if self._check:
+            self._check.stop()
+            self._check = None
+
+    def _is_due(self) -> bool:
+        """Whether a day has passed; never for an empty file, which would push out copies of what was in it."""
+        ((filled,),) = self._connection.execute("SELECT EXISTS (SELECT 1 FROM messages)")
+        newest = max(daily_copies(self._folder), default=None)
+        # A copy from the future says that the clock was put back.
+        return bool(filled) and (newest is None or not 0 <= self._clock() - _made_at(newest) < DAY_S)
+
+    def _begin(self) -> None:
+        self._folder.mkdir(exist_ok=True)
+        self._folder.chmod(0o700)
+        unfinished = self._folder / _UNFINISHED
+        for leftover in self._folder.glob(f"{_UNFINISHED}*"):
+            leftover.unlink()
+        make_private(unfinished)
+        target = apsw.Connection(str(unfinished))
+        self._copying = target, target.backup("main", self._connection, "main")
+
+    def _copy_on(self, target: apsw.Connection, backup: apsw.Backup) -> None:
+        backup.step(_PAGES)
+        if backup.done:
+            self._copying = None
+            backup.finish()
+            target.close()
+            self._check = _Check(self._folder / _UNFINISHED)
+
+    def _finish(self, check: _Check) -> None:
+        """Let a copy that is good take its place among the others, and the oldest go."""
+        if check.is_alive():
+            return
+        self._check = None
+        if check.found != "ok":
+            raise apsw.CorruptError(check.found)
+        now = self._clock()
+        name = datetime.fromtimestamp(now, UTC).strftime(_FILE)
+        (self._folder / _UNFINISHED).replace(self._folder / name)
+        self._next_look = now + LOOK_S
+        # By their own age: a copy with a date in the future is the newest there is.
+        for old in sorted(daily_copies(self._folder))[:-KEPT]:
+            old.unlink()
+
+
+class _Check(threading.Thread):
+    """Opens a copy and has it checked; `found` is "ok" or what is wrong with it."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(name="backup check")
+        self._path = path
+        self._connection: apsw.Connection | None = None
+        self._stopped = False
+        self.found = ""
+        self.start()
+
+    def run(self) -> None:
+        """Check."""
+        try:
+            files.sync(self._path)
+            with closing(apsw.Connection(str(self._path))) as self._connection:
+                if not self._stopped:
+                    self.found = str(self._connection.pragma("quick_check", 1))
+        except (apsw.Error, OSError) as error:
+            self.found = repr(error)
+
+    def stop(self) -> None:
+        """End the check now."""
+        self._stopped = True
+        with suppress(apsw.ConnectionClosedError, AttributeError):
+            self._connection.interrupt()  # type: ignore[union-attr]
+        self.join()
+
+
+def daily_copies(folder: Path) -> list[Path]:
+    """Return the copies in a folder that were checked, in no order."""
+    return [path for path in folder.glob("chats.*.db") if _NAME.fullmatch(path.name)]
+
+
+def _made_at(copy: Path) -> float:
+    return datetime.strptime(copy.name, _FILE).replace(tzinfo=UTC).timestamp()
+
+
+# Text that is not UTF-8, a role or status that does not exist, a page that is damaged.
+_UNREADABLE_ROW = (ValueError, apsw.CorruptError)
+
+_T = TypeVar("_T")
+
+
+def read_row(connection: apsw.Connection, select: str, key: str) -> tuple[Any, ...] | None:
+    """Return the row of a query; None when there is none, or it cannot be read."""
+    try:
+        row: tuple[Any, ...] | None = connection.execute(select, (key,)).fetchone()
+    except _UNREADABLE_ROW:
+        return None
+    return row
+
+
+def read_rows(
+    connection: apsw.Connection,
+    table: str,
+    select: str,
+    where: str,
+    convert: Callable[[Any], _T],
+    *values: str,
+) -> tuple[tuple[_T, ...], int]:
+    """Return the rows that can be read and converted, and the number of those that cannot."""
+    try:
+        return tuple(convert(row) for row in connection.execute(f"{select} {where}", values)), 0
+    except _UNREADABLE_ROW:
+        pass
+    # One bad record ends a query; each for itself costs only that one.
+    found, unreadable = [], 0
+    keys = [seq for (seq,) in connection.execute(f"SELECT seq FROM {table} {where}", values)]  # noqa: S608
+    for seq in keys:
+        try:
+            found.append(convert(connection.execute(f"{select} WHERE seq = ?", (seq,)).fetchone()))
+        except _UNREADABLE_ROW:
+            unreadable += 1
+    return tuple(found), unreadable

@@ -1,0 +1,454 @@
+"""The store of chats on its own thread."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import time
+import traceback
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QCoreApplication, QDeadlineTimer, QEvent, QObject, QThread, Signal, Slot
+
+from app.i18n import tr
+from app.storage.database import UNBEGUN, ChatDatabase
+from app.storage.errors import StoreError, counted
+from app.storage.export import read_chats, write_chats, write_history
+from app.storage.write_queue import Write, WriteQueue
+from mtplx_engine.errors import ErrorInfo, ErrorKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Sequence
+    from pathlib import Path
+
+    from PySide6.QtCore import SignalInstance
+
+    from app.chat.conversation import ChatSummary, Conversation, Message
+    from app.chat.metrics import AnswerFigures
+    from app.chat.settings import ChatSettings
+    from app.storage.recovery import DailyBackup
+    from app.storage.search_index import SearchIndex
+    from app.storage.stats import Choice
+
+
+# A disk that hangs must not hold up the end: the program is to be gone 3 s after it was asked to.
+_END_MS: Final = 2000
+_log = logging.getLogger(__name__)
+
+
+class Store(QObject):
+    """Keeps chats and messages. Lives on the main thread and never blocks it, except in `close`.
+
+    Calls take effect in the order in which they are made. Nothing that a signal has said is saved is ever lost.
+    What cannot be saved now (a full disk) is told once, kept in memory and tried again every second: `committed`
+    may follow `failed`.
+
+    Attributes:
+        changes: How many changes it was asked to keep.
+        stuck: Whether the disk did not answer when it was closed. Its thread still runs then, and may for ever.
+
+    Signals:
+        opened: The chats (a tuple of ChatSummary, the one used last first), and a sentence for the user about
+            damage that was found, usually "".
+        draft_found: What was typed in a chat that was never begun; after `opened`, when there is any.
+        chat_loaded: A Conversation that `load_chat` asked for, and such a sentence about it.
+        exported: Path of a file, and how many chats were written to it.
+        imported: All chats there are now, as in `opened`, and how many of them were imported.
+        found: A query, and the chats that it finds (a tuple of FoundChat).
+        history_read: A History that `read_history` asked for.
+        figures_changed: Figures are on their way to the disk, or out of it: what is read from now on has them so.
+        history_exported: Path of a file, and the figures of how many answers were written to it.
+        settled: How many of the `changes`, from the first one on, wait for the disk no longer.
+        committed: Id of a message that is on the disk: one that was added, or an answer that was finished.
+        failed: An ErrorInfo, and the id of the message that is not saved; "" when it is about something else.
+        closed: Everything is written and the thread has ended.
+    """
+
+    opened = Signal(object, str)
+    draft_found = Signal(str)
+    chat_loaded = Signal(object, str)
+    found = Signal(str, object)
+    exported = Signal(str, int)
+    imported = Signal(object, int)
+    history_read = Signal(object)
+    figures_changed = Signal()
+    history_exported = Signal(str, int)
+    committed = Signal(str)
+    settled = Signal(int)
+    failed = Signal(object, str)
+    closed = Signal()
+
+    def __init__(self, folder: Path, parent: QObject | None = None) -> None:
+        """Prepare a store of the chats in `folder`, which belongs to it alone."""
+        super().__init__(parent)
+        self.changes = 0
+        self.stuck = False
+        self._end: QDeadlineTimer | None = None
+        self._worker = StoreWorker(folder, self)
+        self._worker.told.connect(self._tell)
+
+    def open(self) -> None:
+        """Start to open the file: `opened` follows, or `failed` and then nothing can be saved."""
+        self._worker.start()
+
+    def load_chat(self, chat_id: str) -> None:
+        """Read a chat: `chat_loaded` follows, or `failed`."""
+        self._read(self.chat_loaded, lambda database: _load(database, chat_id))
+
+    def search(self, query: str) -> None:
+        """Look for chats that hold every word of `query`: `found` follows, unless another search was begun since."""
+        self._worker.search(query)
+
+    def add_chat(self, chat: ChatSummary) -> None:
+        """Keep a new chat."""
+        self._write(lambda database: database.add_chat(chat))
+
+    def add_message(self, message: Message) -> None:
+        """Keep a new message: `committed` follows, or `failed`."""
+        self._write(lambda database: database.add_message(message), message.id)
+
+    def answer_progress(self, message_id: str, text: str, thinking: str = "") -> None:
+        """Note an answer so far, as often as you like; it is written at most once a second."""
+        write = Write(message_id, lambda database: database.flush_answer(message_id, text, thinking))
+        self._worker.submit(_Growing(write))
+
+    def finish_answer(self, message: Message) -> None:
+        """Keep the final state of an answer: `committed` follows, or `failed`."""
+        self._write(lambda database: database.finish_answer(message), message.id)
+
+    def add_figures(self, make: Callable[[], AnswerFigures]) -> None:
+        """Keep the figures of an answer, made on the thread of the store; no chat waits for them."""
+        self._write(lambda database: database.figures.add(make()))
+        self.figures_changed.emit()
+
+    def delete_figures(self) -> None:
+        """Delete the figures of all answers for good."""
+        self._write(lambda database: database.figures.clear())
+        self.figures_changed.emit()
+
+    def delete_message(self, message_id: str) -> None:
+        """Take a message and all that follow it out of its chat; they can be restored for 30 days."""
+        now_ms = _now_ms()
+        self._write(lambda database: database.delete_message(message_id, now_ms))
+
+    def restore_message(self, message_id: str) -> None:
+        """Bring back a message, and what was deleted together with it."""
+        self._write(lambda database: database.restore_message(message_id))
+
+    def set_leaf(self, chat_id: str, message_id: str) -> None:
+        """Note the last message of the branch that is shown; the next message that is added takes its place."""
+        self._write(lambda database: database.set_leaf(chat_id, message_id))
+
+    def set_title(self, chat_id: str, title: str) -> None:
+        """Call a chat something else."""
+        self._write(lambda database: database.set_title(chat_id, title))
+
+    def set_pinned(self, chat_id: str, *, pinned: bool) -> None:
+        """Put a chat above the others, or back among them."""
+        self._write(lambda database: database.set_pinned(chat_id, pinned=pinned))
+
+    def set_settings(self, chat_id: str, settings: ChatSettings) -> None:
+        """Keep what is set for a chat that was added before."""
+        self._write(lambda database: database.set_settings(chat_id, settings))
+
+    def set_draft(self, chat_id: str, text: str) -> None:
+        """Note what is typed in a chat and not sent, as often as you like; it is written at most once a second.
+
+        An empty draft is written at once: what was sent must not come back. Use `UNBEGUN` for the chat that has
+        not been added yet.
+        """
+        write = Write("", lambda database: database.set_draft(chat_id, text), f"draft {chat_id}")
+        if text:
+            self._worker.submit(_Growing(write))
+        else:
+            self._submit(write)
+
+    def delete_chats(self, chat_ids: Sequence[str]) -> None:
+        """Take chats out of the list; they can be restored for 30 days."""
+        now_ms = _now_ms()
+        self._write(lambda database: database.delete_chats(chat_ids, now_ms))
+
+    def restore_chats(self, chat_ids: Sequence[str]) -> None:
+        """Bring deleted chats back."""
+        self._write(lambda database: database.restore_chats(chat_ids))
+
+    def _write(self, run: Callable[[ChatDatabase], None], message_id: str = "") -> None:
+        self._submit(Write(message_id, run))
+
+    def _submit(self, write: Write) -> None:
+        self.changes += 1
+        self._worker.submit(write)
+
+    def _read(self, signal: SignalInstance, run: Callable[[ChatDatabase], tuple[object, ...]]) -> None:
+        self._worker.submit(_Read(run, signal))
+
+    @Slot(object, object)
+    def _tell(self, signal: SignalInstance, values: tuple[object, ...]) -> None:
+        """Send what the worker has to say from this thread, so that receivers of any kind are called on it."""
+        signal.emit(*values)
+
+    def export(
+        self,
+        path: Path,
+        write: Callable[[tuple[Conversation, ...]], str],
+        unsaved: Sequence[Conversation] = (),
+    ) -> None:
+        """Write all chats to a file, as `write` puts them in words: `exported` follows, or `failed`.
+
+        Those of them that are `unsaved` are written as they are in memory.
+        """
+        self._read(self.exported, lambda database: _export(database, path, write, unsaved))
+
+    def import_chats(self, path: Path, models: Container[str]) -> None:
+        """Add the chats of a file that was exported as JSON: `imported` follows, or `failed`.
+
+        Of the models that are set in it, only the names in `models` are taken.
+        """
+        self._read(self.imported, lambda database: _import(database, path, models))
+
+    def read_history(self, choice: Choice) -> None:
+        """Reduce the figures of the answers that are chosen: `history_read` follows, or `failed`."""
+        self._read(self.history_read, lambda database: (database.figures.read(choice),))
+
+    def export_history(self, path: Path, choice: Choice) -> None:
+        """Write the figures of the answers that are chosen to a file: `history_exported` follows, or `failed`."""
+        self._read(
+            self.history_exported,
+            lambda database: (str(path), write_history(path, database.figures.each(choice))),
+        )
+
+    def finish(self) -> None:
+        """Have everything written that there is; no call may follow but `close`."""
+        if self._end is None and self._worker.isRunning():
+            self._worker.submit(_Close())
+            self._end = QDeadlineTimer(_END_MS)
+
+    def close(self) -> None:
+        """Wait until everything is written and the thread has ended, 2 s from `finish` on; none is needed before.
+
+        All signals about what came before have been sent when it returns, unless it is `stuck`.
+        """
+        self.finish()
+        if self._end is None or self.stuck or not self._worker.isRunning():
+            return
+        if not self._worker.wait(self._end):
+            self.stuck = True
+            _log.error("the disk does not answer; changes that are not saved: %d", self._worker.unwritten)
+            return
+        QCoreApplication.sendPostedEvents(self, QEvent.Type.MetaCall.value)
+        self.closed.emit()
+
+
+@dataclass(frozen=True, slots=True)
+class _Growing:
+    """A write that may wait a second for a later one to take its place."""
+
+    write: Write
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """Something that is done once all writes before it are on the disk; `signal` is sent with what it returns."""
+
+    run: Callable[[ChatDatabase], tuple[object, ...]]
+    signal: SignalInstance
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """A search; pointless when another one was begun since."""
+
+    number: int
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Close:
+    """The end, once everything is written."""
+
+
+_Task = Write | _Growing | _Read | _Search | _Close
+
+
+class StoreWorker(QThread):
+    """The thread that owns the database.
+
+    Signals:
+        told(SignalInstance, tuple): A signal of the store, and what is to be sent with it.
+    """
+
+    told = Signal(object, object)
+
+    def __init__(self, folder: Path, store: Store) -> None:
+        super().__init__()
+        self.setObjectName("store")
+        self._folder = folder
+        self._store = store
+        self._tasks: queue.SimpleQueue[_Task] = queue.SimpleQueue()
+        self._writes: WriteQueue | None = None  # while the database is open
+        self._searches = 0
+        self._settled = 0
+        self._tidy = True
+
+    @property
+    def unwritten(self) -> int:
+        """About how many tasks are not done, without the end itself; for any thread, once the end is in line."""
+        return max(0, self._tasks.qsize() - 1) + (self._writes.waiting if self._writes else 0)
+
+    def submit(self, task: _Task) -> None:
+        """Put `task` in line; callable from any thread."""
+        self._tasks.put(task)
+
+    def search(self, query: str) -> None:
+        """Put a search in line, in the place of any that still waits; called from one thread only."""
+        self._searches += 1
+        self.submit(_Search(self._searches, query))
+
+    def run(self) -> None:
+        """Open the database and do the tasks until one says close."""
+        try:
+            database = ChatDatabase(self._folder, _now_ms())
+        except StoreError as error:
+            self._refuse_all(error.info)
+        except Exception:  # noqa: BLE001  the border of the thread: nothing may vanish in it
+            self._refuse_all(
+                _fault(tr("Your chats could not be opened because of a fault in MTPLX. Restart it."))
+            )
+        else:
+            with database:
+                self._serve(database)
+
+    def _serve(self, database: ChatDatabase) -> None:
+        self._writes = writes = WriteQueue(
+            database, partial(self._tell, self._store.committed), partial(self._tell, self._store.failed)
+        )
+        self._answer(self._store.opened, partial(_list, database))
+        self._answer(self._store.draft_found, partial(_unbegun_draft, database))
+        index = database.search_index()
+        backup = database.daily_backup()
+        while not isinstance(task := self._next(writes, index, backup), _Close):
+            match task:
+                case Write():
+                    writes.write(task)
+                case _Growing(write):
+                    writes.write_soon(write)
+                case _Read(run, signal):
+                    writes.flush()
+                    self._answer(signal, partial(run, database))
+                case _Search(number, query) if number == self._searches:
+                    self._answer(self._store.found, partial(_find, index, query))
+            self._tell_settled(writes)
+        writes.flush()
+        backup.close()
+
+    def _next(self, writes: WriteQueue, index: SearchIndex, backup: DailyBackup) -> _Task:
+        """Return the next task; until it comes, do a little at a time of what can be done at any time."""
+        while True:
+            waits = [writes.due_in()]
+            if self._tidy:
+                waits += [0.0 if index.behind else None, backup.due_in()]
+            try:
+                return self._tasks.get(
+                    timeout=min((wait for wait in waits if wait is not None), default=None)
+                )
+            except queue.Empty:
+                writes.tick()
+                self._tell_settled(writes)
+                self._work(index, backup)
+
+    def _tell_settled(self, writes: WriteQueue) -> None:
+        if writes.done != self._settled:
+            self._settled = writes.done
+            self._tell(self._store.settled, self._settled)
+
+    def _work(self, index: SearchIndex, backup: DailyBackup) -> None:
+        if not self._tidy:
+            return
+        try:
+            if index.behind:
+                index.catch_up()
+            else:
+                backup.work()
+        except Exception:  # noqa: BLE001  a fault here must not cost anybody a message
+            _log.exception("no more indexing and copying of the chats until the next start")
+            self._tidy = False
+
+    def _answer(self, signal: SignalInstance, read: Callable[[], tuple[object, ...] | None]) -> None:
+        """Send `signal` with what `read` returns, if anything, or say why it cannot be read."""
+        try:
+            values = read()
+        except StoreError as error:
+            self._tell(self._store.failed, error.info, "")
+        except Exception:  # noqa: BLE001  the border of the thread: nothing may vanish in it
+            fault = _fault(tr("Your chats could not be read because of a fault in MTPLX. Restart it."))
+            self._tell(self._store.failed, fault, "")
+        else:
+            if values is not None:
+                self._tell(signal, *values)
+
+    def _tell(self, signal: SignalInstance, *values: object) -> None:
+        self.told.emit(signal, values)
+
+    def _refuse_all(self, info: ErrorInfo) -> None:
+        self._tell(self._store.failed, info, "")
+        while not isinstance(task := self._tasks.get(), _Close):
+            # Not for what comes with every frame or key.
+            if isinstance(task, Write):
+                self._tell(self._store.failed, info, task.message_id)
+            elif isinstance(task, _Read):
+                self._tell(self._store.failed, info, "")
+
+
+def _list(database: ChatDatabase) -> tuple[object, ...]:
+    chats, unreadable = database.list_chats()
+    one = tr("1 chat cannot be read and stays hidden; nothing was deleted.")
+    many = tr("{count} chats cannot be read and stay hidden; nothing was deleted.")
+    damage = counted(unreadable, one, many) if unreadable else ""
+    return chats, f"{database.notice} {damage}".strip()
+
+
+def _unbegun_draft(database: ChatDatabase) -> tuple[object, ...] | None:
+    draft = database.draft(UNBEGUN)
+    return (draft,) if draft else None
+
+
+def _load(database: ChatDatabase, chat_id: str) -> tuple[object, ...]:
+    conversation, unreadable = database.load_chat(chat_id)
+    one = tr("1 part of this chat cannot be read and stays hidden; nothing was deleted.")
+    many = tr("{count} parts of this chat cannot be read and stay hidden; nothing was deleted.")
+    return conversation, counted(unreadable, one, many) if unreadable else ""
+
+
+def _find(index: SearchIndex, query: str) -> tuple[object, ...]:
+    return query, index.find(query)
+
+
+def _export(
+    database: ChatDatabase,
+    path: Path,
+    write: Callable[[tuple[Conversation, ...]], str],
+    unsaved: Sequence[Conversation],
+) -> tuple[object, ...]:
+    newer = {conversation.chat.id: conversation for conversation in unsaved}
+    saved = [chat.id for chat in database.list_chats()[0]]
+    fresh = [conversation for chat_id, conversation in newer.items() if chat_id not in saved]
+    chats = (*fresh, *(newer.get(chat_id) or database.load_chat(chat_id)[0] for chat_id in saved))
+    write_chats(path, write(chats))
+    return str(path), len(chats)
+
+
+def _import(database: ChatDatabase, path: Path, models: Container[str]) -> tuple[object, ...]:
+    conversations = read_chats(path, models)
+    # Exported with the one used last first, which is to be so here too.
+    database.import_chats(conversations[::-1])
+    return database.list_chats()[0], len(conversations)
+
+
+def _fault(message: str) -> ErrorInfo:
+    return ErrorInfo(ErrorKind.INTERNAL, message, traceback.format_exc())
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

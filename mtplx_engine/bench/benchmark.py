@@ -1,0 +1,425 @@
+"""The paired A/B benchmark and the cost curve of the verify step."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import mlx.core as mx
+
+from mtplx_engine import backend
+from mtplx_engine.bench import prompts
+from mtplx_engine.bench.methods import MlxLm, Ours, turns
+from mtplx_engine.cache.token_cache import TokenCache
+from mtplx_engine.config import AUTO_MAX_DEPTH, ChatMessage, SamplerConfig
+from mtplx_engine.decoding import Decoder
+from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind
+from mtplx_engine.ipc.protocol import Measured, TrialProgress
+from mtplx_engine.measure import results
+from mtplx_engine.measure.measurement import LEAST_PAIRS, MeasuredRun, Measurement, VerifyCurve
+from mtplx_engine.models import memory_fit
+from mtplx_engine.sampling import Shaper
+from mtplx_engine.subject import subject_of
+from mtplx_engine.util import system
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable, Generator, Iterator, Sequence
+
+    from mtplx_engine.bench.methods import Method, TimedAnswer, Turn
+    from mtplx_engine.config import DrafterKind
+    from mtplx_engine.draft.drafter import Drafter
+    from mtplx_engine.engine import Engine
+    from mtplx_engine.ipc.protocol import Measure
+    from mtplx_engine.measure.measurement import PromptKind, Ratio
+    from mtplx_engine.models.target import Target
+
+
+PAUSE_S = 0.2  # before each answer, so that the system does what it has put off
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What all methods answer in one pair.
+
+    Attributes:
+        prompt: Id of the prompt.
+        kind: What it is like.
+        ids: Its tokens.
+    """
+
+    prompt: str
+    kind: PromptKind
+    ids: list[int]
+
+
+class Progress(NamedTuple):
+    """How far a contest is: 0..1 of its time, what comes next, and the seconds left if they can be told."""
+
+    fraction: float
+    what: str
+    left_s: float | None
+
+
+class Entry(NamedTuple):
+    """One answer of a contest.
+
+    Attributes:
+        method: The name of who gave it.
+        tokens: The ids.
+        run: What was measured; `identical` says whether its tokens are those of the base in the same pair.
+    """
+
+    method: str
+    tokens: tuple[int, ...]
+    run: MeasuredRun
+
+
+class Outcome(NamedTuple):
+    """What a contest measured: its answers, in the order in which they were given."""
+
+    entries: tuple[Entry, ...]
+
+    def pairs(self, base: Method, method: Method) -> list[tuple[MeasuredRun, MeasuredRun]]:
+        """Return the runs of two methods that answered the same question, the base's first."""
+        based = {entry.run.pair: entry.run for entry in self.entries if entry.method == base.name}
+        runs = [entry.run for entry in self.entries if entry.method == method.name]
+        return [(based[run.pair], run) for run in runs if run.pair in based]
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """Who is measured, and at what.
+
+    Attributes:
+        base: Who all others are compared with.
+        others: Who else answers every question.
+        questions: One for each pair.
+        temperature: Of the sampler.
+        tokens: Of each answer.
+        reference: Who takes part in only as many pairs as show a range.
+    """
+
+    base: Method
+    others: Sequence[Method]
+    questions: Sequence[Question]
+    temperature: float
+    tokens: int
+    reference: Method | None = None
+
+    def hold(
+        self,
+        cancelled: threading.Event,
+        *,
+        pause_s: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> Iterator[Progress | Outcome]:
+        """Let everybody answer everything, by turns; Outcome comes last, unless it is cancelled.
+
+        Args:
+            cancelled: Ends it within a forward.
+            pause_s: Seconds before each answer.
+            clock: Seconds that only grow.
+        """
+        order = self._order()
+        answers: list[tuple[Turn, TimedAnswer]] = []
+        timer = _Timer(order, clock)
+        for turn in order:
+            yield Progress(timer.fraction, self._words(turn), timer.left_s)
+            if cancelled.wait(pause_s):
+                return
+            ids = self.questions[turn.prompt].ids
+            answer = turn.method.run(turn.prompt, ids, self.temperature, turn.tokens, cancelled)
+            if answer is None:
+                return
+            timer.count()
+            if not turn.warm_up:
+                answers.append((turn, answer))
+        based = {turn.prompt: answer.tokens for turn, answer in answers if turn.method is self.base}
+        yield Outcome(tuple(self._entry(turn, answer, based[turn.prompt]) for turn, answer in answers))
+
+    def _order(self) -> list[Turn]:
+        methods = [self.base, *self.others, *([self.reference] if self.reference else [])]
+        order = turns(methods, len(self.questions), self.tokens)
+        return [turn for turn in order if turn.method is not self.reference or turn.prompt < LEAST_PAIRS]
+
+    def _words(self, turn: Turn) -> str:
+        return "warming up" if turn.warm_up else f"{turn.method.title}, {self.questions[turn.prompt].kind}"
+
+    def _entry(self, turn: Turn, answer: TimedAnswer, based: tuple[int, ...]) -> Entry:
+        question = self.questions[turn.prompt]
+        compared = turn.method is not self.base and self.temperature == 0
+        run = MeasuredRun(
+            pair=turn.prompt,
+            prompt=question.prompt,
+            kind=question.kind,
+            depth=turn.method.depth,
+            wall_s=answer.wall_s,
+            stats=answer.stats,
+            peak_bytes=answer.peak_bytes,
+            identical=answer.tokens == based if compared else None,
+        )
+        return Entry(turn.method.name, answer.tokens, run)
+
+
+class _Timer:
+    """Tells the time that is left from the turns that were taken; one of another method takes what its others took.
+
+    Args:
+        order: All turns.
+        clock: Seconds that only grow.
+
+    Attributes:
+        fraction: 0..1 of the time that is over; never less than it was.
+        left_s: Seconds that the turns left will take; None until one was taken that is no warm-up.
+    """
+
+    def __init__(self, order: Sequence[Turn], clock: Callable[[], float]) -> None:
+        self._order = order
+        self._clock = clock
+        self._start = self._last = clock()
+        self._taken = 0
+        self._times: dict[str, list[float]] = {}
+        self.fraction = 0.0
+        self.left_s: float | None = None
+
+    def count(self) -> None:
+        """Count the next turn as taken."""
+        now = self._clock()
+        turn = self._order[self._taken]
+        if not turn.warm_up:
+            self._times.setdefault(turn.method.name, []).append(now - self._last)
+        self._last = now
+        self._taken += 1
+        if self._times:
+            means = {name: statistics.fmean(times) for name, times in self._times.items()}
+            usual = statistics.fmean(means.values())
+            self.left_s = sum(means.get(turn.method.name, usual) for turn in self._order[self._taken :])
+            passed = now - self._start
+            self.fraction = max(self.fraction, passed / (passed + self.left_s) if passed else 0.0)
+
+
+WIDEST = 8
+_REPEATS = 5
+_DRAFTS = 4  # tokens of a timed draft
+_GREEDY = SamplerConfig(temperature=0.0)
+
+
+class CostMeter:
+    """Times forwards of a model, and drafts for it.
+
+    Args:
+        target: The model.
+        cache: Its cache.
+        drafter: Holds the pairs of all cached tokens.
+        clock: Seconds that only grow.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        cache: TokenCache,
+        drafter: Drafter,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self._target = target
+        self._cache = cache
+        self._drafter = drafter
+        self._clock = clock
+        self._shaper = Shaper(_GREEDY, target.vocabulary)
+
+    def read(self, text: Sequence[int], length: int, chunk: int) -> Iterator[int]:
+        """Go on reading a text, by forwards of `chunk` tokens, until so many of its tokens are cached.
+
+        Returns:
+            An iterator that gives how many are, after each forward; whoever stops iterating ends it there.
+        """
+        decoder = Decoder(self._target, self._cache, self._drafter, _GREEDY, seed=0)
+        return decoder.prefill(text[: length + 1], self._cache.length, chunk)
+
+    def curve(self, tokens: Sequence[int], cancelled: threading.Event) -> VerifyCurve | None:
+        """Time forwards over the first 1, 2, ... of 8 tokens, by turns, and leave cache and drafter as they were.
+
+        Args:
+            tokens: What follows the cached text.
+            cancelled: Ends it soon, with None.
+        """
+        forwards: list[list[float]] = [[] for _ in range(WIDEST)]
+        drafts: list[float] = []
+        for repeat in range(_REPEATS + 1):
+            for width in range(1, WIDEST + 1):
+                if cancelled.is_set():
+                    return None
+                seconds = self._forward_s(mx.array(list(tokens[:width]), mx.int32))
+                if repeat:  # the first round warms up
+                    forwards[width - 1].append(seconds)
+            draft_s = self._draft_s(*tokens[:2])
+            if repeat and draft_s is not None:
+                drafts.append(draft_s)
+        return VerifyCurve(
+            context=self._cache.length,
+            seconds=tuple(map(statistics.median, forwards)),
+            draft_s=statistics.median(drafts) if drafts else None,
+        )
+
+    def _forward_s(self, tokens: mx.array) -> float:
+        length = self._cache.length
+        mx.eval(tokens)
+        started = self._clock()
+        _hidden, logits = self._target.verify(tokens, self._cache, strict=False)
+        mx.eval(logits)
+        seconds = self._clock() - started
+        self._cache.trim_to(length)
+        return seconds
+
+    def _draft_s(self, token: int, following: int) -> float | None:
+        """Return the seconds of a draft token after two others; None where the drafter has nothing to propose."""
+        length, pairs = self._cache.length, self._drafter.pairs
+        hidden, _logits = self._target.verify(mx.array([token], mx.int32), self._cache, strict=False)
+        mx.eval(hidden)
+        self._drafter.extend(hidden, [following])
+        started = self._clock()
+        draft = self._drafter.propose(_DRAFTS, self._shaper, None, None) if self._drafter.max_depth else None
+        if draft is not None:
+            mx.eval(draft.tokens)
+        seconds = self._clock() - started
+        self._drafter.trim_to(pairs)
+        self._cache.trim_to(length)
+        return None if draft is None else seconds / draft.tokens.size
+
+
+_SHORT, _LONG = 256, 1024  # tokens in the cache for the curves, where the prompts are no longer
+_SLACK = 64  # tokens; a filled prompt is a little shorter than is wanted
+_CURVES = 0.1  # of the time, about
+
+
+def measure(
+    engine: Engine, request: Measure, cancelled: threading.Event
+) -> Iterator[TrialProgress | Measured]:
+    """Measure, and keep what was measured; Measured comes last, unless it is cancelled.
+
+    Args:
+        engine: Has loaded the model; what it has kept of chats is dropped.
+        request: What to measure.
+        cancelled: Ends it within a forward.
+
+    Raises:
+        EngineError: NO_MODEL; BAD_REQUEST for numbers that can never work; UNSUPPORTED when nothing drafts for the
+            model; CONTEXT_OVERFLOW or TOO_BIG when it cannot take prompts so long.
+    """
+    drafter = _check(engine, request)
+    before = system.current_conditions()
+    engine.forget()
+    try:
+        curves = yield from _curves(engine, drafter, request, cancelled)
+        found = None if curves is None else (yield from _runs(engine, drafter, request, cancelled))
+    finally:
+        engine.forget()
+    if curves is None or found is None:
+        return
+    runs, cross_check = found
+    measurement = Measurement(
+        subject=subject_of(engine.info, drafter),
+        taken_ms=round(time.time() * 1000),
+        kinds=request.kinds,
+        context=request.context,
+        tokens=request.tokens,
+        temperature=request.temperature,
+        runs=runs,
+        curves=curves,
+        cross_check=cross_check,
+        before=before,
+        after=system.current_conditions(),
+        auto_depths=tuple(range(1, max(1, min(AUTO_MAX_DEPTH, engine.info.max_depth)) + 1)),
+    )
+    engine.depths.measurements.keep(measurement)
+    yield Measured(request.generation, measurement)
+
+
+def _check(engine: Engine, request: Measure) -> DrafterKind:
+    """Check that a request can be measured, and return who drafts."""
+    request.check()
+    info, drafter = engine.info, engine.drafters().required(request.drafter)
+    if request.context > info.context_window:
+        sentence = (
+            f"{request.context:,} tokens of context were asked for, and the model reads at most "
+            f"{info.context_window:,}. Measure with fewer."
+        )
+        raise EngineError.of(
+            ErrorInfo(
+                ErrorKind.CONTEXT_OVERFLOW, sentence, tokens=request.context, window=info.context_window
+            )
+        )
+    # Up to the usual context it has been judged when it was loaded, be it to load it anyway.
+    need = engine.fit(request.context)
+    if request.context > memory_fit.CONTEXT and need.verdict is memory_fit.Verdict.TOO_BIG:
+        raise EngineError(
+            ErrorKind.TOO_BIG,
+            f"{request.context:,} tokens of context do not fit into memory: {need.in_words}. Measure with fewer.",
+        )
+    return drafter
+
+
+def _curves(
+    engine: Engine, drafter: DrafterKind, request: Measure, cancelled: threading.Event
+) -> Generator[TrialProgress, None, tuple[VerifyCurve, ...] | None]:
+    """Time forwards at two lengths of the cache; None when it is cancelled."""
+    room = engine.info.context_window - WIDEST - 1
+    longest = min(max(_LONG, request.context), room)
+    text = _filled(engine, prompts.of_kind(request.kinds[0])[0], longest + _SLACK)
+    longest = min(longest, len(text) - WIDEST - 1)
+    chunk = backend.policy().prefill_chunk
+    target = engine.model.target
+    meter = CostMeter(target, TokenCache(target.new_layers()), engine.drafters().new(drafter))
+    curves = []
+    for length in sorted({min(_SHORT, longest), longest}):
+        for read in meter.read(text, length, chunk):
+            fraction = _CURVES * read / longest
+            yield TrialProgress(request.generation, fraction, "what verifying costs", None)
+            if cancelled.is_set():
+                return None
+        curve = meter.curve(text[length:], cancelled)
+        if curve is None:
+            return None
+        curves.append(curve)
+    return tuple(curves)
+
+
+def _runs(
+    engine: Engine, drafter: DrafterKind, request: Measure, cancelled: threading.Event
+) -> Generator[TrialProgress, None, tuple[tuple[MeasuredRun, ...], Ratio | None] | None]:
+    """Hold the contest of the depths; returns its runs and the cross-check, None when it is cancelled."""
+    depths = request.depths or range(1, AUTO_MAX_DEPTH + 1)
+    plain, reference = Ours(engine), MlxLm(engine, backend.policy().prefill_chunk)
+    held = Contest(
+        base=plain,
+        others=[Ours(engine, drafter, depth) for depth in sorted(set(depths))],
+        questions=_questions(engine, request),
+        temperature=request.temperature,
+        tokens=request.tokens,
+        reference=reference,
+    )
+    for step in held.hold(cancelled, pause_s=PAUSE_S):
+        if isinstance(step, Outcome):
+            runs = tuple(entry.run for entry in step.entries if entry.method != reference.name)
+            return runs, results.decode_ratio(step.pairs(reference, plain))
+        fraction = _CURVES + (1 - _CURVES) * step.fraction
+        yield TrialProgress(request.generation, fraction, step.what, step.left_s)
+    return None
+
+
+def _questions(engine: Engine, request: Measure) -> list[Question]:
+    """Return a question for each pair: those of each kind in turn, so that all kinds see the same machine."""
+    length = request.context - request.tokens
+    return [
+        Question(prompt.id, kind, _filled(engine, prompt, length))
+        for number in range(request.pairs)
+        for kind in dict.fromkeys(request.kinds)
+        for prompt in [prompts.of_kind(kind)[number % len(prompts.of_kind(kind))]]
+    ]
+
+
+def _filled(engine: Engine, prompt: prompts.Prompt, length: int) -> list[int]:
+    return prompts.filled(prompt, length, lambda text: engine.encode((ChatMessage("user", text),)))

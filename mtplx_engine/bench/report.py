@@ -1,0 +1,244 @@
+"""A measurement as `mtplx tune` prints it. Nothing is rounded across 1, and what is not known is not said."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from mtplx_engine.measure import results, sentences
+from mtplx_engine.measure.measurement import FEW_STEPS, Ratio, Verdict, times
+from mtplx_engine.util import formatting
+from mtplx_engine.util.formatting import NOTHING, joined
+from mtplx_engine.util.system import Power
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mtplx_engine.measure.measurement import Measurement, VerifyCurve
+    from mtplx_engine.measure.results import DepthResult, PlainResult, Results
+    from mtplx_engine.util.formatting import Sentence
+    from mtplx_engine.util.system import Conditions
+
+
+_BASE = "mlx-lm"  # the method that all others are compared with
+_TABLE_HEADER = (
+    f"{'':27}{'tok/s':>7}  {'wall vs mlx-lm':>22}  {'decode':>6}  {'per verify':>11}  {'steps':>5}  "
+    f"{'accepted at 1, 2, ...':24}{'same':>6}  verdict"
+)
+_TABLE_NOTES = (
+    "wall, decode: mlx-lm's time / this one's, median (lowest..highest) over prompts, rounded down",
+    "per verify: tokens per verify step, of the most possible; steps: the verify steps behind it, (few) when under 50",
+    "same: prompts with mlx-lm's very tokens; above temperature 0 texts differ by chance, and tests hold their law",
+)
+
+
+def render_table(report: dict[str, Any]) -> str:
+    """Lay out what `plan.measure` returned, with the report of the wheel's BLAS under "stock" if there is one."""
+    lines = [
+        f"{report['model']} on {report['machine']}; {report['prompts']} prompts x {report['tokens']} tokens",
+        f"load before: {report['load']:.1f} on {report['cores']} cores",
+    ]
+    if report["draft_model"]:
+        lines.append(f"draft model: {report['draft_model']}")
+    for temperature, table in report["tables"].items():
+        lines += _whole(report["backend"], temperature, table)
+        for kind, summaries in table["kinds"].items():
+            lines += [f"  {kind} prompts", *(_table_row(summary) for summary in summaries)]
+    stock = report.get("stock")
+    if stock:
+        lines += _whole(stock["backend"], "0", stock["tables"]["0"])  # too few prompts to part them by kind
+    lines += ["", *_TABLE_NOTES]
+    if stock and "0" in report["tables"]:
+        lines += _against_wheel(report["tables"]["0"]["summary"], stock["tables"]["0"]["summary"])
+    return "\n".join(lines)
+
+
+def spread(ratio: Ratio) -> str:
+    """Return a ratio with its range, as in "1.62x (1.55..1.70)"."""
+    return f"{times(ratio.median)} ({times(ratio.low)[:-1]}..{times(ratio.high)[:-1]})"
+
+
+def per_verify(length: float | None, ceiling: int, steps: int) -> str:
+    """Return a mean acceptance length of the most possible, in brackets where few steps bear it out."""
+    if length is None:
+        return ""
+    text = f"{length:.3f} of {ceiling}"
+    return f"({text})" if steps < FEW_STEPS else text
+
+
+def _against_wheel(own: list[dict[str, Any]], wheel: list[dict[str, Any]]) -> list[str]:
+    """Compare two processes in a line, which is left out when few prompts or a wide range bear nothing out."""
+    ours = max((s for s in own if s["method"] != _BASE), key=lambda s: s["decode_tps"] or 0.0)
+    plain = next(s for s in wheel if s["method"] == _BASE)
+    if not (ours["wall"] and plain["wall"] and ours["decode_tps"] and plain["decode_tps"]):
+        return []
+    least = min(ours["wall"]["pairs"], plain["wall"]["pairs"])
+    verdict = dataclasses.replace(Ratio(**ours["wall"]), pairs=least).verdict
+    if verdict not in (Verdict.FASTER, Verdict.SLOWER):
+        return []
+    ratio = times(ours["decode_tps"] / plain["decode_tps"])
+    return ["", f"our fastest against mlx-lm as the wheel comes: {ratio} (two processes)"]
+
+
+def _whole(backend: str, temperature: str, table: dict[str, Any]) -> list[str]:
+    """Lay out the rows over all prompts."""
+    heading = f"temperature {temperature}, {backend}"
+    return ["", heading, _TABLE_HEADER, *(_table_row(summary) for summary in table["summary"])]
+
+
+def _table_row(s: dict[str, Any]) -> str:
+    """Lay out what one method did; what is not known is left empty."""
+    wall, same = Ratio(**s["wall"]) if s["wall"] else None, s["identical"]
+    verdict = "" if s["method"] == _BASE else f"  {wall.verdict if wall else Verdict.TOO_FEW}"
+    at = " ".join(f"{share:.3f}" for share in s["accepted_at"])
+    length = per_verify(s["tokens_per_verify"], 1 + len(s["accepted_at"]), s["verify_steps"])
+    speed = f"{s['decode_tps']:.1f}" if s["decode_tps"] else ""
+    decode = times(s["decode"]["median"]) if s["decode"] else ""
+    return (
+        f"{s['method']:27}{speed:>7}  {spread(wall) if wall else '':>22}  {decode:>6}  "
+        f"{length:>11}  {s['verify_steps'] or '':>5}  {at:24}"
+        f"{f'{same[0]}/{same[1]}' if same else '':>6}{verdict}"
+    )
+
+
+_HEADER = (
+    f"{'':8}{'whole request':>22}  {'decoding':>8}  {'per verify':>11}  {'steps':>5}  "
+    f"{'accepted at 1, 2, ...':24}{'same':>6}  verdict"
+)
+_NOTES = (
+    "whole request, decoding: time of plain decoding / time with drafting, median (lowest..highest), rounded down",
+    "per verify: tokens per verify step, of the most possible; steps: the verify steps behind it, (few) when under 50",
+    "same: answers with the very tokens of plain decoding; above temperature 0 they are not compared",
+)
+
+
+def render_report(measurement: Measurement) -> str:
+    """Lay out a measurement for a terminal."""
+    found = results.results_of(measurement)
+    parts = [
+        _what(measurement),
+        ["", *_headline(measurement, found.headline)],
+        _lines(sentences.pressure(measurement)),
+        ["", _plain(found.plain), "", _HEADER, *map(_row, found.depths)],
+        _kinds(found.headline),
+        _explanation(measurement, found),
+        _curves(measurement.curves),
+        _cross_check(measurement),
+        ["", *_NOTES],
+    ]
+    return "\n".join(line for part in parts for line in part)
+
+
+def _headline(measurement: Measurement, best: DepthResult | None) -> list[str]:
+    """Return what a measurement says first, what it means, and how sure that is."""
+    found = sentences.headline(measurement)
+    note = str(found.note)
+    whole = sentences.whole_request(best) if best else NOTHING
+    return [str(found.said), note[0].upper() + note[1:], *_lines(whole)]
+
+
+def _lines(said: Sentence) -> list[str]:
+    return [str(said)] if said else []
+
+
+def _what(measurement: Measurement) -> list[str]:
+    subject = measurement.subject
+    revision = f"revision {subject.revision[:12]}" if subject.revision else ""
+    model = [subject.model, revision, subject.quantization, f"drafter {subject.drafter}"]
+    machine = [
+        subject.chip,
+        formatting.size(subject.memory) if subject.memory else "",
+        subject.backend,
+        subject.system,
+        f"MTPLX {subject.version}",
+    ]
+    pairs = len({run.pair for run in measurement.runs})
+    task = [
+        ", ".join(measurement.kinds),
+        f"{pairs} pairs of {measurement.tokens} tokens",
+        f"{measurement.context} tokens of context",
+        f"temperature {measurement.temperature:g}",
+    ]
+    before, after = _conditions(measurement.before), _conditions(measurement.after)
+    lines = [" · ".join(part for part in line if part) for line in (model, machine, task)]
+    return [*lines, f"before: {before}; after: {after}"]
+
+
+def _conditions(found: Conditions) -> str:
+    load = "load unknown" if found.load is None else f"load {found.load:.1f}"
+    power = "power unknown" if found.power is Power.UNKNOWN else str(found.power)
+    saving = ["low-power mode"] if found.low_power else []
+    return ", ".join([load, power, *saving, *([found.thermal] if found.thermal else [])])
+
+
+def _plain(plain: PlainResult) -> str:
+    parts = []
+    if plain.decode_tps is not None and plain.step_s is not None:
+        parts.append(f"{plain.decode_tps:.1f} tok/s, {_ms(plain.step_s)} a token")
+    if plain.prefill_tps is not None:
+        parts.append(f"prompts at {plain.prefill_tps:.0f} tok/s")
+    parts.append(f"{formatting.size(plain.peak_bytes)} of memory at most")
+    return f"plain decoding: {'; '.join(parts)}"
+
+
+def _row(result: DepthResult) -> str:
+    wall = spread(result.wall) if result.wall else ""
+    decode = times(result.decode.median) if result.decode else ""
+    length = per_verify(result.mean_length, result.ceiling, result.verify_steps)
+    at = " ".join(f"{share:.3f}" for share in result.acceptance)
+    same = f"{result.identical[0]}/{result.identical[1]}" if result.identical else ""
+    return (
+        f"depth {result.depth} {wall:>22}  {decode:>8}  {length:>11}  {result.verify_steps or '':>5}  "
+        f"{at:24}{same:>6}  {result.verdict}"
+    )
+
+
+def _kinds(best: DepthResult | None) -> list[str]:
+    if best is None or len(best.by_kind) < 2:
+        return []
+    rows = [f"  {kind:16}{spread(ratio):>22}  {ratio.verdict}" for kind, ratio in best.by_kind]
+    return ["", f"depth {best.depth} by kind of prompt", *rows]
+
+
+def _explanation(measurement: Measurement, found: Results) -> list[str]:
+    best = found.headline
+    if best is None:
+        return []
+    steps = joined((sentences.per_step(best), sentences.cost(best), sentences.expected(best)), "; ")
+    peak = sentences.memory(best, found.plain)
+    return [
+        "",
+        *([f"depth {best.depth}: {steps}"] if steps else []),
+        *_lines(sentences.explanation(best, measurement)),
+        *([f"memory at most: {peak}"] if peak else []),
+    ]
+
+
+def _curves(curves: tuple[VerifyCurve, ...]) -> list[str]:
+    if not curves:
+        return []
+    widths = max(len(curve.seconds) for curve in curves)
+    head = "".join(f"{width:>7}" for width in range(1, widths + 1))
+    return [
+        "",
+        "what a forward over so many tokens costs, in forwards over one",
+        f"{'context':>9}{head}{'one':>10}{'a draft':>10}",
+        *_curve_rows(curves),
+    ]
+
+
+def _curve_rows(curves: tuple[VerifyCurve, ...]) -> Iterator[str]:
+    for curve in curves:
+        one = curve.seconds[0]
+        costs = "".join(f"{seconds / one:7.2f}" for seconds in curve.seconds)
+        draft = "" if curve.draft_s is None else _ms(curve.draft_s)
+        yield f"{curve.context:9}{costs}{_ms(one):>10}{draft:>10}"
+
+
+def _cross_check(measurement: Measurement) -> list[str]:
+    told = _lines(sentences.cross_check(measurement))
+    return ["", *told] if told else []
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1000:.3g} ms"

@@ -1,0 +1,383 @@
+"""Fetch only the head out of another repository, range by range."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from contextlib import contextmanager
+from functools import partial as bind
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.hub import repository
+from mtplx_engine.hub.errors import HubError, Problem
+from mtplx_engine.hub.plan import Header, Part, TakenHead
+from mtplx_engine.hub.transfer import Body, Requests, Transfer, changed, cut_off
+from mtplx_engine.models import checkpoint, config_checks, head_source, json_files, safetensors_header
+from mtplx_engine.models.families import appended_names, supported
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Mapping
+    from pathlib import Path
+
+    from mtplx_engine.hub.errors import Interrupt
+    from mtplx_engine.hub.http import Connection, Retries
+    from mtplx_engine.hub.repository import RemoteFile, Repo
+    from mtplx_engine.hub.transfer import Source
+    from mtplx_engine.models.head_source import HeadSource
+
+
+_LARGEST = 64_000_000_000  # bytes; those of the largest open models have some 35 GB
+# What must be the same in both, or the head was trained for something else.
+_SHARED = ("model_type", "hidden_size", "num_hidden_layers", "vocab_size")
+
+
+def find_original(
+    copier: SparseCopier, original: Repo, config: Mapping[str, Any], folder: Path
+) -> TakenHead | None:
+    """Return the head in a repository, None without one; whether it fits is for an inspection to say.
+
+    Args:
+        copier: Fetches what must be known.
+        original: The repository.
+        config: The conversion's config.json, laid flat and checked.
+        folder: Where a sparse copy of what is needed may be made.
+
+    Raises:
+        EngineError: The repository is no sound one, or another model's, or cannot be had.
+        CancelledError: The copier's interrupt was set.
+        OSError: The disk does not take it.
+    """
+    files = {file.name: file for file in original.files}
+    folder.mkdir()
+    own = _config(copier, original, files, folder)
+    if differing := next((key for key in _SHARED if own.get(key) != config[key]), ""):
+        raise _unfit(original, f"is another kind of model ({differing} differs)")
+    holding = _holding(copier, original, files, folder, config)
+    for name in holding:
+        copier.lay_file(original, files[name], folder)
+    head = head_source.find_head(folder, own, checkpoint.weight_tensors(folder)) if holding else None
+    if head is None:
+        return None
+    if head.problem:
+        raise _unfit(original, "has no single drafting head")
+    return _taken(original, files, config, folder, head)
+
+
+def _config(
+    copier: SparseCopier, original: Repo, files: Mapping[str, RemoteFile], folder: Path
+) -> dict[str, Any]:
+    if config_checks.CONFIG_NAME not in files:
+        raise _unfit(original, f"has no {config_checks.CONFIG_NAME}")
+    copier.lay_file(original, files[config_checks.CONFIG_NAME], folder)
+    return config_checks.flat_config(
+        json_files.read_json(folder / config_checks.CONFIG_NAME, config_checks.CONFIG_MAX_BYTES)
+    )
+
+
+def _holding(
+    copier: SparseCopier,
+    original: Repo,
+    files: Mapping[str, RemoteFile],
+    folder: Path,
+    config: Mapping[str, Any],
+) -> tuple[str, ...]:
+    """Return the files that tensors of a head are in, as the index says; the only file where there is no index."""
+    apart = [name for name in head_source.HEAD_FILES if name in files]
+    weights = [name for name in files if repository.is_weights(name) and name not in apart]
+    if checkpoint.WEIGHT_INDEX not in files:
+        return (*apart, *(weights if len(weights) == 1 else ()))
+    copier.lay_file(original, files[checkpoint.WEIGHT_INDEX], folder)
+    table = checkpoint.weight_index(folder)
+    named = {file for name, file in table.items() if supported.has_head(config, (name,))}
+    (folder / checkpoint.WEIGHT_INDEX).unlink()  # of a model that is not here
+    if missing := next((name for name in sorted(named) if name not in files), ""):
+        raise _unfit(original, f"has no file {missing[:100]!r}, which its index names")
+    return (*apart, *sorted(named.difference(apart)))
+
+
+def _taken(
+    original: Repo,
+    files: Mapping[str, RemoteFile],
+    config: Mapping[str, Any],
+    folder: Path,
+    head: HeadSource,
+) -> TakenHead:
+    architecture = config["model_type"]
+    parts = [
+        Part(raw, item.spec.dtype, item.spec.shape, str(item.path.relative_to(folder)), item.spec.begin)
+        for raw, item in head.tensors.items()
+        if not appended_names.is_repeated(raw, architecture)  # the others are the model's own once more
+    ]
+    parts.sort(key=lambda part: (part.file, part.begin, part.name))
+    if sum(part.size for part in parts) > _LARGEST:
+        raise _unfit(original, f"has a drafting head of more than {_LARGEST // 1_000_000_000} GB")
+    used = dict.fromkeys(part.file for part in parts)
+    return TakenHead(
+        original=dataclasses.replace(original, files=tuple(files[name] for name in used), left_out=()),
+        architecture=architecture,
+        hidden_size=config["hidden_size"],
+        vocabulary=config["vocab_size"],
+        headers=tuple(_header(folder, name) for name in used),
+        parts=tuple(parts),
+    )
+
+
+def _header(folder: Path, name: str) -> Header:
+    with (folder / name).open("rb") as file:
+        found = file.read(safetensors_header.LENGTH_BYTES)
+        found += file.read(int.from_bytes(found, "little"))
+    return Header(name, len(found), hashlib.sha256(found).hexdigest())
+
+
+def _unfit(original: Repo, problem: str) -> EngineError:
+    return EngineError(ErrorKind.REFUSED, f"{original.id} {problem}.")
+
+
+MAX_BYTES: Final = 64 << 20
+"""More than this no honest model needs to say what it is."""
+
+_FIRST_BYTES = 128 << 10  # holds most headers whole, so that one request is enough
+# What only a tokenizer or a person reads is as good as empty here.
+_UNREAD = frozenset(
+    {
+        "LICENSE",
+        "LICENSE.md",
+        "LICENSE.txt",
+        "README.md",
+        "merges.txt",
+        "tokenizer.json",
+        "tokenizer.model",
+        "vocab.json",
+    }
+)
+
+
+class SparseCopier:
+    """Makes folders that look like repositories; weighs what it fetches.
+
+    Args:
+        connection: How the hub is reached.
+        interrupt: Stops it.
+        retries: How patient it is.
+
+    Attributes:
+        fetched: Bytes that were fetched.
+    """
+
+    def __init__(self, connection: Connection, interrupt: Interrupt, retries: Retries) -> None:
+        self._connection = connection
+        self._interrupt = interrupt
+        self._retries = retries
+        self._requests = Requests(connection, interrupt)
+        self.fetched = 0
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._requests.close()
+
+    def lay(self, repo: Repo, folder: Path) -> None:
+        """Make `folder` look like the repository.
+
+        Raises:
+            HubError: The hub does not give what is needed to know, or says it in more bytes than anybody honest.
+            CancelledError: The interrupt was set.
+            OSError: The disk does not take it.
+        """
+        for file in repo.files:
+            if not (folder / file.name).exists():
+                self.lay_file(repo, file, folder)
+
+    def lay_config(self, repo: Repo, folder: Path) -> None:
+        """Put only the config.json of a repository into `folder`, see `lay`, which then does the rest."""
+        for file in repo.files:
+            if file.name == config_checks.CONFIG_NAME:
+                self.lay_file(repo, file, folder)
+
+    def lay_file(self, repo: Repo, file: RemoteFile, folder: Path) -> None:
+        """Put one file of the repository into `folder`, see `lay`."""
+        path = folder / file.name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if repository.is_weights(file.name):
+            self._lay_weights(repo, file, path)
+        elif file.name in _UNREAD or file.size > _most(file.name):
+            _hole(path, b"", file.size)  # what is too large is refused for that
+        else:
+            self._lay_whole(repo, file, path)
+
+    def _lay_whole(self, repo: Repo, file: RemoteFile, path: Path) -> None:
+        self._weigh(file.size)
+        source = repo.source(self._connection, file)
+        Transfer(source, self._requests, self._interrupt, self._retries, lambda _: None).run(path, 1)
+
+    def _lay_weights(self, repo: Repo, file: RemoteFile, path: Path) -> None:
+        start = self._read(repo, file, 0, min(_FIRST_BYTES, file.size))
+        length = int.from_bytes(start[: safetensors_header.LENGTH_BYTES], "little")
+        end = safetensors_header.LENGTH_BYTES + length
+        if length > safetensors_header.MAX_HEADER_BYTES or end > file.size:
+            end = len(start)  # a header that lies is refused for that
+        if end > len(start):
+            start += self._read(repo, file, len(start), end)
+        _hole(path, start[:end], file.size)
+
+    def _read(self, repo: Repo, file: RemoteFile, start: int, end: int) -> bytes:
+        """Return the bytes of a file from `start` to `end`."""
+        self._weigh(end - start)
+        source = repo.source(self._connection, file)
+
+        def ask() -> bytes:
+            found = bytearray()
+            if start == end:
+                return b""
+            with self._requests.get(source, start, end) as body:
+                wanted = end - body.start
+                for piece in body.pieces:
+                    self._interrupt.check()
+                    found += piece
+                    if len(found) >= wanted:
+                        return bytes(found[start - body.start : wanted])
+            raise cut_off(source)
+
+        return self._retries.patiently(ask, self._interrupt)
+
+    def _weigh(self, count: int) -> None:
+        self.fetched += count
+        if self.fetched > MAX_BYTES:
+            raise HubError(
+                Problem.UNSAFE,
+                f"This repository needs more than {MAX_BYTES >> 20} MB to say what it holds, which no honest model "
+                "does. Choose another one.",
+            )
+
+
+def _most(name: str) -> int:
+    """Return from how many bytes on a file is refused unread."""
+    return MAX_BYTES if name == checkpoint.WEIGHT_INDEX else config_checks.CONFIG_MAX_BYTES
+
+
+def _hole(path: Path, start: bytes, size: int) -> None:
+    """Write a file that begins with `start` and is nothing behind it, which takes no room on the disk."""
+    with path.open("wb") as file:
+        file.write(start)
+        file.truncate(size)
+
+
+class _Run(NamedTuple):
+    """Bytes that follow each other in a file of the original: where they begin there, and in the head's file."""
+
+    file: str
+    begin: int
+    at: int
+    size: int
+
+
+class Gatherer:
+    """Asks for parts of a head, each in its file; callable from several threads once it is open.
+
+    Args:
+        head: What is asked for.
+        connection: How the hub is reached.
+        requests: Asks for parts of files.
+    """
+
+    def __init__(self, head: TakenHead, connection: Connection, requests: Requests) -> None:
+        self._requests = requests
+        self._headers = head.headers
+        self._sources = {file.name: head.original.source(connection, file) for file in head.original.files}
+        self._start = head.start
+        self._runs = _runs(head)
+        self._etags: dict[str, str] = {}
+
+    def open(self, interrupt: Interrupt, retries: Retries) -> None:
+        """Look whether the files are those that the head was found in.
+
+        Raises:
+            HubError: One is not, or the hub gives only whole files, or it cannot be reached.
+            CancelledError: The interrupt was set.
+        """
+        for header in self._headers:
+            retries.patiently(bind(self._recognise, header), interrupt)
+
+    @contextmanager
+    def get(self, source: Source, start: int, end: int, etag: str = "") -> Iterator[Body]:  # noqa: ARG002 - as Giver
+        """Give bytes `start` to `end` (not included) of the head's file, see `Requests.get`."""
+        pieces = self._pieces(start, end)
+        try:
+            yield Body(pieces, start, self._etag, is_range=True)
+        finally:
+            pieces.close()
+
+    @property
+    def _etag(self) -> str:
+        """A name for the content of all files together."""
+        known = "\n".join(f"{name} {etag}" for name, etag in sorted(self._etags.items()))
+        return f'"{hashlib.sha256(known.encode()).hexdigest()}"'
+
+    def _recognise(self, header: Header) -> None:
+        source = self._sources[header.file]
+        found = bytearray()
+        with self._requests.get(source, 0, header.size) as body:
+            if not body.is_range and header.size < source.size:
+                raise _no_ranges(source)
+            for piece in body.pieces:
+                found += piece
+                if len(found) >= header.size:
+                    break
+        if len(found) < header.size:
+            raise cut_off(source)
+        if hashlib.sha256(found[: header.size]).hexdigest() != header.sha256:
+            raise changed(source)
+        self._etags[header.file] = body.etag
+
+    def _pieces(self, start: int, end: int) -> Generator[bytes, None, None]:
+        if start < len(self._start):
+            yield self._start[start:end]
+        for run in self._runs:
+            first, last = max(start, run.at), min(end, run.at + run.size)
+            if first < last:
+                moved = run.begin - run.at
+                yield from self._range(run.file, first + moved, last + moved)
+
+    def _range(self, file: str, start: int, end: int) -> Iterator[bytes]:
+        """Yield bytes of a file of the original.
+
+        Raises:
+            HubError: Others came, or none, or fewer.
+        """
+        source, etag = self._sources[file], self._etags[file]
+        with self._requests.get(source, start, end, etag) as body:
+            if body.etag != etag:
+                raise changed(source)
+            if not body.is_range:
+                raise _no_ranges(source)
+            skip, left = start - body.start, end - start
+            for piece in body.pieces:
+                data = piece[skip:][:left]
+                skip, left = max(skip - len(piece), 0), left - len(data)
+                if data:
+                    yield data
+                if not left:
+                    return
+        raise cut_off(source)
+
+
+def _runs(head: TakenHead) -> tuple[_Run, ...]:
+    """Return where the bytes of a head are, tensors that follow each other in one file together."""
+    found: list[_Run] = []
+    at = len(head.start)
+    for part in head.parts:
+        last = found[-1] if found else None
+        if last is not None and (last.file, last.begin + last.size) == (part.file, part.begin):
+            found[-1] = last._replace(size=last.size + part.size)
+        else:
+            found.append(_Run(part.file, part.begin, at, part.size))
+        at += part.size
+    return tuple(found)
+
+
+def _no_ranges(source: Source) -> HubError:
+    return HubError(
+        Problem.NOT_FOUND,
+        f"The hub gives only all of {source.title}, so the drafting head cannot be taken out of it. Use another "
+        "mirror, or choose another model.",
+    )

@@ -1,0 +1,288 @@
+"""Inspect a repository before fetching it."""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.hub import answers, download, repository, search
+from mtplx_engine.hub import head_extract as head_original
+from mtplx_engine.hub import repository as repos
+from mtplx_engine.hub.errors import ON_THE_WAY, HubError, Interrupt, Problem
+from mtplx_engine.hub.head_extract import SparseCopier
+from mtplx_engine.hub.http import QUESTION
+from mtplx_engine.hub.plan import HEAD_FOLDER, Plan, folder_name
+from mtplx_engine.models import checkpoint, config_checks, head_source, inspection, json_files, memory_fit
+from mtplx_engine.models.families.supported import PUBLISHED
+from mtplx_engine.models.inspection import ProbeMemory, Tier
+from mtplx_engine.util import system
+from mtplx_engine.util.formatting import one_line
+
+if TYPE_CHECKING:
+    from mtplx_engine.hub.http import Connection, Retries
+    from mtplx_engine.hub.repository import Repo
+    from mtplx_engine.models.inspection import Inspection
+    from mtplx_engine.util.system import Machine
+
+
+_DRAFTING = (Tier.VERIFIED, Tier.UNVERIFIED)
+_LONGEST = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What is known of a repository and of the one with its drafting head.
+
+    Attributes:
+        plan: What would be installed.
+        found: What an inspection says; its `folder` is gone.
+        fetched: Bytes that were fetched to know it.
+        warnings: What else there is to know before it is fetched, a sentence each.
+    """
+
+    plan: Plan
+    found: Inspection
+    fetched: int
+    warnings: tuple[str, ...]
+
+    def check(self) -> None:
+        """Refuse what would be refused once it was installed.
+
+        Raises:
+            HubError: UNSAFE.
+        """
+        if not self.found.loads:
+            sentence = f"{self.plan.target.id} was not fetched, since this version does not load it: "
+            raise HubError(Problem.UNSAFE, sentence + self.reason)
+
+    def check_memory(self, here: Machine) -> None:
+        """Refuse what does not fit into memory with the usual context.
+
+        Raises:
+            EngineError: TOO_BIG.
+        """
+        judged = (
+            memory_fit.judge_fit(self.found.footprint, memory_fit.CONTEXT, here)
+            if self.found.footprint
+            else None
+        )
+        if judged is not None and judged.verdict is memory_fit.Verdict.TOO_BIG:
+            raise EngineError(
+                ErrorKind.TOO_BIG,
+                f"{self.plan.title} will not fit into this machine's memory, so it was not fetched. Choose a smaller "
+                "model, or get it anyway (--anyway).",
+            )
+
+    @property
+    def reason(self) -> str:
+        """Why it is what it is, in a sentence or two."""
+        return json_files.cause(self.found.reason)
+
+
+def plan_download(
+    connection: Connection,
+    repo_id: str,
+    revision: str = "main",
+    head: str = "",
+    interrupt: Interrupt | None = None,
+) -> Plan:
+    """Ask the hub what would be installed; the head that we know of comes with its model.
+
+    Args:
+        connection: How the hub is reached.
+        repo_id: Repository of the model.
+        revision: A branch, tag or commit.
+        head: Repository of its drafting head, "" for the one that we know of.
+        interrupt: Stops it.
+
+    Raises:
+        HubError: One of them is not there, or cannot be had.
+        CancelledError: The interrupt was set.
+    """
+    repository.check_name(repo_id)
+    if not repository.is_revision(revision):
+        shown = one_line(revision, _LONGEST)
+        raise HubError(
+            Problem.NOT_FOUND, f'"{shown}" is no branch, tag or commit of a model. Ask for another one.'
+        )
+    entry = search.entry_of(repo_id)
+    head = head or (entry.head if entry else "")
+    target = repos.read_repo(connection, repo_id, revision, interrupt)
+    if repository.is_commit(revision) and target.revision != revision:
+        raise HubError(
+            Problem.CHANGED, f"{connection.host} gives another commit of {repo_id} than {revision}."
+        )
+    repository.check_model(target)
+    title = entry.title if entry else repo_id.partition("/")[2]
+    with_head = None
+    if head:
+        with_head = repos.read_repo(connection, head, interrupt=interrupt)
+        repository.check_head(with_head)
+    return Plan(folder_name(repo_id), title, target, with_head, revision=revision)
+
+
+def inspect_repo(
+    connection: Connection,
+    wanted: Plan,
+    interrupt: Interrupt | None = None,
+    retries: Retries | None = None,
+) -> Look:
+    """Look at what would be installed.
+
+    Args:
+        connection: How the hub is reached.
+        wanted: The repositories, see `plan`.
+        interrupt: Stops it.
+        retries: How patient it is.
+
+    Raises:
+        HubError: The hub does not give what is needed to know, or says it in more bytes than anybody honest.
+        CancelledError: The interrupt was set.
+    """
+    looking = _Looking(connection, interrupt or Interrupt(), retries or QUESTION)
+    with tempfile.TemporaryDirectory(prefix="mtplx-look-") as temporary:
+        try:
+            return looking.at(wanted, Path(temporary))
+        except OSError as error:
+            raise answers.disk_failure(error, wanted.title) from error
+        finally:
+            looking.close()
+
+
+class _Looking:
+    """One look."""
+
+    def __init__(self, connection: Connection, interrupt: Interrupt, retries: Retries) -> None:
+        self._connection = connection
+        self._interrupt = interrupt
+        self._copier = SparseCopier(connection, interrupt, retries)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._copier.close()
+
+    def at(self, wanted: Plan, root: Path) -> Look:
+        """Look at what would be installed, by copies below `root`."""
+        folder = root / wanted.target.id.partition("/")[2]
+        self._copier.lay(wanted.target, folder)
+        found, note = self._inspect(folder), ""
+        if wanted.head is not None and found.loads:
+            wanted, found, note = self._with_head(wanted, wanted.head, found)
+        elif wanted.target.base and found.loads and found.head is None and found.family in PUBLISHED:
+            wanted, found, note = self._with_taken_head(wanted, found, root)
+        warnings = (*_warnings(wanted), *((note,) if note else ()))
+        return Look(wanted, found, self._copier.fetched, warnings)
+
+    def _inspect(self, folder: Path) -> Inspection:
+        return inspection.inspect(folder, ProbeMemory(folder.parent), tokenizer=False)
+
+    def _with_head(self, wanted: Plan, head: Repo, found: Inspection) -> tuple[Plan, Inspection, str]:
+        """Return the plan with a head that was asked for, what is found then, and what there is to know of it.
+
+        Raises:
+            HubError: UNFIT_HEAD, when it is no head, or not this model's.
+        """
+        if found.head is not None:
+            state = (
+                "does not fit, and no other one can be used beside it" if found.head.problem else "is used"
+            )
+            note = (
+                f"{wanted.target.id} has a drafting head of its own, which {state}; {head.id} is not fetched."
+            )
+            return dataclasses.replace(wanted, head=None), found, note
+        place = found.folder / HEAD_FOLDER
+        self._copier.lay_config(head, place)
+        if not head_source.is_head_only(place):
+            kind = one_line(config_checks.model_type(place) or "none that can be read", _LONGEST)
+            raise _unfit(head, f"its config.json names a model of its own ({kind})")
+        self._copier.lay(head, place)
+        again = self._inspect(found.folder)
+        if again.head is None or again.tier not in _DRAFTING:
+            reason = (
+                again.head.problem if again.head and again.head.problem else json_files.cause(again.reason)
+            )
+            raise _unfit(head, f"it cannot draft for {wanted.target.id}. {reason}")
+        return wanted, again, ""
+
+    def _with_taken_head(self, wanted: Plan, found: Inspection, root: Path) -> tuple[Plan, Inspection, str]:
+        """Return the plan with the head that the original has, what is found then, and what there is to know of it."""
+        base, folder = wanted.target.base, found.folder
+        config = config_checks.flat_config(
+            json_files.read_json(folder / config_checks.CONFIG_NAME, config_checks.CONFIG_MAX_BYTES)
+        )
+        try:
+            original = repos.read_repo(self._connection, base, interrupt=self._interrupt)
+            taken = head_original.find_original(self._copier, original, config, root / "original")
+        except EngineError as error:
+            if isinstance(error, HubError) and error.problem in ON_THE_WAY:
+                raise
+            return wanted, found, f"No drafting head is taken from {base}, its original: {_first(error)}"
+        if taken is None:
+            return wanted, found, ""
+        taken.lay(folder / HEAD_FOLDER)
+        again = self._inspect(folder)
+        if again.head is None or again.head.problem:
+            reason = again.head.problem if again.head else again.reason
+            return wanted, found, f"No drafting head is taken from {base}, its original: {reason}"
+        licence = taken.original.licence or "not stated"
+        note = f"The drafting head is from {base}, whose licence is {licence}."
+        same = taken.original.licence == wanted.target.licence
+        return dataclasses.replace(wanted, taken=taken), again, "" if same else note
+
+
+def _unfit(head: Repo, problem: str) -> HubError:
+    return HubError(
+        Problem.UNFIT_HEAD,
+        f"{head.id} is not fetched as a drafting head: {problem.removesuffix('.')}. Choose another head, or none.",
+    )
+
+
+def _first(error: EngineError) -> str:
+    """Return what went wrong; what else a refusal says is about a model that is to be loaded."""
+    text = str(error)
+    return text if isinstance(error, HubError) else text.partition(". ")[0].removesuffix(".") + "."
+
+
+def _warnings(wanted: Plan) -> tuple[str, ...]:
+    repositories = [repo for repo in (wanted.target, wanted.head) if repo is not None]
+    code = [name for repo in repositories for name in repo.left_out if checkpoint.is_unsafe_file(name)]
+    if not code:
+        return ()
+    others = len(code) - 1
+    more = f" and {others} more {'files' if others > 1 else 'file'}" if others else ""
+    return (
+        f"It also holds {code[0][:60]!r}{more} that can run code when they are read; they are never fetched.",
+    )
+
+
+def renewed(connection: Connection, data: Path, plan: Plan, interrupt: Interrupt) -> Plan | None:
+    """Let a download bring what the repository has now, of the branch that was asked for; what is the same stays.
+
+    Args:
+        connection: How the hub is reached.
+        data: The data folder.
+        plan: What it was to bring.
+        interrupt: Stops it.
+
+    Returns:
+        What it brings now; None when that is nothing new, so that something else is wrong.
+
+    Raises:
+        EngineError: That cannot be had, or would be refused when it is loaded, or will not fit into memory.
+        CancelledError: The interrupt was set.
+    """
+    head = plan.head.id if plan.head is not None else ""
+    asked = plan_download(connection, plan.target.id, plan.revision, head, interrupt)
+    found = inspect_repo(connection, asked, interrupt)
+    if found.plan == plan:
+        return None
+    found.check()
+    if not plan.anyway:
+        found.check_memory(system.this_machine())
+    wanted = dataclasses.replace(found.plan, home=plan.home, anyway=plan.anyway)
+    download.exchange(data, wanted)
+    return wanted

@@ -1,0 +1,202 @@
+"""The app's side of the engine process: starts it, talks to it, notices its death, ends it. No Qt."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import typing
+from pathlib import Path
+from typing import IO, Self
+
+from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.ipc.channel import Channel
+from mtplx_engine.ipc.protocol import Command, Event, Heartbeat, Shutdown
+
+if typing.TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from types import TracebackType
+
+_END_S = 1.5  # for the process to end by itself
+_REAP_S = 0.5
+_OUTPUT_LIMIT = 1_000_000
+
+_REAL_HOST = (sys.executable, "-I", "-m", "mtplx_engine.host")
+
+
+class EngineClient:
+    """One engine process, from its start to its end.
+
+    `send` may be called from any thread; `read`, `close` and `kill` belong to one.
+
+    Args:
+        log_dir: Where the process keeps its logs; made when missing.
+        command: What to start, without the descriptor and the log folder, which are added.
+        silence_s: The process counts as lost when nothing, not even a heartbeat, came for so long.
+        start_s: The same before its first event: a cold disk is slow.
+
+    Raises:
+        EngineError: ENGINE_LOST, when the process cannot be started.
+    """
+
+    def __init__(
+        self,
+        log_dir: Path,
+        command: Sequence[str] = _REAL_HOST,
+        *,
+        silence_s: float = 15.0,
+        start_s: float = 60.0,
+    ) -> None:
+        self._silence_s = silence_s
+        ours, theirs = socket.socketpair()
+        try:
+            with theirs, _open_output(log_dir) as output:
+                # Inherits the environment as it is: it may guard the BLAS against wrong results.
+                self._process = subprocess.Popen(
+                    [*command, str(theirs.fileno()), str(log_dir)],
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    pass_fds=(theirs.fileno(),),
+                    start_new_session=True,  # Ctrl-C in a terminal is for the app, which then ends the engine
+                )
+        except OSError as error:
+            ours.close()
+            raise EngineError(
+                ErrorKind.ENGINE_LOST,
+                f"The engine could not be started ({error.strerror}). Installing MTPLX again may help.",
+                repr(error),
+            ) from error
+        self._channel = Channel(ours)
+        self._heard_at = time.monotonic()
+        self._patience_s = start_s
+
+    @property
+    def pid(self) -> int:
+        """The id of the process."""
+        return self._process.pid
+
+    def fileno(self) -> int:
+        """Return the descriptor that becomes readable when `read` has something."""
+        return self._channel.fileno()
+
+    def send(self, command: Command) -> None:
+        """Queue a command; never blocks. To a process that is gone it goes nowhere: `read` tells of that."""
+        self._channel.send(command)
+
+    def read(self, timeout: float) -> Event | None:
+        """Return the next event, or None when none came within `timeout` seconds.
+
+        A heartbeat is one where it says how much memory the process takes; the others are not shown.
+
+        Raises:
+            EngineError: ENGINE_LOST, when the process ended or has been silent for too long; INTERNAL, when
+                it sent something that is no event. Either way this client can only be closed.
+        """
+        deadline = time.monotonic() + timeout
+        while True:
+            try:
+                message = self._channel.receive(max(0.0, deadline - time.monotonic()))
+            except EOFError:
+                raise self._ended() from None
+            if message is None:
+                self._check_silence()
+                return None
+            self._heard_at = time.monotonic()
+            self._patience_s = self._silence_s
+            if message != Heartbeat():
+                return typing.cast("Event", message)
+
+    def close(self) -> None:
+        """End the process: ask it to, wait for at most 1.5 s, then kill it. A second call does nothing."""
+        if self._process.returncode is None:
+            self._channel.send(Shutdown())
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_END_S)
+        self.kill()
+
+    def kill(self) -> None:
+        """End the process at once. A second call does nothing."""
+        if self._process.returncode is None:
+            self._process.kill()
+            with contextlib.suppress(subprocess.TimeoutExpired):  # stuck in the kernel: not ours to wait for
+                self._process.wait(_REAP_S)
+        self._channel.close(flush_s=0)
+
+    def _check_silence(self) -> None:
+        silence = time.monotonic() - self._heard_at
+        if silence > self._patience_s:
+            raise EngineError(
+                ErrorKind.ENGINE_LOST, f"The engine has not answered for {silence:.0f} seconds."
+            )
+
+    def _ended(self) -> EngineError:
+        try:
+            code = self._process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            return EngineError(ErrorKind.ENGINE_LOST, "The engine closed its connection.")
+        if code >= 0:
+            return EngineError(ErrorKind.ENGINE_LOST, f"The engine ended by itself (exit code {code}).")
+        if -code == signal.SIGKILL:
+            return EngineError(
+                ErrorKind.ENGINE_LOST,
+                "The engine was ended by the system (SIGKILL), as happens when memory runs out.",
+            )
+        return EngineError(ErrorKind.ENGINE_LOST, f"The engine crashed ({signal.Signals(-code).name}).")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class RestartBudget:
+    """How often a lost engine is started again without being asked: a few times, then it gives up.
+
+    Args:
+        clock: Seconds that only grow.
+        limit: So many restarts are allowed within `window_s`.
+        window_s: Seconds after which a restart no longer counts.
+    """
+
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, *, limit: int = 3, window_s: float = 600.0
+    ) -> None:
+        self.limit = limit
+        self.window_s = window_s
+        self._clock = clock
+        self._spent: list[float] = []
+
+    def spend(self) -> bool:
+        """Count a restart and return True, or return False when none is left."""
+        now = self._clock()
+        self._spent = [at for at in self._spent if now - at < self.window_s]
+        if len(self._spent) >= self.limit:
+            return False
+        self._spent.append(now)
+        return True
+
+    def refill(self) -> None:
+        """Forget all restarts: the person took over."""
+        self._spent.clear()
+
+
+def _open_output(log_dir: Path) -> IO[bytes]:
+    """Open what the process prints into: crash reports of native code. Starts over when it has grown.
+
+    Where there can be no log, what is printed goes nowhere: that is no reason to have no engine.
+    """
+    path = log_dir / "engine-output.log"
+    try:
+        log_dir.mkdir(parents=True, exist_ok=True)
+        grown = path.exists() and path.stat().st_size > _OUTPUT_LIMIT
+        return path.open("wb" if grown else "ab")
+    except OSError:
+        return Path(os.devnull).open("wb")

@@ -1,0 +1,1 @@
+"""Measurements as data: types, verdicts, store. Imports no mlx."""

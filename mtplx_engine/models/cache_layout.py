@@ -1,0 +1,240 @@
+"""What the layers of a model keep of the tokens that it has read, by its config.json. Imports no mlx."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mtplx_engine import limits
+from mtplx_engine.models.config_checks import Sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+# What mlx-lm takes for numbers that a config.json does not say.
+LATENT_DEFAULTS = {"kv_lora_rank": 512, "qk_rope_head_dim": 64}
+QWEN3_5_DEFAULTS = {
+    "hidden_size": 4096,
+    "num_hidden_layers": 32,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "linear_num_value_heads": 64,
+    "linear_num_key_heads": 16,
+    "linear_key_head_dim": 192,
+    "linear_value_head_dim": 128,
+    "linear_conv_kernel_dim": 4,
+    "full_attention_interval": 4,
+}
+QWEN3_NEXT_DEFAULTS = {"full_attention_interval": 4}
+
+
+@dataclass(frozen=True, slots=True)
+class Layers:
+    """Layers that keep the same.
+
+    Attributes:
+        count: How many.
+        numbers: What each keeps of a token, keys and values together.
+        window: How many tokens each keeps, 0 for all.
+    """
+
+    count: int
+    numbers: int
+    window: int = 0
+
+    def room(self, context: int, chunk: int) -> int:
+        """Return for how many tokens a layer has buffers, after `context` tokens in forwards of `chunk`."""
+        grown = _up(context)
+        if not self.window:
+            return grown
+        return min(grown, self.window + limits.WINDOW_GRAIN + _up(chunk)) + limits.CACHE_STEP
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What all layers keep.
+
+    Attributes:
+        layers: Those that keep something of every token.
+        tail: Numbers that recurrent layers keep, all together, in the type of activations.
+        state: The same in float32.
+    """
+
+    layers: tuple[Layers, ...]
+    tail: int = 0
+    state: int = 0
+
+    @property
+    def a_token(self) -> int:
+        """Numbers that a layer keeps of a token which sees all of them, as the layer of a drafting head does."""
+        return max((layers.numbers for layers in self.layers if not layers.window), default=0)
+
+    @property
+    def growth(self) -> int:
+        """Numbers that all layers keep of one more token; those with a window keep no more of them."""
+        return sum(layers.count * layers.numbers for layers in self.layers if not layers.window)
+
+    def a_layer(self, context: int) -> int:
+        """Return the numbers in the buffers of such a layer after `context` tokens."""
+        return self.a_token * _up(context)
+
+    def numbers(self, context: int, chunk: int) -> int:
+        """Return the numbers in the buffers of all layers after `context` tokens in forwards of `chunk`."""
+        return sum(layers.count * layers.numbers * layers.room(context, chunk) for layers in self.layers)
+
+    def fixed(self, item: int) -> int:
+        """Return the bytes that do not grow with the context, with activations of `item` bytes."""
+        return self.tail * item + self.state * 4
+
+    def snapshot(self, context: int, item: int) -> int:
+        """Return the bytes of what is kept to go back to a place in a chat: all that cannot simply be cut off."""
+        windows = (layers for layers in self.layers if layers.window)
+        return self.fixed(item) + item * sum(
+            layers.count * layers.numbers * min(context, layers.window + limits.WINDOW_GRAIN)
+            for layers in windows
+        )
+
+
+def cache_layout_of(config: Mapping[str, Any]) -> Kept:
+    """Return what the layers of a model keep.
+
+    Args:
+        config: Its checked config.json, laid flat.
+
+    Raises:
+        EngineError: REFUSED, when a number is missing or cannot be.
+    """
+    return _KINDS.get(config["model_type"], _grouped)(config)
+
+
+def _up(tokens: int) -> int:
+    return -(-tokens // limits.CACHE_STEP) * limits.CACHE_STEP
+
+
+def _pair(sizes: Sizes, heads: str = "num_key_value_heads", width: str = "head_dim") -> int:
+    """Return the numbers of a key and a value of grouped heads."""
+    queries = sizes["num_attention_heads"]
+    each = sizes.get(width) or sizes["hidden_size"] // queries
+    count = sizes.get(heads)
+    return 2 * each * (queries if count is None else count)
+
+
+def _grouped(config: Mapping[str, Any]) -> Kept:
+    """Full attention in every layer, or a sliding window in those that `layer_types` names."""
+    sizes = Sizes(config, {})
+    types = sizes.items("layer_types") or ["full_attention"] * sizes["num_hidden_layers"]
+    return _mixed(types, _pair(sizes), _pair(sizes), sizes.get("sliding_window"))
+
+
+def _mixed(types: list[Any], full: int, sliding: int, window: int | None) -> Kept:
+    """Return what layers of these types keep; they see everything where there is no window."""
+    slid = types.count("sliding_attention") if window else 0
+    return Kept((Layers(len(types) - slid, full), Layers(slid, sliding, window or 0)))
+
+
+def _latent(config: Mapping[str, Any]) -> Kept:
+    sizes = Sizes(config, LATENT_DEFAULTS)
+    numbers = sizes["kv_lora_rank"] + sizes["qk_rope_head_dim"]
+    return Kept((Layers(sizes["num_hidden_layers"], numbers),))
+
+
+def _indexed(config: Mapping[str, Any]) -> Kept:
+    """Latents, and beside them the keys of an index, which are there twice."""
+    sizes = Sizes(config, {**LATENT_DEFAULTS, "index_head_dim": 128})
+    numbers = sizes["kv_lora_rank"] + sizes["qk_rope_head_dim"] + 2 * sizes["index_head_dim"]
+    return Kept((Layers(sizes["num_hidden_layers"], numbers),))
+
+
+def _gated_delta(defaults: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], Kept]:
+    def kept(config: Mapping[str, Any]) -> Kept:
+        sizes = Sizes(config, defaults)
+        layers = sizes["num_hidden_layers"]
+        full = layers // sizes.period("full_attention_interval")
+        heads, width = sizes["linear_num_value_heads"], sizes["linear_key_head_dim"]
+        channels = 2 * sizes["linear_num_key_heads"] * width + heads * sizes["linear_value_head_dim"]
+        tail = max(sizes["linear_conv_kernel_dim"] - 1, 0) * channels
+        state = heads * sizes["linear_value_head_dim"] * width
+        recurrent = layers - full
+        return Kept((Layers(full, _pair(sizes)),), recurrent * tail, recurrent * state)
+
+    return kept
+
+
+def _gemma4(config: Mapping[str, Any]) -> Kept:
+    """The last layers look at what others keep; keys of full attention are wider, and may be the values too."""
+    defaults = {
+        "head_dim": 256,
+        "global_head_dim": 512,
+        "num_key_value_heads": 1,
+        "num_kv_shared_layers": 20,
+        "sliding_window": 512,
+        "sliding_window_pattern": 5,
+    }
+    sizes = Sizes(config, defaults)
+    count, period = sizes["num_hidden_layers"], sizes.period("sliding_window_pattern")
+    types = sizes.items("layer_types") or [
+        "sliding_attention" if (number + 1) % period else "full_attention" for number in range(count)
+    ]
+    few = sizes.says("attention_k_eq_v") and sizes.get("num_global_key_value_heads")
+    heads = "num_global_key_value_heads" if few else "num_key_value_heads"
+    width = "global_head_dim" if sizes["global_head_dim"] else "head_dim"
+    own = types[: max(count - sizes["num_kv_shared_layers"], 0)]
+    return _mixed(own, _pair(sizes, heads, width), _pair(sizes), sizes["sliding_window"])
+
+
+def _mimo_v2(config: Mapping[str, Any]) -> Kept:
+    sizes = Sizes(config, {})
+    slid = sizes.items("hybrid_layer_pattern").count(1)
+    full = sizes["num_key_value_heads"] * (sizes["head_dim"] + sizes["v_head_dim"])
+    sliding = sizes["swa_num_key_value_heads"] * (sizes["swa_head_dim"] + sizes["swa_v_head_dim"])
+    window = sizes["sliding_window_size"]
+    return Kept((Layers(sizes["num_hidden_layers"] - slid, full), Layers(slid, sliding, window)))
+
+
+def _step3p5(config: Mapping[str, Any]) -> Kept:
+    sizes = Sizes(config, {"sliding_window": 512})
+    types = sizes.items("layer_types") or [
+        "full_attention" if number % 2 else "sliding_attention"
+        for number in range(sizes["num_hidden_layers"])
+    ]
+    full = _pair(sizes, "num_attention_groups")
+    other = config.get("attention_other_setting")
+    sliding = (
+        _pair(Sizes({**config, **other}, {}), "num_attention_groups") if isinstance(other, dict) else full
+    )
+    return _mixed(types, full, sliding, sizes["sliding_window"])
+
+
+def _nemotron_h(config: Mapping[str, Any]) -> Kept:
+    """Attention, Mamba and feed-forward blocks by a pattern, of letters or of words."""
+    sizes = Sizes(config, {})
+    pattern = config.get("hybrid_override_pattern")
+    blocks = list(pattern) if isinstance(pattern, str) else sizes.items("hybrid_override_pattern")
+    blocks = blocks or sizes.items("layers_block_type") or sizes.items("layer_types")
+    attention = sum(block in ("*", "attention", "full_attention") for block in blocks)
+    mamba = sum(block in ("M", "mamba", "conv", "linear_attention") for block in blocks)
+    inner = sizes["mamba_num_heads"] * sizes["mamba_head_dim"]
+    channels = inner + 2 * sizes["n_groups"] * sizes["ssm_state_size"]
+    tail = max(sizes["conv_kernel"] - 1, 0) * channels
+    state = inner * sizes["ssm_state_size"]
+    return Kept((Layers(attention, _pair(sizes)),), mamba * tail, mamba * state)
+
+
+_QWEN3_5 = _gated_delta(QWEN3_5_DEFAULTS)
+_KINDS: Mapping[str, Callable[[Mapping[str, Any]], Kept]] = {
+    "deepseek_v3": _latent,
+    "deepseek_v32": _indexed,
+    "gemma4": _gemma4,
+    "gemma4_text": _gemma4,
+    "glm4_moe_lite": _latent,
+    "glm_moe_dsa": _indexed,
+    "kimi_k2": _latent,
+    "mimo_v2_flash": _mimo_v2,
+    "nemotron_h": _nemotron_h,
+    "qwen3_5": _QWEN3_5,
+    "qwen3_5_moe": _QWEN3_5,
+    "qwen3_next": _gated_delta(QWEN3_NEXT_DEFAULTS),
+    "step3p5": _step3p5,
+}
+"""By config.json's `model_type`, those that do more than keep keys and values of grouped heads."""

@@ -1,0 +1,136 @@
+"""Chat templates, rendered where they can neither hang the engine nor take its memory."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import json
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+from mtplx_engine.errors import EngineError, ErrorKind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+MAX_TEMPLATE = 64 << 10  # characters
+CHARACTERS_PER_TOKEN = 8  # of the context window; what a template may add to what people wrote
+
+_PATIENCE_S = 30.0  # by the clock, the start of the process included; it ends itself after 2 s of work
+
+
+class TemplateProcess:
+    """Renders in a child process, which lives until a template makes it end."""
+
+    def __init__(self) -> None:
+        self._child: subprocess.Popen[bytes] | None = None
+        self._lock = threading.RLock()  # answers and counts are rendered on threads of their own
+
+    def start(self) -> None:
+        """Have the process ready; returns at once."""
+        with self._lock:
+            if self._child is not None and self._child.poll() is None:
+                return
+            self.close()
+            self._child = subprocess.Popen(
+                [sys.executable, "-I", "-m", "mtplx_engine.text.template_child"],
+                stdin=subprocess.PIPE,  # its end ends the process
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,  # a Ctrl-C at the terminal is for the command alone
+            )
+
+    def close(self) -> None:
+        """End the process."""
+        if self._child is not None:
+            self._child.kill()
+            self._child.communicate()
+            self._child = None
+
+    def render(
+        self, template: str, turns: Sequence[Mapping[str, str]], names: Mapping[str, Any], window: int
+    ) -> str:
+        """Render a chat, ready for the answer unless `names` say otherwise.
+
+        Args:
+            template: The Jinja template.
+            turns: Roles, contents and thinking.
+            names: What the template can look at beside the chat: control tokens, as in "bos_token", and switches.
+            window: The model's context in tokens.
+
+        Raises:
+            EngineError: UNSUPPORTED for a template that is broken or too large, makes too much of the chat, or takes
+                too long or too much memory; BAD_REQUEST for a chat that it refuses.
+        """
+        if len(template) > MAX_TEMPLATE:
+            raise EngineError(
+                ErrorKind.UNSUPPORTED,
+                f"This model's chat template is {len(template):,} characters long, and at most {MAX_TEMPLATE:,} "
+                "are read; choose another model.",
+            )
+        # What people wrote is not limited here: how many tokens it is, only the tokenizer knows.
+        written = sum(len(text) for turn in turns for text in turn.values())
+        limit = CHARACTERS_PER_TOKEN * window + 2 * written
+        request = {"template": template, "turns": list(turns), "names": dict(names), "limit": limit}
+        with self._lock:
+            reply = self._ask(json.dumps(request, default=str).encode() + b"\n")
+        if "text" in reply:
+            text: str = reply["text"]
+            return text
+        if "length" in reply:
+            raise _hostile(f"makes {reply['length']:,} characters of this chat")
+        if reply["error"].startswith("MemoryError"):
+            raise _hostile("takes more than 1 GB of memory")
+        if reply["broken"]:
+            raise EngineError(
+                ErrorKind.UNSUPPORTED,
+                "This model's chat template is broken: it cannot write even the simplest chat. Choose another model, "
+                "or get this one again.",
+                reply["error"],
+            )
+        raise EngineError(
+            ErrorKind.BAD_REQUEST, "The model's chat template does not accept this chat.", reply["error"]
+        )
+
+    def _ask(self, line: bytes) -> dict[str, Any]:
+        self.start()
+        child = self._child
+        if child is None or child.stdin is None or child.stdout is None:
+            raise RuntimeError("the process was started with pipes")
+        watchdog = threading.Timer(_PATIENCE_S, child.kill)
+        watchdog.daemon = True
+        watchdog.start()
+        try:
+            child.stdin.write(line)
+            child.stdin.flush()
+            answer = child.stdout.readline()
+        except BrokenPipeError:
+            answer = b""
+        except BaseException:
+            self.close()  # or its answer would be taken for that to the next question
+            raise
+        finally:
+            watchdog.cancel()
+            watchdog.join()
+        if not answer.endswith(b"\n"):
+            self.close()
+            raise _hostile("takes longer than 2 seconds")
+        reply: dict[str, Any] = json.loads(answer)
+        return reply
+
+
+def _hostile(how: str) -> EngineError:
+    return EngineError(
+        ErrorKind.UNSUPPORTED, f"This model's chat template {how}, so it was stopped; choose another model."
+    )
+
+
+@functools.cache
+def shared() -> TemplateProcess:
+    """Return the one of this process, which ends with it."""
+    process = TemplateProcess()
+    atexit.register(process.close)
+    return process

@@ -1,0 +1,1 @@
+"""Files, formatting, system facts, child processes."""

@@ -1,0 +1,126 @@
+"""An answer's figures add up, on a clock that the test turns."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mtplx_engine.answer import Tally
+from mtplx_engine.decoding import Step
+
+
+class Clock:
+    """Seconds that pass when the test says so."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def step(drafted: int, accepted: int) -> Step:
+    return Step(tuple(range(accepted + 1)), drafted, accepted)
+
+
+@st.composite
+def cycles(draw: st.DrawFn) -> list[tuple[Step, int, float]]:
+    """Cycles as (step, tokens kept, seconds); only the last one may be cut."""
+    listed = []
+    for _ in range(draw(st.integers(0, 12))):
+        drafted = draw(st.integers(0, 8))
+        accepted = draw(st.integers(0, drafted))
+        listed.append((step(drafted, accepted), accepted + 1, draw(st.floats(0.001, 1))))
+    if listed:
+        last, whole, seconds = listed[-1]
+        listed[-1] = (last, draw(st.integers(0, whole)), seconds)
+    return listed
+
+
+def test_fast_chunks_after_a_slow_prefill() -> None:
+    """120 tokens in 40 chunks over 2 seconds after a prefill of 3: 60 tokens a second, not 24 and not 20."""
+    clock = Clock()
+    tally = Tally(300, 100, 7, "2", clock)
+    clock.now += 0.5
+    tally.start_prefill()
+    clock.now += 3.0
+    for chunk in range(40):
+        clock.now += 0.05 if chunk else 0.0
+        tally.cycle(step(2, 2), 3)
+        if chunk == 1:
+            tally.text_shown()
+            clock.now += 0.05  # what showing takes belongs to the next cycle
+    stats = tally.stats()
+    assert stats.emitted == 120
+    assert (stats.decode_tokens, stats.decode_s) == (117, pytest.approx(39 * 0.05 + 0.05))
+    assert stats.decode_tps == pytest.approx(60, rel=0.05)
+    assert stats.prefill_s == pytest.approx(3.0)
+    assert stats.prefill_tps == pytest.approx(200 / 3.0)
+    assert stats.ttft_s == pytest.approx(0.5 + 3.0 + 0.05)
+    assert (stats.verify_steps, stats.drafted, stats.accepted) == (40, 80, 80)
+    assert (stats.acceptance_rate, stats.mean_acceptance_length) == (1.0, 3.0)
+    assert (stats.prompt_tokens, stats.cached_tokens, stats.seed, stats.depth) == (300, 100, 7, "2")
+
+
+@given(cycles())
+def test_the_sums_agree(listed: list[tuple[Step, int, float]]) -> None:
+    clock = Clock()
+    tally = Tally(10, 4, 0, "auto", clock)
+    tally.start_prefill()
+    times = []
+    for one, kept, seconds in listed:
+        clock.now += seconds
+        times.append((clock.now, kept))
+        tally.cycle(one, kept)
+    stats = tally.stats()
+    assert stats.emitted == sum(kept for _, kept, _ in listed)
+    assert stats.verify_steps + stats.plain_steps == len(listed)
+    assert stats.verify_steps == sum(one.drafted > 0 for one, _, _ in listed)
+    assert stats.drafted == sum(one.drafted for one, _, _ in listed)
+    assert stats.accepted == sum(min(one.accepted, kept) for one, kept, _ in listed)
+    assert stats.accepted == sum(stats.accepted_at)
+    assert len(stats.accepted_at) == max((one.drafted for one, _, _ in listed), default=0)
+    assert list(stats.accepted_at) == sorted(stats.accepted_at, reverse=True)
+    assert stats.emitted <= stats.accepted + len(listed)
+    events = [(now, kept) for now, kept in times if kept]
+    assert stats.prefill_s == (pytest.approx(times[0][0] - 100.0) if times else None)
+    assert stats.decode_s == (pytest.approx(events[-1][0] - events[0][0]) if len(events) > 1 else None)
+    assert stats.decode_tokens == sum(kept for _, kept in events[1:])
+
+
+def test_an_answer_that_ends_at_once_has_no_speed() -> None:
+    clock = Clock()
+    tally = Tally(10, 0, 0, "0", clock)
+    tally.start_prefill()
+    clock.now += 2.0
+    tally.cycle(step(0, 0), 0)
+    stats = tally.stats()
+    assert (stats.emitted, stats.plain_steps, stats.prefill_s) == (0, 1, 2.0)
+    assert (stats.decode_s, stats.decode_tps, stats.ttft_s) == (None, None, None)
+
+
+def test_the_cycle_of_the_end_token_is_not_decoding_time() -> None:
+    clock = Clock()
+    tally = Tally(10, 0, 0, "0", clock)
+    for kept in (1, 1, 1, 0):
+        clock.now += 1.0
+        tally.cycle(step(0, 0), kept)
+    assert (tally.stats().decode_s, tally.stats().decode_tps) == (2.0, 1.0)
+
+
+def test_before_anything_happened_nothing_is_measured() -> None:
+    stats = Tally(10, 0, 0, "0", Clock()).stats()
+    assert {value for value in dataclasses.astuple(stats) if isinstance(value, float)} == set()
+
+
+def test_only_the_first_text_counts_for_ttft() -> None:
+    clock = Clock()
+    tally = Tally(1, 0, 0, "0", clock)
+    for _ in range(3):
+        clock.now += 1.0
+        tally.text_shown()
+    assert tally.stats().ttft_s == 1.0
+    assert tally.now() == 3.0
