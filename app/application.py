@@ -11,7 +11,7 @@ from app.chat.settings import ChatSettings, find_preset
 from app.chat_view.empty_state import ModelPresenter, ModelStatus
 from app.commands import Commands
 from app.dashboard.records import SpeedOffer
-from app.dashboard.window import SpeedDesk
+from app.dashboard.window import SpeedServices
 from app.first_start import FirstStart
 from app.i18n import tr
 from app.main_window import MainWindow
@@ -28,14 +28,14 @@ from app.session.queue import GenerationQueue
 from app.session.session import ChatSession
 from app.settings_window.window import SettingsWindow
 from app.sidebar.chat_files import ChatFiles
-from app.sidebar.controller import Library
+from app.sidebar.controller import SidebarController
 from app.sidebar.list_model import ChatList
 from app.storage.settings import LARGEST_TEXT_PX, SMALLEST_TEXT_PX, SettingsFile
 from app.storage.store import Store
 from app.theme import TEXT_PX, Theme
 from mtplx_engine import paths
 from mtplx_engine.models import hub_cache, starter
-from mtplx_engine.models.library import Habits
+from mtplx_engine.models.library import ModelPreferences
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,7 +80,7 @@ class Application(QObject):
         self.presenter = ModelPresenter(self._recipe.name, self.link, self)
         self.setup = StarterSetup(data_dir, self)
         self.models = ModelServices(self.theme, data_dir, self.link, self.settings, self)
-        self.speed = SpeedDesk(
+        self.speed = SpeedServices(
             self.theme,
             self.settings,
             data_dir,
@@ -94,7 +94,9 @@ class Application(QObject):
         self.window = MainWindow(
             self.theme, self.session, self.actions, self.chats, self.settings, log_dir=log_dir
         )
-        self.library = Library(self.window.sidebar, self.window.toast, self.store, self.session, self.chats)
+        self.library = SidebarController(
+            self.window.sidebar, self.window.toast, self.store, self.session, self.chats
+        )
         self.files = ChatFiles(self.window, self.window.toast, self.store, self.session)
         self.commands = Commands(
             self.window,
@@ -147,7 +149,7 @@ class Application(QObject):
 
     def _load_usual(self) -> None:
         """Load the default model, or else the starter."""
-        default = Habits(self._data_dir).default()
+        default = ModelPreferences(self._data_dir).default()
         if default is not None and default.is_dir():
             self._load(str(default), hub_cache.title(default), anyway=False)
             return

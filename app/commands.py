@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from app.session.actions import ChatActions
     from app.session.session import ChatSession
     from app.sidebar.chat_files import ChatFiles
-    from app.sidebar.controller import Library
+    from app.sidebar.controller import SidebarController
     from app.sidebar.list_model import ChatList
 
 
@@ -49,7 +49,7 @@ class Commands(QObject):
         actions: ChatActions,
         *,
         chats: ChatList,
-        library: Library,
+        library: SidebarController,
         files: ChatFiles,
     ) -> None:
         super().__init__(window)
@@ -101,7 +101,7 @@ class Commands(QObject):
 
     # ------------------------------------------------------------ connecting
 
-    def _connect_chats(self, library: Library, files: ChatFiles) -> None:
+    def _connect_chats(self, library: SidebarController, files: ChatFiles) -> None:
         menus, session = self._window.menus, self._session
         menus.new_chat.triggered.connect(self._new_chat)
         menus.import_chats.triggered.connect(files.import_chats)

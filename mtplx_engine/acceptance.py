@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _ROUNDING = 0.01  # how far from 1 a law in half precision may sum
 
 
-class Verdict(NamedTuple):
+class DraftVerdict(NamedTuple):
     """What a verify step decided, on device.
 
     Attributes:
@@ -59,7 +59,9 @@ def race(weights: mx.array, exponentials: mx.array) -> mx.array:
     return mx.argmin(arrival, axis=-1).astype(mx.int32)
 
 
-def accept(p: mx.array, q: mx.array, drafts: mx.array, uniforms: mx.array, exponentials: mx.array) -> Verdict:
+def accept(
+    p: mx.array, q: mx.array, drafts: mx.array, uniforms: mx.array, exponentials: mx.array
+) -> DraftVerdict:
     """Judge k draft tokens from left to right.
 
     Args:
@@ -70,7 +72,7 @@ def accept(p: mx.array, q: mx.array, drafts: mx.array, uniforms: mx.array, expon
         exponentials: [V] independent Exp(1) draws for the recovered or bonus token.
     """
     if not drafts.size:  # plain decoding: the rule below says the same with forty operations more
-        return Verdict(mx.array(0, mx.int32), race(p[0], exponentials))
+        return DraftVerdict(mx.array(0, mx.int32), race(p[0], exponentials))
     at = drafts[:, None]
     p_draft = mx.take_along_axis(p[:-1], at, axis=-1)[:, 0]
     q_draft = mx.take_along_axis(q, at, axis=-1)[:, 0]
@@ -78,10 +80,10 @@ def accept(p: mx.array, q: mx.array, drafts: mx.array, uniforms: mx.array, expon
     accepted = _leading(kept)
     # Past the last draft q is zero, and the residual of the bonus row is that row itself.
     q_padded = mx.concatenate([q, mx.zeros_like(p[:1])], axis=0)
-    return Verdict(accepted, race(residual(p[accepted], q_padded[accepted]), exponentials))
+    return DraftVerdict(accepted, race(residual(p[accepted], q_padded[accepted]), exponentials))
 
 
-def accept_greedy(best: mx.array, drafts: mx.array) -> Verdict:
+def accept_greedy(best: mx.array, drafts: mx.array) -> DraftVerdict:
     """Judge k draft tokens at temperature 0: kept while they equal the target's own choice.
 
     Args:
@@ -89,7 +91,7 @@ def accept_greedy(best: mx.array, drafts: mx.array) -> Verdict:
         drafts: [k] int32 draft tokens.
     """
     accepted = _leading(best[:-1] == drafts)
-    return Verdict(accepted, best[accepted])
+    return DraftVerdict(accepted, best[accepted])
 
 
 def _leading(kept: mx.array) -> mx.array:

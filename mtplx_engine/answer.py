@@ -83,7 +83,7 @@ class Answer:
         decoder: Decoder,
         text: TextStream,
         segments: Segmenter,
-        tally: Tally,
+        tally: AnswerStats,
         depths: DepthChooser,
         end_ids: frozenset[int],
         limit: int,
@@ -199,7 +199,7 @@ def _runs(accepted: bytes) -> tuple[int, ...]:
     return (0, *lengths) if accepted[:1] == b"\1" else tuple(lengths)
 
 
-class Tally:
+class AnswerStats:
     """Counters and clocks of one answer; the request starts when it is made.
 
     Args:

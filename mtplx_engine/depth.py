@@ -19,7 +19,7 @@ _FADE = 0.998  # weight left to what was measured after a cycle that said nothin
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class DepthEstimates:
     """What a controller has measured, to begin with it the next time.
 
     Attributes:
@@ -159,7 +159,7 @@ class DepthController:
         rounds: How many have ended.
     """
 
-    def __init__(self, max_depth: int, known: Figures | None = None) -> None:
+    def __init__(self, max_depth: int, known: DepthEstimates | None = None) -> None:
         self.max_depth = max_depth
         self.best = self.steady = self.rounds = 0
         self._costs = [Cost() for _ in range(max_depth + 1)]
@@ -223,16 +223,16 @@ class DepthController:
         """Return E(k), the expected tokens of a cycle."""
         return expected_tokens([acceptance.mean for acceptance in self._accepted[:depth]])
 
-    def figures(self) -> Figures:
+    def figures(self) -> DepthEstimates:
         """Return what was measured."""
-        return Figures(
+        return DepthEstimates(
             best=self.best,
             costs=tuple(cost.mean if cost.measured else None for cost in self._costs),
             accepted=tuple(acceptance.accepted for acceptance in self._accepted),
             offered=tuple(acceptance.offered for acceptance in self._accepted),
         )
 
-    def _begin_with(self, known: Figures) -> None:
+    def _begin_with(self, known: DepthEstimates) -> None:
         """Take over figures, the costs as if just measured a few times, so that new ones soon outweigh them."""
         for cost, seconds in zip(self._costs, known.costs, strict=False):
             if seconds:

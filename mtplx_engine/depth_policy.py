@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mtplx_engine.config import AUTO_MAX_DEPTH
-from mtplx_engine.depth import MOST_OFFERED, REPEATABLE_DEPTH, DepthController, Figures
+from mtplx_engine.depth import MOST_OFFERED, REPEATABLE_DEPTH, DepthController, DepthEstimates
 from mtplx_engine.ipc.protocol import DepthReason
 from mtplx_engine.measure import results
 from mtplx_engine.measure.measurement import context_bucket
-from mtplx_engine.measure.store import Measurements, deciding
+from mtplx_engine.measure.store import MeasurementStore, deciding
 from mtplx_engine.util.files import JsonStore
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class DepthMemory:
         self._results = JsonStore(data / NAME, FORMAT)
         self._speed_key = speed_key
 
-    def recall(self, drafter: str) -> Figures | None:
+    def recall(self, drafter: str) -> DepthEstimates | None:
         """Return what was measured with a drafter, None where nothing usable is kept."""
         entry = self._results.get(self._key(drafter))
         try:
@@ -47,7 +47,7 @@ class DepthMemory:
         except (KeyError, TypeError, ValueError, OverflowError):
             return None
 
-    def remember(self, drafter: str, figures: Figures) -> None:
+    def remember(self, drafter: str, figures: DepthEstimates) -> None:
         """Keep what was measured with a drafter."""
         self._results.put(self._key(drafter), dataclasses.asdict(figures))
 
@@ -55,7 +55,7 @@ class DepthMemory:
         return f"{self._speed_key} {drafter}"
 
 
-def _parse(entry: dict[str, Any]) -> Figures:
+def _parse(entry: dict[str, Any]) -> DepthEstimates:
     costs = tuple(None if cost is None else _number(cost, above=0.0) for cost in entry["costs"])
     offered = tuple(_number(count) for count in entry["offered"])
     accepted = tuple(
@@ -64,7 +64,7 @@ def _parse(entry: dict[str, Any]) -> Figures:
     best = entry["best"]
     if not isinstance(best, int) or best < 0:
         raise ValueError("no depth")
-    return Figures(best, costs, accepted, offered)
+    return DepthEstimates(best, costs, accepted, offered)
 
 
 def _number(value: float, above: float = -1.0) -> float:
@@ -78,7 +78,7 @@ USUAL_ANSWER = 256
 """Tokens that an answer is taken to have before it is written, where it may have more."""
 
 
-class Depths:
+class DepthPolicy:
     """The depth controllers of a loaded model, one for each drafter and what it begins with.
 
     `tokens` are those of an answer and its prompt, as far as they are known when it begins.
@@ -93,7 +93,7 @@ class Depths:
 
     def __init__(self, data: Path, speed_key: str) -> None:
         self._memory = DepthMemory(data, speed_key)
-        self.measurements = Measurements(data)
+        self.measurements = MeasurementStore(data)
         self._speed_key = speed_key
         self._stamp: tuple[int, ...] | None = None
         self._deciding: dict[int | None, Measurement] = {}
@@ -147,7 +147,7 @@ class Depths:
         return {bucket: each for bucket, each in self._deciding.items() if each.subject.drafter == drafter}
 
 
-def measured_figures(measured: Results, best: int) -> Figures:
+def measured_figures(measured: Results, best: int) -> DepthEstimates:
     """Return the results of a measurement as what a depth controller begins with.
 
     Args:
@@ -165,7 +165,7 @@ def measured_figures(measured: Results, best: int) -> Figures:
         weight = min(1.0, MOST_OFFERED / tried) if tried else 0.0
         accepted.append(weight * kept)
         offered.append(weight * tried)
-    return Figures(
+    return DepthEstimates(
         best=best,
         costs=tuple(cycles.get(depth) for depth in range(deepest + 1)),
         accepted=tuple(accepted),

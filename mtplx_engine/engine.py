@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, NamedTuple
 import mlx.core as mx
 
 from mtplx_engine import backend
-from mtplx_engine.answer import Answer, Tally, answer_limit, check_tokens
+from mtplx_engine.answer import Answer, AnswerStats, answer_limit, check_tokens
 from mtplx_engine.cache.token_cache import TokenCache
 from mtplx_engine.config import MAX_DEPTH, SamplerConfig
 from mtplx_engine.decoding import Decoder
-from mtplx_engine.depth_policy import USUAL_ANSWER, DepthChooser, Depths
+from mtplx_engine.depth_policy import USUAL_ANSWER, DepthChooser, DepthPolicy
 from mtplx_engine.draft.draft_model import DraftModelDrafter
 from mtplx_engine.draft.drafter import CombinedDrafter
 from mtplx_engine.draft.prompt_lookup import PromptLookupDrafter
 from mtplx_engine.errors import EngineError, ErrorKind, LoadCancelledError
 from mtplx_engine.ipc.protocol import Counted, ModelInfo
 from mtplx_engine.models import identity, inspection, loader
-from mtplx_engine.models.library import Habits
+from mtplx_engine.models.library import ModelPreferences
 from mtplx_engine.text import segments, template
 from mtplx_engine.text.detokenizer import TextStream
 from mtplx_engine.text.prompt import PromptEncoder
@@ -57,7 +57,7 @@ class Start(NamedTuple):
 
 
 @dataclass(slots=True)
-class Session:
+class PrefixCache:
     """The caches of one model.
 
     Attributes:
@@ -221,8 +221,8 @@ class Engine:
         self._draft_model: loader.LoadedModel | None = None
         self._encoder: PromptEncoder | None = None
         self._counter: PromptEncoder | None = None  # the same for another thread, with a tokenizer of its own
-        self._session: Session | None = None
-        self._depths: Depths | None = None
+        self._session: PrefixCache | None = None
+        self._depths: DepthPolicy | None = None
         self._footprints: Sequence[Footprint] = ()
 
     def load(
@@ -272,8 +272,8 @@ class Engine:
             for tokenizer in (loaded.tokenizer, copy.deepcopy(loaded.tokenizer))
         )
         speed_key = identity.speed_key(parts, backend.speed_class(self._policy))
-        self._depths = Depths(data_dir, speed_key)
-        Habits(data_dir).note_use(parts[0].folder)
+        self._depths = DepthPolicy(data_dir, speed_key)
+        ModelPreferences(data_dir).note_use(parts[0].folder)
         self._info = describe(
             loaded,
             parts[0],
@@ -308,7 +308,7 @@ class Engine:
         return self._info
 
     @property
-    def depths(self) -> Depths:
+    def depths(self) -> DepthPolicy:
         """How deep it is drafted where nobody chooses.
 
         Raises:
@@ -412,7 +412,7 @@ class Engine:
         decoder = Decoder(model.target, session.cache, session.drafter, config, seed, branch=branch)
         text = TextStream(model.decode, request.stop)
         thinking = in_thinking or segments.opens_thinking(model.tokenizer, model.markup, prompt)
-        tally = Tally(len(prompt), reused, seed, str(config.speculative_depth), drafter=kind or "")
+        tally = AnswerStats(len(prompt), reused, seed, str(config.speculative_depth), drafter=kind or "")
         answer = Answer(
             request=request,
             decoder=decoder,
@@ -432,20 +432,23 @@ class Engine:
         if kind is not None and config.speculative_depth == "auto":
             depths.remember(kind, tokens)
 
-    def _keep(self, model: loader.LoadedModel, session: Session, decoder: Decoder, emitted: int) -> None:
+    def _keep(self, model: loader.LoadedModel, session: PrefixCache, decoder: Decoder, emitted: int) -> None:
         """Bring the caches to what was emitted and keep them for the next answer, if it is the same model's."""
         decoder.settle(emitted)
         session.tokens = decoder.forwarded
         if self._model is model:
             self._session = session
 
-    def _take_session(self, model: loader.LoadedModel, kind: DrafterKind | None) -> Session:
+    def _take_session(self, model: loader.LoadedModel, kind: DrafterKind | None) -> PrefixCache:
         """Take the caches of the last answer, or new ones.
 
         After an error nothing is put back, so that a doubtful cache is never reused. A drafter of another kind starts
         empty, since it missed what came before.
         """
-        session, self._session = self._session or Session(TokenCache(model.target.new_layers()), None), None
+        session, self._session = (
+            self._session or PrefixCache(TokenCache(model.target.new_layers()), None),
+            None,
+        )
         if session.kind != kind:
             session.drafter = None if kind is None else self.drafters().new(kind)
             session.kind = kind

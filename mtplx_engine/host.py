@@ -42,7 +42,7 @@ from mtplx_engine.ipc.protocol import (
     Unload,
     Unloaded,
 )
-from mtplx_engine.ipc.queue import Job, Latest, Line, Numbered
+from mtplx_engine.ipc.queue import CommandQueue, Job, Mailbox, Numbered
 from mtplx_engine.stats import DecodeStats, FinishReason
 from mtplx_engine.util import system
 
@@ -51,8 +51,12 @@ if TYPE_CHECKING:
 
     from mtplx_engine.engine import Engine as MlxEngine
 
-    MeasureFunction = Callable[["Engine", Measure, threading.Event], Iterator[TrialProgress | Measured]]
-    CheckFunction = Callable[["Engine", CheckExactness, threading.Event], Iterator[TrialProgress | Checked]]
+    MeasureFunction = Callable[
+        ["EngineProtocol", Measure, threading.Event], Iterator[TrialProgress | Measured]
+    ]
+    CheckFunction = Callable[
+        ["EngineProtocol", CheckExactness, threading.Event], Iterator[TrialProgress | Checked]
+    ]
 
 
 NAME = "mtplx.host"
@@ -93,7 +97,7 @@ _FLUSH_S = 1.0
 log = logging.getLogger(NAME)
 
 
-class Engine(Protocol):
+class EngineProtocol(Protocol):
     """What the host needs of an engine; all calls but `count` come from one thread."""
 
     def load(
@@ -119,7 +123,7 @@ class Engine(Protocol):
 
 
 def measure(
-    engine: Engine, request: Measure, cancelled: threading.Event
+    engine: EngineProtocol, request: Measure, cancelled: threading.Event
 ) -> Iterator[TrialProgress | Measured]:
     """Measure the model that the real engine has loaded; Measured comes last, unless it is cancelled."""
     from mtplx_engine.bench import benchmark
@@ -128,7 +132,7 @@ def measure(
 
 
 def check(
-    engine: Engine, request: CheckExactness, cancelled: threading.Event
+    engine: EngineProtocol, request: CheckExactness, cancelled: threading.Event
 ) -> Iterator[TrialProgress | Checked]:
     """Check the exactness of the model that the real engine has loaded; Checked comes last, unless it is cancelled."""
     from mtplx_engine.bench import exactness
@@ -149,7 +153,7 @@ class Host:
     def __init__(
         self,
         channel: Channel,
-        make_engine: Callable[[], Engine],
+        make_engine: Callable[[], EngineProtocol],
         measure: MeasureFunction = measure,
         check: CheckFunction = check,
     ) -> None:
@@ -157,9 +161,9 @@ class Host:
         self._make_engine = make_engine
         self._measure = measure
         self._check = check
-        self._engine: Engine | None = None
-        self._line = Line()
-        self._counts: Latest[Count] = Latest()
+        self._engine: EngineProtocol | None = None
+        self._line = CommandQueue()
+        self._counts: Mailbox[Count] = Mailbox()
         self._load_error: ErrorInfo | None = None
         self._fault = False
 
@@ -262,7 +266,7 @@ class Host:
             self._load_error = None
             self._channel.send(Unloaded())
 
-    def _follow(self, engine: Engine, command: Numbered, cancelled: threading.Event) -> None:
+    def _follow(self, engine: EngineProtocol, command: Numbered, cancelled: threading.Event) -> None:
         """Tell all there is of an answer, a measurement or a check."""
         events: Iterator[AnswerEvent | TrialProgress | Measured | Checked]
         if isinstance(command, Generate):
@@ -278,7 +282,7 @@ class Host:
         if not ended:
             self._channel.send(Abandoned(command.generation))
 
-    def _load(self, engine: Engine, command: Load, cancelled: threading.Event) -> None:
+    def _load(self, engine: EngineProtocol, command: Load, cancelled: threading.Event) -> None:
         self._load_error = None
         try:
             info = engine.load(
@@ -321,7 +325,7 @@ class Host:
 
 def serve(
     argv: Sequence[str],
-    make_engine: Callable[[], Engine],
+    make_engine: Callable[[], EngineProtocol],
     measure: MeasureFunction = measure,
     check: CheckFunction = check,
 ) -> None:
@@ -335,7 +339,7 @@ def serve(
     os._exit(status)
 
 
-def _make_mlx_engine() -> Engine:
+def _make_mlx_engine() -> EngineProtocol:
     from mtplx_engine import backend
 
     backend.prepare()

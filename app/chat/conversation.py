@@ -202,7 +202,7 @@ def title_from(text: str) -> str:
     return (head if len(head) > TITLE_LIMIT // 2 else line[: TITLE_LIMIT - 1]).rstrip() + "…"
 
 
-class Place(NamedTuple):
+class BranchPosition(NamedTuple):
     """Which one of how many siblings a message is, from 1 on."""
 
     number: int
@@ -227,13 +227,13 @@ def siblings(conversation: Conversation, message_id: str) -> tuple[Message, ...]
     return tuple(message for message in conversation.messages if message.parent_id == parent_id)
 
 
-def places(conversation: Conversation) -> dict[str, Place]:
+def places(conversation: Conversation) -> dict[str, BranchPosition]:
     """Return where among its siblings each message stands."""
     families: dict[str | None, list[str]] = {}
     for message in conversation.messages:
         families.setdefault(message.parent_id, []).append(message.id)
     return {
-        message_id: Place(number, len(family))
+        message_id: BranchPosition(number, len(family))
         for family in families.values()
         for number, message_id in enumerate(family, start=1)
     }

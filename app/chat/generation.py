@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from app.chat.conversation import Conversation, Message, MessageStatus, Place, Role, new_id
+from app.chat.conversation import BranchPosition, Conversation, Message, MessageStatus, Role, new_id
 from app.chat.metrics import LiveMeter
 from app.i18n import tr
 from mtplx_engine.errors import ErrorInfo, ErrorKind
@@ -285,7 +285,7 @@ def without(model: str, error: ErrorInfo) -> ErrorInfo:
     return ErrorInfo(error.kind, words, error.details or error.message)
 
 
-ALONE = Place(1, 1)
+ALONE = BranchPosition(1, 1)
 
 
 class RowAction(StrEnum):
@@ -316,7 +316,7 @@ class RowState:
         boundary: Whether the model does not read what is above it.
     """
 
-    place: Place = ALONE
+    place: BranchPosition = ALONE
     offers: frozenset[RowAction] = frozenset()
     fix: str = ""
     boundary: bool = False

@@ -35,7 +35,7 @@ _LAW: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerFigures:
+class AnswerRecord:
     """One answer in figures; one that is written on after Stop counts as another.
 
     Attributes:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QScrollArea, QTextBrowser, QWidget
 
     from app.render.code_block import CodeBlock
-    from app.render.document import DocumentWriter, Written
+    from app.render.document import DocumentWriter, PlacedBlock
     from app.render.layout import Geometry
     from app.render.style import RenderStyle
 
@@ -191,7 +191,7 @@ class CodeButtons(QObject):
         self._view = view
         self._writer = writer
         self._geometry = geometry
-        self._placed: list[tuple[Written, CopyButton, QRectF]] = []
+        self._placed: list[tuple[PlacedBlock, CopyButton, QRectF]] = []
         self._wraps: dict[CopyButton, WrapButton] = {}
         self._area: QScrollArea | None = None
 
@@ -242,7 +242,7 @@ class CodeButtons(QObject):
                 wrap.place(panel, visible if panel.intersects(visible) else panel)
                 wrap.move(place.x() - wrap.width() - _GAP, place.y())
 
-    def _place(self, codes: list[Written], first: int) -> None:
+    def _place(self, codes: list[PlacedBlock], first: int) -> None:
         buttons = {id(written): button for written, button, _ in self._placed[first:]}
         del self._placed[first:]
         for written in codes:
@@ -251,7 +251,7 @@ class CodeButtons(QObject):
         if codes:
             self.keep_in_view()
 
-    def _new(self, written: Written) -> CopyButton:
+    def _new(self, written: PlacedBlock) -> CopyButton:
         shape = written.shape
         if written.code is None or not isinstance(shape, Code):
             raise TypeError("only code blocks have a Copy button")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class EditedMessage:
     """What a message says.
 
     Attributes:
@@ -50,12 +50,12 @@ class MessageEditor(QFrame):
     submitted = Signal(object)
     cancelled = Signal()
 
-    def __init__(self, theme: Theme, original: Written, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, original: EditedMessage, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("composer")
         self._original = self._begun = original
         if len(original.text) > LONGEST_PASTE:
-            self._begun = Written("", (*original.attachments, as_file(original.text)))
+            self._begun = EditedMessage("", (*original.attachments, as_file(original.text)))
         self.chips = AttachmentChips(theme, self, removable=True)
         self.chips.set_attachments(self._begun.attachments)
         self.edit = MessageEdit(self)
@@ -94,9 +94,9 @@ class MessageEditor(QFrame):
         return super().eventFilter(watched, event)
 
     @property
-    def written(self) -> Written:
+    def written(self) -> EditedMessage:
         """What the message is to say; what it said before where nothing was changed."""
-        now = Written(self.edit.toPlainText(), self.chips.attachments)
+        now = EditedMessage(self.edit.toPlainText(), self.chips.attachments)
         return self._original if now == self._begun else now
 
     def _add_text(self, text: str) -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from PySide6.QtWidgets import QTextBrowser, QWidget
 
-    from app.render.document import Written
+    from app.render.document import PlacedBlock
     from app.render.markdown_stream import Update
     from app.render.style import RenderStyle
 
@@ -43,7 +43,7 @@ class TableBars(QObject):
         self._view = view
         self._writer = writer
         self._geometry = geometry
-        self._bars: dict[Written, QScrollBar] = {}
+        self._bars: dict[PlacedBlock, QScrollBar] = {}
 
     def place(self) -> None:
         """Make and remove bars as tables ask for them, and put each below its table."""
@@ -70,7 +70,7 @@ class TableBars(QObject):
                 return True
         return False
 
-    def _new(self, written: Written) -> QScrollBar:
+    def _new(self, written: PlacedBlock) -> QScrollBar:
         if written.table is None:
             raise TypeError("only tables have a bar")
         bar = QScrollBar(Qt.Orientation.Horizontal, self._view.viewport())

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QTe
 
 from app.chat.generation import RowAction, RowState
 from app.chat_view.composer import AttachmentChips
-from app.chat_view.message_editor import MessageEditor, Written
+from app.chat_view.message_editor import EditedMessage, MessageEditor
 from app.chat_view.message_row import MessageRow, RowFooter
 from app.i18n import tr
 from app.render.document import text_portions
@@ -235,17 +235,17 @@ class QuestionRow(MessageRow):
         self.boundary.setVisible(state.boundary)
 
     @property
-    def said(self) -> Written:
+    def said(self) -> EditedMessage:
         """What the message says as it was sent."""
-        return Written(self.message.text, self.message.attachments)
+        return EditedMessage(self.message.text, self.message.attachments)
 
     @property
-    def unsent(self) -> Written | None:
+    def unsent(self) -> EditedMessage | None:
         """What is written in the place of the message; None where that is the message, or nothing."""
         written = self.editor.written if self.editor is not None else self.said
         return None if written == self.said else written
 
-    def edit(self, send_key: SendKey, written: Written) -> None:
+    def edit(self, send_key: SendKey, written: EditedMessage) -> None:
         """Put an editor with this into the place of the message; one that is there stays."""
         if self.editor is not None:
             return

@@ -11,9 +11,9 @@ from PySide6.QtCore import QObject, Signal
 from app.chat.conversation import find_message, question_of
 from app.chat.prompt import first_to_read, raised_window, read_path, with_files
 from app.chat_view.draft import Attaching
-from app.chat_view.message_editor import Written
+from app.chat_view.message_editor import EditedMessage
 from app.i18n import tr
-from app.session.context_meter import Draft
+from app.session.context_meter import UnsentMessage
 from app.theme import COLUMN_WIDTH
 from app.widgets.cards import ChoiceCard
 from app.widgets.util import announce
@@ -78,7 +78,7 @@ class _Attempt:
     """
 
     chat_id: str
-    draft: Draft
+    draft: UnsentMessage
     go: Callable[[], None]
     again: Callable[[], None]
     alone: Callable[[], None]
@@ -119,7 +119,7 @@ class SendGuard(QObject):
 
     def submit(self, text: str, attachments: Sequence[Attachment]) -> None:
         """Send this if it fits."""
-        draft = Draft(text, tuple(attachments))
+        draft = UnsentMessage(text, tuple(attachments))
         self._weigh(
             _Attempt(
                 self._session.chat_id,
@@ -131,16 +131,16 @@ class SendGuard(QObject):
             )
         )
 
-    def edit(self, message_id: str, written: Written) -> None:
+    def edit(self, message_id: str, written: EditedMessage) -> None:
         """Ask this in the place of a question if it fits."""
         old = find_message(self._session.shown, message_id)
-        if written == Written(old.text, old.attachments):
+        if written == EditedMessage(old.text, old.attachments):
             self._edit(message_id, written)
             return
         self._weigh(
             _Attempt(
                 self._session.chat_id,
-                Draft(written.text, written.attachments, old.parent_id),
+                UnsentMessage(written.text, written.attachments, old.parent_id),
                 go=partial(self._edit, message_id, written),
                 again=partial(self.edit, message_id, written),
                 alone=partial(self._edit, message_id, written, alone=True),
@@ -153,7 +153,7 @@ class SendGuard(QObject):
         question = question_of(self._session.shown, answer_id)
         if question is not None:
             self._ask_again(
-                Draft(after=question.id), question, ask, again=partial(self.repeat, answer_id, ask)
+                UnsentMessage(after=question.id), question, ask, again=partial(self.repeat, answer_id, ask)
             )
 
     def resume(self, answer_id: str) -> None:
@@ -161,10 +161,10 @@ class SendGuard(QObject):
         question = question_of(self._session.shown, answer_id)
         if question is not None:
             ask = partial(self._actions.resume, answer_id)
-            self._ask_again(Draft(), question, ask, again=partial(self.resume, answer_id))
+            self._ask_again(UnsentMessage(), question, ask, again=partial(self.resume, answer_id))
 
     def _ask_again(
-        self, draft: Draft, question: Message, ask: Callable[[], None], *, again: Callable[[], None]
+        self, draft: UnsentMessage, question: Message, ask: Callable[[], None], *, again: Callable[[], None]
     ) -> None:
         self._weigh(
             _Attempt(
@@ -210,12 +210,12 @@ class SendGuard(QObject):
             )
         )
 
-    def _send(self, draft: Draft, *, alone: bool = False) -> None:
+    def _send(self, draft: UnsentMessage, *, alone: bool = False) -> None:
         self.unblocked.emit()
         if self._actions.send(draft.text, draft.attachments, alone=alone):
             self.sent.emit()
 
-    def _edit(self, message_id: str, written: Written, *, alone: bool = False) -> None:
+    def _edit(self, message_id: str, written: EditedMessage, *, alone: bool = False) -> None:
         self.unblocked.emit()
         if self._actions.edit(message_id, written.text, written.attachments, alone=alone):
             self.edited.emit(message_id)
@@ -332,7 +332,7 @@ class ComposerController(QObject):
         composer.submitted.connect(self.outgoing.submit)
         composer.draft_changed.connect(meter.touch)
         composer.draft_changed.connect(self._draft_changed)
-        meter.follow(lambda: Draft(composer.text(), composer.chips.attachments))
+        meter.follow(lambda: UnsentMessage(composer.text(), composer.chips.attachments))
         meter.changed.connect(composer.set_use)
         session.opened.connect(self._opened)
         self._attaching.refused.connect(self._refuse)

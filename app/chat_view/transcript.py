@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent
 
     from app.chat.generation import Generation, Piece
-    from app.chat_view.message_editor import Written
+    from app.chat_view.message_editor import EditedMessage
     from app.chat_view.message_view import AnswerView
     from app.chat_view.question_row import UserBubble
     from app.theme import Theme
@@ -91,7 +91,7 @@ _LAYOUT_PASSES = 4  # a text's height is known once its width is, and goes up th
 _NEAR = 24  # pixels from the end that still count as being there
 
 
-class FollowingArea(QScrollArea):
+class AutoscrollArea(QScrollArea):
     """Scrolls the rows of a column.
 
     Attributes:
@@ -193,7 +193,7 @@ _BATCH = 6  # messages built at once; a batch is higher than a screen, mostly
 _EDGE = 32  # what was found is looked at no nearer to top and bottom
 
 
-class Transcript(FollowingArea):
+class Transcript(AutoscrollArea):
     """A column of messages that follows a growing answer only while its end is in view.
 
     Old messages are built when the person scrolls up to them: a long chat opens as fast as a short one.
@@ -232,7 +232,9 @@ class Transcript(FollowingArea):
         self._older: list[Message] = []  # not built yet
         self._rows: list[AnswerRow | QuestionRow] = []
         self._told_elsewhere = ""  # the answer whose error is said over the composer
-        self._unsent: dict[str, Written] = {}  # of messages without a row, what is written in their place
+        self._unsent: dict[
+            str, EditedMessage
+        ] = {}  # of messages without a row, what is written in their place
 
     @property
     def rows(self) -> tuple[AnswerRow | QuestionRow, ...]:

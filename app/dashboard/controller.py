@@ -118,7 +118,7 @@ class Selected:
     info: ModelInfo | None = None
 
 
-class SpeedBoard(QObject):
+class SpeedController(QObject):
     """Follows the engine, the kept measurements and the models.
 
     Attributes:
@@ -135,7 +135,7 @@ class SpeedBoard(QObject):
 
     def __init__(
         self,
-        trials: Trials,
+        trials: BenchmarkRunner,
         records: SpeedRecords,
         library: ModelLibrary,
         line: GenerationQueue,
@@ -370,7 +370,7 @@ class Trial:
 _Ending = Measured | Checked | Abandoned | Failed
 
 
-class Trials(QObject):
+class BenchmarkRunner(QObject):
     """Gives the engine one trial at a time, when nothing is being answered; answers wait meanwhile.
 
     Attributes:

@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
 from app.chat.metrics import speed
 from app.dashboard import history_text
 from app.dashboard.charts.chart import Chart
-from app.dashboard.charts.lines import DailyMedians, DayFigure
+from app.dashboard.charts.lines import DailyMedians, DayMetric
 from app.dashboard.history_text import HistoryFacts
 from app.i18n import tr
 from app.storage.recovery import KEPT
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QResizeEvent, QShowEvent
 
     from app.dashboard.records import SpeedRecords
-    from app.storage.stats import Group, History
+    from app.storage.stats import AnswerHistory, Group
     from app.storage.store import Store
     from app.theme import Theme
     from mtplx_engine.errors import ErrorInfo
@@ -160,7 +160,7 @@ class GroupModel(QAbstractTableModel):
         """Return the group of a row."""
         return self._groups[row] if 0 <= row < len(self._groups) else None
 
-    def show(self, history: History) -> None:
+    def show(self, history: AnswerHistory) -> None:
         """Show the groups of another history."""
         self.beginResetModel()
         places = {model: place for place, model in enumerate(history.asked)}
@@ -239,7 +239,7 @@ class HistoryTable(QTableView):
         head.setFixedHeight(_ROW_HEIGHT)
         head.sectionResized.connect(lambda section, *_: self._fit() if section else None)
 
-    def show_groups(self, history: History) -> None:
+    def show_groups(self, history: AnswerHistory) -> None:
         """Show the groups of a history; the cell that is chosen, and what is in sight, stay where they can."""
         current = self.currentIndex()
         group, column = self._model.group_at(current.row()), current.column()
@@ -358,7 +358,7 @@ class HistoryPage(ColumnArea):
         self._wanted = Choice()
         self._days: int | None = _USUAL
         self._waits = False
-        self._history: History | None = None
+        self._history: AnswerHistory | None = None
         self.model = ChoiceButton(theme, tr("Model"))
         self.period = ChoiceButton(theme, tr("Period"))
         self.grouping = ChoiceButton(theme, tr("How the table tells answers apart"))
@@ -434,7 +434,7 @@ class HistoryPage(ColumnArea):
 
     # ------------------------------------------------------------ what is shown
 
-    def _show(self, history: History) -> None:
+    def _show(self, history: AnswerHistory) -> None:
         if history.choice != self._wanted:
             return
         self._waits = False
@@ -541,16 +541,16 @@ class HistoryPage(ColumnArea):
         return content
 
 
-def _most_asked(history: History) -> str | None:
+def _most_asked(history: AnswerHistory) -> str | None:
     """Return the model that is shown first, since figures of several models together say little."""
     models = list(history.asked)
     return models[0] if len(models) > 1 else None
 
 
-def _by_day(history: History) -> DailyMedians:
+def _by_day(history: AnswerHistory) -> DailyMedians:
     return DailyMedians(
         tuple(
-            DayFigure(day.day, day.speed.low, day.speed.median, day.speed.high, day.speed.answers)
+            DayMetric(day.day, day.speed.low, day.speed.median, day.speed.high, day.speed.answers)
             for day in history.days
             if day.speed is not None
         )

@@ -18,7 +18,7 @@ from mtplx_engine.util import formatting
 from mtplx_engine.util.formatting import percent
 
 if TYPE_CHECKING:
-    from app.storage.stats import Group, History, Middle, Spread, Summary, TimeSaved
+    from app.storage.stats import AnswerHistory, Group, HistorySummary, Middle, Spread, TimeSaved
     from app.theme import Theme
 
 
@@ -36,7 +36,7 @@ def answers(count: int) -> str:
     return tr("1 answer") if count == 1 else tr("{count} answers").format(count=f"{count:,}")
 
 
-def days(history: History) -> str:
+def days(history: AnswerHistory) -> str:
     """Return on how many days the answers were given, and how many others there are."""
     count = len(history.days)
     said = tr("on 1 day") if count == 1 else tr("on {count} days").format(count=f"{count:,}")
@@ -75,12 +75,12 @@ def seconds(middle: Middle | None) -> str:
     return tr("{seconds} s").format(seconds=pattern.format(middle.median))
 
 
-def kept(summary: Summary) -> str:
+def kept(summary: HistorySummary) -> str:
     """Return the share of the drafted tokens that the models kept, as in "71 %"."""
     return UNKNOWN if summary.acceptance_rate is None else percent(summary.acceptance_rate)
 
 
-def kept_of(summary: Summary) -> str:
+def kept_of(summary: HistorySummary) -> str:
     """Return of how many drafted tokens the share is, and whether they are too few to say much."""
     if summary.mean_length is None:
         return tr("nothing was drafted")
@@ -91,7 +91,7 @@ def kept_of(summary: Summary) -> str:
     )
 
 
-def is_few(summary: Summary) -> bool:
+def is_few(summary: HistorySummary) -> bool:
     """Whether so few steps were verified that shares of them say little."""
     return summary.verify_steps < FEW_STEPS
 
@@ -128,7 +128,7 @@ def part(grouping: Grouping, group: Group) -> str:
     return said(sentences.context(group.bucket))
 
 
-def unreadable(history: History) -> str:
+def unreadable(history: AnswerHistory) -> str:
     """Return what is said of records that are damaged, "" when there are none."""
     if not history.unreadable:
         return ""
@@ -137,7 +137,7 @@ def unreadable(history: History) -> str:
     return one if history.unreadable == 1 else many.format(count=f"{history.unreadable:,}")
 
 
-def later(history: History) -> str:
+def later(history: AnswerHistory) -> str:
     """Return what is said of answers of days to come, "" when there are none."""
     if not history.later:
         return ""
@@ -153,7 +153,7 @@ def period(days: int | None) -> str:
     return tr("Last year") if days == 365 else tr("Last {count} days").format(count=days)
 
 
-def why_nothing(history: History) -> str:
+def why_nothing(history: AnswerHistory) -> str:
     """Return why there is nothing to see, "" when there is something."""
     if not history.kept:
         return tr("No answers yet.\nThe speed and the counts of each one are kept here, without its text.")
@@ -162,7 +162,7 @@ def why_nothing(history: History) -> str:
     return tr("None of {answers} fits this choice.").format(answers=answers(history.kept))
 
 
-def chart_heading(history: History) -> str:
+def chart_heading(history: AnswerHistory) -> str:
     """Return what the chart shows, and where several models are mixed in it, a word of caution."""
     if history.choice.model is None and len(history.models) > 1:
         return tr("Writing speed by day, tok/s; all models together, of which some are faster than others")
@@ -224,7 +224,7 @@ class HistoryFacts(QWidget):
             grid.setColumnStretch(column, share)
             grid.setColumnMinimumWidth(column, share)
 
-    def show_history(self, history: History, estimate: TimeSaved) -> None:
+    def show_history(self, history: AnswerHistory, estimate: TimeSaved) -> None:
         """Show the figures of a history."""
         total = history.total
         self.answers.show_figure(f"{total.answers:,}", days(history))

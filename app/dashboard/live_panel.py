@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from app.dashboard.records import PowerWatch
     from app.theme import Theme
     from mtplx_engine.stats import DecodeStats
-    from mtplx_engine.util.system import Conditions
+    from mtplx_engine.util.system import SystemState
 
 
 UNKNOWN = "–"
@@ -121,7 +121,7 @@ def memory_words(footprint: int | None) -> str:
     return UNKNOWN if footprint is None else size(footprint)
 
 
-def power_words(conditions: Conditions | None) -> str:
+def power_words(conditions: SystemState | None) -> str:
     """Return where the power comes from, and what slows the machine down; None before it was looked at."""
     if conditions is None:
         return UNKNOWN

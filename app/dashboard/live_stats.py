@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SECONDS = 60
 
 
-class SpeedMinute:
+class RateWindow:
     """Knows a speed for each second in which something was written.
 
     Seconds of an answer in which no token came have the speed of the token that ended the wait: a slow model does not
@@ -161,7 +161,7 @@ class _Ended:
     of_loaded: bool = True
 
 
-class LiveFigures:
+class LiveStats:
     """Takes in what the engine tells, and says at any time what that comes to. Times are seconds that only grow.
 
     Every answer ends with one `finished` or `failed`, and nothing of it comes after that, as `EngineLink` has it.
@@ -170,7 +170,7 @@ class LiveFigures:
     def __init__(self) -> None:
         self._answer: _Answer | None = None
         self._last: _Ended | None = None
-        self._minute = SpeedMinute()
+        self._minute = RateWindow()
         self._footprint: int | None = None
 
     def read_prompt(self, event: PrefillProgress, now: float) -> None:
@@ -277,7 +277,7 @@ class LiveFeed(QObject):
     ) -> None:
         super().__init__(parent)
         self._clock = clock
-        self._figures = LiveFigures()
+        self._figures = LiveStats()
         self._key = ""
         self._told = False  # of figures that nobody has read
         self.model = ""

@@ -34,7 +34,7 @@ from mtplx_engine.measure.measurement import CONTEXT_BUCKETS, PromptKind
 from mtplx_engine.util import formatting
 
 if TYPE_CHECKING:
-    from app.dashboard.controller import MeasurePlan, SpeedBoard, Speeds, Trial
+    from app.dashboard.controller import MeasurePlan, SpeedController, Speeds, Trial
     from app.theme import Theme
     from mtplx_engine.errors import ErrorInfo
     from mtplx_engine.ipc.protocol import ModelInfo
@@ -241,7 +241,7 @@ class MachinePage(ColumnArea):
 
     export_requested = Signal(object)
 
-    def __init__(self, theme: Theme, board: SpeedBoard, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, board: SpeedController, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._board = board
         self._shown: Measurement | None = None

@@ -12,7 +12,7 @@ from app.services.tasks import TaskRunner, describe
 from app.storage.errors import StoreError
 from app.storage.export import write_measurement
 from app.widgets.dialogs import SaveSheet
-from mtplx_engine.measure.store import Measurements, bans
+from mtplx_engine.measure.store import MeasurementStore, bans
 from mtplx_engine.util import system
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from app.widgets.feedback import UndoToast
     from mtplx_engine.ipc.protocol import ModelInfo
     from mtplx_engine.measure.measurement import Measurement
-    from mtplx_engine.util.system import Conditions
+    from mtplx_engine.util.system import SystemState
 
 
 class SpeedRecords(QObject):
@@ -43,7 +43,7 @@ class SpeedRecords(QObject):
 
     def __init__(self, data_dir: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._kept = Measurements(data_dir)
+        self._kept = MeasurementStore(data_dir)
         self.all: tuple[Measurement, ...] | None = None
         self._tasks = TaskRunner("speed records", self)
 
@@ -192,12 +192,12 @@ class PowerWatch(QObject):
     changed = Signal()
 
     def __init__(
-        self, parent: QObject | None = None, *, look: Callable[[], Conditions] = system.current_conditions
+        self, parent: QObject | None = None, *, look: Callable[[], SystemState] = system.system_state
     ) -> None:
         super().__init__(parent)
         self._look = look
         self._tasks = TaskRunner("power", self, end_s=0.0)  # a look that hangs keeps nobody waiting
-        self.conditions: Conditions | None = None
+        self.conditions: SystemState | None = None
         self._timer = QTimer(self, interval=_INTERVAL_MS)
         self._timer.timeout.connect(self._start)
 
@@ -214,7 +214,7 @@ class PowerWatch(QObject):
         if not self._tasks.busy:
             self._tasks.run(self._look, self._show, lambda _: self._show(None))
 
-    def _show(self, found: Conditions | None) -> None:
+    def _show(self, found: SystemState | None) -> None:
         if found != self.conditions:
             self.conditions = found
             self.changed.emit()

@@ -10,7 +10,7 @@ from PySide6.QtCore import QDateTime, QLocale
 from app.i18n import said, tr
 from app.palette import Tone
 from mtplx_engine.measure import sentences
-from mtplx_engine.measure.measurement import Verdict
+from mtplx_engine.measure.measurement import SpeedVerdict
 from mtplx_engine.measure.results import Exactness, judge_exactness
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mtplx_engine.measure.measurement import ExactnessReport, Measurement
 
 
-_TONES = {Verdict.FASTER: Tone.GOOD, Verdict.SLOWER: Tone.BAD}
+_TONES = {SpeedVerdict.FASTER: Tone.GOOD, SpeedVerdict.SLOWER: Tone.BAD}
 _EXACTNESS_TONES = {
     Exactness.IDENTICAL: Tone.GOOD,
     Exactness.ROUNDING: Tone.GOOD,

@@ -9,11 +9,11 @@ from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from app.dashboard import result_text
-from app.dashboard.controller import MeasurePlan, SpeedBoard, Trials
+from app.dashboard.controller import BenchmarkRunner, MeasurePlan, SpeedController
 from app.dashboard.live_stats import LiveFeed
 from app.dashboard.records import SpeedRecords
 from app.i18n import tr
-from app.widgets.tabs import PlaceTabs
+from app.widgets.tabs import PageTabs
 from app.widgets.window_geometry import geometry_of, restore_geometry
 from mtplx_engine.measure.measurement import PromptKind
 
@@ -62,7 +62,7 @@ class SpeedWindow(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setAttribute(Qt.WidgetAttribute.WA_QuitOnClose, on=False)
         self.places = tuple(place for _, place in places)
-        self.tabs = PlaceTabs(theme, [name for name, _ in places], self)
+        self.tabs = PageTabs(theme, [name for name, _ in places], self)
         self._stack = QStackedWidget()
         for place in self.places:
             self._stack.addWidget(place)
@@ -103,7 +103,7 @@ class SpeedWindow(QWidget):
 _QUICK = MeasurePlan(kinds=(PromptKind.CHAT,))
 
 
-class SpeedDesk(QObject):
+class SpeedServices(QObject):
     """Measures whether the window is open or not.
 
     Args:
@@ -147,8 +147,8 @@ class SpeedDesk(QObject):
         self._store = store
         self._records = SpeedRecords(data_dir, self)
         self.feed = LiveFeed(link, line, self)
-        self.trials = Trials(line, link, self)
-        self.board = SpeedBoard(self.trials, self._records, library, line, link=link, parent=self)
+        self.trials = BenchmarkRunner(line, link, self)
+        self.board = SpeedController(self.trials, self._records, library, line, link=link, parent=self)
         self._window: SpeedWindow | None = None
         self._machine: MachinePage | None = None
         self._files: SpeedFiles | None = None

@@ -117,7 +117,7 @@ DIAL_NAMES = tuple(dial.name for dial in DIALS)
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class SettingsForm:
     """The settings of a chat, and the model that they are held against.
 
     Attributes:

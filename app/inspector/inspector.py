@@ -30,7 +30,7 @@ from app.chat.settings import (
     without_preset,
 )
 from app.i18n import tr
-from app.inspector.form import DIALS, Form, thinking_choices
+from app.inspector.form import DIALS, SettingsForm, thinking_choices
 from app.inspector.rows import DialRow, SeedRow, SettingRow
 from app.theme import SMALL_PX, SPACE_L, SPACE_M, SPACE_S, SPACE_XS
 from app.widgets.buttons import ChoiceButton, IconButton
@@ -72,7 +72,7 @@ class DraftingSection(Section):
         for widget in (self.choice, self._why, self._way_back):
             self.add(widget)
 
-    def show_form(self, form: Form) -> None:
+    def show_form(self, form: SettingsForm) -> None:
         """Show the depth that is set, and why there is no drafting."""
         self.choice.set_choices(form.depths(), form.settings.drafting)
         is_off = bool(form.turned_off) and form.drafts == "auto"
@@ -236,7 +236,7 @@ class Inspector(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._models: tuple[tuple[str, str], ...] = ()
-        self.form = Form(ChatSettings())
+        self.form = SettingsForm(ChatSettings())
         self._chat_id = ""  # whose settings are shown, and whose system prompt is being typed
         self.setObjectName("inspector")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -323,7 +323,7 @@ class Inspector(QWidget):
 
     # ------------------------------------------------------------ what is shown
 
-    def _show(self, form: Form) -> None:
+    def _show(self, form: SettingsForm) -> None:
         self.form = form
         self._refresh()
 

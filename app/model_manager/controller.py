@@ -10,13 +10,13 @@ from PySide6.QtGui import QDesktopServices
 
 from app.i18n import tr
 from app.model_manager import first_model, row_state, rows
-from app.model_manager.hub_client import Question, RepoLookups
+from app.model_manager.hub_client import HubQuestion, RepoLookups
 from app.model_manager.installed import InstalledModels
 from app.model_manager.row_state import ABOUT_CHOICE, ABOUT_TOKEN, ABOUT_WAY, Action, Fault, HubSnapshot
 from mtplx_engine.hub import search
-from mtplx_engine.hub.errors import Problem
+from mtplx_engine.hub.errors import HubErrorKind
 from mtplx_engine.hub.plan import folder_name
-from mtplx_engine.models.memory_fit import Verdict
+from mtplx_engine.models.memory_fit import MemoryVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from app.model_manager.row_state import ModelRow
     from app.model_manager.rows import Filters
     from mtplx_engine.errors import ErrorInfo
-    from mtplx_engine.hub.remote_inspect import Look
+    from mtplx_engine.hub.remote_inspect import RepoInspection
     from mtplx_engine.hub.search import Found, Hit
     from mtplx_engine.util.system import Machine
 
@@ -150,7 +150,7 @@ class ModelsWindowController(QObject):
         if all(fault is not None and fault.problem in ABOUT_TOKEN for fault in faults):
             sentence = tr("{host} has none of these models, or gives them only to those who have a token.")
             host = QUrl(self.endpoint()).host()
-            return Fault(sentence.format(host=host), Problem.NO_TOKEN)
+            return Fault(sentence.format(host=host), HubErrorKind.NO_TOKEN)
         return self.lookups.trouble
 
     @property
@@ -164,7 +164,7 @@ class ModelsWindowController(QObject):
         passing = (hit for hit in self.hits or () if filters.may_pass(hit, known))
         return tuple(rows.found(hit, known) for hit in passing)
 
-    def look_of(self, repo_id: str) -> Look | None:
+    def look_of(self, repo_id: str) -> RepoInspection | None:
         """Return what is known of a repository, None while nothing is."""
         return self.lookups.looks.get(repo_id)
 
@@ -182,7 +182,7 @@ class ModelsWindowController(QObject):
 
     def forget_hub(self) -> None:
         """Forget all that a hub said; `open` asks again."""
-        self.hub.stop(Question.SEARCH)
+        self.hub.stop(HubQuestion.SEARCH)
         self.hits, self.searching, self.search_fault = None, False, None
         self.lookups.forget()
 
@@ -213,8 +213,8 @@ class ModelsWindowController(QObject):
             self.hits, self.odd_hits, self.searching = found.hits, found.odd, False
             self.changed.emit()
 
-    def _failed(self, question: Question, error: ErrorInfo, problem: Problem | None) -> None:
-        if question is Question.SEARCH:
+    def _failed(self, question: HubQuestion, error: ErrorInfo, problem: HubErrorKind | None) -> None:
+        if question is HubQuestion.SEARCH:
             self.search_fault, self.searching = Fault.of(error, problem), False
             self.changed.emit()
 
@@ -248,7 +248,7 @@ class ModelsWindowController(QObject):
         look = self.look_of(repo_id)
         if look is not None:
             judged = row_state.judge(look.found, self.machine)
-            anyway = judged is not None and judged.verdict is Verdict.TOO_BIG
+            anyway = judged is not None and judged.verdict is MemoryVerdict.TOO_BIG
             self.downloads.enqueue(dataclasses.replace(look.plan, anyway=anyway))
 
     def _fetch_wanted(self) -> None:
@@ -330,9 +330,9 @@ class ModelsWindowController(QObject):
             self.choice_wanted.emit()
         elif fault.problem in ABOUT_WAY:
             self.network_wanted.emit()
-        elif fault.problem is Problem.READ_ONLY:
+        elif fault.problem is HubErrorKind.READ_ONLY:
             self.folder_wanted.emit()
-        elif fault.problem is Problem.LICENCE:
+        elif fault.problem is HubErrorKind.LICENCE:
             QDesktopServices.openUrl(QUrl(f"{self.endpoint()}/{repo_id}"))
         else:
             return False

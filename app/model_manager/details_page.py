@@ -28,7 +28,7 @@ from app.widgets.cards import ErrorCard
 from app.widgets.labels import ElidedLabel
 from app.widgets.util import restyle
 from mtplx_engine.models import memory_fit
-from mtplx_engine.models.memory_fit import Verdict
+from mtplx_engine.models.memory_fit import MemoryVerdict
 from mtplx_engine.util import formatting
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from app.model_manager.controller import ModelsWindowController
     from app.model_manager.row_state import Fault
     from app.theme import Theme
-    from mtplx_engine.hub.remote_inspect import Look
+    from mtplx_engine.hub.remote_inspect import RepoInspection
     from mtplx_engine.models.memory_fit import Fit, Footprint
     from mtplx_engine.util.system import Machine
 
@@ -260,13 +260,13 @@ class DetailsPage(QWidget):
         state = self._controller.row_of(self.repo_id).state if self.repo_id else ""
         self.get.setVisible(look is not None and look.found.loads and not state)
         judged = self.fit.judged
-        risky = judged is not None and judged.verdict is Verdict.TOO_BIG
+        risky = judged is not None and judged.verdict is MemoryVerdict.TOO_BIG
         self.get.setText(tr((Action.GET_ANYWAY if risky else Action.GET).value))
         if self.get.property("primary") is risky:
             self.get.setProperty("primary", not risky)
             restyle(self.get)
 
-    def _fault(self, look: Look | None) -> Fault | None:
+    def _fault(self, look: RepoInspection | None) -> Fault | None:
         """Return why nothing is known of the repository."""
         lookups = self._controller.lookups
         return lookups.faults.get(self.repo_id) or lookups.trouble if look is None else None
@@ -319,7 +319,7 @@ class DetailsPage(QWidget):
         self._warnings.setStyleSheet(f"color: {self._theme.palette.warning};")
 
 
-def _about(look: Look, title: str) -> str:
+def _about(look: RepoInspection, title: str) -> str:
     """Return where a model comes from unless its title says so, its licence, and whether it drafts."""
     target = look.plan.target
     licence = tr("licence {name}").format(name=target.licence) if target.licence else tr("no licence given")
@@ -333,12 +333,12 @@ def _about(look: Look, title: str) -> str:
     return f"{first}\n{second}"
 
 
-def _warnings(look: Look) -> tuple[str, ...]:
+def _warnings(look: RepoInspection) -> tuple[str, ...]:
     reason = "" if look.found.loads else look.reason
     return tuple(part for part in (reason, *look.found.notes, *look.warnings) if part)
 
 
-def _files(look: Look) -> str:
+def _files(look: RepoInspection) -> str:
     """Return the files that would be fetched, the large ones first."""
     files = sorted(look.plan.files(), key=lambda item: -item[1].size)
     lines = [f"{name} · {formatting.size(file.size)}" for _, file, name in files[:_MOST_FILES]]

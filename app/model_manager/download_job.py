@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mtplx_engine.hub import download
-from mtplx_engine.hub.errors import MOVED, CancelledError, HubError, Interrupt
+from mtplx_engine.hub.errors import MOVED, CancelledError, CancelToken, HubError
 from mtplx_engine.util.files import JsonStore
 
 if TYPE_CHECKING:
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mtplx_engine.hub.download import Download
-    from mtplx_engine.hub.http import Connection
-    from mtplx_engine.hub.plan import Plan
-    from mtplx_engine.hub.transfer import Tally
+    from mtplx_engine.hub.http import HubConnection
+    from mtplx_engine.hub.plan import DownloadPlan
+    from mtplx_engine.hub.transfer import TransferStats
 
 
 # A longer wait gives up the place in the queue.
@@ -34,7 +34,7 @@ class DownloadEnd:
         error: Why the model is not installed; None when it is.
     """
 
-    plan: Plan
+    plan: DownloadPlan
     present: int
     error: BaseException | None = None
 
@@ -48,22 +48,22 @@ class DownloadJob:
         connect: Returns the way to the hub.
     """
 
-    def __init__(self, plan: Plan, data_dir: Path, connect: Callable[[], Connection]) -> None:
+    def __init__(self, plan: DownloadPlan, data_dir: Path, connect: Callable[[], HubConnection]) -> None:
         self._plan = plan
         self._data_dir = data_dir
         self._connect = connect
         self._lock = threading.Lock()
         self._stopped = False
-        self._interrupt = Interrupt()
+        self._interrupt = CancelToken()
         self._download: Download | None = None
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> DownloadPlan:
         """What is fetched now."""
         return self._plan
 
     @property
-    def tally(self) -> Tally | None:
+    def tally(self) -> TransferStats | None:
         """How far it is, None before it began."""
         return self._download.tally if self._download is not None else None
 
@@ -133,7 +133,7 @@ class Begun:
         going: Whether it was under way when the program was quit.
     """
 
-    plan: Plan
+    plan: DownloadPlan
     present: int
     going: bool
 
@@ -165,7 +165,7 @@ class DownloadFolder:
             for found in plan.unfinished_plans(self._data_dir)
         )
 
-    def note(self, plan: Plan) -> Plan:
+    def note(self, plan: DownloadPlan) -> DownloadPlan:
         """Remember a download that has not begun; return its plan with the folder that it goes to from now on.
 
         Raises:
@@ -181,7 +181,7 @@ class DownloadFolder:
             raise answers.disk_failure(error, plan.title) from error
         return wanted
 
-    def discard(self, plan: Plan) -> None:
+    def discard(self, plan: DownloadPlan) -> None:
         """Delete what has arrived.
 
         Raises:

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from app.model_manager.download_job import Begun, DownloadEnd
     from mtplx_engine.errors import ErrorInfo
-    from mtplx_engine.hub.errors import Problem, Waiting
-    from mtplx_engine.hub.http import Connection
-    from mtplx_engine.hub.plan import Plan
+    from mtplx_engine.hub.errors import HubErrorKind, Waiting
+    from mtplx_engine.hub.http import HubConnection
+    from mtplx_engine.hub.plan import DownloadPlan
 
 
 class DownloadState(StrEnum):
@@ -72,7 +72,7 @@ class DownloadRow:
     again_s: int | None = None
     renewed: bool = False
     error: ErrorInfo | None = None
-    problem: Problem | None = None
+    problem: HubErrorKind | None = None
 
 
 class DownloadItem:
@@ -87,7 +87,7 @@ class DownloadItem:
         failures: Of its jobs, in a row, without a byte in between.
     """
 
-    def __init__(self, plan: Plan, state: DownloadState, present: int, *, noted: bool) -> None:
+    def __init__(self, plan: DownloadPlan, state: DownloadState, present: int, *, noted: bool) -> None:
         self.plan = plan
         self.row = DownloadRow(plan.id, plan.title, state, present, plan.size)
         self.noted = noted
@@ -128,14 +128,14 @@ class Downloads(QObject):
     installed = Signal(object)
 
     def __init__(
-        self, data_dir: Path, connect: Callable[[], Connection], parent: QObject | None = None
+        self, data_dir: Path, connect: Callable[[], HubConnection], parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
         self._data_dir = data_dir
         self._connect = connect
         self._folder = DownloadFolder(data_dir)
         self._items: dict[str, DownloadItem] = {}
-        self._unwanted: dict[str, Plan] = {}  # to be deleted, once nobody works on it
+        self._unwanted: dict[str, DownloadPlan] = {}  # to be deleted, once nobody works on it
         self._tasks = TaskRunner("download", self, end_s=_END_S)
         self._working: set[str] = set()  # downloads with a task, at most one for each
         self._jobs: dict[str, DownloadJob] = {}
@@ -153,7 +153,7 @@ class Downloads(QObject):
         """Return all downloads of the list, the oldest first; what is done stays until it is cleared."""
         return tuple(item.row for item in self._items.values())
 
-    def enqueue(self, plan: Plan) -> None:
+    def enqueue(self, plan: DownloadPlan) -> None:
         """Fetch a model; nothing happens when that is under way. Another plan than the one begun starts over."""
         known = self._items.get(plan.id)
         if known is not None and known.row.state in (DownloadState.QUEUED, DownloadState.RUNNING):
@@ -261,7 +261,7 @@ class Downloads(QObject):
                 self._items[begun.plan.id] = DownloadItem(begun.plan, state, begun.present, noted=True)
                 self.changed.emit(self._items[begun.plan.id].row)
 
-    def _noted(self, item: DownloadItem, outcome: Plan | BaseException) -> None:
+    def _noted(self, item: DownloadItem, outcome: DownloadPlan | BaseException) -> None:
         if isinstance(outcome, BaseException):
             self._fail(item, outcome)
         else:
@@ -269,7 +269,7 @@ class Downloads(QObject):
             if self._unwanted.get(outcome.id) == outcome:  # cancelled meanwhile; now it is known where it is
                 self._unwanted[outcome.id] = outcome
 
-    def _discarded(self, plan: Plan, error: BaseException | None) -> None:
+    def _discarded(self, plan: DownloadPlan, error: BaseException | None) -> None:
         """Put a download on the list again that is still there, with the reason."""
         if error is None:
             return
@@ -352,7 +352,7 @@ class Downloads(QObject):
                 self.changed.emit(row)
 
 
-def _of(plan: Plan, item: DownloadItem) -> dict[str, Any]:
+def _of(plan: DownloadPlan, item: DownloadItem) -> dict[str, Any]:
     """Return what a row says of what is fetched, which may be another plan than before."""
     return {"total": plan.size, "renewed": item.row.renewed or plan != item.plan}
 

@@ -73,7 +73,7 @@ def offer(known: HubSnapshot) -> Offer | None:
     """Return the offer; None when there is a model besides the starter, or none fits, or not all is known yet."""
     from app.model_manager import row_state
     from mtplx_engine.hub import search
-    from mtplx_engine.models.memory_fit import Verdict
+    from mtplx_engine.models.memory_fit import MemoryVerdict
 
     if known.installed - {starter.shipped_recipe().id.casefold()} or known.downloads:
         return None
@@ -84,7 +84,7 @@ def offer(known: HubSnapshot) -> Offer | None:
                 continue
             return None
         judged = row_state.judge(look.found, known.machine)
-        if judged is not None and judged.verdict is Verdict.FITS:
+        if judged is not None and judged.verdict is MemoryVerdict.FITS:
             share = row_state.share(judged.total, row_state.for_models(judged))
             why = tr("The largest recommended model that fits: it needs {share}. Good for {what}.")
             why = why.format(share=share, what=entry.good_for)

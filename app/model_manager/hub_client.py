@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, Signal
 from app.model_manager.row_state import Fault
 from app.services.tasks import TaskRunner, describe
 from mtplx_engine.errors import EngineError
-from mtplx_engine.hub.errors import ON_THE_WAY, CancelledError, Interrupt
+from mtplx_engine.hub.errors import ON_THE_WAY, CancelledError, CancelToken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from mtplx_engine.errors import ErrorInfo
     from mtplx_engine.hub.api import HubSettings
     from mtplx_engine.hub.credentials import Keychain, SecretStore, TokenStore
-    from mtplx_engine.hub.errors import Problem
-    from mtplx_engine.hub.http import Connection
-    from mtplx_engine.hub.remote_inspect import Look
+    from mtplx_engine.hub.errors import HubErrorKind
+    from mtplx_engine.hub.http import HubConnection
+    from mtplx_engine.hub.remote_inspect import RepoInspection
     from mtplx_engine.hub.search import Found
 
 
-class Question(Enum):
+class HubQuestion(Enum):
     """What can be asked; a new question of a kind takes the place of the one before."""
 
     SEARCH = auto()
@@ -59,24 +59,24 @@ class HubClient(QObject):
     def __init__(self, access: HubAccess, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._access = access
-        self._interrupts: dict[Question, Interrupt] = {}
+        self._interrupts: dict[HubQuestion, CancelToken] = {}
         self._tasks = TaskRunner("hub", self)
 
     def search(self, words: str) -> None:
         """Look for models: `found` follows, or `failed`."""
 
-        def work(interrupt: Interrupt) -> Found:
+        def work(interrupt: CancelToken) -> Found:
             # Here and below, since the start of the program needs none of it.
             from mtplx_engine.hub import search
 
             return search.search(self._access.connection(), words, interrupt=interrupt)
 
-        self._ask(Question.SEARCH, work, partial(self.found.emit, words))
+        self._ask(HubQuestion.SEARCH, work, partial(self.found.emit, words))
 
     def look(self, repo_id: str, head: str = "") -> None:
         """Look at a repository, and at `head` with its drafting head: `looked` follows, or `failed`."""
 
-        def work(interrupt: Interrupt) -> Look:
+        def work(interrupt: CancelToken) -> RepoInspection:
             from mtplx_engine.hub import remote_inspect
 
             connection = self._access.connection()
@@ -86,12 +86,12 @@ class HubClient(QObject):
                 interrupt,
             )
 
-        self._ask(Question.LOOK, work, partial(self.looked.emit, repo_id))
+        self._ask(HubQuestion.LOOK, work, partial(self.looked.emit, repo_id))
 
     def check_token(self, token: str) -> None:
         """Ask whose token this is, and keep it when it is somebody's: `token_checked` follows, or `failed`."""
 
-        def work(interrupt: Interrupt) -> tuple[str, BaseException | None]:
+        def work(interrupt: CancelToken) -> tuple[str, BaseException | None]:
             from mtplx_engine.hub.api import Api
             from mtplx_engine.hub.credentials import cleaned
 
@@ -104,17 +104,17 @@ class HubClient(QObject):
                 return name, error
             return name, None
 
-        self._ask(Question.TOKEN, work, self._token_good)
+        self._ask(HubQuestion.TOKEN, work, self._token_good)
 
     def forget_token(self) -> None:
         """Forget the token, in the keychain too: `token_forgotten` follows, or `failed`."""
 
-        def work(_interrupt: Interrupt) -> None:
+        def work(_interrupt: CancelToken) -> None:
             self._access.store(self._access.settings.connection(None).host).forget()
 
-        self._ask(Question.TOKEN, work, lambda _: self.token_forgotten.emit())
+        self._ask(HubQuestion.TOKEN, work, lambda _: self.token_forgotten.emit())
 
-    def stop(self, question: Question) -> None:
+    def stop(self, question: HubQuestion) -> None:
         """Let a question go unanswered."""
         interrupt = self._interrupts.pop(question, None)
         if interrupt is not None:
@@ -122,15 +122,15 @@ class HubClient(QObject):
 
     def close(self) -> None:
         """Let all questions go unanswered, and end their threads within a second. A second call does nothing."""
-        for question in Question:
+        for question in HubQuestion:
             self.stop(question)
         self._tasks.abandon()
 
     def _ask(
-        self, question: Question, work: Callable[[Interrupt], object], then: Callable[[Any], object]
+        self, question: HubQuestion, work: Callable[[CancelToken], object], then: Callable[[Any], object]
     ) -> None:
         self.stop(question)
-        interrupt = self._interrupts[question] = Interrupt()
+        interrupt = self._interrupts[question] = CancelToken()
 
         def done(answer: object) -> None:
             if self._interrupts.get(question) is interrupt:
@@ -148,7 +148,7 @@ class HubClient(QObject):
         name, error = answer
         self.token_checked.emit(name)
         if error is not None:
-            self.failed.emit(Question.TOKEN, *describe(error, "keeping the token"))
+            self.failed.emit(HubQuestion.TOKEN, *describe(error, "keeping the token"))
 
 
 def _find_keychain() -> Keychain | None:
@@ -210,7 +210,7 @@ class HubAccess:
         if password and store is not None:
             store.set(password)
 
-    def connection(self) -> Connection:
+    def connection(self) -> HubConnection:
         """Return the way to the hub, with the token and the password of the proxy that are known.
 
         Without a token of ours it is the one of a login by Hugging Face's own programs.
@@ -262,7 +262,7 @@ class RepoLookups(QObject):
     def __init__(self, hub: HubClient, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._hub = hub
-        self.looks: dict[str, Look] = {}
+        self.looks: dict[str, RepoInspection] = {}
         self.faults: dict[str, Fault] = {}
         self.trouble: Fault | None = None
         self._waiting: list[str] = []
@@ -314,7 +314,7 @@ class RepoLookups(QObject):
 
     def forget(self) -> None:
         """Know nothing, and ask nothing that was to be asked."""
-        self._hub.stop(Question.LOOK)
+        self._hub.stop(HubQuestion.LOOK)
         self._waiting, self._now = [], ""
         self.looks.clear()
         self.faults.clear()
@@ -326,14 +326,14 @@ class RepoLookups(QObject):
             self._now = self._waiting.pop()
             self._hub.look(self._now)
 
-    def _looked(self, repo_id: str, look: Look) -> None:
+    def _looked(self, repo_id: str, look: RepoInspection) -> None:
         self.looks[repo_id] = look
         self._now = ""
         self._go_on()
         self.changed.emit()
 
-    def _failed(self, question: Question, error: ErrorInfo, problem: Problem | None) -> None:
-        if question is not Question.LOOK:
+    def _failed(self, question: HubQuestion, error: ErrorInfo, problem: HubErrorKind | None) -> None:
+        if question is not HubQuestion.LOOK:
             return
         fault, repo_id = Fault.of(error, problem), self._now
         self._now = ""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from app.model_manager.model_library import ModelLibrary
     from app.model_manager.row_state import ModelRow
     from mtplx_engine.errors import ErrorInfo
-    from mtplx_engine.hub.errors import Problem
+    from mtplx_engine.hub.errors import HubErrorKind
     from mtplx_engine.models.folders import InstalledModel
     from mtplx_engine.util.system import Machine
 
@@ -222,7 +222,7 @@ class InstalledModels(QObject):
         for row in self.done:
             self._downloads.cancel(row.id)
 
-    def retry(self, problems: Collection[Problem]) -> None:
+    def retry(self, problems: Collection[HubErrorKind]) -> None:
         """Go on with the downloads that failed for one of these."""
         for row in self._downloads.rows():
             if row.problem in problems:

@@ -17,8 +17,8 @@ from app.services.tasks import TaskRunner, describe
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.hub.errors import CancelledError
 from mtplx_engine.models import hub_cache, library, manifest
-from mtplx_engine.models.folders import Homes, Places
-from mtplx_engine.models.library import Habits
+from mtplx_engine.models.folders import InstallFolders, UserFolders
+from mtplx_engine.models.library import ModelPreferences
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -143,13 +143,13 @@ class ModelLibrary(QObject):
         def choose() -> None:
             if folder is not None:
                 self._check(folder, anyway=True)
-            Habits(self._data_dir).set_default(folder)
+            ModelPreferences(self._data_dir).set_default(folder)
 
         self._do(folder, choose, lambda _: self.refresh())
 
     def add_place(self, folder: Path) -> None:
         """Use the models in a folder where they are: `changed` follows, or `failed`."""
-        self._do(folder, lambda: Places(self._data_dir).add(folder), lambda _: self.refresh())
+        self._do(folder, lambda: UserFolders(self._data_dir).add(folder), lambda _: self.refresh())
 
     def forget_place(self, folder: Path) -> None:
         """Look there no more: `changed` follows, or `failed`."""
@@ -173,10 +173,10 @@ class ModelLibrary(QObject):
     # ------------------------------------------------------------ on other threads
 
     def _look(self) -> Contents:
-        habits, homes = Habits(self._data_dir), Homes(self._data_dir)
+        habits, homes = ModelPreferences(self._data_dir), InstallFolders(self._data_dir)
         models = library.installed_models(self._data_dir)
         used = {model.path: when for model in models if (when := habits.last_used(model.path)) is not None}
-        places = {*Places(self._data_dir).added(), *homes.all()} - {homes.own, homes.current}
+        places = {*UserFolders(self._data_dir).added(), *homes.all()} - {homes.own, homes.current}
         return Contents(models, habits.default(), used, frozenset(places))
 
     def _check(self, folder: Path, *, anyway: bool) -> None:
@@ -283,7 +283,7 @@ class ModelsFolder(QObject):
 
     def __init__(self, data_dir: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._homes = Homes(data_dir)
+        self._homes = InstallFolders(data_dir)
         self._tasks = TaskRunner("models folder", self)
 
     @property

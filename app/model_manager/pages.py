@@ -40,7 +40,7 @@ _SEEN_MS = 300  # for which rows must be in sight before the hub is asked about 
 _MOST_SEEN = 12
 
 
-class SearchPlace(QWidget):
+class SearchPage(QWidget):
     """Follows the controller.
 
     Attributes:
@@ -183,7 +183,7 @@ class SearchPlace(QWidget):
         return self._theme.icons.icon("search", palette.tertiary, palette.tertiary, _ICON)
 
 
-class RecommendedPlace(QWidget):
+class RecommendedPage(QWidget):
     """Follows the controller.
 
     Attributes:
@@ -228,7 +228,7 @@ class RecommendedPlace(QWidget):
         self.list.show_rows(tuple(row for row in self._controller.recommended if row.key != taken))
 
 
-class InstalledPlace(QWidget):
+class InstalledPage(QWidget):
     """Follows the controller.
 
     Attributes:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from app.i18n import marked, tr
 from app.palette import Tone
-from mtplx_engine.hub.errors import Problem
+from mtplx_engine.hub.errors import HubErrorKind
 from mtplx_engine.hub.plan import folder_name
 from mtplx_engine.models import memory_fit
 from mtplx_engine.util.formatting import size
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from app.model_manager.downloads import DownloadRow
     from app.widgets.cards import ErrorCard
     from mtplx_engine.errors import ErrorInfo
-    from mtplx_engine.hub.remote_inspect import Look
+    from mtplx_engine.hub.remote_inspect import RepoInspection
     from mtplx_engine.models.inspection import Inspection
     from mtplx_engine.models.memory_fit import Fit
     from mtplx_engine.util.system import Machine
@@ -85,9 +85,9 @@ class ModelRow:
 
 
 _TONES = {
-    memory_fit.Verdict.FITS: Tone.GOOD,
-    memory_fit.Verdict.TIGHT: Tone.DOUBT,
-    memory_fit.Verdict.TOO_BIG: Tone.BAD,
+    memory_fit.MemoryVerdict.FITS: Tone.GOOD,
+    memory_fit.MemoryVerdict.TIGHT: Tone.DOUBT,
+    memory_fit.MemoryVerdict.TOO_BIG: Tone.BAD,
 }
 
 
@@ -99,15 +99,15 @@ def judge(found: Inspection, machine: Machine, context: int = memory_fit.CONTEXT
 def fits(found: Inspection, machine: Machine) -> bool:
     """Return whether this version loads a model, and it fits, be it tightly."""
     judged = judge(found, machine)
-    return judged is not None and judged.verdict is not memory_fit.Verdict.TOO_BIG
+    return judged is not None and judged.verdict is not memory_fit.MemoryVerdict.TOO_BIG
 
 
 def words(sum_: Fit) -> tuple[str, Tone]:
     """Return a verdict with what the model needs and what models can have, and how loudly it is said."""
     sentence = {
-        memory_fit.Verdict.FITS: tr("fits (needs {share})"),
-        memory_fit.Verdict.TIGHT: tr("tight (needs {share})"),
-        memory_fit.Verdict.TOO_BIG: tr("will not fit (needs {share})"),
+        memory_fit.MemoryVerdict.FITS: tr("fits (needs {share})"),
+        memory_fit.MemoryVerdict.TIGHT: tr("tight (needs {share})"),
+        memory_fit.MemoryVerdict.TOO_BIG: tr("will not fit (needs {share})"),
     }[sum_.verdict]
     return sentence.format(share=share(sum_.total, for_models(sum_))), _TONES[sum_.verdict]
 
@@ -126,7 +126,7 @@ def parts(sum_: Fit) -> tuple[tuple[str, int], ...]:
     return (*lines, (context, sum_.cache), (tr("Reading a prompt"), sum_.scratch))
 
 
-def drafts(look: Look) -> str:
+def drafts(look: RepoInspection) -> str:
     """Return how a model is made faster, "" when it is not."""
     if look.found.head is None or look.found.head.problem:
         return ""
@@ -143,13 +143,15 @@ def share(part: int, whole: int) -> str:
     return tr("{part} of {whole}").format(part=some, whole=whole_)
 
 
-ABOUT_TOKEN: Final = frozenset({Problem.NO_TOKEN, Problem.BAD_TOKEN, Problem.FORBIDDEN})
+ABOUT_TOKEN: Final = frozenset({HubErrorKind.NO_TOKEN, HubErrorKind.BAD_TOKEN, HubErrorKind.FORBIDDEN})
 """What another token helps against."""
 
-ABOUT_WAY: Final = frozenset({Problem.PROXY, Problem.ADDRESS})
+ABOUT_WAY: Final = frozenset({HubErrorKind.PROXY, HubErrorKind.ADDRESS})
 """What another address in the settings helps against."""
 
-ABOUT_CHOICE: Final = frozenset({Problem.NOT_FOUND, Problem.UNSAFE, Problem.NO_MODEL, Problem.UNFIT_HEAD})
+ABOUT_CHOICE: Final = frozenset(
+    {HubErrorKind.NOT_FOUND, HubErrorKind.UNSAFE, HubErrorKind.NO_MODEL, HubErrorKind.UNFIT_HEAD}
+)
 """What only another model helps against."""
 
 
@@ -163,10 +165,10 @@ class Fault:
     """
 
     sentence: str
-    problem: Problem | None = None
+    problem: HubErrorKind | None = None
 
     @classmethod
-    def of(cls, error: ErrorInfo, problem: Problem | None) -> Fault:
+    def of(cls, error: ErrorInfo, problem: HubErrorKind | None) -> Fault:
         """Return the failure that a service tells of."""
         return cls(error.message, problem)
 
@@ -200,7 +202,7 @@ class HubSnapshot:
 
     machine: Machine
     installed: frozenset[str] = frozenset()
-    looks: Mapping[str, Look] = field(default_factory=dict)
+    looks: Mapping[str, RepoInspection] = field(default_factory=dict)
     faults: Mapping[str, Fault] = field(default_factory=dict)
     downloads: Mapping[str, DownloadRow] = field(default_factory=dict)
     asking: frozenset[str] = frozenset()

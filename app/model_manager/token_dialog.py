@@ -9,14 +9,14 @@ from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from app.i18n import tr
-from app.model_manager.hub_client import Question
+from app.model_manager.hub_client import HubQuestion
 from app.theme import CODE_PX, SMALL_PX, SPACE_M, SPACE_XL, TEXT_PX
 
 if TYPE_CHECKING:
     from app.model_manager.hub_client import HubClient
     from app.theme import Theme
     from mtplx_engine.errors import ErrorInfo
-    from mtplx_engine.hub.errors import Problem
+    from mtplx_engine.hub.errors import HubErrorKind
 
 
 _WIDTH = 420
@@ -97,8 +97,8 @@ class TokenDialog(QDialog):
         self.field.clear()
         self.accept()
 
-    def _bad(self, question: Question, error: ErrorInfo, _problem: Problem | None) -> None:
-        if question is Question.TOKEN:
+    def _bad(self, question: HubQuestion, error: ErrorInfo, _problem: HubErrorKind | None) -> None:
+        if question is HubQuestion.TOKEN:
             self._checking = False
             self._offer()
             self._say(error.message, self._theme.palette.slower)

@@ -11,12 +11,12 @@ from PySide6.QtWidgets import QLabel, QMessageBox, QStackedWidget, QVBoxLayout, 
 from app.i18n import tr
 from app.model_manager.details_page import DetailsPage
 from app.model_manager.download_strip import DownloadStrip
-from app.model_manager.pages import InstalledPlace, RecommendedPlace, SearchPlace
+from app.model_manager.pages import InstalledPage, RecommendedPage, SearchPage
 from app.model_manager.token_dialog import TokenDialog
 from app.theme import SMALL_PX
 from app.widgets.dialogs import MessageBox
 from app.widgets.layouts import ReadingOrder
-from app.widgets.tabs import PlaceTabs
+from app.widgets.tabs import PageTabs
 from app.widgets.util import Throttle, announce
 from mtplx_engine.util import formatting
 
@@ -67,15 +67,15 @@ class ModelsWindow(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_QuitOnClose, on=False)
         self.setMinimumSize(*_LEAST)
         self.resize(*_SIZE)
-        self.recommended = RecommendedPlace(theme, controller)
-        self.search = SearchPlace(theme, controller)
-        self.installed = InstalledPlace(theme, controller)
+        self.recommended = RecommendedPage(theme, controller)
+        self.search = SearchPage(theme, controller)
+        self.installed = InstalledPage(theme, controller)
         self.details = DetailsPage(theme, controller)
         self.strip = DownloadStrip(theme, controller)
         self._places = QStackedWidget()
         for place in (*self._all(), self.details):
             self._places.addWidget(place)
-        self.tabs = PlaceTabs(theme, (tr("Recommended"), tr("Search"), tr("Installed")), self)
+        self.tabs = PageTabs(theme, (tr("Recommended"), tr("Search"), tr("Installed")), self)
         self.tabs.turned.connect(self._turn)
         self._room = QLabel()
         self._room.setProperty("tone", "secondary")
@@ -123,7 +123,7 @@ class ModelsWindow(QWidget):
         if self.isVisible():
             self.controller.open()
 
-    def _all(self) -> tuple[RecommendedPlace, SearchPlace, InstalledPlace]:
+    def _all(self) -> tuple[RecommendedPage, SearchPage, InstalledPage]:
         return (self.recommended, self.search, self.installed)
 
     def _turn(self, index: int) -> None:

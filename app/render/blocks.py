@@ -309,7 +309,7 @@ class _List:
     next_number: int
 
 
-class Leaves:
+class BlockBuilder:
     """Reads a row of block tokens.
 
     Attributes:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QTextBlock
 
     from app.render.blocks import Place, Run
-    from app.render.document import DocumentWriter, Written
+    from app.render.document import DocumentWriter, PlacedBlock
     from app.render.layout import Geometry
     from app.render.selection import SourceSpan
     from app.render.style import Measures
@@ -74,14 +74,14 @@ class Highlights:
             for place in places:
                 yield from self._boxes(written, place)
 
-    def _boxes(self, written: Written, place: SourceSpan) -> Iterator[QRectF]:
+    def _boxes(self, written: PlacedBlock, place: SourceSpan) -> Iterator[QRectF]:
         block = self._block(written, place.part)
         if block is None or not block.isValid():
             return
         for rect in self._geometry.boxes(block, place.start, place.end, self._metrics(written)):
             yield rect.adjusted(0, -_ABOVE, 0, _BELOW)
 
-    def _block(self, written: Written, part: int) -> QTextBlock | None:
+    def _block(self, written: PlacedBlock, part: int) -> QTextBlock | None:
         """Return the text block of a part of a leaf."""
         if written.code is not None:
             return written.code.block(part)
@@ -92,7 +92,7 @@ class Highlights:
             return written.table.qt.cellAt(row, column).firstCursorPosition().block()
         return self._geometry.first_block(written)
 
-    def _metrics(self, written: Written) -> QFontMetricsF:
+    def _metrics(self, written: PlacedBlock) -> QFontMetricsF:
         formats = self._writer.formats
         if isinstance(written.shape, Code):
             return QFontMetricsF(formats.code_font)
@@ -170,7 +170,7 @@ class Decoration:
                     QRectF(left, panel.top(), self._measures.code_inset, panel.height()), QColor(style.code)
                 )
 
-    def _cover_indent(self, painter: QPainter, written: Written) -> None:
+    def _cover_indent(self, painter: QPainter, written: PlacedBlock) -> None:
         top = self._geometry.top(written)
         indent = self._measures.indent(written.shape.place)
         beside = QRectF(0, top, indent, self._geometry.bottom(written) - top)
@@ -182,7 +182,7 @@ class Decoration:
         formats = self._writer.formats
         return formats.heading_size(leaf.level) if isinstance(leaf, Heading) else formats.style.text_size
 
-    def _paint_panel(self, painter: QPainter, written: Written, leaf: Code) -> None:
+    def _paint_panel(self, painter: QPainter, written: PlacedBlock, leaf: Code) -> None:
         style = self._writer.formats.style
         panel = self._geometry.panel(written)
         painter.setPen(Qt.PenStyle.NoPen)
@@ -201,13 +201,13 @@ class Decoration:
         label = QFontMetricsF(font).elidedText(leaf.language, Qt.TextElideMode.ElideRight, header.width() / 2)
         painter.drawText(header, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, label)
 
-    def _paint_rule(self, painter: QPainter, written: Written, leaf: Rule) -> None:
+    def _paint_rule(self, painter: QPainter, written: PlacedBlock, leaf: Rule) -> None:
         top = self._geometry.top(written)
         left = self._measures.indent(leaf.place)
         line = QRectF(left, top, self._geometry.width() - left, 1)
         painter.fillRect(line, QColor(self._writer.formats.style.rule))
 
-    def _paint_table(self, painter: QPainter, written: Written, leaf: Table, clip: QRectF) -> None:
+    def _paint_table(self, painter: QPainter, written: PlacedBlock, leaf: Table, clip: QRectF) -> None:
         table = written.table
         if table is None:
             return
@@ -222,7 +222,7 @@ class Decoration:
                     block = table.qt.cellAt(row, column).firstCursorPosition().block()
                     self._paint_pills(painter, block, runs, size=style.text_size)
 
-    def _paint_quotes(self, painter: QPainter, written: Written, place: Place) -> None:
+    def _paint_quotes(self, painter: QPainter, written: PlacedBlock, place: Place) -> None:
         if not any(each.kind is Kind.QUOTE for each in place):
             return
         before = self._geometry.before(written)
@@ -236,7 +236,7 @@ class Decoration:
             bar = QRectF(self._measures.indent(place[:index]), start, _BAR, bottom - start)
             painter.fillRect(self._mirrored(bar, written), QColor(self._writer.formats.style.rule))
 
-    def _paint_markers(self, painter: QPainter, written: Written, place: Place) -> None:
+    def _paint_markers(self, painter: QPainter, written: PlacedBlock, place: Place) -> None:
         if not any(each.marker for each in place):
             return
         line = self._writer.formats.line_of(written.shape)
@@ -246,7 +246,7 @@ class Decoration:
                 right = self._measures.indent(place[: index + 1]) - self._measures.px(_MARKER_GAP)
                 self._paint_marker(painter, each.marker, QPointF(right, baseline), written)
 
-    def _paint_marker(self, painter: QPainter, marker: str, corner: QPointF, written: Written) -> None:
+    def _paint_marker(self, painter: QPainter, marker: str, corner: QPointF, written: PlacedBlock) -> None:
         """Paint the sign of an item so that it ends at `corner`, on the baseline."""
         style = self._writer.formats.style
         font = self._writer.formats.text_font()
@@ -286,7 +286,7 @@ class Decoration:
         corner, scale = box.topLeft(), self._measures.scale
         painter.drawPolyline([corner + point * scale for point in _TICK])
 
-    def _mirrored(self, rect: QRectF, written: Written) -> QRectF:
+    def _mirrored(self, rect: QRectF, written: PlacedBlock) -> QRectF:
         """Return `rect` on the other side when the leaf reads from right to left."""
         block = self._geometry.first_block(written)
         if block.blockFormat().layoutDirection() != Qt.LayoutDirection.RightToLeft:

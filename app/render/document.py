@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True, eq=False)
-class Written:
+class PlacedBlock:
     """A leaf that stands in the document.
 
     Attributes:
@@ -84,12 +84,12 @@ class DocumentWriter:
     def __init__(self, document: QTextDocument, style: RenderStyle) -> None:
         self._document = document
         self.formats = Formats(style)
-        self.written: list[Written] = []
+        self.written: list[PlacedBlock] = []
         self.leaves_written = 0
         self._frozen = 0
-        self._recoloring: list[tuple[Written, Iterator[tuple[int, Spans]]]] = []
+        self._recoloring: list[tuple[PlacedBlock, Iterator[tuple[int, Spans]]]] = []
         self._formulas = FormulaObject(document)
-        self._untypeset: list[tuple[Written, Iterator[None]]] = []
+        self._untypeset: list[tuple[PlacedBlock, Iterator[None]]] = []
         self._prepare()
 
     def apply(self, update: Update) -> None:
@@ -203,7 +203,7 @@ class DocumentWriter:
         cursor = self._end()
         if before is not None:
             cursor.insertBlock(QTextBlockFormat(), QTextCharFormat())
-        written = Written(leaf, cursor.position())
+        written = PlacedBlock(leaf, cursor.position())
         self.written.append(written)
         self.leaves_written += 1
         if isinstance(leaf, Table):
@@ -232,7 +232,7 @@ class DocumentWriter:
         room.setTopMargin(height)
         frame.setFrameFormat(room)
 
-    def _set_runs(self, written: Written, leaf: Paragraph | Heading, runs: Sequence[Run]) -> None:
+    def _set_runs(self, written: PlacedBlock, leaf: Paragraph | Heading, runs: Sequence[Run]) -> None:
         """Note what stands in the document for `leaf`."""
         written.shape = leaf = replace(leaf, runs=tuple(runs))
         if any(is_tall(run, leaf, self.formats) for run in runs):
@@ -241,7 +241,7 @@ class DocumentWriter:
         if any(is_waiting(run) for run in runs) and all(each[0] is not written for each in self._untypeset):
             self._untypeset.append((written, typeset_all(leaf.runs)))
 
-    def _rewrite(self, written: Written) -> None:
+    def _rewrite(self, written: PlacedBlock) -> None:
         """Write a paragraph again, wherever it is: its formulas can be drawn now."""
         leaf = written.shape
         if not isinstance(leaf, Paragraph | Heading):
@@ -258,7 +258,7 @@ class DocumentWriter:
         for later in self.written[self.written.index(written) + 1 :]:
             later.start += moved
 
-    def _amend(self, written: Written, leaf: Leaf) -> bool:
+    def _amend(self, written: PlacedBlock, leaf: Leaf) -> bool:
         """Turn the last leaf into `leaf` if it is the same one with other text; return whether it is."""
         old = written.leaf
         match old, leaf:
@@ -280,7 +280,7 @@ class DocumentWriter:
         self.leaves_written += 1
         return True
 
-    def _amend_runs(self, written: Written, old: Paragraph | Heading, leaf: Paragraph | Heading) -> None:
+    def _amend_runs(self, written: PlacedBlock, old: Paragraph | Heading, leaf: Paragraph | Heading) -> None:
         text = text_of(leaf.runs)
         turned = direction(text) != direction(text_of(old.runs))
         kept, same, rest = difference(() if turned else old.runs, leaf.runs)
@@ -299,7 +299,7 @@ class DocumentWriter:
         )
         self._set_runs(written, leaf, runs)
 
-    def _append(self, last: Written, text: str) -> None:
+    def _append(self, last: PlacedBlock, text: str) -> None:
         """Add text that was not parsed to the last leaf, if that is something that can grow."""
         leaf = last.shape
         if last.code is not None and isinstance(leaf, Code) and leaf.is_open:
@@ -312,7 +312,7 @@ class DocumentWriter:
             return
         self.leaves_written += 1
 
-    def _close_code(self, written: Written, leaf: Leaf) -> None:
+    def _close_code(self, written: PlacedBlock, leaf: Leaf) -> None:
         """Colour a code block once more when it has ended."""
         old = written.shape
         if written.code is not None and isinstance(old, Code) and isinstance(leaf, Code):

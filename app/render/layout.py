@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from PySide6.QtGui import QFontMetricsF, QTextBlock, QTextCharFormat, QTextDocument, QTextLine, QTextTable
 
-    from app.render.document import DocumentWriter, Written
+    from app.render.document import DocumentWriter, PlacedBlock
     from app.render.style import Measures
 
 
@@ -78,7 +78,7 @@ class Geometry:
         """Return the width that the text is laid out in."""
         return self._document.textWidth()
 
-    def in_view(self, top: float, bottom: float) -> Iterator[Written]:
+    def in_view(self, top: float, bottom: float) -> Iterator[PlacedBlock]:
         """Yield the leaves that reach between two heights."""
         written = self._writer.written
         layout = self._document.documentLayout()
@@ -89,11 +89,11 @@ class Geometry:
                 return
             yield each
 
-    def index(self, written: Written) -> int:
+    def index(self, written: PlacedBlock) -> int:
         """Return the number of a leaf."""
         return bisect_right(self._writer.written, written.start, key=lambda each: each.start) - 1
 
-    def lines_in_view(self, written: Written, top: float, bottom: float) -> range:
+    def lines_in_view(self, written: PlacedBlock, top: float, bottom: float) -> range:
         """Return the lines of a code block that reach between two heights."""
         first = self.first_block(written).blockNumber()
         last = self.last_block(written).blockNumber()
@@ -126,17 +126,17 @@ class Geometry:
         cursor.setPosition(position + 1)
         return cursor.charFormat()
 
-    def before(self, written: Written) -> Written | None:
+    def before(self, written: PlacedBlock) -> PlacedBlock | None:
         """Return the leaf before `written`."""
         index = bisect_right(self._writer.written, written.start, key=lambda each: each.start) - 2
         return self._writer.written[index] if index >= 0 else None
 
-    def first_block(self, written: Written) -> QTextBlock:
+    def first_block(self, written: PlacedBlock) -> QTextBlock:
         """Return the first text block of a leaf; of a table, that of its first cell."""
         start = written.start if written.table is None else written.table.qt.firstPosition()
         return self._document.findBlock(start)
 
-    def last_block(self, written: Written) -> QTextBlock:
+    def last_block(self, written: PlacedBlock) -> QTextBlock:
         """Return the last text block of a leaf."""
         if written.table is not None:
             return self._document.findBlock(written.table.qt.lastPosition())
@@ -152,7 +152,7 @@ class Geometry:
             box.setHeight(block.layout().lineCount() * block.blockFormat().lineHeight())
         return box
 
-    def top(self, written: Written) -> float:
+    def top(self, written: PlacedBlock) -> float:
         """Return where a leaf begins, with what is painted above its first line."""
         above = (
             self._measures.code_header
@@ -163,20 +163,20 @@ class Geometry:
         )
         return self.rect(self.first_block(written)).top() - above
 
-    def bottom(self, written: Written) -> float:
+    def bottom(self, written: PlacedBlock) -> float:
         """Return where a leaf ends, with what is painted below its last line."""
         if written.table is not None:
             return self._table_bottom(written.table.qt)
         below = self._measures.code_bottom if written.code is not None else 0
         return self.rect(self.last_block(written)).bottom() + below
 
-    def panel(self, written: Written) -> QRectF:
+    def panel(self, written: PlacedBlock) -> QRectF:
         """Return the panel of a code block."""
         left = self._measures.indent(written.shape.place)
         top = self.top(written)
         return QRectF(left, top, self.width() - left, self.bottom(written) - top)
 
-    def rows_in_view(self, written: Written, top: float, bottom: float) -> Iterator[tuple[int, float]]:
+    def rows_in_view(self, written: PlacedBlock, top: float, bottom: float) -> Iterator[tuple[int, float]]:
         """Yield the rows of a table that reach between two heights, each with its top."""
         if written.table is None:
             return
@@ -187,7 +187,7 @@ class Geometry:
                 return
             yield row, y
 
-    def _row_top(self, written: Written, row: int) -> float:
+    def _row_top(self, written: PlacedBlock, row: int) -> float:
         if written.table is None:
             return 0
         block = written.table.qt.cellAt(row, 0).firstCursorPosition().block()
@@ -198,7 +198,7 @@ class Geometry:
         bottoms = [self.rect(cell.lastCursorPosition().block()).bottom() for cell in cells]
         return max(bottoms) + self._measures.cell_y
 
-    def table_right(self, written: Written) -> float:
+    def table_right(self, written: PlacedBlock) -> float:
         """Return the right edge of a table."""
         if written.table is None:
             return 0

@@ -13,7 +13,7 @@ from markdown_it.rules_block import StateBlock, fence, paragraph, table
 from markdown_it.token import Token
 from mdit_py_plugins.gfm_autolink import gfm_autolink_plugin
 
-from app.render.blocks import Leaves
+from app.render.blocks import BlockBuilder
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
@@ -348,7 +348,7 @@ class Parsed:
 
     def lines(self) -> list[tuple[int, int]]:
         """Return the lines of all leaves."""
-        reader = Leaves()
+        reader = BlockBuilder()
         self._read(self._tokens, None, reader)
         return reader.lines
 
@@ -362,12 +362,12 @@ class Parsed:
         return self._read(self._tokens[: next(behind, len(self._tokens))], None)
 
     def _read(
-        self, tokens: list[Token], growing: Token | None, reader: Leaves | None = None
+        self, tokens: list[Token], growing: Token | None, reader: BlockBuilder | None = None
     ) -> tuple[Leaf, ...]:
         for token in tokens:
             if token.type == "inline":
                 token.children = parse_inline(token.content, self._env, is_open=token is growing)
-        return (reader or Leaves()).of(tokens)
+        return (reader or BlockBuilder()).of(tokens)
 
 
 def leaf_lines(text: str) -> list[tuple[int, int]]:

@@ -36,7 +36,7 @@ def clean(text: str) -> str:
     return text.replace("\r\n", "\n").translate(_REPLACED)
 
 
-class Intake:
+class Sanitizer:
     """Cleans text that arrives in pieces; a piece may end between two halves of a character or line end."""
 
     def __init__(self) -> None:
@@ -179,7 +179,7 @@ class StreamingMarkdown:
     """A message that is still being written."""
 
     def __init__(self) -> None:
-        self._intake = Intake()
+        self._intake = Sanitizer()
         self._pieces: list[str] = []
         self._tail = ""
         self._parsed_length = 0

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QTextCursor, QTextTable
 
     from app.render.blocks import Cell, Leaf
-    from app.render.document import Written
+    from app.render.document import PlacedBlock
 
 
-def selected_leaves(written: Sequence[Written], cursor: QTextCursor) -> list[Leaf]:
+def selected_leaves(written: Sequence[PlacedBlock], cursor: QTextCursor) -> list[Leaf]:
     """Return the leaves of a document, or parts of them, that `cursor` has selected."""
     start, end = cursor.selectionStart(), cursor.selectionEnd()
     found: list[Leaf] = []
@@ -38,7 +38,7 @@ def selected_leaves(written: Sequence[Written], cursor: QTextCursor) -> list[Lea
     return found
 
 
-def _part(written: Written, start: int, end: int, cursor: QTextCursor) -> list[Leaf]:
+def _part(written: PlacedBlock, start: int, end: int, cursor: QTextCursor) -> list[Leaf]:
     """Return what of a leaf lies between two positions of the document."""
     leaf = written.shape
     place = leaf.place if start == written.start else unmarked(leaf.place)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QProcess, Qt, QTimer, Signal
 
 from app.i18n import tr
-from mtplx_engine.doctor.environment import Check, Verdict
+from mtplx_engine.doctor.environment import Check, CheckResult
 from mtplx_engine.util import files
 
 if TYPE_CHECKING:
@@ -240,5 +240,5 @@ def _rows(output: str, code: int) -> tuple[Check, ...]:
             "The model library ended unexpectedly (code {code}). Restart this computer; if that does not help, "
             "download MTPLX again."
         )
-        return (Check(tr("Model library"), Verdict.FAILED, sentence.format(code=code)),)
+        return (Check(tr("Model library"), CheckResult.FAILED, sentence.format(code=code)),)
     return rows

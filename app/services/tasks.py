@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from app.i18n import tr
 from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind
-from mtplx_engine.hub.errors import HubError, Problem
+from mtplx_engine.hub.errors import HubError, HubErrorKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,7 +103,7 @@ class TaskRunner(QObject):
             task.failed(error)
 
 
-def describe(error: BaseException, what: str) -> tuple[ErrorInfo, Problem | None]:
+def describe(error: BaseException, what: str) -> tuple[ErrorInfo, HubErrorKind | None]:
     """Return an error in words, and what kind of trouble with a hub it is, if any; log it.
 
     Args:

@@ -17,7 +17,7 @@ from mtplx_engine.errors import ErrorKind
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from app.chat.conversation import Attachment, Conversation, Place
+    from app.chat.conversation import Attachment, BranchPosition, Conversation
     from app.chat.settings import ChatSettings
     from app.session.queue import GenerationQueue
     from app.session.session import ChatSession
@@ -151,7 +151,7 @@ class ChatActions:
             states[message.id] = state if is_asked else replace(state, offers=state.offers - _ASKING, fix="")
         return states
 
-    def _state(self, chat: Conversation, message: Message, place: Place) -> RowState:
+    def _state(self, chat: Conversation, message: Message, place: BranchPosition) -> RowState:
         is_answer = message.role is Role.ASSISTANT
         offers = {RowAction.DELETE}
         offers |= {RowAction.COPY} if message.text else set()

@@ -30,7 +30,7 @@ _PATIENCE_MS = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class UnsentMessage:
     """What is typed and not sent.
 
     Attributes:
@@ -77,7 +77,7 @@ class Weighed:
         counts: The tokens of each of these.
     """
 
-    draft: Draft
+    draft: UnsentMessage
     use: ContextUse | None
     path: tuple[Message, ...] = ()
     counts: tuple[int, ...] = ()
@@ -101,12 +101,12 @@ class ContextMeter(QObject):
         self._session = session
         self._queue = queue
         self._link = link
-        self._draft = Draft()
-        self._read_draft: Callable[[], Draft] = Draft
+        self._draft = UnsentMessage()
+        self._read_draft: Callable[[], UnsentMessage] = UnsentMessage
         self._numbers = count(1)
         self._asked: _Asked | None = None
         self._known: tuple[_Asked, Counted] | None = None
-        self._weighing: Draft | None = None
+        self._weighing: UnsentMessage | None = None
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._pause.timeout.connect(self._ask_again)
         self._patience = QTimer(self, singleShot=True, interval=_PATIENCE_MS)
@@ -124,7 +124,7 @@ class ContextMeter(QObject):
         for beat in (queue.prefilled, queue.measured):
             beat.connect(self._tell)
 
-    def follow(self, draft: Callable[[], Draft]) -> None:
+    def follow(self, draft: Callable[[], UnsentMessage]) -> None:
         """Count as well what `draft` returns when it is time to count: it is not read with every key."""
         self._read_draft = draft
 
@@ -132,7 +132,7 @@ class ContextMeter(QObject):
         """Count again soon, because the draft is another one."""
         self._pause.start()
 
-    def weigh(self, draft: Draft) -> None:
+    def weigh(self, draft: UnsentMessage) -> None:
         """Find out what sending this would mean; `weighed` follows, at once when it surely fits."""
         self._draft = self._weighing = draft
         ready = self._queue.model is not None and self._link.state is EngineState.READY
@@ -150,7 +150,7 @@ class ContextMeter(QObject):
         self._tell()
         self._pause.start()
 
-    def _prompt(self, draft: Draft) -> tuple[tuple[Message, ...], tuple[ChatMessage, ...]]:
+    def _prompt(self, draft: UnsentMessage) -> tuple[tuple[Message, ...], tuple[ChatMessage, ...]]:
         """Return the messages that the model reads, and its prompt with a draft at the end."""
         chat = self._session.shown
         if draft.after != "":
@@ -259,7 +259,7 @@ class ContextMeter(QObject):
         )
 
 
-def _as_message(draft: Draft, chat: Conversation) -> Message:
+def _as_message(draft: UnsentMessage, chat: Conversation) -> Message:
     return Message(
         new_id(),
         chat.chat.id,

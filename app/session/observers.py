@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer
 
-from app.chat.metrics import AnswerFigures, sampler_words
+from app.chat.metrics import AnswerRecord, sampler_words
 from app.services.engine_worker import EngineState
+from mtplx_engine.benchmark_subject import subject_of
 from mtplx_engine.config import SamplerConfig
-from mtplx_engine.subject import subject_of
 
 if TYPE_CHECKING:
     from app.chat.generation import Generation
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from app.session.queue import GenerationQueue
     from app.storage.store import Store
     from mtplx_engine.ipc.protocol import Finished, ModelInfo
-    from mtplx_engine.measure.measurement import Subject
+    from mtplx_engine.measure.measurement import BenchmarkSubject
 
 
 _MINUTE_MS = 60_000
@@ -83,15 +83,15 @@ class StatsRecorder(QObject):
         how = sampler_words(generation.sampler or SamplerConfig())
         now = datetime.now().astimezone()
 
-        def made() -> AnswerFigures:
+        def made() -> AnswerRecord:
             """Ask the system, for which no window should wait."""
             return _figures(_subject(model), event, now, how)
 
         self._store.add_figures(made)
 
 
-def _figures(subject: Subject, event: Finished, now: datetime, sampler: str) -> AnswerFigures:
-    return AnswerFigures(
+def _figures(subject: BenchmarkSubject, event: Finished, now: datetime, sampler: str) -> AnswerRecord:
+    return AnswerRecord(
         ended_ms=round(now.timestamp() * 1000),
         day=now.date(),
         model=subject.model,
@@ -111,5 +111,5 @@ def _figures(subject: Subject, event: Finished, now: datetime, sampler: str) -> 
 
 
 @lru_cache(maxsize=1)
-def _subject(model: ModelInfo) -> Subject:
+def _subject(model: ModelInfo) -> BenchmarkSubject:
     return subject_of(model, model.drafter)

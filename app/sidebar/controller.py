@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from app.widgets.feedback import UndoToast
 
 
-class Library(QObject):
+class SidebarController(QObject):
     """Connects the sidebar to the store and the session.
 
     Signals:

@@ -14,7 +14,7 @@ from app.storage.errors import StoreError, storage_errors
 from app.storage.recovery import DailyBackup, read_row
 from app.storage.schema import open_chats, transaction
 from app.storage.search_index import SearchIndex
-from app.storage.stats import FiguresTable
+from app.storage.stats import StatsTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -66,7 +66,7 @@ class ChatDatabase:
         self._folder = folder
         with storage_errors(folder):
             self._connection, self.notice = open_chats(folder, now_ms)
-        self.figures = FiguresTable(self._connection, folder)
+        self.figures = StatsTable(self._connection, folder)
         try:
             self._tidy(now_ms)
         except StoreError as error:

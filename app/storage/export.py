@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from app.chat.conversation import Conversation
-    from app.chat.metrics import AnswerFigures
+    from app.chat.metrics import AnswerRecord
     from mtplx_engine.measure.measurement import Measurement
 
 
@@ -74,7 +74,7 @@ def _without_model(chat: Conversation) -> Conversation:
 # ------------------------------------------------------------ answer statistics
 
 
-def write_history(path: Path, answers: Iterable[AnswerFigures]) -> int:
+def write_history(path: Path, answers: Iterable[AnswerRecord]) -> int:
     """Write the statistics of answers to a file; return of how many.
 
     A file with the suffix ".csv" is a table, any other one is JSON. Only a few of the answers are held at once.
@@ -100,7 +100,7 @@ def write_history(path: Path, answers: Iterable[AnswerFigures]) -> int:
     return count
 
 
-def history_record(answer: AnswerFigures) -> dict[str, Any]:
+def history_record(answer: AnswerRecord) -> dict[str, Any]:
     """Return everything that is known of an answer under the names that a file has for it; None is not known."""
     body = dataclasses.asdict(answer)
     stats = body.pop("stats")

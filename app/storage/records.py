@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from app.chat import validation
 from app.chat.conversation import Attachment, ChatSummary, Message, MessageStatus, Role, clean_text
-from app.chat.metrics import AnswerFigures
+from app.chat.metrics import AnswerRecord
 from app.chat.settings import MOST_TOKENS, ChatSettings
 from app.storage.errors import built, overlaid, parsed
 from mtplx_engine.config import SamplerConfig
@@ -214,7 +214,7 @@ SOUND: Final = " AND ".join(
 """What holds of a row that was not damaged, as an SQL condition."""
 
 
-def figures_row(figures: AnswerFigures) -> dict[str, apsw.SQLiteValue]:
+def figures_row(figures: AnswerRecord) -> dict[str, apsw.SQLiteValue]:
     """Return all columns of an answer's figures."""
     stats = figures.stats
     return {
@@ -228,13 +228,13 @@ def figures_row(figures: AnswerFigures) -> dict[str, apsw.SQLiteValue]:
     }
 
 
-def figures_from(row: tuple[Any, ...]) -> AnswerFigures:
+def figures_from(row: tuple[Any, ...]) -> AnswerRecord:
     """Return the figures of a row of `SELECT` for which `SOUND` holds."""
     found = dict(zip(_COLUMNS, row, strict=True))
     counted = {name: found[name] for name in (*_COUNTS, *_TIMES)}
     counted |= {name: _stats_text(found[name]) for name in _OF_STATS}
     stats = DecodeStats(accepted_at=_accepted_at(found["accepted_at"]), **counted)
-    return AnswerFigures(
+    return AnswerRecord(
         ended_ms=found["ended_ms"],
         day=date.fromordinal(found["day"]),
         memory=found["memory"],

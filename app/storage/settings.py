@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class WindowGeometry:
     """Where the window was, in logical pixels of the whole desktop."""
 
     x: int
@@ -76,7 +76,7 @@ class Settings:
         idle_minutes: After so many minutes without a question the model is unloaded; 0 for never.
     """
 
-    place: Place | None = None
+    place: WindowGeometry | None = None
     sidebar: bool = True
     drafting: Depth = "auto"
     last_chat: str = ""
@@ -89,7 +89,7 @@ class Settings:
     reduced_motion: bool = False
     send_key: SendKey = SendKey.RETURN
     checked_version: str = ""
-    speed_place: Place | None = None
+    speed_place: WindowGeometry | None = None
     first_offer: bool = True
     idle_minutes: int = 30
 

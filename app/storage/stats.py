@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from app.chat.metrics import AnswerFigures
+    from app.chat.metrics import AnswerRecord
     from mtplx_engine.measure.measurement import Measurement
 
 
@@ -101,7 +101,7 @@ class Day:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class HistorySummary:
     """Many answers as one. None means that none of them has such a figure.
 
     Attributes:
@@ -145,7 +145,7 @@ class Group:
 
     model: str
     bucket: int | None
-    summary: Summary
+    summary: HistorySummary
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,7 @@ class Drafted:
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class AnswerHistory:
     """What is known of the answers that were chosen.
 
     Attributes:
@@ -189,7 +189,7 @@ class History:
     """
 
     choice: Choice
-    total: Summary
+    total: HistorySummary
     days: tuple[Day, ...]
     groups: tuple[Group, ...]
     drafted: tuple[Drafted, ...]
@@ -310,7 +310,7 @@ _DRAFTED: Final = f"""
 _log = logging.getLogger(__name__)
 
 
-class FiguresTable:
+class StatsTable:
     """The figures of all answers. Lives on the thread of the chats' connection.
 
     Args:
@@ -323,7 +323,7 @@ class FiguresTable:
         self._folder = folder
         self._unreadable: list[int] | None = None  # not looked for yet
 
-    def add(self, figures: AnswerFigures) -> None:
+    def add(self, figures: AnswerRecord) -> None:
         """Keep the figures of an answer. Never raises: where they cannot be written they are lost, and nothing else."""
         row = records.figures_row(figures)
         statement = f"INSERT INTO figures ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"  # noqa: S608
@@ -334,7 +334,7 @@ class FiguresTable:
         except (apsw.Error, OSError) as error:
             _log.warning("the figures of an answer were not kept: %r", error)
 
-    def read(self, choice: Choice) -> History:
+    def read(self, choice: Choice) -> AnswerHistory:
         """Return what is known of the answers that are chosen; those that cannot be read are passed over and counted.
 
         Raises:
@@ -346,7 +346,7 @@ class FiguresTable:
             ((later,),) = self._rows(_LATER, choice)
             (total,) = self._rows(_TOTAL, choice)
             groups = self._rows(_GROUPS.format(part=_PART[choice.grouping]), choice)
-            return History(
+            return AnswerHistory(
                 choice,
                 total=_summary(total),
                 days=tuple(
@@ -361,7 +361,7 @@ class FiguresTable:
                 unreadable=len(unreadable),
             )
 
-    def each(self, choice: Choice) -> Iterator[AnswerFigures]:
+    def each(self, choice: Choice) -> Iterator[AnswerRecord]:
         """Return the answers that are chosen one by one, the first one first.
 
         Raises:
@@ -411,9 +411,9 @@ class FiguresTable:
         return tuple(sorted((_text(name) for (name,) in names), key=str.casefold))
 
 
-def _summary(values: Sequence[Any]) -> Summary:
+def _summary(values: Sequence[Any]) -> HistorySummary:
     answers, *speed, firsts, first, fresh, prefill_s, verify_steps, drafted, accepted = values
-    return Summary(
+    return HistorySummary(
         answers,
         _spread(*speed),
         None if first is None else Middle(first, firsts),

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from PySide6.QtCore import SignalInstance
 
     from app.chat.conversation import ChatSummary, Conversation, Message
-    from app.chat.metrics import AnswerFigures
+    from app.chat.metrics import AnswerRecord
     from app.chat.settings import ChatSettings
     from app.storage.recovery import DailyBackup
     from app.storage.search_index import SearchIndex
@@ -118,7 +118,7 @@ class Store(QObject):
         """Keep the final state of an answer: `committed` follows, or `failed`."""
         self._write(lambda database: database.finish_answer(message), message.id)
 
-    def add_figures(self, make: Callable[[], AnswerFigures]) -> None:
+    def add_figures(self, make: Callable[[], AnswerRecord]) -> None:
         """Keep the figures of an answer, made on the thread of the store; no chat waits for them."""
         self._write(lambda database: database.figures.add(make()))
         self.figures_changed.emit()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _HEIGHT = 28
 
 
-class PlaceTabs(QWidget):
+class PageTabs(QWidget):
     """Buttons of which one is down; the Tab key reaches that one, the arrows the others.
 
     Args:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QGuiApplication
 
-from app.storage.settings import Place
+from app.storage.settings import WindowGeometry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ _TITLE_HEIGHT = 28
 _REACHABLE_WIDTH = 120
 
 
-def restore_geometry(window: QWidget, place: Place | None, usual: QSize = DEFAULT_SIZE) -> None:
+def restore_geometry(window: QWidget, place: WindowGeometry | None, usual: QSize = DEFAULT_SIZE) -> None:
     """Put a window where it was, or in the middle of the main screen in its usual size."""
     screens = [screen.availableGeometry() for screen in QGuiApplication.screens()]
     wanted = QRect(place.x, place.y, place.width, place.height) if place else None
@@ -32,10 +32,10 @@ def restore_geometry(window: QWidget, place: Place | None, usual: QSize = DEFAUL
         window.setWindowState(Qt.WindowState.WindowMaximized)
 
 
-def geometry_of(window: QWidget) -> Place:
+def geometry_of(window: QWidget) -> WindowGeometry:
     """Return where a window is, for `restore`."""
     place = window.normalGeometry()
-    return Place(place.x(), place.y(), place.width(), place.height(), window.isMaximized())
+    return WindowGeometry(place.x(), place.y(), place.width(), place.height(), window.isMaximized())
 
 
 def fitted_geometry(wanted: QRect | None, screens: Sequence[QRect], usual: QSize = DEFAULT_SIZE) -> QRect:

@@ -12,6 +12,7 @@ import mlx.core as mx
 from mtplx_engine import backend
 from mtplx_engine.bench import prompts
 from mtplx_engine.bench.methods import MlxLm, Ours, turns
+from mtplx_engine.benchmark_subject import subject_of
 from mtplx_engine.cache.token_cache import TokenCache
 from mtplx_engine.config import AUTO_MAX_DEPTH, ChatMessage, SamplerConfig
 from mtplx_engine.decoding import Decoder
@@ -21,14 +22,13 @@ from mtplx_engine.measure import results
 from mtplx_engine.measure.measurement import LEAST_PAIRS, MeasuredRun, Measurement, VerifyCurve
 from mtplx_engine.models import memory_fit
 from mtplx_engine.sampling import Shaper
-from mtplx_engine.subject import subject_of
 from mtplx_engine.util import system
 
 if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Generator, Iterator, Sequence
 
-    from mtplx_engine.bench.methods import Method, TimedAnswer, Turn
+    from mtplx_engine.bench.methods import Method, Slot, TimedAnswer
     from mtplx_engine.config import DrafterKind
     from mtplx_engine.draft.drafter import Drafter
     from mtplx_engine.engine import Engine
@@ -41,7 +41,7 @@ PAUSE_S = 0.2  # before each answer, so that the system does what it has put off
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class BenchmarkPrompt:
     """What all methods answer in one pair.
 
     Attributes:
@@ -77,7 +77,7 @@ class Entry(NamedTuple):
     run: MeasuredRun
 
 
-class Outcome(NamedTuple):
+class BenchmarkRuns(NamedTuple):
     """What a contest measured: its answers, in the order in which they were given."""
 
     entries: tuple[Entry, ...]
@@ -90,7 +90,7 @@ class Outcome(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Contest:
+class PairedBenchmark:
     """Who is measured, and at what.
 
     Attributes:
@@ -104,7 +104,7 @@ class Contest:
 
     base: Method
     others: Sequence[Method]
-    questions: Sequence[Question]
+    questions: Sequence[BenchmarkPrompt]
     temperature: float
     tokens: int
     reference: Method | None = None
@@ -115,7 +115,7 @@ class Contest:
         *,
         pause_s: float,
         clock: Callable[[], float] = time.monotonic,
-    ) -> Iterator[Progress | Outcome]:
+    ) -> Iterator[Progress | BenchmarkRuns]:
         """Let everybody answer everything, by turns; Outcome comes last, unless it is cancelled.
 
         Args:
@@ -124,7 +124,7 @@ class Contest:
             clock: Seconds that only grow.
         """
         order = self._order()
-        answers: list[tuple[Turn, TimedAnswer]] = []
+        answers: list[tuple[Slot, TimedAnswer]] = []
         timer = _Timer(order, clock)
         for turn in order:
             yield Progress(timer.fraction, self._words(turn), timer.left_s)
@@ -138,17 +138,17 @@ class Contest:
             if not turn.warm_up:
                 answers.append((turn, answer))
         based = {turn.prompt: answer.tokens for turn, answer in answers if turn.method is self.base}
-        yield Outcome(tuple(self._entry(turn, answer, based[turn.prompt]) for turn, answer in answers))
+        yield BenchmarkRuns(tuple(self._entry(turn, answer, based[turn.prompt]) for turn, answer in answers))
 
-    def _order(self) -> list[Turn]:
+    def _order(self) -> list[Slot]:
         methods = [self.base, *self.others, *([self.reference] if self.reference else [])]
         order = turns(methods, len(self.questions), self.tokens)
         return [turn for turn in order if turn.method is not self.reference or turn.prompt < LEAST_PAIRS]
 
-    def _words(self, turn: Turn) -> str:
+    def _words(self, turn: Slot) -> str:
         return "warming up" if turn.warm_up else f"{turn.method.title}, {self.questions[turn.prompt].kind}"
 
-    def _entry(self, turn: Turn, answer: TimedAnswer, based: tuple[int, ...]) -> Entry:
+    def _entry(self, turn: Slot, answer: TimedAnswer, based: tuple[int, ...]) -> Entry:
         question = self.questions[turn.prompt]
         compared = turn.method is not self.base and self.temperature == 0
         run = MeasuredRun(
@@ -176,7 +176,7 @@ class _Timer:
         left_s: Seconds that the turns left will take; None until one was taken that is no warm-up.
     """
 
-    def __init__(self, order: Sequence[Turn], clock: Callable[[], float]) -> None:
+    def __init__(self, order: Sequence[Slot], clock: Callable[[], float]) -> None:
         self._order = order
         self._clock = clock
         self._start = self._last = clock()
@@ -310,7 +310,7 @@ def measure(
             model; CONTEXT_OVERFLOW or TOO_BIG when it cannot take prompts so long.
     """
     drafter = _check(engine, request)
-    before = system.current_conditions()
+    before = system.system_state()
     engine.forget()
     try:
         curves = yield from _curves(engine, drafter, request, cancelled)
@@ -331,7 +331,7 @@ def measure(
         curves=curves,
         cross_check=cross_check,
         before=before,
-        after=system.current_conditions(),
+        after=system.system_state(),
         auto_depths=tuple(range(1, max(1, min(AUTO_MAX_DEPTH, engine.info.max_depth)) + 1)),
     )
     engine.depths.measurements.keep(measurement)
@@ -354,7 +354,7 @@ def _check(engine: Engine, request: Measure) -> DrafterKind:
         )
     # Up to the usual context it has been judged when it was loaded, be it to load it anyway.
     need = engine.fit(request.context)
-    if request.context > memory_fit.CONTEXT and need.verdict is memory_fit.Verdict.TOO_BIG:
+    if request.context > memory_fit.CONTEXT and need.verdict is memory_fit.MemoryVerdict.TOO_BIG:
         raise EngineError(
             ErrorKind.TOO_BIG,
             f"{request.context:,} tokens of context do not fit into memory: {need.in_words}. Measure with fewer.",
@@ -393,7 +393,7 @@ def _runs(
     """Hold the contest of the depths; returns its runs and the cross-check, None when it is cancelled."""
     depths = request.depths or range(1, AUTO_MAX_DEPTH + 1)
     plain, reference = Ours(engine), MlxLm(engine, backend.policy().prefill_chunk)
-    held = Contest(
+    held = PairedBenchmark(
         base=plain,
         others=[Ours(engine, drafter, depth) for depth in sorted(set(depths))],
         questions=_questions(engine, request),
@@ -402,7 +402,7 @@ def _runs(
         reference=reference,
     )
     for step in held.hold(cancelled, pause_s=PAUSE_S):
-        if isinstance(step, Outcome):
+        if isinstance(step, BenchmarkRuns):
             runs = tuple(entry.run for entry in step.entries if entry.method != reference.name)
             return runs, results.decode_ratio(step.pairs(reference, plain))
         fraction = _CURVES + (1 - _CURVES) * step.fraction
@@ -410,11 +410,11 @@ def _runs(
     return None
 
 
-def _questions(engine: Engine, request: Measure) -> list[Question]:
+def _questions(engine: Engine, request: Measure) -> list[BenchmarkPrompt]:
     """Return a question for each pair: those of each kind in turn, so that all kinds see the same machine."""
     length = request.context - request.tokens
     return [
-        Question(prompt.id, kind, _filled(engine, prompt, length))
+        BenchmarkPrompt(prompt.id, kind, _filled(engine, prompt, length))
         for number in range(request.pairs)
         for kind in dict.fromkeys(request.kinds)
         for prompt in [prompts.of_kind(kind)[number % len(prompts.of_kind(kind))]]

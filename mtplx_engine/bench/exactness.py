@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 from mtplx_engine import backend
 from mtplx_engine.bench.methods import Ours
-from mtplx_engine.bench.prefix import SHORTEST, Beginning, Comparison, Draws, cuts
+from mtplx_engine.bench.prefix import SHORTEST, Comparison, Draws, PrefixReplay, cuts
+from mtplx_engine.benchmark_subject import subject_of
 from mtplx_engine.config import ChatMessage
 from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind
 from mtplx_engine.ipc.protocol import Checked, TrialProgress
 from mtplx_engine.measure.measurement import ExactnessReport
 from mtplx_engine.measure.results import CHANCE, ODD
-from mtplx_engine.subject import subject_of
 
 if TYPE_CHECKING:
     import threading
@@ -171,7 +171,7 @@ class _Trial:
         for share in self._draw(beginning, samples):
             yield self._progress(number, share, "odd draws, drawing more; ")
 
-    def _draw(self, beginning: Beginning, samples: int) -> Iterator[float]:
+    def _draw(self, beginning: PrefixReplay, samples: int) -> Iterator[float]:
         """Draw cycles with drafts of all lengths in turn, so that each position and the bonus come often enough."""
         for sample in range(samples):
             self._seed += 1
@@ -184,12 +184,12 @@ class _Trial:
         longest = min(_LONGEST, self._engine.info.context_window - _ANSWER - self._depth)
         return cuts(self._request.prefixes, self._encode, longest)
 
-    def _beginning(self, ids: list[int]) -> Beginning:
+    def _beginning(self, ids: list[int]) -> PrefixReplay:
         drafter = self._engine.drafters().new(self._drafter)
-        return Beginning(self._engine.model.target, drafter, ids, backend.policy().prefill_chunk)
+        return PrefixReplay(self._engine.model.target, drafter, ids, backend.policy().prefill_chunk)
 
     def _answer_greedily(
-        self, number: int, ids: list[int], beginning: Beginning, cancelled: threading.Event
+        self, number: int, ids: list[int], beginning: PrefixReplay, cancelled: threading.Event
     ) -> Iterator[TrialProgress]:
         """Go on greedily both ways, and look at where the answers part."""
         answers = []

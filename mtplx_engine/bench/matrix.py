@@ -45,7 +45,7 @@ _STOCK_DEPTH = "3"
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class BenchmarkPlan:
     """What is run.
 
     Attributes:
@@ -71,7 +71,7 @@ class Plan:
     anyway: bool
 
 
-def measure(plan: Plan, report: Report) -> dict[str, Any]:
+def measure(plan: BenchmarkPlan, report: Report) -> dict[str, Any]:
     """Run the plan in this process, on the BLAS that `backend.prepare` chose.
 
     Args:
@@ -100,15 +100,15 @@ def measure(plan: Plan, report: Report) -> dict[str, Any]:
         anyway=plan.anyway,
     )
     questions = [
-        benchmark.Question(prompt.id, prompt.kind, engine.encode((ChatMessage("user", prompt.text),)))
+        benchmark.BenchmarkPrompt(prompt.id, prompt.kind, engine.encode((ChatMessage("user", prompt.text),)))
         for prompt in PROMPTS[: plan.prompts]
     ]
     base, others = MlxLm(engine), _ours(engine, info, plan)
     tables = {}
     for number, temperature in enumerate(plan.temperatures):
-        held = benchmark.Contest(base, others, questions, temperature, plan.tokens)
+        held = benchmark.PairedBenchmark(base, others, questions, temperature, plan.tokens)
         for step in held.hold(threading.Event(), pause_s=benchmark.PAUSE_S):
-            if isinstance(step, benchmark.Outcome):
+            if isinstance(step, benchmark.BenchmarkRuns):
                 tables[f"{temperature:g}"] = summarise(step, [base, *others])
             else:
                 left = "" if step.left_s is None else f", {formatting.duration(step.left_s)} left"
@@ -128,7 +128,7 @@ def measure(plan: Plan, report: Report) -> dict[str, Any]:
     }
 
 
-def summarise(outcome: benchmark.Outcome, methods: Sequence[Method]) -> dict[str, Any]:
+def summarise(outcome: benchmark.BenchmarkRuns, methods: Sequence[Method]) -> dict[str, Any]:
     """Reduce the answers at one temperature, of all prompts and of each kind, against those of the first method."""
     kinds = {entry.run.kind for entry in outcome.entries}
     of_kinds = {kind: _of_kind(outcome, kind) for kind in PromptKind if kind in kinds}
@@ -145,11 +145,11 @@ def summarise(outcome: benchmark.Outcome, methods: Sequence[Method]) -> dict[str
     }
 
 
-def _of_kind(outcome: benchmark.Outcome, kind: PromptKind) -> benchmark.Outcome:
-    return benchmark.Outcome(tuple(entry for entry in outcome.entries if entry.run.kind == kind))
+def _of_kind(outcome: benchmark.BenchmarkRuns, kind: PromptKind) -> benchmark.BenchmarkRuns:
+    return benchmark.BenchmarkRuns(tuple(entry for entry in outcome.entries if entry.run.kind == kind))
 
 
-def _summary(outcome: benchmark.Outcome, base: Method, method: Method) -> dict[str, Any]:
+def _summary(outcome: benchmark.BenchmarkRuns, base: Method, method: Method) -> dict[str, Any]:
     """Return what one method did, as plain data; its ratios are those of the base's time to its own."""
     found = results.compared(method.depth, outcome.pairs(base, method))
     return {
@@ -164,7 +164,7 @@ def _summary(outcome: benchmark.Outcome, base: Method, method: Method) -> dict[s
     }
 
 
-def _ours(engine: Engine, info: ModelInfo, plan: Plan) -> list[Method]:
+def _ours(engine: Engine, info: ModelInfo, plan: BenchmarkPlan) -> list[Method]:
     """Return plain decoding and every drafter at every depth; a model without a drafter has no stock one."""
     named = [info.drafter if core == "stock" else core for core in plan.drafters]
     kinds = [kind for kind in _DEPTHS if kind in named]
@@ -172,7 +172,7 @@ def _ours(engine: Engine, info: ModelInfo, plan: Plan) -> list[Method]:
     return [Ours(engine), *sorted(drafting, key=lambda method: method.name)]
 
 
-def _who_drafts(plan: Plan) -> str:
+def _who_drafts(plan: BenchmarkPlan) -> str:
     """Return the draft model in words, "" without one."""
     if not plan.draft_model:
         return ""
@@ -184,7 +184,7 @@ def _who_drafts(plan: Plan) -> str:
     return draft.name
 
 
-def measure_stock(plan: Plan) -> dict[str, Any]:
+def measure_stock(plan: BenchmarkPlan) -> dict[str, Any]:
     """Run a short bench in a process that keeps the BLAS of the mlx wheel, which is what plain pip users have.
 
     Raises:

@@ -65,7 +65,7 @@ class Method(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class Slot:
     """An answer to be measured.
 
     Attributes:
@@ -81,7 +81,7 @@ class Turn:
     warm_up: bool
 
 
-def turns(methods: Sequence[Method], prompts: int, tokens: int) -> list[Turn]:
+def turns(methods: Sequence[Method], prompts: int, tokens: int) -> list[Slot]:
     """Return a short warm-up of every method, then all of them on each prompt, another one beginning each time.
 
     Args:
@@ -89,11 +89,11 @@ def turns(methods: Sequence[Method], prompts: int, tokens: int) -> list[Turn]:
         prompts: How many prompts.
         tokens: Of each answer.
     """
-    order = [Turn(method, 0, min(tokens, _WARM_UP_TOKENS), warm_up=True) for method in methods]
+    order = [Slot(method, 0, min(tokens, _WARM_UP_TOKENS), warm_up=True) for method in methods]
     for prompt in range(prompts):
         shift = prompt % len(methods)
         turned = (*methods[shift:], *methods[:shift])
-        order += [Turn(method, prompt, tokens, warm_up=False) for method in turned]
+        order += [Slot(method, prompt, tokens, warm_up=False) for method in turned]
     return order
 
 

@@ -266,7 +266,7 @@ class _HeardDrafter:
         return draft
 
 
-class Beginning:
+class PrefixReplay:
     """A beginning and the caches that hold all of it but its last token, whatever was tried from there.
 
     Args:

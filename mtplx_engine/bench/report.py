@@ -6,7 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from mtplx_engine.measure import results, sentences
-from mtplx_engine.measure.measurement import FEW_STEPS, Ratio, Verdict, times
+from mtplx_engine.measure.measurement import FEW_STEPS, Ratio, SpeedVerdict, times
 from mtplx_engine.util import formatting
 from mtplx_engine.util.formatting import NOTHING, joined
 from mtplx_engine.util.system import Power
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mtplx_engine.measure.measurement import Measurement, VerifyCurve
     from mtplx_engine.measure.results import DepthResult, PlainResult, Results
     from mtplx_engine.util.formatting import Sentence
-    from mtplx_engine.util.system import Conditions
+    from mtplx_engine.util.system import SystemState
 
 
 _BASE = "mlx-lm"  # the method that all others are compared with
@@ -74,7 +74,7 @@ def _against_wheel(own: list[dict[str, Any]], wheel: list[dict[str, Any]]) -> li
         return []
     least = min(ours["wall"]["pairs"], plain["wall"]["pairs"])
     verdict = dataclasses.replace(Ratio(**ours["wall"]), pairs=least).verdict
-    if verdict not in (Verdict.FASTER, Verdict.SLOWER):
+    if verdict not in (SpeedVerdict.FASTER, SpeedVerdict.SLOWER):
         return []
     ratio = times(ours["decode_tps"] / plain["decode_tps"])
     return ["", f"our fastest against mlx-lm as the wheel comes: {ratio} (two processes)"]
@@ -89,7 +89,7 @@ def _whole(backend: str, temperature: str, table: dict[str, Any]) -> list[str]:
 def _table_row(s: dict[str, Any]) -> str:
     """Lay out what one method did; what is not known is left empty."""
     wall, same = Ratio(**s["wall"]) if s["wall"] else None, s["identical"]
-    verdict = "" if s["method"] == _BASE else f"  {wall.verdict if wall else Verdict.TOO_FEW}"
+    verdict = "" if s["method"] == _BASE else f"  {wall.verdict if wall else SpeedVerdict.TOO_FEW}"
     at = " ".join(f"{share:.3f}" for share in s["accepted_at"])
     length = per_verify(s["tokens_per_verify"], 1 + len(s["accepted_at"]), s["verify_steps"])
     speed = f"{s['decode_tps']:.1f}" if s["decode_tps"] else ""
@@ -164,7 +164,7 @@ def _what(measurement: Measurement) -> list[str]:
     return [*lines, f"before: {before}; after: {after}"]
 
 
-def _conditions(found: Conditions) -> str:
+def _conditions(found: SystemState) -> str:
     load = "load unknown" if found.load is None else f"load {found.load:.1f}"
     power = "power unknown" if found.power is Power.UNKNOWN else str(found.power)
     saving = ["low-power mode"] if found.low_power else []

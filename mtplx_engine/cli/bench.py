@@ -58,10 +58,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, model: str) -> int:
     """Run the bench on a model, by name or folder, and print it; returns the exit code."""
     backend.prepare(openblas=not args.stock_only)
-    from mtplx_engine.bench.matrix import Plan, measure, measure_stock
+    from mtplx_engine.bench.matrix import BenchmarkPlan, measure, measure_stock
     from mtplx_engine.bench.report import render_table
 
-    plan = Plan(
+    plan = BenchmarkPlan(
         model=model,
         draft_model=args.draft_model,
         data_dir=paths.data_dir(args.data_dir),

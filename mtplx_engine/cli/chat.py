@@ -18,7 +18,7 @@ from mtplx_engine.errors import EngineError
 if TYPE_CHECKING:
     import argparse
 
-    from mtplx_engine.cli.session import NewEngine, Session
+    from mtplx_engine.cli.session import NewEngine, TerminalSession
 
 
 SUMMARY = "chat in the terminal"
@@ -68,7 +68,7 @@ class Chat:
         console: Shows it.
     """
 
-    def __init__(self, session: Session, wanted: AnswerOptions, console: Console) -> None:
+    def __init__(self, session: TerminalSession, wanted: AnswerOptions, console: Console) -> None:
         self._session = session
         self._wanted = wanted
         self._console = console

@@ -17,7 +17,7 @@ from mtplx_engine.stats import FinishReason
 if TYPE_CHECKING:
     import argparse
 
-    from mtplx_engine.cli.session import Answer, NewEngine
+    from mtplx_engine.cli.session import NewEngine, TerminalAnswer
 
 
 SUMMARY = "answer one prompt"
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace, new_engine: NewEngine) -> int:
     return 130 if answer.finished.reason is FinishReason.CANCELLED else 0
 
 
-def as_json(answer: Answer) -> dict[str, Any]:
+def as_json(answer: TerminalAnswer) -> dict[str, Any]:
     """Return an answer as plain data, rates in tokens per second and times in seconds, null when not measured.
 
     "depth_reason" says why it was drafted as deep as it was, or not at all: a value of `DepthReason`.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import argparse
     from pathlib import Path
 
-    from mtplx_engine.hub.remote_inspect import Look
+    from mtplx_engine.hub.remote_inspect import RepoInspection
     from mtplx_engine.models.inspection import Inspection
     from mtplx_engine.models.memory_fit import Fit
 
@@ -85,7 +85,7 @@ def _resolve(model: str, data: Path) -> Path:
         raise EngineError(ErrorKind.NOT_FOUND, sentence) from error
 
 
-def _look(arguments: argparse.Namespace, data: Path) -> Look:
+def _look(arguments: argparse.Namespace, data: Path) -> RepoInspection:
     connection = options.connect(arguments, data)
     return options.look_at(connection, remote_inspect.plan_download(connection, arguments.model))
 
@@ -93,7 +93,7 @@ def _look(arguments: argparse.Namespace, data: Path) -> Look:
 Rows = list[tuple[str, str]]
 
 
-def _where(found: Inspection, looked: Look | None) -> Rows:
+def _where(found: Inspection, looked: RepoInspection | None) -> Rows:
     if looked is None:
         return [("model", found.name), ("folder", str(found.folder))]
     target = looked.plan.target
@@ -114,7 +114,7 @@ def _about_context(judged: Fit | None, asked: int) -> tuple[str, ...]:
     )
 
 
-def _rows(found: Inspection, judged: Fit | None, looked: Look | None) -> Rows:
+def _rows(found: Inspection, judged: Fit | None, looked: RepoInspection | None) -> Rows:
     reason = looked.reason if looked else found.reason
     rows = [("tier", str(found.tier)), ("reason", reason), ("family", found.family or "unknown")]
     if looked and looked.plan.head_repo:
@@ -130,7 +130,7 @@ def _rows(found: Inspection, judged: Fit | None, looked: Look | None) -> Rows:
     return rows
 
 
-def _hub_as_json(looked: Look) -> dict[str, Any]:
+def _hub_as_json(looked: RepoInspection) -> dict[str, Any]:
     plan, target = looked.plan, looked.plan.target
     head = {"id": plan.head_repo, "size": plan.head_size, "taken_out": plan.taken is not None}
     return {

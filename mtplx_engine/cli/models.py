@@ -15,9 +15,9 @@ from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.hub import download
 from mtplx_engine.hub import plan as plans
 from mtplx_engine.models import inspection, library, pairing
-from mtplx_engine.models.folders import Homes, Places
+from mtplx_engine.models.folders import InstallFolders, UserFolders
 from mtplx_engine.models.inspection import Inspections
-from mtplx_engine.models.library import Habits
+from mtplx_engine.models.library import ModelPreferences
 from mtplx_engine.util import formatting
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _split(arguments: argparse.Namespace, data: Path) -> _Done:
 
 
 def _add(arguments: argparse.Namespace, data: Path) -> _Done:
-    found = Places(data).add(paths.folder(arguments.folder))
+    found = UserFolders(data).add(paths.folder(arguments.folder))
     count = f"{len(found)} models" if len(found) > 1 else "1 model"
     names = [model.name for model in found]
     return _Done(f"{count} there: {', '.join(names)}", {"models": names})
@@ -125,7 +125,7 @@ def _forget(arguments: argparse.Namespace, data: Path) -> _Done:
 
 
 def _folder(arguments: argparse.Namespace, data: Path) -> _Done:
-    homes = Homes(data)
+    homes = InstallFolders(data)
     if arguments.folder is not None:
         homes.choose(None if arguments.folder == _USUAL else paths.folder(arguments.folder))
     there = homes.is_there(homes.current)
@@ -137,7 +137,7 @@ def _choose(arguments: argparse.Namespace, data: Path) -> _Done:
     folder = None if arguments.name == _STARTER else library.resolve_model(arguments.name, data)
     if folder is not None:
         inspection.check(folder)
-    Habits(data).set_default(folder)
+    ModelPreferences(data).set_default(folder)
     facts = {"name": arguments.name, "path": str(folder) if folder is not None else None}
     return _Done(f"{arguments.name} is the default now.", facts)
 
@@ -171,13 +171,13 @@ def _try(folder: Path, data: Path, new_engine: NewEngine, *, anyway: bool) -> No
 
 
 def _list(console: Console, data: Path, *, as_json: bool) -> None:
-    found, habits, inspections = library.installed_models(data), Habits(data), Inspections(data)
+    found, habits, inspections = library.installed_models(data), ModelPreferences(data), Inspections(data)
     grades = [inspections.grade(model.path) if model.complete and model.there else None for model in found]
     begun = download.find_unfinished(data)
     if as_json:
         bodies = [_as_json(model, grade, habits) for model, grade in zip(found, grades, strict=True)]
         downloads = [_begun_as_json(item, data) for item in begun]
-        console.json({"models": bodies, "downloads": downloads, "folder": str(Homes(data).current)})
+        console.json({"models": bodies, "downloads": downloads, "folder": str(InstallFolders(data).current)})
     elif found or begun:
         rows = [_row(model, grade, habits) for model, grade in zip(found, grades, strict=True)]
         for line in output.table_lines([_HEADINGS, *rows, *(_begun_row(item, data) for item in begun)]):
@@ -186,7 +186,7 @@ def _list(console: Console, data: Path, *, as_json: bool) -> None:
         console.line("No model is installed; `mtplx chat` sets up the starter model.")
 
 
-def _row(model: InstalledModel, grade: Grade | None, habits: Habits) -> tuple[str, ...]:
+def _row(model: InstalledModel, grade: Grade | None, habits: ModelPreferences) -> tuple[str, ...]:
     used = habits.last_used(model.path)
     state = grade.tier if grade else "incomplete"
     state = state if model.there else "not connected"
@@ -229,7 +229,7 @@ def _state(begun: Unfinished) -> str:
     return "downloading" if begun.running else "paused"
 
 
-def _as_json(model: InstalledModel, grade: Grade | None, habits: Habits) -> dict[str, Any]:
+def _as_json(model: InstalledModel, grade: Grade | None, habits: ModelPreferences) -> dict[str, Any]:
     return {
         "name": model.name,
         "title": model.title,

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mtplx_engine.config import Depth
-    from mtplx_engine.hub.errors import Interrupt
-    from mtplx_engine.hub.http import Connection
-    from mtplx_engine.hub.plan import Plan
-    from mtplx_engine.hub.remote_inspect import Look
+    from mtplx_engine.hub.errors import CancelToken
+    from mtplx_engine.hub.http import HubConnection
+    from mtplx_engine.hub.plan import DownloadPlan
+    from mtplx_engine.hub.remote_inspect import RepoInspection
     from mtplx_engine.util.formatting import Report
 
 
@@ -231,7 +231,7 @@ def _not_empty(text: str) -> str:
     raise argparse.ArgumentTypeError("it is empty")
 
 
-def connect(arguments: argparse.Namespace, data: Path) -> Connection:
+def connect(arguments: argparse.Namespace, data: Path) -> HubConnection:
     """Return the way to the hub that the options and the settings give, or else the environment of its own programs.
 
     Raises:
@@ -257,7 +257,7 @@ def _ask_token(host: str) -> str:
         return ""
 
 
-def look_at(connection: Connection, wanted: Plan) -> Look:
+def look_at(connection: HubConnection, wanted: DownloadPlan) -> RepoInspection:
     """Look at what would be installed; Ctrl-C ends that.
 
     Raises:
@@ -265,7 +265,7 @@ def look_at(connection: Connection, wanted: Plan) -> Look:
         KeyboardInterrupt: Ctrl-C was pressed.
     """
 
-    def work(interrupt: Interrupt, report: Report) -> Look:
+    def work(interrupt: CancelToken, report: Report) -> RepoInspection:
         report(0.0, "Looking at it")
         return remote_inspect.inspect_repo(connection, wanted, interrupt)
 

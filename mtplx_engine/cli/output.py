@@ -10,7 +10,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, TextIO
 
-from mtplx_engine.hub.errors import CancelledError, Interrupt
+from mtplx_engine.hub.errors import CancelledError, CancelToken
 from mtplx_engine.stats import FinishReason
 from mtplx_engine.util.formatting import ProgressLine, harmless, unbroken
 
@@ -156,7 +156,7 @@ def on_thread(
     return outcome[0]
 
 
-def ask(work: Callable[[Interrupt, Report], _T]) -> _T:
+def ask(work: Callable[[CancelToken, Report], _T]) -> _T:
     """Ask, and return the answer.
 
     Args:
@@ -166,7 +166,7 @@ def ask(work: Callable[[Interrupt, Report], _T]) -> _T:
         EngineError: The hub does not let us.
         KeyboardInterrupt: Ctrl-C was pressed.
     """
-    interrupt = Interrupt()
+    interrupt = CancelToken()
     with contextlib.closing(ProgressLine(sys.stderr)) as line:
         found = on_thread(lambda: work(interrupt, line), interrupt.set)
     if isinstance(found, CancelledError):

@@ -12,8 +12,8 @@ from mtplx_engine.cli.output import Console
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.hub import download, plan, remote_inspect
 from mtplx_engine.hub.download import Download
-from mtplx_engine.hub.errors import MOVED, CancelledError, HubError, Problem
-from mtplx_engine.hub.plan import Standing
+from mtplx_engine.hub.errors import MOVED, CancelledError, HubError, HubErrorKind
+from mtplx_engine.hub.plan import VersionCheck
 from mtplx_engine.models import memory_fit
 from mtplx_engine.util import formatting, system
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mtplx_engine.hub.download import Unfinished
-    from mtplx_engine.hub.http import Connection
-    from mtplx_engine.hub.plan import Plan
-    from mtplx_engine.hub.remote_inspect import Look
+    from mtplx_engine.hub.http import HubConnection
+    from mtplx_engine.hub.plan import DownloadPlan
+    from mtplx_engine.hub.remote_inspect import RepoInspection
 
 
 SUMMARY = "get a model from the hub"
@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
 class _Pull:
     """Gets one model."""
 
-    def __init__(self, arguments: argparse.Namespace, data: Path, connection: Connection) -> None:
+    def __init__(self, arguments: argparse.Namespace, data: Path, connection: HubConnection) -> None:
         self._arguments = arguments
         self._data = data
         self._connection = connection
@@ -107,11 +107,11 @@ class _Pull:
         self._tell_installed(fetching.plan, outcome, already=False)
         return 0
 
-    def _fetch(self, wanted: Plan) -> tuple[Download, Path | BaseException]:
+    def _fetch(self, wanted: DownloadPlan) -> tuple[Download, Path | BaseException]:
         fetching = Download(wanted, self._data, self._connection)
         return fetching, watch.run(fetching, as_json=self._arguments.json)
 
-    def _wanted(self) -> Plan | None:
+    def _wanted(self) -> DownloadPlan | None:
         """Return what is to be fetched, in place of what was begun otherwise; None when it is all there, which is said.
 
         Raises:
@@ -119,7 +119,7 @@ class _Pull:
         """
         begun, there = (
             download.unfinished_called(self._name, self._data),
-            Standing.find(self._data, self._name),
+            VersionCheck.find(self._data, self._name),
         )
         asked = self._asked(begun, there)
         if there is not None and not there.difference(asked, looked=False):
@@ -146,7 +146,7 @@ class _Pull:
         download.exchange(self._data, wanted)
         return wanted
 
-    def _asked(self, begun: Unfinished | None, there: Standing | None) -> Plan:
+    def _asked(self, begun: Unfinished | None, there: VersionCheck | None) -> DownloadPlan:
         """Return what the hub has of what was asked for; what was not said is as it was begun, or is installed."""
         head = self._arguments.head
         if not head and begun is not None:
@@ -157,14 +157,17 @@ class _Pull:
         try:
             return remote_inspect.plan_download(self._connection, self._arguments.model, revision, head)
         except HubError as error:
-            if error.problem is not Problem.NOT_FOUND or revision in (plan.MAIN, self._arguments.revision):
+            if error.problem is not HubErrorKind.NOT_FOUND or revision in (
+                plan.MAIN,
+                self._arguments.revision,
+            ):
                 raise
             self._notes.line(
                 f"{self._arguments.model} has no {revision} any more; what it has now is fetched."
             )
             return remote_inspect.plan_download(self._connection, self._arguments.model, plan.MAIN, head)
 
-    def _judge(self, found: Look, *, anyway: bool) -> None:
+    def _judge(self, found: RepoInspection, *, anyway: bool) -> None:
         """Say what there is to know of a model before it is fetched.
 
         Raises:
@@ -175,8 +178,8 @@ class _Pull:
         if found.found.footprint is None:
             return
         judged = memory_fit.judge_fit(found.found.footprint, memory_fit.CONTEXT, system.this_machine())
-        if judged.verdict is not memory_fit.Verdict.FITS:
-            state = "tight" if judged.verdict is memory_fit.Verdict.TIGHT else "too small"
+        if judged.verdict is not memory_fit.MemoryVerdict.FITS:
+            state = "tight" if judged.verdict is memory_fit.MemoryVerdict.TIGHT else "too small"
             self._notes.line(f"Memory is {state}: {judged.in_words}.")
         if not anyway:
             found.check_memory(system.this_machine())
@@ -190,7 +193,7 @@ class _Pull:
             "run the same command again to go on."
         )
 
-    def _tell_installed(self, wanted: Plan, folder: Path, *, already: bool) -> None:
+    def _tell_installed(self, wanted: DownloadPlan, folder: Path, *, already: bool) -> None:
         console = Console(sys.stdout)
         if not self._arguments.json:
             state = "is installed already" if already else "is ready"
@@ -207,7 +210,7 @@ class _Pull:
         )
 
 
-def _how_begun(begun: Unfinished, wanted: Plan) -> str:
+def _how_begun(begun: Unfinished, wanted: DownloadPlan) -> str:
     """Return how what was begun stands to what is wanted now."""
     former = begun.plan
     if former == wanted:
@@ -223,7 +226,7 @@ def _how_begun(begun: Unfinished, wanted: Plan) -> str:
     )
 
 
-def _what(wanted: Plan) -> str:
+def _what(wanted: DownloadPlan) -> str:
     head = ""
     if wanted.head_repo:
         source = f", taken out of {wanted.head_repo}" if wanted.taken else ""

@@ -16,8 +16,8 @@ from mtplx_engine.util import formatting
 if TYPE_CHECKING:
     import argparse
 
-    from mtplx_engine.hub.errors import Interrupt
-    from mtplx_engine.hub.http import Connection
+    from mtplx_engine.hub.errors import CancelToken
+    from mtplx_engine.hub.http import HubConnection
     from mtplx_engine.hub.search import Entry, Hit
     from mtplx_engine.util.formatting import Report
 
@@ -94,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _sizes(connection: Connection, hits: tuple[Hit, ...], most: int) -> dict[str, int]:
+def _sizes(connection: HubConnection, hits: tuple[Hit, ...], most: int) -> dict[str, int]:
     """Return the bytes of the models that have at most so many; those that the hub refuses are told of.
 
     Raises:
@@ -104,7 +104,7 @@ def _sizes(connection: Connection, hits: tuple[Hit, ...], most: int) -> dict[str
     sizes: dict[str, int] = {}
     refused = []
 
-    def work(interrupt: Interrupt, report: Report) -> None:
+    def work(interrupt: CancelToken, report: Report) -> None:
         for place, hit in enumerate(hits):
             report(place / len(hits), f"Asking for sizes, {hit.id}")
             try:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from mtplx_engine import backend
 from mtplx_engine.cli import output
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.host import Engine
+from mtplx_engine.host import EngineProtocol
 from mtplx_engine.ipc.protocol import DepthChosen, Finished, Generate, PrefillProgress
 from mtplx_engine.models import library, starter
-from mtplx_engine.models.library import Habits
+from mtplx_engine.models.library import ModelPreferences
 from mtplx_engine.util.formatting import ProgressLine
 
 if TYPE_CHECKING:
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 _LONG_PROMPT = 256  # tokens from which reading them takes long enough to say so
 
 
-NewEngine = Callable[[], Engine]
+NewEngine = Callable[[], EngineProtocol]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class TerminalAnswer:
     """A whole answer.
 
     Attributes:
@@ -50,7 +50,7 @@ class Answer:
     reason: DepthReason | None
 
 
-class Session:
+class TerminalSession:
     """An engine with a model in it.
 
     Args:
@@ -61,7 +61,7 @@ class Session:
         info: The model.
     """
 
-    def __init__(self, engine: Engine, info: ModelInfo) -> None:
+    def __init__(self, engine: EngineProtocol, info: ModelInfo) -> None:
         self._engine = engine
         self.info = info
         self._count = 0
@@ -74,7 +74,7 @@ class Session:
         *,
         max_tokens: int | None,
         stop: tuple[str, ...],
-    ) -> Answer:
+    ) -> TerminalAnswer:
         """Answer a chat; Ctrl-C ends the answer, a second one the command.
 
         Args:
@@ -113,12 +113,12 @@ class Session:
                     tokens += event.token_ids
         if finished is None:
             raise EngineError(ErrorKind.INTERNAL, "The engine ended an answer without saying why; try again.")
-        return Answer("".join(pieces), tuple(tokens), finished, reason)
+        return TerminalAnswer("".join(pieces), tuple(tokens), finished, reason)
 
 
 def open_session(
     model: str | None, draft_model: str, data: Path, new_engine: NewEngine, *, anyway: bool = False
-) -> Session:
+) -> TerminalSession:
     """Load a model, by default the one that the person chose, and show on stderr how far that is.
 
     Args:
@@ -137,7 +137,7 @@ def open_session(
         # Over in a second or two: a line that is taken away again helps, lines that stay do not.
         report = line if line.terminal else _unseen
         info = engine.load(str(folder), data, report, threading.Event(), draft_model, anyway=anyway)
-        return Session(engine, info)
+        return TerminalSession(engine, info)
 
 
 def find_model(model: str | None, data: Path, report: Report) -> Path:
@@ -148,7 +148,7 @@ def find_model(model: str | None, data: Path, report: Report) -> Path:
     Raises:
         EngineError: There is no such model, or the starter could not be set up.
     """
-    chosen = Habits(data).default() if model is None else None
+    chosen = ModelPreferences(data).default() if model is None else None
     if chosen is not None:
         if not chosen.is_dir():
             raise EngineError(
@@ -162,7 +162,7 @@ def find_model(model: str | None, data: Path, report: Report) -> Path:
     return library.resolve_model(model, data)
 
 
-def new_engine() -> Engine:
+def new_engine() -> EngineProtocol:
     """Return the real engine; imports mlx, so the BLAS of this process is chosen first."""
     backend.prepare()
     from mtplx_engine import engine

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mtplx_engine.cli.session import NewEngine
-    from mtplx_engine.host import Engine
+    from mtplx_engine.host import EngineProtocol
     from mtplx_engine.util.formatting import Report
 
 
@@ -29,7 +29,7 @@ def run(
     arguments: argparse.Namespace,
     new_engine: NewEngine,
     report: Report,
-    begin: Callable[[Engine, threading.Event], Iterator[TrialProgress | _Ending]],
+    begin: Callable[[EngineProtocol, threading.Event], Iterator[TrialProgress | _Ending]],
 ) -> _Ending:
     """Load a model and try it on a thread, which mlx then belongs to, so that Ctrl-C is heard at once.
 

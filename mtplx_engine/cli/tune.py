@@ -16,7 +16,7 @@ from mtplx_engine.config import AUTO_MAX_DEPTH, MAX_DEPTH
 from mtplx_engine.ipc.protocol import MOST_PAIRS, MOST_TOKENS, Measure
 from mtplx_engine.measure import results
 from mtplx_engine.measure.measurement import CONTEXT_BUCKETS, LEAST_PAIRS, PromptKind
-from mtplx_engine.measure.store import Measurements
+from mtplx_engine.measure.store import MeasurementStore
 from mtplx_engine.util.formatting import ProgressLine
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def run(arguments: argparse.Namespace, new_engine: NewEngine) -> int:
             line,
             lambda engine, cancelled: host.measure(engine, request, cancelled),
         ).measurement
-    if Measurements(data).latest(found.subject.key) != found:
+    if MeasurementStore(data).latest(found.subject.key) != found:
         Console(sys.stderr).line(
             "The data folder cannot be written, so this is kept nowhere and decides nothing."
         )
@@ -181,7 +181,7 @@ def _forget(folder: Path, arguments: argparse.Namespace, data: Path, console: Co
 
     parts = loader.check_folders(str(folder), arguments.draft_model, data)
     key = identity.speed_key(parts, backend.speed_class(backend.policy()))
-    kept, name = Measurements(data), parts[0].name
+    kept, name = MeasurementStore(data), parts[0].name
     contexts = sorted(each.context for each in kept.all() if each.subject.key == key)
     kept.drop(key)
     if arguments.json:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from mtplx_engine import backend
-from mtplx_engine.doctor.environment import Check, Verdict
+from mtplx_engine.doctor.environment import Check, CheckResult
 from mtplx_engine.hub.credentials import system_keychain
 from mtplx_engine.util import formatting, system
 from mtplx_engine.util.files import replace_file
@@ -100,18 +100,20 @@ def metal(system: str, gpu: Gpu | None, trouble: str) -> Check:
     """
     name = "Metal"
     if system != "darwin":
-        return Check(name, Verdict.UNKNOWN, "There is no Metal outside macOS; models run on the CPU here.")
+        return Check(
+            name, CheckResult.UNKNOWN, "There is no Metal outside macOS; models run on the CPU here."
+        )
     if trouble:
-        return Check(name, Verdict.FAILED, f"It does not work ({trouble[:200]}). {_AGAIN}")
+        return Check(name, CheckResult.FAILED, f"It does not work ({trouble[:200]}). {_AGAIN}")
     if gpu is None:
         return Check(
-            name, Verdict.FAILED, "mlx finds no Metal device, so nothing would be fast. Restart the Mac."
+            name, CheckResult.FAILED, "mlx finds no Metal device, so nothing would be fast. Restart the Mac."
         )
     wrong = sum(entry != 32 for entry in gpu.product)
     if wrong or len(gpu.product) != 32 * 32:
         sentence = f"{gpu.name} computed {wrong} of {len(gpu.product)} numbers wrongly. Restart the Mac."
-        return Check(name, Verdict.FAILED, sentence)
-    return Check(name, Verdict.PASSED, f"{gpu.name} computes.")
+        return Check(name, CheckResult.FAILED, sentence)
+    return Check(name, CheckResult.PASSED, f"{gpu.name} computes.")
 
 
 def library(system: str, search: Sequence[Path]) -> Check:
@@ -127,11 +129,11 @@ def library(system: str, search: Sequence[Path]) -> Check:
     if len(found) != 1:
         where = ", ".join(str(path.parent) for path in found) or "nowhere"
         sentence = f"There must be one libmlx{suffix}, but there are {len(found)}: {where}. {_AGAIN}"
-        return Check(name, Verdict.FAILED, sentence)
+        return Check(name, CheckResult.FAILED, sentence)
     kernels = found[0].with_name("mlx.metallib")
     if system == "darwin" and not kernels.is_file():
-        return Check(name, Verdict.FAILED, f"{kernels} is missing. {_AGAIN}")
-    return Check(name, Verdict.PASSED, f"One libmlx{suffix}, in {found[0].parent}.")
+        return Check(name, CheckResult.FAILED, f"{kernels} is missing. {_AGAIN}")
+    return Check(name, CheckResult.PASSED, f"One libmlx{suffix}, in {found[0].parent}.")
 
 
 def keychain(find: Callable[[], Keychain | None]) -> Check:
@@ -145,17 +147,17 @@ def keychain(find: Callable[[], Keychain | None]) -> Check:
     try:
         chain = find()
         if chain is None:
-            return Check(name, Verdict.UNKNOWN, f"There is no keychain here, so {kept}.")
+            return Check(name, CheckResult.UNKNOWN, f"There is no keychain here, so {kept}.")
         chain.set_password(_SERVICE, _ACCOUNT, word)
         same = chain.get_password(_SERVICE, _ACCOUNT) == word
         chain.delete_password(_SERVICE, _ACCOUNT)
     except Exception as error:  # noqa: BLE001 - each backend has errors of its own
         sentence = f"The keychain refused ({type(error).__name__}), so {kept}. Unlock it in Keychain Access."
-        return Check(name, Verdict.FAILED, sentence)
+        return Check(name, CheckResult.FAILED, sentence)
     if not same:
         sentence = f"The keychain gave back something else than it was given, so {kept}. Restart the Mac."
-        return Check(name, Verdict.FAILED, sentence)
-    return Check(name, Verdict.PASSED, "It keeps a password and gives it back.")
+        return Check(name, CheckResult.FAILED, sentence)
+    return Check(name, CheckResult.PASSED, "It keeps a password and gives it back.")
 
 
 def files(data: Path) -> Check:
@@ -170,14 +172,14 @@ def files(data: Path) -> Check:
         free = shutil.disk_usage(data).free
     except OSError as error:
         sentence = f"Nothing can be kept in {data} ({error.strerror or error}). Make that folder writable."
-        return Check(name, Verdict.FAILED, sentence)
+        return Check(name, CheckResult.FAILED, sentence)
     if not same:
-        return Check(name, Verdict.FAILED, f"{data} does not keep what is written there. Check the disk.")
+        return Check(name, CheckResult.FAILED, f"{data} does not keep what is written there. Check the disk.")
     if free < _LEAST_ROOM:
         sentence = f"The disk of {data} has {formatting.size(free)} left. Make room for at least 1 GB."
-        return Check(name, Verdict.FAILED, sentence)
+        return Check(name, CheckResult.FAILED, sentence)
     return Check(
-        name, Verdict.PASSED, f"{data} keeps what is written there; {formatting.size(free)} are free."
+        name, CheckResult.PASSED, f"{data} keeps what is written there; {formatting.size(free)} are free."
     )
 
 
@@ -191,13 +193,13 @@ def memory(this: Machine, recommended: int | None) -> Check:
     name = "Memory"
     if this.memory < _LEAST_MEMORY:
         sentence = f"This machine has {this.memory / 2**30:.1f} GB; MTPLX needs 4 GB. Use only small models."
-        return Check(name, Verdict.FAILED, sentence)
+        return Check(name, CheckResult.FAILED, sentence)
     share = f"Models can take {this.limit / 2**30:.1f} of {this.memory / 2**30:.1f} GB"
     if recommended is not None and abs(recommended - this.limit) > _AGREE * recommended:
         said = f"Metal itself says {recommended / 2**30:.1f} GB"
         sentence = f"{share} by our reckoning, but {said}, so “fits” may be off; please report it."
-        return Check(name, Verdict.UNKNOWN, sentence)
-    return Check(name, Verdict.PASSED, f"{share}.")
+        return Check(name, CheckResult.UNKNOWN, sentence)
+    return Check(name, CheckResult.PASSED, f"{share}.")
 
 
 def open_files(limit: int) -> Check:
@@ -211,7 +213,7 @@ def open_files(limit: int) -> Check:
         sentence = (
             f"Only {limit} files may be open at once, {_LEAST_FILES} are needed. Restart this computer."
         )
-        return Check(name, Verdict.FAILED, sentence)
+        return Check(name, CheckResult.FAILED, sentence)
     return Check(
-        name, Verdict.PASSED, "Any number." if limit == resource.RLIM_INFINITY else f"Up to {limit}."
+        name, CheckResult.PASSED, "Any number." if limit == resource.RLIM_INFINITY else f"Up to {limit}."
     )

@@ -19,7 +19,7 @@ from mtplx_engine.hub import search
 from mtplx_engine.hub.credentials import system_keychain
 from mtplx_engine.models import library, starter
 from mtplx_engine.models.families.supported import PLAIN_ONLY, SUPPORTED
-from mtplx_engine.models.folders import Places
+from mtplx_engine.models.folders import UserFolders
 from mtplx_engine.models.inspection import ProbeMemory, Tier, inspect
 from mtplx_engine.util import formatting, system
 from mtplx_engine.util.system import Power
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from mtplx_engine.models.inspection import Inspection
 
 
-class Verdict(StrEnum):
+class CheckResult(StrEnum):
     """How a check ended."""
 
     PASSED = "passed"
@@ -50,13 +50,13 @@ class Check:
     """
 
     name: str
-    verdict: Verdict
+    verdict: CheckResult
     detail: str
 
 
 def failed(checks: tuple[Check, ...]) -> tuple[Check, ...]:
     """Return the checks that found something wrong."""
-    return tuple(check for check in checks if check.verdict is Verdict.FAILED)
+    return tuple(check for check in checks if check.verdict is CheckResult.FAILED)
 
 
 _PACKAGES = (
@@ -78,8 +78,10 @@ def python() -> Check:
     name, version = "Python", platform.python_version()
     runs = f"{platform.python_implementation()} {version}, {platform.machine()}"
     if sys.version_info[:2] != (3, 11):
-        return Check(name, Verdict.FAILED, f"{runs}; MTPLX is made for 3.11. Install it with Python 3.11.")
-    return Check(name, Verdict.PASSED, f"{runs}.")
+        return Check(
+            name, CheckResult.FAILED, f"{runs}; MTPLX is made for 3.11. Install it with Python 3.11."
+        )
+    return Check(name, CheckResult.PASSED, f"{runs}.")
 
 
 def operating_system() -> Check:
@@ -87,7 +89,7 @@ def operating_system() -> Check:
     mac = platform.mac_ver()[0]
     version = f"macOS {mac}" if mac else f"{platform.system()} {platform.release()}"
     chip = system.chip_name() or "a processor of unknown name"
-    return Check("System", Verdict.PASSED, f"{version}, {chip}, {os.cpu_count()} cores.")
+    return Check("System", CheckResult.PASSED, f"{version}, {chip}, {os.cpu_count()} cores.")
 
 
 def packages() -> Check:
@@ -100,8 +102,8 @@ def packages() -> Check:
             missing.append(package)
     if missing:
         sentence = f"{', '.join(missing)} not installed; install MTPLX again. Found: {', '.join(found)}."
-        return Check(name, Verdict.FAILED, sentence)
-    return Check(name, Verdict.PASSED, f"{', '.join(found)}.")
+        return Check(name, CheckResult.FAILED, sentence)
+    return Check(name, CheckResult.PASSED, f"{', '.join(found)}.")
 
 
 def sqlite() -> Check:
@@ -111,31 +113,31 @@ def sqlite() -> Check:
         apsw = importlib.import_module("apsw")
     except ImportError:
         return Check(
-            name, Verdict.FAILED, "apsw is not installed, so no chats can be kept. Install MTPLX again."
+            name, CheckResult.FAILED, "apsw is not installed, so no chats can be kept. Install MTPLX again."
         )
     version: str = apsw.sqlite_lib_version()
     if tuple(int(part) for part in version.split(".")) < _OLDEST_SQLITE:
         least = ".".join(map(str, _OLDEST_SQLITE))
-        return Check(name, Verdict.FAILED, f"{version}, but {least} is needed. Install MTPLX again.")
-    return Check(name, Verdict.PASSED, f"{version}.")
+        return Check(name, CheckResult.FAILED, f"{version}, but {least} is needed. Install MTPLX again.")
+    return Check(name, CheckResult.PASSED, f"{version}.")
 
 
 def keychain_kind() -> Check:
     """Which keychain is used; whether it works is a check of its own."""
     name, found = "Keychain kind", system_keychain()
     if found is None:
-        return Check(name, Verdict.UNKNOWN, "None that is trusted here; tokens are kept in memory only.")
-    return Check(name, Verdict.PASSED, f"{type(found).__module__}.{type(found).__qualname__}.")
+        return Check(name, CheckResult.UNKNOWN, "None that is trusted here; tokens are kept in memory only.")
+    return Check(name, CheckResult.PASSED, f"{type(found).__module__}.{type(found).__qualname__}.")
 
 
 def circumstances() -> Check:
     """What else makes figures better or worse: load, power and heat."""
-    now = system.current_conditions()
+    now = system.system_state()
     load = "unknown" if now.load is None else f"{now.load:.1f}"
     saving = {None: "unknown", True: "on", False: "off"}[now.low_power]
     sentence = f"Load {load}, power: {now.power}, Low Power Mode: {saving}, heat: {now.thermal or 'unknown'}."
     known = now.power is not Power.UNKNOWN or now.thermal
-    return Check("Conditions", Verdict.PASSED if known else Verdict.UNKNOWN, sentence)
+    return Check("Conditions", CheckResult.PASSED if known else CheckResult.UNKNOWN, sentence)
 
 
 _PROGRAM = "(program)"  # what is below is known to everybody
@@ -166,7 +168,7 @@ class Redactor:
     def here(cls, data: Path) -> Redactor:
         """Return one that knows this person, this machine and the data folder."""
         program = {Path(entry): _PROGRAM for entry in (*sys.path, sys.prefix, sys.base_prefix) if entry}
-        places = dict.fromkeys(Places(data).added(), "(place)")
+        places = dict.fromkeys(UserFolders(data).added(), "(place)")
         own = {data: "(data folder)", Path.home(): "(home)", Path.cwd(): "(here)"}
         host = socket.gethostname()
         return cls(program | places | own, {_user(), Path.home().name, host, host.partition(".")[0]})
@@ -200,25 +202,25 @@ def rows(data: Path) -> tuple[Check, ...]:
     """
     found = library.installed_models(data)
     if not found:
-        return (Check("Models", Verdict.UNKNOWN, "None is installed."),)
+        return (Check("Models", CheckResult.UNKNOWN, "None is installed."),)
     memory = ProbeMemory(data)
     kept = tuple(_row(number, model, memory) for number, model in enumerate(found[:_MOST], 1))
     more = len(found) - len(kept)
-    return (*kept, Check("Models", Verdict.UNKNOWN, f"{more} more were not looked at.")) if more else kept
+    return (*kept, Check("Models", CheckResult.UNKNOWN, f"{more} more were not looked at.")) if more else kept
 
 
 def _row(number: int, model: InstalledModel, memory: ProbeMemory) -> Check:
     """Look at one model."""
     name = f"Model {number}"
     if not model.there:
-        return Check(name, Verdict.UNKNOWN, "Its disk is not connected.")
+        return Check(name, CheckResult.UNKNOWN, "Its disk is not connected.")
     if not model.complete:
         return Check(
-            name, Verdict.FAILED, f"{formatting.size(model.size)}: parts of it are missing. Get it again."
+            name, CheckResult.FAILED, f"{formatting.size(model.size)}: parts of it are missing. Get it again."
         )
     looked = inspect(model.path, memory)
-    verdict = {Tier.REFUSED: Verdict.FAILED, Tier.UNSUPPORTED: Verdict.UNKNOWN}.get(
-        looked.tier, Verdict.PASSED
+    verdict = {Tier.REFUSED: CheckResult.FAILED, Tier.UNSUPPORTED: CheckResult.UNKNOWN}.get(
+        looked.tier, CheckResult.PASSED
     )
     return Check(name, verdict, f"{_known_as(model, looked)}, {formatting.size(model.size)}: {_tier(looked)}")
 

@@ -12,7 +12,7 @@ from mlx_lm.models.gated_delta import gated_delta_kernel, gated_delta_ops
 from mtplx_engine import backend
 from mtplx_engine.bench.prefix import compare_rows, compare_verified
 from mtplx_engine.cache.token_cache import TokenCache
-from mtplx_engine.doctor.environment import Check, Verdict
+from mtplx_engine.doctor.environment import Check, CheckResult
 from mtplx_engine.models import head_builder
 from mtplx_engine.models.families.registry import trunk_for
 from mtplx_engine.models.target import Target
@@ -34,7 +34,9 @@ _STEPS = 5
 
 def device(policy: backend.Policy) -> Check:
     """What models run on."""
-    return Check("Backend", Verdict.PASSED, f"{policy.description}; mlx's device is {mx.default_device()}.")
+    return Check(
+        "Backend", CheckResult.PASSED, f"{policy.description}; mlx's device is {mx.default_device()}."
+    )
 
 
 def products(policy: backend.Policy, product: Product = mx.matmul) -> Check:
@@ -59,8 +61,8 @@ def products(policy: backend.Policy, product: Product = mx.matmul) -> Check:
             f"{library} multiplies wrongly at {', '.join(map(str, wrong))} rows, by {max(errors.values()):.1g} of the "
             "largest number. Update it, or start MTPLX with OPENBLAS_CORETYPE=Haswell."
         )
-        return Check(name, Verdict.FAILED, sentence)
-    return Check(name, Verdict.PASSED, f"{library}: right to {max(errors.values()):.0e} at 1 to 64 rows.")
+        return Check(name, CheckResult.FAILED, sentence)
+    return Check(name, CheckResult.PASSED, f"{library}: right to {max(errors.values()):.0e} at 1 to 64 rows.")
 
 
 def packed_products(product: Callable[..., mx.array] = mx.quantized_matmul) -> Check:
@@ -76,8 +78,10 @@ def packed_products(product: Callable[..., mx.array] = mx.quantized_matmul) -> C
         errors.append(_error(found, left, plain.T))
     if max(errors) >= _CLOSE:
         sentence = f"{_BITS}-bit weights are multiplied wrongly, by {max(errors):.1g}. Install MTPLX again."
-        return Check(name, Verdict.FAILED, sentence)
-    return Check(name, Verdict.PASSED, f"{_BITS}-bit weights: right to {max(errors):.0e} at 1, 4 and 8 rows.")
+        return Check(name, CheckResult.FAILED, sentence)
+    return Check(
+        name, CheckResult.PASSED, f"{_BITS}-bit weights: right to {max(errors):.0e} at 1, 4 and 8 rows."
+    )
 
 
 def kernels(policy: backend.Policy) -> Check:
@@ -85,7 +89,7 @@ def kernels(policy: backend.Policy) -> Check:
     name = "Kernels"
     if policy.device != "metal":
         return Check(
-            name, Verdict.UNKNOWN, "Stock: MTPLX has no kernels of its own, and mlx-lm's are for Metal."
+            name, CheckResult.UNKNOWN, "Stock: MTPLX has no kernels of its own, and mlx-lm's are for Metal."
         )
     q, k, v = (mx.array(_random(seed, _STEPS, 2 * 32).reshape(1, _STEPS, 2, 32)) for seed in (1, 2, 3))
     g, beta = (mx.sigmoid(mx.array(_random(seed, _STEPS, 2)))[None] for seed in (4, 5))
@@ -94,8 +98,10 @@ def kernels(policy: backend.Policy) -> Check:
     error = max(_highest(mx.abs(a - b)) for a, b in zip(own, plain, strict=True))
     if error >= 1e-2:
         sentence = f"The gated-delta kernel is off by {error:.1g}. Restart the Mac, or update macOS."
-        return Check(name, Verdict.FAILED, sentence)
-    return Check(name, Verdict.PASSED, f"mlx-lm's gated-delta kernel is right to {error:.0e}; else stock.")
+        return Check(name, CheckResult.FAILED, sentence)
+    return Check(
+        name, CheckResult.PASSED, f"mlx-lm's gated-delta kernel is right to {error:.0e}; else stock."
+    )
 
 
 def _openblas() -> str:
@@ -221,6 +227,6 @@ def _judged(name: str, distance: float, policy: backend.Policy, what: str) -> Ch
             f"Chances {found}, and rounding explains {allowed:g}, so drafting would change answers. "
             "Use --depth 0, and report this."
         )
-        return Check(name, Verdict.FAILED, sentence)
+        return Check(name, CheckResult.FAILED, sentence)
     how = "to the last bit" if distance == 0 else f"within {distance:.0e}, which is rounding"
-    return Check(name, Verdict.PASSED, f"{what[0].upper()}{what[1:]}, {how}.")
+    return Check(name, CheckResult.PASSED, f"{what[0].upper()}{what[1:]}, {how}.")

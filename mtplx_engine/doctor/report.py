@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mtplx_engine import backend
 from mtplx_engine.doctor import bundle, environment
-from mtplx_engine.doctor.environment import Check, Redactor, Verdict, failed
+from mtplx_engine.doctor.environment import Check, CheckResult, Redactor, failed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -34,7 +34,7 @@ def render(checks: tuple[Check, ...]) -> str:
     """Return a report as text."""
     width = max(len(check.name) for check in checks)
     lines = [f"{check.verdict:<8} {check.name:<{width}}  {check.detail}" for check in checks]
-    counts = ", ".join(f"{_count(checks, verdict)} {verdict}" for verdict in Verdict)
+    counts = ", ".join(f"{_count(checks, verdict)} {verdict}" for verdict in CheckResult)
     return "\n".join((f"MTPLX {importlib.metadata.version('mtplx')}, mtplx doctor", *lines, counts))
 
 
@@ -93,7 +93,7 @@ def _guarded(name: str, look: Callable[[], Iterable[Check]]) -> tuple[Check, ...
         if isinstance(error, KeyboardInterrupt):
             raise
         sentence = f"It could not be looked at ({type(error).__name__}). Please report this."
-        return (Check(name, Verdict.FAILED, sentence),)
+        return (Check(name, CheckResult.FAILED, sentence),)
 
 
 def _private_parts_out(data: Path, checks: Iterable[Check]) -> tuple[Check, ...]:
@@ -101,5 +101,5 @@ def _private_parts_out(data: Path, checks: Iterable[Check]) -> tuple[Check, ...]
     return tuple(dataclasses.replace(check, detail=redactor.clean(check.detail)) for check in checks)
 
 
-def _count(checks: tuple[Check, ...], verdict: Verdict) -> int:
+def _count(checks: tuple[Check, ...], verdict: CheckResult) -> int:
     return sum(check.verdict is verdict for check in checks)

@@ -19,7 +19,7 @@ from huggingface_hub.errors import (
 )
 from huggingface_hub.utils import hf_raise_for_status
 
-from mtplx_engine.hub.errors import LONGEST_S, HubError, Problem, asked_for
+from mtplx_engine.hub.errors import LONGEST_S, HubError, HubErrorKind, asked_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,14 +55,14 @@ def refusal(
     if status == 403:
         wish = f"fetch {repo}" if repo else "ask it"
         sentence = f"{host} does not let this account or network {wish} (403)."
-        return HubError(Problem.FORBIDDEN, f"{sentence} Use a token that may.", details)
+        return HubError(HubErrorKind.FORBIDDEN, f"{sentence} Use a token that may.", details)
     if status in (401, 404, 410):
         return _missing(repo, file, host, details, is_revision=isinstance(error, RevisionNotFoundError))
     if status == 407:
         return _proxy_password(details)
     if status < 500 and status not in _PASSING:
         sentence = f"{host} does not understand what a hub of models is asked (error {status})."
-        return HubError(Problem.ADDRESS, f"{sentence} Check its address in Settings.", details)
+        return HubError(HubErrorKind.ADDRESS, f"{sentence} Check its address in Settings.", details)
     return _busy(status, wait_seconds(headers), host, details)
 
 
@@ -83,10 +83,10 @@ def _busy(status: int, wait: float | None, host: str, details: str) -> HubError:
             sentence = f"{host} gets too many requests from here (429). Try again in a few minutes."
         else:
             sentence = f"{host} asks {asked_for(wait, time.time())} (429). Try again then."
-        return HubError(Problem.RATE_LIMITED, sentence, details, wait_s=wait)
+        return HubError(HubErrorKind.RATE_LIMITED, sentence, details, wait_s=wait)
     asks = "" if wait is None else f", and asks {asked_for(wait, time.time())}"
     sentence = f"{host} cannot answer at the moment (error {status}){asks}. Try again in a few minutes."
-    return HubError(Problem.UNREACHABLE, sentence, details, wait_s=wait)
+    return HubError(HubErrorKind.UNREACHABLE, sentence, details, wait_s=wait)
 
 
 def failure(error: httpx2.HTTPError | OSError, *, host: str, via_proxy: bool) -> HubError:
@@ -108,26 +108,26 @@ def failure(error: httpx2.HTTPError | OSError, *, host: str, via_proxy: bool) ->
             f"The certificate of {host} is not valid here, so nothing was fetched. Check this computer's date, or "
             "whether the network reads along."
         )
-        return HubError(Problem.CERTIFICATE, sentence, details)
+        return HubError(HubErrorKind.CERTIFICATE, sentence, details)
     if any(isinstance(cause, ssl.SSLError) and cause.reason in _NOT_TLS for cause in causes):
         sentence = (
             f"{host} does not speak HTTPS there, so nothing was fetched. Check its address in Settings."
         )
-        return HubError(Problem.ADDRESS, sentence, details)
+        return HubError(HubErrorKind.ADDRESS, sentence, details)
     if via_proxy and isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout):
         sentence = f"The proxy on the way to {host} cannot be reached. Check its address in Settings."
-        return HubError(Problem.PROXY, sentence, details)
+        return HubError(HubErrorKind.PROXY, sentence, details)
     return _unreachable(error, causes, host, details)
 
 
 def _unreachable(error: BaseException, causes: list[BaseException], host: str, details: str) -> HubError:
     if any(isinstance(cause, socket.gaierror) for cause in causes):
         sentence = f"{host} cannot be found: this computer seems to be offline. Try again when it is online."
-        return HubError(Problem.NO_NETWORK, sentence, details)
+        return HubError(HubErrorKind.NO_NETWORK, sentence, details)
     numbers = {getattr(cause, "errno", None) for cause in causes}
     if numbers & {errno.ENETUNREACH, errno.ENETDOWN}:
         sentence = f"There is no network to reach {host} by. Try again when this computer is online."
-        return HubError(Problem.NO_NETWORK, sentence, details)
+        return HubError(HubErrorKind.NO_NETWORK, sentence, details)
     if errno.ECONNREFUSED in numbers:
         sentence = f"{host} takes no connections at the moment (refused). Try again, or check its address in Settings."
     elif isinstance(error, httpx2.ConnectTimeout):
@@ -136,7 +136,7 @@ def _unreachable(error: BaseException, causes: list[BaseException], host: str, d
         sentence = f"{host} stopped answering. Check the connection and try again."
     else:
         sentence = f"The connection to {host} broke off. Check the connection and try again."
-    return HubError(Problem.UNREACHABLE, sentence, details)
+    return HubError(HubErrorKind.UNREACHABLE, sentence, details)
 
 
 def portal(host: str, details: str) -> HubError:
@@ -144,18 +144,20 @@ def portal(host: str, details: str) -> HubError:
     sentence = (
         f"This network answers for {host} with a page of its own. Open a browser and sign in to it first."
     )
-    return HubError(Problem.PORTAL, sentence, details)
+    return HubError(HubErrorKind.PORTAL, sentence, details)
 
 
 def no_hub(host: str, details: str) -> HubError:
     """Return that what answers is a program, but no hub of models."""
     sentence = f"{host} does not answer as a hub of models does. Check its address in Settings."
-    return HubError(Problem.ADDRESS, sentence, details)
+    return HubError(HubErrorKind.ADDRESS, sentence, details)
 
 
 def odd(repo: str, problem: str, details: str = "") -> HubError:
     """Return that what the hub says of a repository makes no sense."""
-    return HubError(Problem.UNSAFE, f"{repo} cannot be fetched: {problem}. Choose another model.", details)
+    return HubError(
+        HubErrorKind.UNSAFE, f"{repo} cannot be fetched: {problem}. Choose another model.", details
+    )
 
 
 def disk_failure(error: OSError, what: str) -> HubError:
@@ -164,17 +166,17 @@ def disk_failure(error: OSError, what: str) -> HubError:
         sentence = (
             f"The disk is full, so {what} is paused; what has arrived is kept. Make room and try again."
         )
-        return HubError(Problem.DISK_FULL, sentence, repr(error))
+        return HubError(HubErrorKind.DISK_FULL, sentence, repr(error))
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
         sentence = f"The models folder cannot be written, so {what} cannot be kept. Choose another folder."
-        return HubError(Problem.READ_ONLY, sentence, repr(error))
+        return HubError(HubErrorKind.READ_ONLY, sentence, repr(error))
     if error.errno == errno.ENOENT:
         sentence = (
             f"What had arrived of {what} is gone: it was deleted, or its disk taken away. Download it again."
         )
-        return HubError(Problem.WRONG_HASH, sentence, repr(error))
+        return HubError(HubErrorKind.WRONG_HASH, sentence, repr(error))
     sentence = f"The disk did not take {what} ({error.strerror}). Check the disk and try again."
-    return HubError(Problem.READ_ONLY, sentence, repr(error))
+    return HubError(HubErrorKind.READ_ONLY, sentence, repr(error))
 
 
 def wait_seconds(headers: Mapping[str, str]) -> float | None:
@@ -199,23 +201,23 @@ def wait_seconds(headers: Mapping[str, str]) -> float | None:
 def _gated(repo: str, details: str, *, has_token: bool) -> HubError:
     if has_token:
         sentence = f"{repo} is gated: the token was accepted, the licence not yet. Accept it on its page."
-        return HubError(Problem.LICENCE, sentence, details)
+        return HubError(HubErrorKind.LICENCE, sentence, details)
     sentence = (
         f"{repo} is gated: it wants an account that has accepted its licence. Add that account's token."
     )
-    return HubError(Problem.NO_TOKEN, sentence, details)
+    return HubError(HubErrorKind.NO_TOKEN, sentence, details)
 
 
 def _unauthorised(repo: str, host: str, details: str, *, has_token: bool) -> HubError:
     if has_token:
         sentence = f"{host} does not accept the token (401): it is wrong, or was revoked. Change it."
-        return HubError(Problem.BAD_TOKEN, sentence, details)
+        return HubError(HubErrorKind.BAD_TOKEN, sentence, details)
     if not repo:
         sentence = f"{host} answers only who has an access token (401). Add one."
-        return HubError(Problem.NO_TOKEN, sentence, details)
+        return HubError(HubErrorKind.NO_TOKEN, sentence, details)
     # The hub says 401 of a name that does not exist too, so as not to tell which private ones do.
     sentence = f"{repo} is private, or there is no such model (401). Check the name, or add a token."
-    return HubError(Problem.NO_TOKEN, sentence, details)
+    return HubError(HubErrorKind.NO_TOKEN, sentence, details)
 
 
 def _missing(repo: str, file: str, host: str, details: str, *, is_revision: bool) -> HubError:
@@ -223,12 +225,12 @@ def _missing(repo: str, file: str, host: str, details: str, *, is_revision: bool
         return no_hub(host, details)
     if is_revision:
         sentence = f"{repo} has no such branch, tag or commit at {host} (any more). Ask for another one, or for none."
-        return HubError(Problem.NOT_FOUND, sentence, details)
+        return HubError(HubErrorKind.NOT_FOUND, sentence, details)
     if file:
         sentence = f"{repo} has no {file} at {host} any more. Look at the model again, or choose another one."
-        return HubError(Problem.NOT_FOUND, sentence, details)
+        return HubError(HubErrorKind.NOT_FOUND, sentence, details)
     sentence = f"{host} has no {repo}: it was renamed or removed, or is private."
-    return HubError(Problem.NOT_FOUND, f"{sentence} Check the name or choose another model.", details)
+    return HubError(HubErrorKind.NOT_FOUND, f"{sentence} Check the name or choose another model.", details)
 
 
 def _refused_by_proxy(error: httpx2.ProxyError, host: str, details: str) -> HubError:
@@ -237,7 +239,7 @@ def _refused_by_proxy(error: httpx2.ProxyError, host: str, details: str) -> HubE
         return _proxy_password(details)
     status = f" ({said[:3]})" if said[:3].isdigit() else ""
     sentence = f"The proxy does not let us through to {host}{status}. Check its address in Settings."
-    return HubError(Problem.PROXY, sentence, details)
+    return HubError(HubErrorKind.PROXY, sentence, details)
 
 
 def _proxy_password(details: str) -> HubError:
@@ -246,7 +248,7 @@ def _proxy_password(details: str) -> HubError:
         "http://name:password@proxy:8080; the password goes to the keychain, and where there is none it is known until "
         "MTPLX quits."
     )
-    return HubError(Problem.PROXY, sentence, details)
+    return HubError(HubErrorKind.PROXY, sentence, details)
 
 
 def _causes(error: BaseException) -> list[BaseException]:

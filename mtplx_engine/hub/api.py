@@ -23,8 +23,8 @@ from huggingface_hub.utils import paginate
 
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.hub import answers, credentials
-from mtplx_engine.hub.errors import Interrupt
-from mtplx_engine.hub.http import HUB, QUESTION, Connection, Wire, is_safe_address
+from mtplx_engine.hub.errors import CancelToken
+from mtplx_engine.hub.http import HUB, QUESTION, HubConnection, Wire, is_safe_address
 from mtplx_engine.util import files
 
 if TYPE_CHECKING:
@@ -55,10 +55,12 @@ class Api:
         interrupt: Ends the asking at once.
     """
 
-    def __init__(self, connection: Connection, repo: str = "", interrupt: Interrupt | None = None) -> None:
+    def __init__(
+        self, connection: HubConnection, repo: str = "", interrupt: CancelToken | None = None
+    ) -> None:
         self._connection = connection
         self._repo = repo
-        self._interrupt = interrupt or Interrupt()
+        self._interrupt = interrupt or CancelToken()
         self._wire = Wire(connection, connection.client(_ANSWER_S), self._interrupt)
         self._form: type = dict
         self._pages = 0
@@ -227,7 +229,7 @@ class HubSettings:
         """Return these settings with what a person typed, each "" for what it is here."""
         return HubSettings(endpoint or self.endpoint, proxy_address or self.proxy)
 
-    def connection(self, token: str | None, password: str | None = None) -> Connection:
+    def connection(self, token: str | None, password: str | None = None) -> HubConnection:
         """Return the way to the hub.
 
         Args:
@@ -239,7 +241,7 @@ class HubSettings:
         """
         address = self.proxy if password is None else credentials.with_password(self.proxy, password)
         try:
-            return Connection(self.endpoint.rstrip("/"), token, address)
+            return HubConnection(self.endpoint.rstrip("/"), token, address)
         except ValueError as error:
             raise EngineError(ErrorKind.BAD_REQUEST, f"{error}. Correct this and try again.") from error
 

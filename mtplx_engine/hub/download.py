@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Protocol
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.hub import answers, partial, plan, repository
 from mtplx_engine.hub import plan as plans
-from mtplx_engine.hub.errors import HubError, Interrupt, Problem
-from mtplx_engine.hub.head_extract import Gatherer
+from mtplx_engine.hub.errors import CancelToken, HubError, HubErrorKind
+from mtplx_engine.hub.head_extract import RangeAssembler
 from mtplx_engine.hub.http import Retries
 from mtplx_engine.hub.plan import HEAD_FOLDER
-from mtplx_engine.hub.transfer import Requests, Tally, Transfer
+from mtplx_engine.hub.transfer import Requests, Transfer, TransferStats
 from mtplx_engine.models import checkpoint, config_checks, head_source, json_files, manifest
 from mtplx_engine.models.manifest import FileRecord, Manifest
 from mtplx_engine.util import files, formatting
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from mtplx_engine.hub.http import Connection
-    from mtplx_engine.hub.plan import Plan, TakenHead
-    from mtplx_engine.hub.transfer import Giver, Source
+    from mtplx_engine.hub.http import HubConnection
+    from mtplx_engine.hub.plan import DownloadPlan, ExtractedHead
+    from mtplx_engine.hub.transfer import RangeSource, Source
     from mtplx_engine.models.manifest import HeadBinding
 
 
-def link_same(plan: Plan, folder: Path, installed: Path, interrupt: Interrupt) -> None:
+def link_same(plan: DownloadPlan, folder: Path, installed: Path, interrupt: CancelToken) -> None:
     """Give files of an installed model that are what a plan wants a second name in the folder where it grows.
 
     Where a volume knows no second names, nothing happens.
@@ -63,7 +63,7 @@ def link_same(plan: Plan, folder: Path, installed: Path, interrupt: Interrupt) -
                 return
 
 
-def leave_same(folder: Path, former: Plan, plan: Plan) -> None:
+def leave_same(folder: Path, former: DownloadPlan, plan: DownloadPlan) -> None:
     """Delete what a former plan brought into the folder where a model grows, and another one does not have.
 
     Raises:
@@ -93,9 +93,9 @@ class Download:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: DownloadPlan,
         data: Path,
-        connection: Connection,
+        connection: HubConnection,
         retries: Retries | None = None,
         threads: int = THREADS,
     ) -> None:
@@ -103,10 +103,10 @@ class Download:
         self.total = plan.size
         self._data = data
         self._connection = connection
-        self.tally = Tally()
+        self.tally = TransferStats()
         self._retries = dataclasses.replace(retries or Retries(), tell=self.tally.wait)
         self._threads = threads
-        self._interrupt = Interrupt()
+        self._interrupt = CancelToken()
 
     def stop(self) -> None:
         """End `run` at once; what has arrived stays for the next one."""
@@ -158,7 +158,7 @@ class Download:
             requests.close()
         return tuple(records)
 
-    def _bring(self, source: Source, giver: Giver, folder: Path, path: Path) -> FileRecord:
+    def _bring(self, source: Source, giver: RangeSource, folder: Path, path: Path) -> FileRecord:
         """Fetch what is missing of one file of the model in `folder`."""
         path.parent.mkdir(parents=True, exist_ok=True)
         if partial.is_whole(path, source.identity):
@@ -168,9 +168,9 @@ class Download:
             sha256 = transfer.run(path, self._threads)
         return FileRecord(str(path.relative_to(folder)), source.size, sha256)
 
-    def _take(self, head: TakenHead, folder: Path, requests: Requests) -> tuple[FileRecord, ...]:
+    def _take(self, head: ExtractedHead, folder: Path, requests: Requests) -> tuple[FileRecord, ...]:
         """Make the files of a head that is taken out of another repository."""
-        gatherer = Gatherer(head, self._connection, requests)
+        gatherer = RangeAssembler(head, self._connection, requests)
         gatherer.open(self._interrupt, self._retries)
         record = self._bring(head.source, gatherer, folder.parent, folder / plan.HEAD_NAME)
         files.replace_file(folder / config_checks.CONFIG_NAME, head.config)
@@ -185,7 +185,7 @@ class Download:
             shutil.rmtree(folder)  # as little as there is of it
             why = json_files.cause(str(error))
             sentence = f"{self.plan.target.id} was not fetched, since it must not be loaded: {why}"
-            raise HubError(Problem.UNSAFE, sentence) from error
+            raise HubError(HubErrorKind.UNSAFE, sentence) from error
 
     def _check(self, folder: Path) -> HeadBinding | None:
         """Refuse what would be refused when it is loaded; return what ties the head to its model."""
@@ -195,7 +195,7 @@ class Download:
             if error.kind is ErrorKind.REFUSED:
                 shutil.rmtree(folder)
                 sentence = f"{self.plan.title} was deleted, since it must not be loaded: {error}"
-                raise HubError(Problem.UNSAFE, sentence) from error
+                raise HubError(HubErrorKind.UNSAFE, sentence) from error
             raise
         if not self.plan.head_repo:
             return None
@@ -223,7 +223,7 @@ class Download:
         return final
 
 
-def discard(data: Path, plan: Plan) -> None:
+def discard(data: Path, plan: DownloadPlan) -> None:
     """Delete what has arrived of a model that is not wanted any more.
 
     Raises:
@@ -237,7 +237,7 @@ def discard(data: Path, plan: Plan) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def exchange(data: Path, plan: Plan) -> None:
+def exchange(data: Path, plan: DownloadPlan) -> None:
     """Let a download that was begun bring something else, or what the repository has now; what is the same stays.
 
     Raises:
@@ -255,7 +255,7 @@ def exchange(data: Path, plan: Plan) -> None:
         raise answers.disk_failure(error, plan.title) from error
 
 
-def present(data: Path, plan: Plan) -> int:
+def present(data: Path, plan: DownloadPlan) -> int:
     """Return about how many bytes of a model have arrived, to a few kilobytes a file."""
     return min(_present(_staging(data, plan)), plan.size)
 
@@ -265,7 +265,7 @@ def _final(folder: Path) -> Path:
     return folder.parent.parent / folder.name
 
 
-def _staging(data: Path, plan: Plan) -> Path:
+def _staging(data: Path, plan: DownloadPlan) -> Path:
     return plans.staging(data, plan.id, plan.home)
 
 
@@ -282,7 +282,7 @@ def _only_one(folder: Path, title: str) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise HubError(Problem.BUSY, _who_holds(lock, title)) from error
+            raise HubError(HubErrorKind.BUSY, _who_holds(lock, title)) from error
         os.ftruncate(lock, 0)
         os.pwrite(lock, str(os.getpid()).encode(), 0)
         yield
@@ -388,7 +388,7 @@ class Unfinished:
         running: Whether a program fetches it at this moment.
     """
 
-    plan: Plan
+    plan: DownloadPlan
     present: int
     running: bool
 
@@ -409,6 +409,6 @@ def unfinished_called(name: str, data: Path) -> Unfinished | None:
     return _of(data, plan) if plan is not None else None
 
 
-def _of(data: Path, plan: Plan) -> Unfinished:
+def _of(data: Path, plan: DownloadPlan) -> Unfinished:
     folder = plans.staging(data, plan.id, plan.home)
     return Unfinished(plan, present(data, plan), is_running(folder))

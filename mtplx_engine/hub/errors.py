@@ -14,7 +14,7 @@ from typing import Any, Final
 from mtplx_engine.errors import EngineError, ErrorKind
 
 
-class Problem(StrEnum):
+class HubErrorKind(StrEnum):
     """The kinds of failure; the value is what the button of the message says."""
 
     NO_TOKEN = "Add a token"  # noqa: S105 - no secret, the label of a button
@@ -42,23 +42,23 @@ class Problem(StrEnum):
 
 ON_THE_WAY: Final = frozenset(
     {
-        Problem.NO_NETWORK,
-        Problem.UNREACHABLE,
-        Problem.PORTAL,
-        Problem.PROXY,
-        Problem.ADDRESS,
-        Problem.CERTIFICATE,
-        Problem.RATE_LIMITED,
+        HubErrorKind.NO_NETWORK,
+        HubErrorKind.UNREACHABLE,
+        HubErrorKind.PORTAL,
+        HubErrorKind.PROXY,
+        HubErrorKind.ADDRESS,
+        HubErrorKind.CERTIFICATE,
+        HubErrorKind.RATE_LIMITED,
     }
 )
 """What lies on the way to the hub, and so is the same for every model."""
 
 
-MOVED: Final = frozenset({Problem.NOT_FOUND, Problem.CHANGED})
+MOVED: Final = frozenset({HubErrorKind.NOT_FOUND, HubErrorKind.CHANGED})
 """What is said of a file that a repository had when it was looked at, and has no more."""
 
 
-IN_THE_FOLDER: Final = frozenset({Problem.READ_ONLY, Problem.NOT_CONNECTED})
+IN_THE_FOLDER: Final = frozenset({HubErrorKind.READ_ONLY, HubErrorKind.NOT_CONNECTED})
 """What another folder for models helps against."""
 
 
@@ -71,7 +71,7 @@ class HubError(EngineError):
     """
 
     def __init__(
-        self, problem: Problem, message: str, details: str = "", *, wait_s: float | None = None
+        self, problem: HubErrorKind, message: str, details: str = "", *, wait_s: float | None = None
     ) -> None:
         super().__init__(ErrorKind.DOWNLOAD, message, details)
         self.problem = problem
@@ -86,9 +86,9 @@ class HubError(EngineError):
     def passes(self) -> bool:
         """Whether the same request may well succeed in a moment."""
         return self.problem in (
-            Problem.NO_NETWORK,
-            Problem.UNREACHABLE,
-            Problem.RATE_LIMITED,
+            HubErrorKind.NO_NETWORK,
+            HubErrorKind.UNREACHABLE,
+            HubErrorKind.RATE_LIMITED,
         )
 
 
@@ -103,7 +103,7 @@ _OPENED = (
 )
 
 
-class Interrupt:
+class CancelToken:
     """One switch for everything that belongs to a download; callable from any thread.
 
     A thread that waits for a server which says nothing is woken by shutting down its connection.

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.hub import repository
-from mtplx_engine.hub.errors import HubError, Problem
-from mtplx_engine.hub.plan import Header, Part, TakenHead
+from mtplx_engine.hub.errors import HubError, HubErrorKind
+from mtplx_engine.hub.plan import ExtractedHead, Header, Part
 from mtplx_engine.hub.transfer import Body, Requests, Transfer, changed, cut_off
 from mtplx_engine.models import checkpoint, config_checks, head_source, json_files, safetensors_header
 from mtplx_engine.models.families import appended_names, supported
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
     from pathlib import Path
 
-    from mtplx_engine.hub.errors import Interrupt
-    from mtplx_engine.hub.http import Connection, Retries
+    from mtplx_engine.hub.errors import CancelToken
+    from mtplx_engine.hub.http import HubConnection, Retries
     from mtplx_engine.hub.repository import RemoteFile, Repo
     from mtplx_engine.hub.transfer import Source
     from mtplx_engine.models.head_source import HeadSource
@@ -34,7 +34,7 @@ _SHARED = ("model_type", "hidden_size", "num_hidden_layers", "vocab_size")
 
 def find_original(
     copier: SparseCopier, original: Repo, config: Mapping[str, Any], folder: Path
-) -> TakenHead | None:
+) -> ExtractedHead | None:
     """Return the head in a repository, None without one; whether it fits is for an inspection to say.
 
     Args:
@@ -102,7 +102,7 @@ def _taken(
     config: Mapping[str, Any],
     folder: Path,
     head: HeadSource,
-) -> TakenHead:
+) -> ExtractedHead:
     architecture = config["model_type"]
     parts = [
         Part(raw, item.spec.dtype, item.spec.shape, str(item.path.relative_to(folder)), item.spec.begin)
@@ -113,7 +113,7 @@ def _taken(
     if sum(part.size for part in parts) > _LARGEST:
         raise _unfit(original, f"has a drafting head of more than {_LARGEST // 1_000_000_000} GB")
     used = dict.fromkeys(part.file for part in parts)
-    return TakenHead(
+    return ExtractedHead(
         original=dataclasses.replace(original, files=tuple(files[name] for name in used), left_out=()),
         architecture=architecture,
         hidden_size=config["hidden_size"],
@@ -165,7 +165,7 @@ class SparseCopier:
         fetched: Bytes that were fetched.
     """
 
-    def __init__(self, connection: Connection, interrupt: Interrupt, retries: Retries) -> None:
+    def __init__(self, connection: HubConnection, interrupt: CancelToken, retries: Retries) -> None:
         self._connection = connection
         self._interrupt = interrupt
         self._retries = retries
@@ -244,7 +244,7 @@ class SparseCopier:
         self.fetched += count
         if self.fetched > MAX_BYTES:
             raise HubError(
-                Problem.UNSAFE,
+                HubErrorKind.UNSAFE,
                 f"This repository needs more than {MAX_BYTES >> 20} MB to say what it holds, which no honest model "
                 "does. Choose another one.",
             )
@@ -271,7 +271,7 @@ class _Run(NamedTuple):
     size: int
 
 
-class Gatherer:
+class RangeAssembler:
     """Asks for parts of a head, each in its file; callable from several threads once it is open.
 
     Args:
@@ -280,7 +280,7 @@ class Gatherer:
         requests: Asks for parts of files.
     """
 
-    def __init__(self, head: TakenHead, connection: Connection, requests: Requests) -> None:
+    def __init__(self, head: ExtractedHead, connection: HubConnection, requests: Requests) -> None:
         self._requests = requests
         self._headers = head.headers
         self._sources = {file.name: head.original.source(connection, file) for file in head.original.files}
@@ -288,7 +288,7 @@ class Gatherer:
         self._runs = _runs(head)
         self._etags: dict[str, str] = {}
 
-    def open(self, interrupt: Interrupt, retries: Retries) -> None:
+    def open(self, interrupt: CancelToken, retries: Retries) -> None:
         """Look whether the files are those that the head was found in.
 
         Raises:
@@ -361,7 +361,7 @@ class Gatherer:
         raise cut_off(source)
 
 
-def _runs(head: TakenHead) -> tuple[_Run, ...]:
+def _runs(head: ExtractedHead) -> tuple[_Run, ...]:
     """Return where the bytes of a head are, tensors that follow each other in one file together."""
     found: list[_Run] = []
     at = len(head.start)
@@ -377,7 +377,7 @@ def _runs(head: TakenHead) -> tuple[_Run, ...]:
 
 def _no_ranges(source: Source) -> HubError:
     return HubError(
-        Problem.NOT_FOUND,
+        HubErrorKind.NOT_FOUND,
         f"The hub gives only all of {source.title}, so the drafting head cannot be taken out of it. Use another "
         "mirror, or choose another model.",
     )

@@ -17,13 +17,13 @@ import httpx2
 import truststore
 
 from mtplx_engine.hub import answers
-from mtplx_engine.hub.errors import HubError, Problem, Waiting
+from mtplx_engine.hub.errors import HubError, HubErrorKind, Waiting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import TypeVar
 
-    from mtplx_engine.hub.errors import Interrupt
+    from mtplx_engine.hub.errors import CancelToken
 
     _T = TypeVar("_T")
 
@@ -36,7 +36,7 @@ _CONNECTIONS = httpx2.Limits(max_connections=16, max_keepalive_connections=8)
 
 
 @dataclass(frozen=True, slots=True)
-class Connection:
+class HubConnection:
     """Where the hub is and how to get there.
 
     Attributes:
@@ -137,7 +137,7 @@ class Wire:
         interrupt: Ends them at once.
     """
 
-    def __init__(self, connection: Connection, client: httpx2.Client, interrupt: Interrupt) -> None:
+    def __init__(self, connection: HubConnection, client: httpx2.Client, interrupt: CancelToken) -> None:
         self._connection = connection
         self._client = client
         self._interrupt = interrupt
@@ -167,7 +167,7 @@ class Wire:
             else:
                 host = self._connection.host
                 raise HubError(
-                    Problem.ADDRESS, f"{host} sends requests in a circle. Check its address in Settings."
+                    HubErrorKind.ADDRESS, f"{host} sends requests in a circle. Check its address in Settings."
                 )
             yield response
         except httpx2.HTTPError as error:
@@ -222,7 +222,7 @@ class Retries:
         spread = longest * random.uniform(0.5, 1.0)  # noqa: S311 - no secret
         return max(spread, error.wait_s or 0.0)
 
-    def patiently(self, step: Callable[[], _T], interrupt: Interrupt, done: Callable[[], int] = int) -> _T:
+    def patiently(self, step: Callable[[], _T], interrupt: CancelToken, done: Callable[[], int] = int) -> _T:
         """Do a step, again as long as its failures may pass.
 
         Args:
@@ -248,7 +248,7 @@ class Retries:
                     raise
                 self._wait(wait_s, error, interrupt)
 
-    def _wait(self, seconds: float, error: HubError, interrupt: Interrupt) -> None:
+    def _wait(self, seconds: float, error: HubError, interrupt: CancelToken) -> None:
         self.tell(waiting(error, seconds))
         try:
             interrupt.wait(seconds)

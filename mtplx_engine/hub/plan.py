@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from mtplx_engine import paths
 from mtplx_engine.hub import repository
-from mtplx_engine.hub.errors import HubError, Problem
+from mtplx_engine.hub.errors import HubError, HubErrorKind
 from mtplx_engine.hub.partial import Expected
 from mtplx_engine.hub.repository import RemoteFile, Repo  # noqa: TC001 - annotations are read at run time
 from mtplx_engine.hub.transfer import Source
 from mtplx_engine.models import config_checks, manifest
-from mtplx_engine.models.folders import INCOMING, Homes
+from mtplx_engine.models.folders import INCOMING, InstallFolders
 from mtplx_engine.models.safetensors_header import ITEM_BYTES, LENGTH_BYTES, MAX_DIMENSIONS
 from mtplx_engine.util import files, formatting
 
@@ -68,7 +68,7 @@ class Header:
 
 
 @dataclass(frozen=True, slots=True)
-class TakenHead:
+class ExtractedHead:
     """A head, and where its bytes are.
 
     Attributes:
@@ -163,7 +163,7 @@ _MOST_BYTES = 64 << 20  # of a plan, with the tensors of a head among them
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class DownloadPlan:
     """A model that is to be installed.
 
     Attributes:
@@ -181,13 +181,13 @@ class Plan:
     title: str
     target: Repo
     head: Repo | None = None
-    taken: TakenHead | None = None
+    taken: ExtractedHead | None = None
     home: str = field(default="", compare=False)
     revision: str = field(default=MAIN, compare=False)
     anyway: bool = field(default=False, compare=False)
 
     @property
-    def asked(self) -> Plan:
+    def asked(self) -> DownloadPlan:
         """What was known before anybody looked into the repository."""
         return dataclasses.replace(self, taken=None)
 
@@ -229,13 +229,13 @@ def staging(data: Path, plan_id: str, home: str = "") -> Path:
     return (Path(home) if home else paths.models_dir(data)) / INCOMING / plan_id
 
 
-def placed(data: Path, plan: Plan) -> Plan:
+def placed(data: Path, plan: DownloadPlan) -> DownloadPlan:
     """Return a plan with its home: where it was begun, or is installed, or else where new models go.
 
     Raises:
         HubError: NOT_CONNECTED, when that folder is not there.
     """
-    homes = Homes(data)
+    homes = InstallFolders(data)
     signs = (f"{INCOMING}/{plan.id}/{PLAN_NAME}", f"{plan.id}/{manifest.MANIFEST_NAME}")
     known = (home for sign in signs for home in homes.all() if (home / sign).is_file())
     found = dataclasses.replace(plan, home=str(next(known, homes.current)))
@@ -243,21 +243,21 @@ def placed(data: Path, plan: Plan) -> Plan:
     return found
 
 
-def check_home(data: Path, plan: Plan) -> None:
+def check_home(data: Path, plan: DownloadPlan) -> None:
     """Check that the folder is there which a model is installed in; never is one made where a disk should be.
 
     Raises:
         HubError: NOT_CONNECTED.
     """
-    if plan.home and not Homes(data).is_there(Path(plan.home)):
+    if plan.home and not InstallFolders(data).is_there(Path(plan.home)):
         raise HubError(
-            Problem.NOT_CONNECTED,
+            HubErrorKind.NOT_CONNECTED,
             f"{plan.title} goes to {plan.home}, which is not there or has no folder {INCOMING} any more. Connect its "
             "disk and try again, or choose a folder for new models in Settings.",
         )
 
 
-def write_plan(folder: Path, plan: Plan) -> None:
+def write_plan(folder: Path, plan: DownloadPlan) -> None:
     """Remember in its staging folder what is to be installed.
 
     Raises:
@@ -266,10 +266,10 @@ def write_plan(folder: Path, plan: Plan) -> None:
     files.write_json(folder / PLAN_NAME, dataclasses.asdict(plan))
 
 
-def read_plan(folder: Path) -> Plan | None:
+def read_plan(folder: Path) -> DownloadPlan | None:
     """Return what is to be installed in a staging folder; None when it cannot be understood."""
     try:
-        plan = files.read_as(Plan, folder / PLAN_NAME, _MOST_BYTES)
+        plan = files.read_as(DownloadPlan, folder / PLAN_NAME, _MOST_BYTES)
     except (OSError, ValueError):
         return None
     if not _is_sound(plan) or plan.id != folder.name:
@@ -277,12 +277,12 @@ def read_plan(folder: Path) -> Plan | None:
     return dataclasses.replace(plan, home=str(folder.parent.parent))
 
 
-def begun_plan(data: Path, plan_id: str) -> Plan | None:
+def begun_plan(data: Path, plan_id: str) -> DownloadPlan | None:
     """Return what was begun under this name, None when nothing was."""
     return next((plan for plan in unfinished_plans(data) if plan.id == plan_id), None)
 
 
-def unfinished_plans(data: Path) -> tuple[Plan, ...]:
+def unfinished_plans(data: Path) -> tuple[DownloadPlan, ...]:
     """Return what was begun and is not installed yet, by folder and name."""
     found = (read_plan(folder) for folder in _growing(data))
     return tuple(plan for plan in found if plan is not None)
@@ -302,11 +302,11 @@ def sweep_plans(data: Path, now_s: float | None = None) -> tuple[str, ...]:
 
 def _growing(data: Path) -> tuple[Path, ...]:
     """Return the folders in which models grow, in all homes that are there."""
-    roots = (home / INCOMING for home in Homes(data).all())
+    roots = (home / INCOMING for home in InstallFolders(data).all())
     return tuple(path for root in roots if root.is_dir() for path in sorted(root.iterdir()) if path.is_dir())
 
 
-def check_room(folder: Path, plan: Plan, present: int, promised: int = 0) -> None:
+def check_room(folder: Path, plan: DownloadPlan, present: int, promised: int = 0) -> None:
     """Look whether the volume of `folder` has room for what is still to come.
 
     Args:
@@ -323,13 +323,13 @@ def check_room(folder: Path, plan: Plan, present: int, promised: int = 0) -> Non
     if free < needed + _SPARE:
         beside = " beside the other downloads" if promised else ""
         raise HubError(
-            Problem.DISK_FULL,
+            HubErrorKind.DISK_FULL,
             f"{plan.title} needs {formatting.size(needed)}, with {formatting.size(_SPARE)} to spare beside it, and "
             f"{formatting.size(free)} are free{beside}. Make room and try again.",
         )
 
 
-def _is_sound(plan: Plan) -> bool:
+def _is_sound(plan: DownloadPlan) -> bool:
     if plan.taken is not None and not plan.taken.is_sound():
         return False
     original = plan.taken.original if plan.taken else None
@@ -346,7 +346,7 @@ _TAKEN = "taken out of "
 _FORM = re.compile(r".*?([^/@ ]+/[^/@ ]+)@([0-9a-f]{40})")
 
 
-class Origin(NamedTuple):
+class Provenance(NamedTuple):
     """A repository at a commit.
 
     Attributes:
@@ -369,26 +369,26 @@ def origin_of(repo: Repo, endpoint: str) -> str:
     return f"{endpoint}/{repo.id}@{repo.revision}"
 
 
-def origin_of_head(plan: Plan, endpoint: str) -> str:
+def origin_of_head(plan: DownloadPlan, endpoint: str) -> str:
     """Return what a manifest notes of a drafting head, "" when there is none or the model carries it itself."""
     if plan.taken is not None:
         return _TAKEN + origin_of(plan.taken.original, endpoint)
     return origin_of(plan.head, endpoint) if plan.head is not None else ""
 
 
-def read_origin(noted: str) -> Origin | None:
+def read_origin(noted: str) -> Provenance | None:
     """Return what a manifest notes; None for nothing, or what is from elsewhere. Which mirror gave it is the same."""
     found = _FORM.fullmatch(noted)
-    return Origin(found[1], found[2], noted.startswith(_TAKEN)) if found else None
+    return Provenance(found[1], found[2], noted.startswith(_TAKEN)) if found else None
 
 
-def head_origin(plan: Plan) -> Origin | None:
+def head_origin(plan: DownloadPlan) -> Provenance | None:
     """Return where the head of a plan comes from, None when there is none or the model carries it itself."""
     return read_origin(origin_of_head(plan, ""))
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class VersionCheck:
     """A model that was installed from a hub.
 
     Attributes:
@@ -399,14 +399,14 @@ class Standing:
     """
 
     folder: Path
-    model: Origin
-    head: Origin | None
+    model: Provenance
+    head: Provenance | None
     missing: tuple[str, ...]
 
     @classmethod
     def find(cls, data: Path, name: str) -> Self | None:
         """Return what is installed in a folder of this name, None when nothing is, or it is not from a hub."""
-        for home in Homes(data).all():
+        for home in InstallFolders(data).all():
             noted = manifest.read_manifest(home / name)
             model = read_origin(noted.source) if noted else None
             if noted is not None and model is not None:
@@ -419,7 +419,7 @@ class Standing:
         """The repository that its head is all of, "" without one."""
         return self.head.repo if self.head is not None and not self.head.taken else ""
 
-    def difference(self, wanted: Plan, *, looked: bool) -> str:
+    def difference(self, wanted: DownloadPlan, *, looked: bool) -> str:
         """Return in words why what is wanted is not there, "" when it is.
 
         Args:

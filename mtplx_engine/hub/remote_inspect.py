@@ -12,10 +12,10 @@ from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.hub import answers, download, repository, search
 from mtplx_engine.hub import head_extract as head_original
 from mtplx_engine.hub import repository as repos
-from mtplx_engine.hub.errors import ON_THE_WAY, HubError, Interrupt, Problem
+from mtplx_engine.hub.errors import ON_THE_WAY, CancelToken, HubError, HubErrorKind
 from mtplx_engine.hub.head_extract import SparseCopier
 from mtplx_engine.hub.http import QUESTION
-from mtplx_engine.hub.plan import HEAD_FOLDER, Plan, folder_name
+from mtplx_engine.hub.plan import HEAD_FOLDER, DownloadPlan, folder_name
 from mtplx_engine.models import checkpoint, config_checks, head_source, inspection, json_files, memory_fit
 from mtplx_engine.models.families.supported import PUBLISHED
 from mtplx_engine.models.inspection import ProbeMemory, Tier
@@ -23,7 +23,7 @@ from mtplx_engine.util import system
 from mtplx_engine.util.formatting import one_line
 
 if TYPE_CHECKING:
-    from mtplx_engine.hub.http import Connection, Retries
+    from mtplx_engine.hub.http import HubConnection, Retries
     from mtplx_engine.hub.repository import Repo
     from mtplx_engine.models.inspection import Inspection
     from mtplx_engine.util.system import Machine
@@ -34,7 +34,7 @@ _LONGEST = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class RepoInspection:
     """What is known of a repository and of the one with its drafting head.
 
     Attributes:
@@ -44,7 +44,7 @@ class Look:
         warnings: What else there is to know before it is fetched, a sentence each.
     """
 
-    plan: Plan
+    plan: DownloadPlan
     found: Inspection
     fetched: int
     warnings: tuple[str, ...]
@@ -57,7 +57,7 @@ class Look:
         """
         if not self.found.loads:
             sentence = f"{self.plan.target.id} was not fetched, since this version does not load it: "
-            raise HubError(Problem.UNSAFE, sentence + self.reason)
+            raise HubError(HubErrorKind.UNSAFE, sentence + self.reason)
 
     def check_memory(self, here: Machine) -> None:
         """Refuse what does not fit into memory with the usual context.
@@ -70,7 +70,7 @@ class Look:
             if self.found.footprint
             else None
         )
-        if judged is not None and judged.verdict is memory_fit.Verdict.TOO_BIG:
+        if judged is not None and judged.verdict is memory_fit.MemoryVerdict.TOO_BIG:
             raise EngineError(
                 ErrorKind.TOO_BIG,
                 f"{self.plan.title} will not fit into this machine's memory, so it was not fetched. Choose a smaller "
@@ -84,12 +84,12 @@ class Look:
 
 
 def plan_download(
-    connection: Connection,
+    connection: HubConnection,
     repo_id: str,
     revision: str = "main",
     head: str = "",
-    interrupt: Interrupt | None = None,
-) -> Plan:
+    interrupt: CancelToken | None = None,
+) -> DownloadPlan:
     """Ask the hub what would be installed; the head that we know of comes with its model.
 
     Args:
@@ -107,14 +107,14 @@ def plan_download(
     if not repository.is_revision(revision):
         shown = one_line(revision, _LONGEST)
         raise HubError(
-            Problem.NOT_FOUND, f'"{shown}" is no branch, tag or commit of a model. Ask for another one.'
+            HubErrorKind.NOT_FOUND, f'"{shown}" is no branch, tag or commit of a model. Ask for another one.'
         )
     entry = search.entry_of(repo_id)
     head = head or (entry.head if entry else "")
     target = repos.read_repo(connection, repo_id, revision, interrupt)
     if repository.is_commit(revision) and target.revision != revision:
         raise HubError(
-            Problem.CHANGED, f"{connection.host} gives another commit of {repo_id} than {revision}."
+            HubErrorKind.CHANGED, f"{connection.host} gives another commit of {repo_id} than {revision}."
         )
     repository.check_model(target)
     title = entry.title if entry else repo_id.partition("/")[2]
@@ -122,15 +122,15 @@ def plan_download(
     if head:
         with_head = repos.read_repo(connection, head, interrupt=interrupt)
         repository.check_head(with_head)
-    return Plan(folder_name(repo_id), title, target, with_head, revision=revision)
+    return DownloadPlan(folder_name(repo_id), title, target, with_head, revision=revision)
 
 
 def inspect_repo(
-    connection: Connection,
-    wanted: Plan,
-    interrupt: Interrupt | None = None,
+    connection: HubConnection,
+    wanted: DownloadPlan,
+    interrupt: CancelToken | None = None,
     retries: Retries | None = None,
-) -> Look:
+) -> RepoInspection:
     """Look at what would be installed.
 
     Args:
@@ -143,7 +143,7 @@ def inspect_repo(
         HubError: The hub does not give what is needed to know, or says it in more bytes than anybody honest.
         CancelledError: The interrupt was set.
     """
-    looking = _Looking(connection, interrupt or Interrupt(), retries or QUESTION)
+    looking = _Looking(connection, interrupt or CancelToken(), retries or QUESTION)
     with tempfile.TemporaryDirectory(prefix="mtplx-look-") as temporary:
         try:
             return looking.at(wanted, Path(temporary))
@@ -156,7 +156,7 @@ def inspect_repo(
 class _Looking:
     """One look."""
 
-    def __init__(self, connection: Connection, interrupt: Interrupt, retries: Retries) -> None:
+    def __init__(self, connection: HubConnection, interrupt: CancelToken, retries: Retries) -> None:
         self._connection = connection
         self._interrupt = interrupt
         self._copier = SparseCopier(connection, interrupt, retries)
@@ -165,7 +165,7 @@ class _Looking:
         """Close all connections."""
         self._copier.close()
 
-    def at(self, wanted: Plan, root: Path) -> Look:
+    def at(self, wanted: DownloadPlan, root: Path) -> RepoInspection:
         """Look at what would be installed, by copies below `root`."""
         folder = root / wanted.target.id.partition("/")[2]
         self._copier.lay(wanted.target, folder)
@@ -175,12 +175,14 @@ class _Looking:
         elif wanted.target.base and found.loads and found.head is None and found.family in PUBLISHED:
             wanted, found, note = self._with_taken_head(wanted, found, root)
         warnings = (*_warnings(wanted), *((note,) if note else ()))
-        return Look(wanted, found, self._copier.fetched, warnings)
+        return RepoInspection(wanted, found, self._copier.fetched, warnings)
 
     def _inspect(self, folder: Path) -> Inspection:
         return inspection.inspect(folder, ProbeMemory(folder.parent), tokenizer=False)
 
-    def _with_head(self, wanted: Plan, head: Repo, found: Inspection) -> tuple[Plan, Inspection, str]:
+    def _with_head(
+        self, wanted: DownloadPlan, head: Repo, found: Inspection
+    ) -> tuple[DownloadPlan, Inspection, str]:
         """Return the plan with a head that was asked for, what is found then, and what there is to know of it.
 
         Raises:
@@ -208,7 +210,9 @@ class _Looking:
             raise _unfit(head, f"it cannot draft for {wanted.target.id}. {reason}")
         return wanted, again, ""
 
-    def _with_taken_head(self, wanted: Plan, found: Inspection, root: Path) -> tuple[Plan, Inspection, str]:
+    def _with_taken_head(
+        self, wanted: DownloadPlan, found: Inspection, root: Path
+    ) -> tuple[DownloadPlan, Inspection, str]:
         """Return the plan with the head that the original has, what is found then, and what there is to know of it."""
         base, folder = wanted.target.base, found.folder
         config = config_checks.flat_config(
@@ -236,7 +240,7 @@ class _Looking:
 
 def _unfit(head: Repo, problem: str) -> HubError:
     return HubError(
-        Problem.UNFIT_HEAD,
+        HubErrorKind.UNFIT_HEAD,
         f"{head.id} is not fetched as a drafting head: {problem.removesuffix('.')}. Choose another head, or none.",
     )
 
@@ -247,7 +251,7 @@ def _first(error: EngineError) -> str:
     return text if isinstance(error, HubError) else text.partition(". ")[0].removesuffix(".") + "."
 
 
-def _warnings(wanted: Plan) -> tuple[str, ...]:
+def _warnings(wanted: DownloadPlan) -> tuple[str, ...]:
     repositories = [repo for repo in (wanted.target, wanted.head) if repo is not None]
     code = [name for repo in repositories for name in repo.left_out if checkpoint.is_unsafe_file(name)]
     if not code:
@@ -259,7 +263,9 @@ def _warnings(wanted: Plan) -> tuple[str, ...]:
     )
 
 
-def renewed(connection: Connection, data: Path, plan: Plan, interrupt: Interrupt) -> Plan | None:
+def renewed(
+    connection: HubConnection, data: Path, plan: DownloadPlan, interrupt: CancelToken
+) -> DownloadPlan | None:
     """Let a download bring what the repository has now, of the branch that was asked for; what is the same stays.
 
     Args:

@@ -12,7 +12,7 @@ from huggingface_hub.errors import HFValidationError
 from huggingface_hub.utils import validate_repo_id
 
 from mtplx_engine.hub import answers
-from mtplx_engine.hub.errors import HubError, Problem
+from mtplx_engine.hub.errors import HubError, HubErrorKind
 from mtplx_engine.hub.partial import Expected
 from mtplx_engine.hub.transfer import Source
 from mtplx_engine.models import checkpoint, config_checks
@@ -22,8 +22,8 @@ from mtplx_engine.util.formatting import one_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from mtplx_engine.hub.errors import Interrupt
-    from mtplx_engine.hub.http import Connection
+    from mtplx_engine.hub.errors import CancelToken
+    from mtplx_engine.hub.http import HubConnection
 
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -123,7 +123,7 @@ class Repo:
         """Bytes of all files that a model needs."""
         return sum(file.size for file in self.files)
 
-    def source(self, connection: Connection, file: RemoteFile) -> Source:
+    def source(self, connection: HubConnection, file: RemoteFile) -> Source:
         """Return where a file is fetched from."""
         # Late, here and below: the start of the program reads plans, which needs nothing of this.
         from huggingface_hub import hf_hub_url
@@ -133,7 +133,7 @@ class Repo:
 
 
 def read_repo(
-    connection: Connection, repo_id: str, revision: str = "main", interrupt: Interrupt | None = None
+    connection: HubConnection, repo_id: str, revision: str = "main", interrupt: CancelToken | None = None
 ) -> Repo:
     """Ask a hub about a repository.
 
@@ -148,7 +148,9 @@ def read_repo(
         CancelledError: The interrupt was set.
     """
     if not is_repo(repo_id):
-        raise HubError(Problem.NOT_FOUND, f'"{repo_id}" is no name of a model; it looks like owner/name.')
+        raise HubError(
+            HubErrorKind.NOT_FOUND, f'"{repo_id}" is no name of a model; it looks like owner/name.'
+        )
 
     from huggingface_hub import ModelCardData
 
@@ -259,7 +261,7 @@ def check_name(repo_id: str) -> None:
     kind = _OTHER_KINDS.get(repo_id.partition("/")[0])
     if kind and repo_id.count("/") > 1:
         raise HubError(
-            Problem.NO_MODEL, f"{one_line(repo_id, _LONGEST)} is {kind} and no model. Choose a model."
+            HubErrorKind.NO_MODEL, f"{one_line(repo_id, _LONGEST)} is {kind} and no model. Choose a model."
         )
 
 
@@ -270,9 +272,9 @@ def check_model(repo: Repo) -> None:
         HubError: NO_MODEL; UNSAFE, when a file is larger than any honest one.
     """
     if problem := _kind(repo, checkpoint.is_weight_file):
-        raise HubError(Problem.NO_MODEL, f"{repo.id} {problem}. Choose another model.")
+        raise HubError(HubErrorKind.NO_MODEL, f"{repo.id} {problem}. Choose another model.")
     if problem := _oversize(repo):
-        raise HubError(Problem.UNSAFE, f"{repo.id} cannot be fetched: {problem}. Choose another model.")
+        raise HubError(HubErrorKind.UNSAFE, f"{repo.id} cannot be fetched: {problem}. Choose another model.")
 
 
 def check_head(repo: Repo) -> None:
@@ -283,10 +285,12 @@ def check_head(repo: Repo) -> None:
     """
     if problem := _kind(repo, is_weights):
         raise HubError(
-            Problem.UNFIT_HEAD, f"{repo.id} is no drafting head: it {problem}. Choose another one."
+            HubErrorKind.UNFIT_HEAD, f"{repo.id} is no drafting head: it {problem}. Choose another one."
         )
     if problem := _oversize(repo):
-        raise HubError(Problem.UNFIT_HEAD, f"{repo.id} cannot be fetched: {problem}. Choose another head.")
+        raise HubError(
+            HubErrorKind.UNFIT_HEAD, f"{repo.id} cannot be fetched: {problem}. Choose another head."
+        )
 
 
 def _oversize(repo: Repo) -> str:

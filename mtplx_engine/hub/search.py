@@ -14,8 +14,8 @@ from mtplx_engine.hub.api import Api
 from mtplx_engine.util.formatting import one_line
 
 if TYPE_CHECKING:
-    from mtplx_engine.hub.errors import Interrupt
-    from mtplx_engine.hub.http import Connection
+    from mtplx_engine.hub.errors import CancelToken
+    from mtplx_engine.hub.http import HubConnection
 
 
 LIMIT = 40
@@ -61,7 +61,7 @@ class Found:
 
 
 def search(
-    connection: Connection, words: str, limit: int = LIMIT, interrupt: Interrupt | None = None
+    connection: HubConnection, words: str, limit: int = LIMIT, interrupt: CancelToken | None = None
 ) -> Found:
     """Return the models in MLX form that fit the words, the most used first.
 

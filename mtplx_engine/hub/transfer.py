@@ -11,7 +11,7 @@ from functools import partial as bind
 from typing import TYPE_CHECKING, Protocol, Self
 
 from mtplx_engine.hub import answers
-from mtplx_engine.hub.errors import HubError, Problem
+from mtplx_engine.hub.errors import HubError, HubErrorKind
 from mtplx_engine.hub.http import Wire
 from mtplx_engine.hub.partial import Identity, Partial
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     import httpx2
 
-    from mtplx_engine.hub.errors import Interrupt, Waiting
-    from mtplx_engine.hub.http import Connection, Retries
+    from mtplx_engine.hub.errors import CancelToken, Waiting
+    from mtplx_engine.hub.http import HubConnection, Retries
     from mtplx_engine.hub.partial import Expected, Hasher
 
 
@@ -78,7 +78,7 @@ class Body:
     is_range: bool
 
 
-class Giver(Protocol):
+class RangeSource(Protocol):
     """What gives parts of a file."""
 
     def get(self, source: Source, start: int, end: int, etag: str = "") -> AbstractContextManager[Body]:
@@ -91,7 +91,7 @@ class Requests:
     Callable from several threads.
     """
 
-    def __init__(self, connection: Connection, interrupt: Interrupt) -> None:
+    def __init__(self, connection: HubConnection, interrupt: CancelToken) -> None:
         self._connection = connection
         self._wire = Wire(connection, connection.client(), interrupt)
         self._moved: dict[str, str] = {}
@@ -179,7 +179,7 @@ def _body(response: httpx2.Response, source: Source, wanted: int) -> Body:
 def changed(source: Source) -> HubError:
     """Return that a file is not the same any more."""
     return HubError(
-        Problem.CHANGED,
+        HubErrorKind.CHANGED,
         f"{source.title} was changed at the hub while it was fetched. Start the download over.",
     )
 
@@ -187,7 +187,7 @@ def changed(source: Source) -> HubError:
 def cut_off(source: Source) -> HubError:
     """Return that an answer ended too early."""
     return HubError(
-        Problem.UNREACHABLE,
+        HubErrorKind.UNREACHABLE,
         f"The connection broke off in the middle of {source.title}. Check the connection and try again.",
     )
 
@@ -199,13 +199,13 @@ def _is_page(response: httpx2.Response, source: Source) -> bool:
 
 def _another_file(source: Source, details: str) -> HubError:
     return HubError(
-        Problem.CHANGED,
+        HubErrorKind.CHANGED,
         f"{source.title} is not the file that the hub listed any more. Start the download over.",
         details,
     )
 
 
-class Crew:
+class WorkerPool:
     """Threads that live as long as the `with` block, and stop taking jobs when one of them has failed.
 
     Args:
@@ -281,8 +281,8 @@ class Transfer:
     def __init__(
         self,
         source: Source,
-        requests: Giver,
-        interrupt: Interrupt,
+        requests: RangeSource,
+        interrupt: CancelToken,
         retries: Retries,
         received: Callable[[int], None],
     ) -> None:
@@ -331,7 +331,7 @@ class Transfer:
             else:
                 jobs.append(bind(self._patiently, bind(self._fetch_rest, partial), partial))
         hasher = self._source.digest.hasher(self._source.size)
-        with Crew(jobs, threads) as crew:
+        with WorkerPool(jobs, threads) as crew:
             for segment in range(partial.segments):
                 crew.wait_until(bind(partial.is_full, segment))
                 self._interrupt.check()
@@ -398,7 +398,7 @@ class Transfer:
 
 def _wrong_bytes(source: Source) -> HubError:
     return HubError(
-        Problem.WRONG_HASH,
+        HubErrorKind.WRONG_HASH,
         f"What arrived as {source.title} is not what its publisher put there (its checksum differs), so it was "
         "thrown away. Download it again; if it happens twice, the network or the mirror changes files.",
     )
@@ -434,7 +434,7 @@ class Speed:
         return count / speed if speed else None
 
 
-class Tally:
+class TransferStats:
     """Counts bytes; callable from any thread.
 
     Attributes:

@@ -21,7 +21,7 @@ class Job:
     cancelled: threading.Event = field(default_factory=threading.Event)
 
 
-class Line:
+class CommandQueue:
     """Jobs in order of arrival, and the current one. One thread adds and cancels, another takes."""
 
     def __init__(self) -> None:
@@ -99,7 +99,7 @@ class Line:
 T = TypeVar("T")
 
 
-class Latest(Generic[T]):
+class Mailbox(Generic[T]):
     """Passes the newest value from one thread to another, and forgets the older ones that nobody has taken."""
 
     def __init__(self) -> None:

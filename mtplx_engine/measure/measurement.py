@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from mtplx_engine.config import AUTO_MAX_DEPTH
 from mtplx_engine.stats import DecodeStats
-from mtplx_engine.util.system import Conditions, Pressure, pressure
+from mtplx_engine.util.system import Pressure, SystemState, pressure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +40,7 @@ class PromptKind(StrEnum):
     COPY = "copy-edit"
 
 
-class Verdict(StrEnum):
+class SpeedVerdict(StrEnum):
     """A ratio in words."""
 
     FASTER = "faster"
@@ -79,13 +79,13 @@ class Ratio:
         return cls(statistics.median(values), min(values), max(values), len(values))
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> SpeedVerdict:
         """The ratio in words; a range that holds 1 says nothing either way."""
         if self.pairs < LEAST_PAIRS:
-            return Verdict.TOO_FEW
+            return SpeedVerdict.TOO_FEW
         if self.low > 1:
-            return Verdict.FASTER
-        return Verdict.SLOWER if self.high < 1 else Verdict.UNCLEAR
+            return SpeedVerdict.FASTER
+        return SpeedVerdict.SLOWER if self.high < 1 else SpeedVerdict.UNCLEAR
 
 
 def times(ratio: float) -> str:
@@ -134,7 +134,7 @@ class VerifyCurve:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class BenchmarkSubject:
     """What was measured, and where.
 
     Attributes:
@@ -182,7 +182,7 @@ class Measurement:
         lifted: Whether the person lets the model draft although it was slower.
     """
 
-    subject: Subject
+    subject: BenchmarkSubject
     taken_ms: int
     kinds: tuple[PromptKind, ...]
     context: int
@@ -191,8 +191,8 @@ class Measurement:
     runs: tuple[MeasuredRun, ...]
     curves: tuple[VerifyCurve, ...]
     cross_check: Ratio | None
-    before: Conditions
-    after: Conditions
+    before: SystemState
+    after: SystemState
     auto_depths: tuple[int, ...] = tuple(range(1, AUTO_MAX_DEPTH + 1))
     lifted: bool = False
 
@@ -241,7 +241,7 @@ class ExactnessReport:
             that was taken; None when too few were drawn.
     """
 
-    subject: Subject
+    subject: BenchmarkSubject
     taken_ms: int
     depth: int
     prefixes: int

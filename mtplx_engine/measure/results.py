@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from mtplx_engine.config import SamplerConfig
-from mtplx_engine.measure.measurement import FEW_STEPS, Doubt, Ratio, Verdict
+from mtplx_engine.measure.measurement import FEW_STEPS, Doubt, Ratio, SpeedVerdict
 from mtplx_engine.stats import accepted_histogram
 
 if TYPE_CHECKING:
@@ -81,9 +81,9 @@ class DepthResult:
     identical: tuple[int, int] | None
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> SpeedVerdict:
         """The wall ratio in words."""
-        return self.wall.verdict if self.wall else Verdict.TOO_FEW
+        return self.wall.verdict if self.wall else SpeedVerdict.TOO_FEW
 
     @property
     def ceiling(self) -> int:
@@ -140,12 +140,12 @@ class Results:
     @property
     def slower(self) -> bool:
         """Whether drafting is slower at every depth that was measured."""
-        return bool(self.depths) and all(result.verdict is Verdict.SLOWER for result in self.depths)
+        return bool(self.depths) and all(result.verdict is SpeedVerdict.SLOWER for result in self.depths)
 
     @property
     def winner(self) -> int | None:
         """The depth to draft at; 0 when drafting is to be off, None when nothing is clear."""
-        faster = [result for result in self.depths if result.verdict is Verdict.FASTER]
+        faster = [result for result in self.depths if result.verdict is SpeedVerdict.FASTER]
         if faster:
             return _fastest(faster).depth
         return 0 if self.slower and self.doubt is None else None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mtplx_engine.measure import results
-from mtplx_engine.measure.measurement import CONTEXT_BUCKETS, Doubt, PromptKind, Verdict, times
+from mtplx_engine.measure.measurement import CONTEXT_BUCKETS, Doubt, PromptKind, SpeedVerdict, times
 from mtplx_engine.measure.results import CHANCE, ODD, Exactness, judge_exactness
 from mtplx_engine.util.formatting import NOTHING, Sentence, joined, percent, sentence, size
 from mtplx_engine.util.system import Power, Pressure
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from mtplx_engine.measure.measurement import ExactnessReport, Measurement, Ratio
     from mtplx_engine.measure.results import DepthResult, PlainResult, Results
-    from mtplx_engine.util.system import Conditions
+    from mtplx_engine.util.system import SystemState
 
 
 _GAP = 0.1  # by which figures differ so much that it needs an explanation
@@ -85,7 +85,7 @@ class Headline:
     """
 
     said: Sentence
-    verdict: Verdict
+    verdict: SpeedVerdict
     note: Sentence
 
 
@@ -95,12 +95,12 @@ def headline(measurement: Measurement) -> Headline:
     best = found.headline
     if best is None or best.wall is None:
         note = sentence("No two answers were equally long, so their times cannot be compared. Measure again.")
-        return Headline(sentence("Nothing to compare"), Verdict.TOO_FEW, note)
+        return Headline(sentence("Nothing to compare"), SpeedVerdict.TOO_FEW, note)
     ratio, verdict = best.wall, best.wall.verdict
     more = joined((_time_note(ratio), _where(measurement)), " ")
-    if verdict is Verdict.FASTER:
+    if verdict is SpeedVerdict.FASTER:
         return Headline(_faster(ratio.median), verdict, more)
-    if verdict is Verdict.SLOWER:
+    if verdict is SpeedVerdict.SLOWER:
         return Headline(_slower(ratio.median), verdict, _consequence(measurement, found, more))
     figures = sentence(
         "{times} ({low}–{high})",
@@ -108,7 +108,7 @@ def headline(measurement: Measurement) -> Headline:
         low=times(ratio.low)[:-1],
         high=times(ratio.high),
     )
-    if verdict is Verdict.UNCLEAR:
+    if verdict is SpeedVerdict.UNCLEAR:
         note = sentence(
             "Some answers came faster and some slower {where}; drafting goes on by what it sees in each chat.",
             where=_where(measurement),
@@ -373,7 +373,7 @@ def _reading_share(measurement: Measurement) -> float | None:
     return statistics.median(shares) if shares else None
 
 
-def _load(before: Conditions, after: Conditions) -> Sentence:
+def _load(before: SystemState, after: SystemState) -> Sentence:
     if before.load is None or after.load is None:
         return sentence("load unknown")
     return sentence(

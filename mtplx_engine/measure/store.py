@@ -20,7 +20,7 @@ FORMAT = 1
 _MOST_BYTES = 8 << 20  # a large one, with hundreds of runs, is 300 kB
 
 
-class Measurements:
+class MeasurementStore:
     """The newest measurement of each model, machine and context; what is damaged or contradicts itself is not there.
 
     The newest is the one that was kept last: a clock may have been wrong.

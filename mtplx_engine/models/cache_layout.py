@@ -52,7 +52,7 @@ class Layers:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class CacheLayout:
     """What all layers keep.
 
     Attributes:
@@ -96,7 +96,7 @@ class Kept:
         )
 
 
-def cache_layout_of(config: Mapping[str, Any]) -> Kept:
+def cache_layout_of(config: Mapping[str, Any]) -> CacheLayout:
     """Return what the layers of a model keep.
 
     Args:
@@ -120,34 +120,34 @@ def _pair(sizes: Sizes, heads: str = "num_key_value_heads", width: str = "head_d
     return 2 * each * (queries if count is None else count)
 
 
-def _grouped(config: Mapping[str, Any]) -> Kept:
+def _grouped(config: Mapping[str, Any]) -> CacheLayout:
     """Full attention in every layer, or a sliding window in those that `layer_types` names."""
     sizes = Sizes(config, {})
     types = sizes.items("layer_types") or ["full_attention"] * sizes["num_hidden_layers"]
     return _mixed(types, _pair(sizes), _pair(sizes), sizes.get("sliding_window"))
 
 
-def _mixed(types: list[Any], full: int, sliding: int, window: int | None) -> Kept:
+def _mixed(types: list[Any], full: int, sliding: int, window: int | None) -> CacheLayout:
     """Return what layers of these types keep; they see everything where there is no window."""
     slid = types.count("sliding_attention") if window else 0
-    return Kept((Layers(len(types) - slid, full), Layers(slid, sliding, window or 0)))
+    return CacheLayout((Layers(len(types) - slid, full), Layers(slid, sliding, window or 0)))
 
 
-def _latent(config: Mapping[str, Any]) -> Kept:
+def _latent(config: Mapping[str, Any]) -> CacheLayout:
     sizes = Sizes(config, LATENT_DEFAULTS)
     numbers = sizes["kv_lora_rank"] + sizes["qk_rope_head_dim"]
-    return Kept((Layers(sizes["num_hidden_layers"], numbers),))
+    return CacheLayout((Layers(sizes["num_hidden_layers"], numbers),))
 
 
-def _indexed(config: Mapping[str, Any]) -> Kept:
+def _indexed(config: Mapping[str, Any]) -> CacheLayout:
     """Latents, and beside them the keys of an index, which are there twice."""
     sizes = Sizes(config, {**LATENT_DEFAULTS, "index_head_dim": 128})
     numbers = sizes["kv_lora_rank"] + sizes["qk_rope_head_dim"] + 2 * sizes["index_head_dim"]
-    return Kept((Layers(sizes["num_hidden_layers"], numbers),))
+    return CacheLayout((Layers(sizes["num_hidden_layers"], numbers),))
 
 
-def _gated_delta(defaults: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], Kept]:
-    def kept(config: Mapping[str, Any]) -> Kept:
+def _gated_delta(defaults: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], CacheLayout]:
+    def kept(config: Mapping[str, Any]) -> CacheLayout:
         sizes = Sizes(config, defaults)
         layers = sizes["num_hidden_layers"]
         full = layers // sizes.period("full_attention_interval")
@@ -156,12 +156,12 @@ def _gated_delta(defaults: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], K
         tail = max(sizes["linear_conv_kernel_dim"] - 1, 0) * channels
         state = heads * sizes["linear_value_head_dim"] * width
         recurrent = layers - full
-        return Kept((Layers(full, _pair(sizes)),), recurrent * tail, recurrent * state)
+        return CacheLayout((Layers(full, _pair(sizes)),), recurrent * tail, recurrent * state)
 
     return kept
 
 
-def _gemma4(config: Mapping[str, Any]) -> Kept:
+def _gemma4(config: Mapping[str, Any]) -> CacheLayout:
     """The last layers look at what others keep; keys of full attention are wider, and may be the values too."""
     defaults = {
         "head_dim": 256,
@@ -183,16 +183,16 @@ def _gemma4(config: Mapping[str, Any]) -> Kept:
     return _mixed(own, _pair(sizes, heads, width), _pair(sizes), sizes["sliding_window"])
 
 
-def _mimo_v2(config: Mapping[str, Any]) -> Kept:
+def _mimo_v2(config: Mapping[str, Any]) -> CacheLayout:
     sizes = Sizes(config, {})
     slid = sizes.items("hybrid_layer_pattern").count(1)
     full = sizes["num_key_value_heads"] * (sizes["head_dim"] + sizes["v_head_dim"])
     sliding = sizes["swa_num_key_value_heads"] * (sizes["swa_head_dim"] + sizes["swa_v_head_dim"])
     window = sizes["sliding_window_size"]
-    return Kept((Layers(sizes["num_hidden_layers"] - slid, full), Layers(slid, sliding, window)))
+    return CacheLayout((Layers(sizes["num_hidden_layers"] - slid, full), Layers(slid, sliding, window)))
 
 
-def _step3p5(config: Mapping[str, Any]) -> Kept:
+def _step3p5(config: Mapping[str, Any]) -> CacheLayout:
     sizes = Sizes(config, {"sliding_window": 512})
     types = sizes.items("layer_types") or [
         "full_attention" if number % 2 else "sliding_attention"
@@ -206,7 +206,7 @@ def _step3p5(config: Mapping[str, Any]) -> Kept:
     return _mixed(types, full, sliding, sizes["sliding_window"])
 
 
-def _nemotron_h(config: Mapping[str, Any]) -> Kept:
+def _nemotron_h(config: Mapping[str, Any]) -> CacheLayout:
     """Attention, Mamba and feed-forward blocks by a pattern, of letters or of words."""
     sizes = Sizes(config, {})
     pattern = config.get("hybrid_override_pattern")
@@ -218,11 +218,11 @@ def _nemotron_h(config: Mapping[str, Any]) -> Kept:
     channels = inner + 2 * sizes["n_groups"] * sizes["ssm_state_size"]
     tail = max(sizes["conv_kernel"] - 1, 0) * channels
     state = inner * sizes["ssm_state_size"]
-    return Kept((Layers(attention, _pair(sizes)),), mamba * tail, mamba * state)
+    return CacheLayout((Layers(attention, _pair(sizes)),), mamba * tail, mamba * state)
 
 
 _QWEN3_5 = _gated_delta(QWEN3_5_DEFAULTS)
-_KINDS: Mapping[str, Callable[[Mapping[str, Any]], Kept]] = {
+_KINDS: Mapping[str, Callable[[Mapping[str, Any]], CacheLayout]] = {
     "deepseek_v3": _latent,
     "deepseek_v32": _indexed,
     "gemma4": _gemma4,

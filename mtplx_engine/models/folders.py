@@ -113,7 +113,7 @@ def _has_head(folder: Path) -> bool:
 _MODELS = "models"
 
 
-class LastSeen:
+class OfflineModels:
     """Models by folder.
 
     Args:
@@ -158,7 +158,7 @@ _NAME, _FORMAT = "homes.json", 1
 _CURRENT = "current"  # no path, as the other keys are
 
 
-class Homes:
+class InstallFolders:
     """What is installed stays where it is and is found there, whichever folder is chosen for what comes next.
 
     Shared by the window and the command.
@@ -170,7 +170,7 @@ class Homes:
     def __init__(self, data: Path) -> None:
         self._own = paths.models_dir(data)
         self._kept = JsonStore(data / _NAME, _FORMAT)
-        self._seen = LastSeen(self._kept)
+        self._seen = OfflineModels(self._kept)
 
     @property
     def own(self) -> Path:
@@ -268,7 +268,7 @@ _DEEPEST = 2  # folders below a place in which models are looked for, as in OWNE
 _MOST = 1000  # folders of a place that are looked at
 
 
-class Places:
+class UserFolders:
     """What the person added; shared by the window and the command.
 
     Of each place it is kept what was in it, so that its models stay in the list while its disk is not connected.
@@ -280,7 +280,7 @@ class Places:
 
     def __init__(self, data: Path, cache: Path | None = None) -> None:
         self._kept = JsonStore(data / _USER_FOLDERS_NAME, _USER_FOLDERS_FORMAT)
-        self._seen = LastSeen(self._kept)
+        self._seen = OfflineModels(self._kept)
         self._cache = hub_cache.folder() if cache is None else cache
 
     def added(self) -> tuple[Path, ...]:

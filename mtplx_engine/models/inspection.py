@@ -180,7 +180,7 @@ LEAST_AGREEMENT = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ProbeResult:
     """How well a head predicts its target.
 
     Attributes:
@@ -212,7 +212,7 @@ class ProbeMemory:
     def __init__(self, data: Path) -> None:
         self._results = JsonStore(data / NAME, FORMAT)
 
-    def recall(self, key: str) -> Verdict | None:
+    def recall(self, key: str) -> ProbeResult | None:
         """Return the verdict on the files that `key` stands for."""
         entry = self._results.get(key)
         try:
@@ -220,7 +220,7 @@ class ProbeMemory:
         except (KeyError, TypeError, ValueError, OverflowError):
             return None
 
-    def remember(self, key: str, verdict: Verdict) -> None:
+    def remember(self, key: str, verdict: ProbeResult) -> None:
         """Note a verdict; the oldest ones go. Where nothing can be written, the next load probes again."""
         wiring = verdict.wiring
         entry = {
@@ -232,12 +232,12 @@ class ProbeMemory:
         self._results.put(key, entry)
 
 
-def _parse(entry: dict[str, Any]) -> Verdict:
+def _parse(entry: dict[str, Any]) -> ProbeResult:
     wiring = Wiring(Hidden(entry["hidden"]), Concat(entry["concat"]), Norms(entry["norms"]))
     agreement = tuple(float(rate) for rate in entry["agreement"])
     if not agreement or not all(0 <= rate <= 1 for rate in agreement):
         raise ValueError("no agreement")
-    return Verdict(wiring, agreement)
+    return ProbeResult(wiring, agreement)
 
 
 _NAME, _FORMAT = "inspected.json", 1

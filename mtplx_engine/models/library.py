@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from mtplx_engine import paths
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.models import head_source
-from mtplx_engine.models.folders import Homes, Places, describe_model, model_size
+from mtplx_engine.models.folders import InstallFolders, UserFolders, describe_model, model_size
 from mtplx_engine.util.files import JsonStore
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ _FORMAT = 1
 _DEFAULT = "default"
 
 
-class Habits:
+class ModelPreferences:
     """Shared by the window and the command.
 
     Args:
@@ -161,12 +161,12 @@ def installed_models(data: Path) -> tuple[InstalledModel, ...]:
     """
     own = _own(data)
     known = {model.path.resolve() for model in own}
-    return (*own, *(model for model in Places(data).models() if model.path.resolve() not in known))
+    return (*own, *(model for model in UserFolders(data).models() if model.path.resolve() not in known))
 
 
 def _own(data: Path) -> tuple[InstalledModel, ...]:
     """Return what is installed, whether its disk is connected or not."""
-    return (*_in_data(paths.models_dir(data)), *Homes(data).models())
+    return (*_in_data(paths.models_dir(data)), *InstallFolders(data).models())
 
 
 def _in_data(root: Path) -> tuple[InstalledModel, ...]:
@@ -255,7 +255,7 @@ def remove_model(folder: Path, data: Path) -> int:
     """
     found = next((model for model in _own(data) if model.path == folder), None)
     if found is None:
-        is_own = any(model.path == folder for model in Places(data).models())
+        is_own = any(model.path == folder for model in UserFolders(data).models())
         raise EngineError(
             ErrorKind.NOT_FOUND,
             f"{folder} is your own, and nothing of that is ever deleted by MTPLX."
@@ -273,7 +273,7 @@ def remove_model(folder: Path, data: Path) -> int:
             f"{found.title} could not be deleted ({error.strerror}). Close what uses it and try again.",
             repr(error),
         ) from error
-    habits = Habits(data)
+    habits = ModelPreferences(data)
     if habits.default() == found.path:
         habits.set_default(None)
     return freed
@@ -285,11 +285,11 @@ def forget_model(folder: Path, data: Path) -> None:
     Raises:
         EngineError: NOT_FOUND, when it was neither; BAD_REQUEST, while new models go there.
     """
-    homes = Homes(data)
+    homes = InstallFolders(data)
     if folder in homes.all()[1:]:
         homes.forget(folder)
     else:
-        Places(data).forget(folder)
+        UserFolders(data).forget(folder)
 
 
 def head_folder(head: str, data: Path) -> Path:

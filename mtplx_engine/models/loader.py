@@ -24,7 +24,7 @@ from mtplx_engine.models import (
 from mtplx_engine.models.families import supported
 from mtplx_engine.models.families.registry import trunk_for
 from mtplx_engine.models.json_files import refused
-from mtplx_engine.models.probe import Connector
+from mtplx_engine.models.probe import HeadConnector
 from mtplx_engine.text import segments
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def load_checkpoint(
     report(0.85, "Reading the tokenizer")
     tokenizer = _tokenizer(folder)
     report(0.95, "Connecting the drafting head")
-    connector = Connector(
+    connector = HeadConnector(
         checkpoint,
         trunk,
         model,

@@ -20,7 +20,7 @@ from mtplx_engine.util import formatting
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mtplx_engine.models.cache_layout import Kept
+    from mtplx_engine.models.cache_layout import CacheLayout
     from mtplx_engine.models.head_source import HeadSource
     from mtplx_engine.models.safetensors_header import TensorSpec
     from mtplx_engine.util.system import Machine
@@ -52,7 +52,7 @@ _LEFT_OUT = {
 _TIED = {"llama": True, "qwen3_next": False}
 
 
-class Verdict(StrEnum):
+class MemoryVerdict(StrEnum):
     """Whether a model fits."""
 
     FITS = "fits"
@@ -77,7 +77,7 @@ class Footprint:
 
     weights: int
     head: int
-    kept: Kept
+    kept: CacheLayout
     head_layers: int
     rows: int
     scores: int
@@ -120,13 +120,13 @@ class Fit:
         return self.weights + self.head + self.cache + self.scratch
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> MemoryVerdict:
         """Whether that fits."""
         if self.total + self.reserve <= comfortable(self.memory, self.limit):
-            return Verdict.FITS
+            return MemoryVerdict.FITS
         if self.total <= min(self.memory - self.reserve, self.limit):
-            return Verdict.TIGHT
-        return Verdict.TOO_BIG
+            return MemoryVerdict.TIGHT
+        return MemoryVerdict.TOO_BIG
 
     @property
     def in_words(self) -> str:
@@ -231,7 +231,7 @@ def check_fit(name: str, fit: Fit) -> None:
     Raises:
         EngineError: TOO_BIG, with the sum.
     """
-    if fit.verdict is Verdict.TOO_BIG:
+    if fit.verdict is MemoryVerdict.TOO_BIG:
         raise EngineError(
             ErrorKind.TOO_BIG,
             f"{name} will not fit into memory: {fit.in_words}. Choose a smaller model, or one with fewer bits; "

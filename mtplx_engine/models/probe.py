@@ -13,7 +13,7 @@ from mtplx_engine.draft.mtp_head import MTPDrafter
 from mtplx_engine.models import head_builder, head_source, identity, inspection, pairing, stored_tensors
 from mtplx_engine.models.families import supported
 from mtplx_engine.models.families.registry import family_for
-from mtplx_engine.models.inspection import Verdict
+from mtplx_engine.models.inspection import ProbeResult
 from mtplx_engine.models.manifest import Concat, Hidden, Norms, Wiring
 from mtplx_engine.models.target import Target
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from mtplx_engine.backend import Policy
     from mtplx_engine.models.checkpoint import Checkpoint
-    from mtplx_engine.models.families.family import Ends, Family, MTPHead, Trunk
+    from mtplx_engine.models.families.family import EmbeddingAndHead, Family, MTPHead, Trunk
     from mtplx_engine.models.head_source import HeadSource
     from mtplx_engine.models.inspection import ProbeMemory
 
@@ -56,7 +56,7 @@ def probe(
     published: Wiring,
     tokens: mx.array,
     policy: Policy,
-) -> Verdict:
+) -> ProbeResult:
     """Try all wirings of a head and return the best.
 
     Args:
@@ -84,12 +84,12 @@ def probe(
             rates = list(_agreement(head, ends, tokens, states, choices))
             mx.eval(rates)
             agreement = tuple(round(float(rate), 4) for rate in rates)
-            verdicts.append(Verdict(Wiring(hidden, concat, norms), agreement))
+            verdicts.append(ProbeResult(Wiring(hidden, concat, norms), agreement))
     return max(verdicts, key=lambda verdict: (verdict.score, verdict.wiring == published))
 
 
 def _agreement(
-    head: MTPHead, ends: Ends, tokens: mx.array, hidden: mx.array, choices: mx.array
+    head: MTPHead, ends: EmbeddingAndHead, tokens: mx.array, hidden: mx.array, choices: mx.array
 ) -> Iterator[mx.array]:
     """Yield how often the head chooses what the target does, 0..1, at chained positions 1, 2, ...
 
@@ -108,7 +108,7 @@ _FEWEST_TOKENS = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Connection:
+class HeadConnection:
     """A target and what drafts for it.
 
     Attributes:
@@ -126,7 +126,7 @@ class _UnusableHeadError(Exception):
     """The head must not be used; the text is the sentence for the person."""
 
 
-class Connector:
+class HeadConnector:
     """Connects one model.
 
     Args:
@@ -157,7 +157,7 @@ class Connector:
         self._policy = policy
         self._memory = memory
 
-    def connect(self) -> Connection:
+    def connect(self) -> HeadConnection:
         """Join model and head; without a usable head the model decodes plainly and the note says why."""
         source = self._checkpoint.head
         reason = supported.why_plain(self._config, self._checkpoint.tensors, head=source is not None)
@@ -170,11 +170,11 @@ class Connector:
         except head_builder.HeadMismatchError as error:
             return self._plain(stored_tensors.unfit(str(error)))
 
-    def _plain(self, note: str) -> Connection:
+    def _plain(self, note: str) -> HeadConnection:
         target = Target(self._trunk, self._model, self._vocabulary, self._policy.width_multiple)
-        return Connection(target, None, note)
+        return HeadConnection(target, None, note)
 
-    def _with_head(self, source: HeadSource) -> Connection:
+    def _with_head(self, source: HeadSource) -> HeadConnection:
         if source.problem:
             raise _UnusableHeadError(source.problem)
         if own := pairing.differing_tensors(source, self._checkpoint.folder, self._checkpoint.tensors):
@@ -193,7 +193,9 @@ class Connector:
             else mx.array(list(head_source.read_draft_vocabulary(path, self._vocabulary)), mx.int32)
         )
         project = target.projection(ids)
-        return Connection(target, lambda: MTPDrafter(head, target.embed, project, ids, self._vocabulary), "")
+        return HeadConnection(
+            target, lambda: MTPDrafter(head, target.embed, project, ids, self._vocabulary), ""
+        )
 
     def _wiring(self, source: HeadSource, raw: dict[str, mx.array], family: Family) -> Wiring:
         """Return the wiring that the probe confirms; a manifest is a file like any other and only proposes one.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from mtplx_engine.cache.token_cache import TokenCache
-    from mtplx_engine.models.families.family import Ends, Projection, Trunk
+    from mtplx_engine.models.families.family import EmbeddingAndHead, Projection, Trunk
 
 
 class Target:
@@ -47,7 +47,7 @@ class Target:
         self.model = model
 
     @property
-    def _ends(self) -> Ends:
+    def _ends(self) -> EmbeddingAndHead:
         return self._family.ends(self.model)
 
     def new_layers(self) -> list[Any]:

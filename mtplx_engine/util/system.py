@@ -43,7 +43,7 @@ class Pressure(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Conditions:
+class SystemState:
     """What else makes figures better or worse.
 
     Attributes:
@@ -71,21 +71,21 @@ class Conditions:
         return (self.load or 0.0) > max(_BUSY_LOAD, (self.cores or 0) - _OUR_CORES)
 
 
-def current_conditions() -> Conditions:
+def system_state() -> SystemState:
     """Return the conditions of this moment; takes three seconds at most, where the system does not answer."""
     try:
         load = os.getloadavg()[0]
     except OSError:
         load = None
     found = (
-        mac_conditions(load, pmset)
+        mac_state(load, pmset)
         if sys.platform == "darwin"
-        else Conditions(load, power_of_supplies(_SUPPLIES))
+        else SystemState(load, power_of_supplies(_SUPPLIES))
     )
     return replace(found, cores=os.cpu_count())
 
 
-def pressure(before: Conditions, after: Conditions) -> tuple[Pressure, ...]:
+def pressure(before: SystemState, after: SystemState) -> tuple[Pressure, ...]:
     """Return what held the machine back while something ran; the load after it is that of what ran."""
     both = (before, after)
     found = {
@@ -109,14 +109,14 @@ def pmset(topic: str) -> str:
     return done.stdout.decode(errors="replace")
 
 
-def mac_conditions(load: float | None, ask: Callable[[str], str]) -> Conditions:
+def mac_state(load: float | None, ask: Callable[[str], str]) -> SystemState:
     """Return a Mac's conditions.
 
     Args:
         load: Its load.
         ask: As `pmset`.
     """
-    return Conditions(load, power_source(ask("batt")), low_power(ask("")), thermal(ask("therm")))
+    return SystemState(load, power_source(ask("batt")), low_power(ask("")), thermal(ask("therm")))
 
 
 def power_source(batt: str) -> Power:

@@ -13,7 +13,7 @@ from app.dashboard.live_stats import LiveFeed
 from app.dashboard.records import PowerWatch
 from app.theme import Theme
 from mtplx_engine.ipc.protocol import DepthChosen, DepthReason, Heartbeat, Tokens
-from mtplx_engine.util.system import Conditions
+from mtplx_engine.util.system import SystemState
 from scripts.bench_ui.figure import Figure
 from tests.support.fake_services import FakeLink
 
@@ -37,7 +37,7 @@ def measure(_folder: Path, seconds: float) -> list[Figure]:
     link.become_ready()
     _cost(link, _WARM_UP_S)
     alone = _cost(link, seconds)
-    feed, power = LiveFeed(link), PowerWatch(look=Conditions)
+    feed, power = LiveFeed(link), PowerWatch(look=SystemState)
     panel = LivePanel(theme, feed, power)
     panel.resize(*_SIZE)
     panel.show()

@@ -15,7 +15,7 @@ from app.services.engine_worker import EngineState
 from mtplx_engine.errors import ErrorKind
 from mtplx_engine.hub import api, remote_inspect
 from mtplx_engine.hub.api import HubSettings
-from mtplx_engine.hub.http import Connection
+from mtplx_engine.hub.http import HubConnection
 from mtplx_engine.models import library, starter
 from tests.support import model_folder
 from tests.support.fake_hub import BLOCK, FakeHub, FakeRepo, running
@@ -311,7 +311,7 @@ def test_download_goes_on_at_the_next_start(start, tmp_path):
         api.write_settings(tmp_path, HubSettings(hub.endpoint))
         today = start()
         today.program.models.downloads.enqueue(
-            remote_inspect.plan_download(Connection(hub.endpoint), "makers/model")
+            remote_inspect.plan_download(HubConnection(hub.endpoint), "makers/model")
         )
         today.until(lambda: today.program.models.downloads.rows()[0].done > 4 * BLOCK)
         tomorrow = start()

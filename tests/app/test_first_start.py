@@ -13,11 +13,11 @@ from app import first_start
 from app.services import helper_process
 from app.services.helper_process import SelfCheck
 from mtplx_engine import paths
-from mtplx_engine.doctor.environment import Check, Verdict
+from mtplx_engine.doctor.environment import Check, CheckResult
 
 VERSION = importlib.metadata.version("mtplx")
-FULL = Check("Files", Verdict.FAILED, "The disk has 3 MB left. Make room for at least 1 GB.")
-FINE = Check("Metal", Verdict.PASSED, "Apple M3 computes.")
+FULL = Check("Files", CheckResult.FAILED, "The disk has 3 MB left. Make room for at least 1 GB.")
+FINE = Check("Metal", CheckResult.PASSED, "Apple M3 computes.")
 
 
 @pytest.fixture

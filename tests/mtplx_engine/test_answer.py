@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtplx_engine.answer import Tally
+from mtplx_engine.answer import AnswerStats
 from mtplx_engine.decoding import Step
 
 
@@ -43,7 +43,7 @@ def cycles(draw: st.DrawFn) -> list[tuple[Step, int, float]]:
 def test_fast_chunks_after_a_slow_prefill() -> None:
     """120 tokens in 40 chunks over 2 seconds after a prefill of 3: 60 tokens a second, not 24 and not 20."""
     clock = Clock()
-    tally = Tally(300, 100, 7, "2", clock)
+    tally = AnswerStats(300, 100, 7, "2", clock)
     clock.now += 0.5
     tally.start_prefill()
     clock.now += 3.0
@@ -68,7 +68,7 @@ def test_fast_chunks_after_a_slow_prefill() -> None:
 @given(cycles())
 def test_the_sums_agree(listed: list[tuple[Step, int, float]]) -> None:
     clock = Clock()
-    tally = Tally(10, 4, 0, "auto", clock)
+    tally = AnswerStats(10, 4, 0, "auto", clock)
     tally.start_prefill()
     times = []
     for one, kept, seconds in listed:
@@ -93,7 +93,7 @@ def test_the_sums_agree(listed: list[tuple[Step, int, float]]) -> None:
 
 def test_an_answer_that_ends_at_once_has_no_speed() -> None:
     clock = Clock()
-    tally = Tally(10, 0, 0, "0", clock)
+    tally = AnswerStats(10, 0, 0, "0", clock)
     tally.start_prefill()
     clock.now += 2.0
     tally.cycle(step(0, 0), 0)
@@ -104,7 +104,7 @@ def test_an_answer_that_ends_at_once_has_no_speed() -> None:
 
 def test_the_cycle_of_the_end_token_is_not_decoding_time() -> None:
     clock = Clock()
-    tally = Tally(10, 0, 0, "0", clock)
+    tally = AnswerStats(10, 0, 0, "0", clock)
     for kept in (1, 1, 1, 0):
         clock.now += 1.0
         tally.cycle(step(0, 0), kept)
@@ -112,13 +112,13 @@ def test_the_cycle_of_the_end_token_is_not_decoding_time() -> None:
 
 
 def test_before_anything_happened_nothing_is_measured() -> None:
-    stats = Tally(10, 0, 0, "0", Clock()).stats()
+    stats = AnswerStats(10, 0, 0, "0", Clock()).stats()
     assert {value for value in dataclasses.astuple(stats) if isinstance(value, float)} == set()
 
 
 def test_only_the_first_text_counts_for_ttft() -> None:
     clock = Clock()
-    tally = Tally(1, 0, 0, "0", clock)
+    tally = AnswerStats(1, 0, 0, "0", clock)
     for _ in range(3):
         clock.now += 1.0
         tally.text_shown()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from mtplx_engine.depth import DepthController, Figures
+from mtplx_engine.depth import DepthController, DepthEstimates
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,7 +301,7 @@ def test_a_single_long_wait_changes_nothing_for_good(late: int) -> None:
 
 def test_kept_figures_without_plain_decoding_are_completed() -> None:
     """Everything is compared with plain decoding, so that is timed first."""
-    known = Figures(best=2, costs=(None, None, 1.2), accepted=(9.0, 9.0), offered=(10.0, 10.0))
+    known = DepthEstimates(best=2, costs=(None, None, 1.2), accepted=(9.0, 9.0), offered=(10.0, 10.0))
     controller = DepthController(2, known)
     for _ in range(30):
         depth = controller.choose()

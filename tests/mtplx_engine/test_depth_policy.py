@@ -10,12 +10,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mtplx_engine.config import AUTO_MAX_DEPTH, SamplerConfig
-from mtplx_engine.depth import MOST_OFFERED, DepthController, Figures, expected_tokens
-from mtplx_engine.depth_policy import NAME, DepthChoice, DepthChooser, DepthMemory, Depths, measured_figures
+from mtplx_engine.depth import MOST_OFFERED, DepthController, DepthEstimates, expected_tokens
+from mtplx_engine.depth_policy import (
+    NAME,
+    DepthChoice,
+    DepthChooser,
+    DepthMemory,
+    DepthPolicy,
+    measured_figures,
+)
 from mtplx_engine.engine import Engine
 from mtplx_engine.ipc.protocol import DepthChosen, DepthReason
 from mtplx_engine.measure import results
-from mtplx_engine.measure.store import Measurements
+from mtplx_engine.measure.store import MeasurementStore
 from tests.support import engine_runs, tiny_folder
 from tests.support.measurements import KEY, SUBJECT, measurement
 
@@ -142,7 +149,9 @@ def test_a_chosen_depth_is_expected_to_be_what_was_measured() -> None:
 
 def test_a_pause_that_makes_good_what_was_lost_is_no_parking() -> None:
     """The best depth drafts and pauses: what it was expected to win it did not, so the matter is open."""
-    controller = DepthController(1, Figures(best=1, costs=(1.0, 1.0), accepted=(100.0,), offered=(100.0,)))
+    controller = DepthController(
+        1, DepthEstimates(best=1, costs=(1.0, 1.0), accepted=(100.0,), offered=(100.0,))
+    )
     chooser = _chooser(controller=controller)
     assert chooser.news(1) == DepthChoice(1, DepthReason.FASTEST, pytest.approx(2.0, abs=0.02))
     controller.steady = 0
@@ -233,11 +242,11 @@ SLOWER, FASTER, UNCLEAR = (0.6, 0.61, 0.62), (2.0, 2.1, 2.2), (0.9, 1.0, 1.1)
 def keep(data: Path, *ratios: float, key: str = KEY, taken_ms: int = 1, **fields) -> None:
     subject = dataclasses.replace(SUBJECT, key=key, drafter=fields.pop("drafter", "mtp"))
     found = measurement(*ratios, subject=subject, **fields)
-    Measurements(data).keep(dataclasses.replace(found, taken_ms=taken_ms))
+    MeasurementStore(data).keep(dataclasses.replace(found, taken_ms=taken_ms))
 
 
-def depths(data: Path) -> Depths:
-    found = Depths(data, KEY)
+def depths(data: Path) -> DepthPolicy:
+    found = DepthPolicy(data, KEY)
     found.refresh()
     return found
 
@@ -273,7 +282,7 @@ def test_a_measurement_of_something_else_decides_nothing(tmp_path: Path, fields:
 
 
 def test_what_is_unclear_leaves_it_to_what_answers_have_shown(tmp_path: Path) -> None:
-    seen = Figures(2, (0.01, None, 0.012), (5.0, 4.0), (6.0, 5.0))
+    seen = DepthEstimates(2, (0.01, None, 0.012), (5.0, 4.0), (6.0, 5.0))
     DepthMemory(tmp_path, KEY).remember("mtp", seen)
     keep(tmp_path, *UNCLEAR)
     found = depths(tmp_path)
@@ -295,10 +304,10 @@ def test_a_newer_measurement_and_a_drop_hold_from_the_next_look_on(tmp_path: Pat
     assert not found.turned_off("mtp")
     tuned = found.of("mtp")
     assert tuned.best == 3
-    Measurements(tmp_path).drop("other files")
+    MeasurementStore(tmp_path).drop("other files")
     found.refresh()
     assert found.of("mtp") is tuned
-    Measurements(tmp_path).drop(KEY)
+    MeasurementStore(tmp_path).drop(KEY)
     found.refresh()
     assert found.of("mtp").best == 0
 
@@ -322,8 +331,8 @@ def test_a_measurement_decides_for_answers_of_its_own_bucket(tmp_path: Path) -> 
 def test_what_was_lifted_is_drafted_again_and_is_no_start(tmp_path: Path) -> None:
     keep(tmp_path, *SLOWER)
     found = depths(tmp_path)
-    [measured] = Measurements(tmp_path).all()
-    Measurements(tmp_path).lift(measured)
+    [measured] = MeasurementStore(tmp_path).all()
+    MeasurementStore(tmp_path).lift(measured)
     found.refresh()
     assert not found.turned_off("mtp")
     assert (found.of("mtp").best, found.of("mtp").max_depth) == (0, AUTO_MAX_DEPTH)
@@ -378,11 +387,11 @@ def test_an_answer_obeys_what_was_measured_until_it_is_dropped(engine: Engine, f
     assert (chosen.depth, chosen.reason) == (3, DepthReason.FASTEST)
     assert drafted[0] == 3
     assert stats.drafter == "mtp"
-    Measurements(folder).drop(key)
+    MeasurementStore(folder).drop(key)
     keep(folder, *SLOWER, key=key, context=8192)
     chosen, _drafted, _stats = answer(engine, max_tokens=40)
     assert chosen.reason is not DepthReason.TURNED_OFF
-    Measurements(folder).drop(key)
+    MeasurementStore(folder).drop(key)
     chosen, _drafted, _stats = answer(engine)
     assert chosen.reason is not DepthReason.TURNED_OFF
 

@@ -11,7 +11,7 @@ from mlx_lm.models.cache import ChunkedKVCache
 
 from mtplx_engine.cache.token_cache import TokenCache
 from mtplx_engine.config import ChatMessage, SamplerConfig
-from mtplx_engine.engine import Engine, Session, Start
+from mtplx_engine.engine import Engine, PrefixCache, Start
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.ipc.protocol import (
     Count,
@@ -329,7 +329,7 @@ class Pairs:
 
 
 def _begin(cache: Reach, prompt: list[int], drafter: Pairs | None = None) -> Start:
-    session = Session(cast("TokenCache", cache), cast("Drafter | None", drafter), list(TOKENS))
+    session = PrefixCache(cast("TokenCache", cache), cast("Drafter | None", drafter), list(TOKENS))
     start = session.begin(prompt)
     assert cache.trimmed_to == start.reused
     return start

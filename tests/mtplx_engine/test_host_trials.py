@@ -24,7 +24,7 @@ from mtplx_engine.ipc.protocol import (
     TrialProgress,
 )
 from mtplx_engine.measure.measurement import PromptKind
-from mtplx_engine.measure.store import Measurements
+from mtplx_engine.measure.store import MeasurementStore
 from tests.support import tiny_folder
 from tests.support.fake_host import Panic, ScriptedEngine
 from tests.support.fake_script import Script
@@ -130,13 +130,13 @@ def test_the_real_process_measures_keeps_and_lets_go_when_it_is_cancelled(tmp_pa
         client.send(dataclasses.replace(request, generation=2))
         found = until(client, Measured, Failed).measurement
         assert found.depths == (2,)
-        assert Measurements(data).latest(key) == found
+        assert MeasurementStore(data).latest(key) == found
         until(client, TrialProgress)
         client.send(Cancel(2))
         assert until(client, Abandoned, Measured, Failed) == Abandoned(2)
         client.send(ask(3))
         assert until(client, Finished, Failed).generation == 3
-    assert Measurements(data).latest(key) == found
+    assert MeasurementStore(data).latest(key) == found
 
 
 def until(client: EngineClient, *kinds: type) -> Event:

@@ -14,7 +14,7 @@ from PySide6.QtCore import QCoreApplication
 
 from app.model_manager.downloads import Downloads
 from mtplx_engine.hub import partial, remote_inspect
-from mtplx_engine.hub.http import Connection
+from mtplx_engine.hub.http import HubConnection
 
 if TYPE_CHECKING:
     from app.model_manager.downloads import DownloadRow
@@ -25,13 +25,13 @@ def main() -> int:
     endpoint, repo_id, data, segment = sys.argv[1:]
     partial.SEGMENT = int(segment)
     program = QCoreApplication(sys.argv[:1])
-    downloads = Downloads(Path(data), lambda: Connection(endpoint))
+    downloads = Downloads(Path(data), lambda: HubConnection(endpoint))
 
     def tell(row: DownloadRow) -> None:
         os.write(1, b"%d\n" % row.done)
 
     downloads.changed.connect(tell)
-    downloads.enqueue(remote_inspect.plan_download(Connection(endpoint), repo_id))
+    downloads.enqueue(remote_inspect.plan_download(HubConnection(endpoint), repo_id))
     return program.exec()
 
 

@@ -13,11 +13,11 @@ from app.model_manager.model_library import Contents
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 from mtplx_engine.hub import search
 from mtplx_engine.hub.partial import Expected
-from mtplx_engine.hub.plan import Header, Part, Plan, TakenHead, folder_name
-from mtplx_engine.hub.remote_inspect import Look
+from mtplx_engine.hub.plan import DownloadPlan, ExtractedHead, Header, Part, folder_name
+from mtplx_engine.hub.remote_inspect import RepoInspection
 from mtplx_engine.hub.repository import RemoteFile, Repo
 from mtplx_engine.hub.search import Hit
-from mtplx_engine.models.cache_layout import Kept, Layers
+from mtplx_engine.models.cache_layout import CacheLayout, Layers
 from mtplx_engine.models.folders import InstalledModel
 from mtplx_engine.models.head_source import HeadSource
 from mtplx_engine.models.inspection import Inspection, Tier
@@ -41,7 +41,7 @@ def taken_head(repo_id, size):
     original = repo(repo_id, 50 * GB, names=("model-00011-of-00011.safetensors",))
     file = original.files[0].name
     part = Part("norm.weight", "BF16", (size // 2,), file, 64)
-    return TakenHead(original, "qwen3_5", 2560, 248_320, (Header(file, 64, "0" * 64),), (part,))
+    return ExtractedHead(original, "qwen3_5", 2560, 248_320, (Header(file, 64, "0" * 64),), (part,))
 
 
 def look(
@@ -54,7 +54,7 @@ def look(
     footprint = Footprint(
         weights=size,
         head=head_size or (size // 20 if own_head else 0),
-        kept=Kept((Layers(count=8, numbers=2048, window=0),), tail=0, state=0),
+        kept=CacheLayout((Layers(count=8, numbers=2048, window=0),), tail=0, state=0),
         head_layers=1,
         rows=60_000,
         scores=0,
@@ -70,8 +70,8 @@ def look(
         head=HeadSource("mtp.safetensors", {}) if loads and (head_size or own_head) else None,
         footprint=footprint if loads else None,
     )
-    plan = Plan(folder_name(repo_id), title or repo_id.partition("/")[2], target, head, taken)
-    return Look(plan, found, 300_000, tuple(warnings))
+    plan = DownloadPlan(folder_name(repo_id), title or repo_id.partition("/")[2], target, head, taken)
+    return RepoInspection(plan, found, 300_000, tuple(warnings))
 
 
 def recommended_looks():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import mlx.core as mx
 
 from mtplx_engine import acceptance, decoding
-from mtplx_engine.acceptance import Verdict, accept, race, residual
+from mtplx_engine.acceptance import DraftVerdict, accept, race, residual
 from mtplx_engine.cache.layers import RecurrentState
 from mtplx_engine.cache.token_cache import TokenCache
 from mtplx_engine.decoding import Decoder
@@ -34,7 +34,7 @@ def no_residual(monkeypatch: pytest.MonkeyPatch) -> None:
 def bonus_from_q(monkeypatch: pytest.MonkeyPatch) -> None:
     """After a block without a refusal the next token comes from the drafter's last law."""
 
-    def faulty(p: mx.array, q: mx.array, drafts: mx.array, *draws: mx.array) -> Verdict:
+    def faulty(p: mx.array, q: mx.array, drafts: mx.array, *draws: mx.array) -> DraftVerdict:
         return accept(mx.concatenate([p[:-1], q[-1:]]) if drafts.size else p, q, drafts, *draws)
 
     monkeypatch.setattr(decoding, "accept", faulty)
@@ -43,7 +43,7 @@ def bonus_from_q(monkeypatch: pytest.MonkeyPatch) -> None:
 def row_off_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each draft is judged by the row that follows it."""
 
-    def faulty(p: mx.array, *rest: mx.array) -> Verdict:
+    def faulty(p: mx.array, *rest: mx.array) -> DraftVerdict:
         return accept(mx.concatenate([p[1:], p[-1:]]), *rest)
 
     monkeypatch.setattr(decoding, "accept", faulty)
@@ -77,10 +77,12 @@ def forced_accept(monkeypatch: pytest.MonkeyPatch) -> None:
 def argmax_accept(monkeypatch: pytest.MonkeyPatch) -> None:
     """A draft is kept when it is the target's most probable token."""
 
-    def faulty(p: mx.array, q: mx.array, drafts: mx.array, _: mx.array, exponentials: mx.array) -> Verdict:
+    def faulty(
+        p: mx.array, q: mx.array, drafts: mx.array, _: mx.array, exponentials: mx.array
+    ) -> DraftVerdict:
         accepted = decoding.accept_greedy(mx.argmax(p, axis=-1).astype(mx.int32), drafts).accepted
         q = mx.concatenate([q, mx.zeros_like(p[:1])])
-        return Verdict(accepted, race(residual(p[accepted], q[accepted]), exponentials))
+        return DraftVerdict(accepted, race(residual(p[accepted], q[accepted]), exponentials))
 
     monkeypatch.setattr(decoding, "accept", faulty)
 
@@ -90,7 +92,7 @@ def shared_uniform(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def faulty(
         p: mx.array, q: mx.array, drafts: mx.array, uniforms: mx.array, exponentials: mx.array
-    ) -> Verdict:
+    ) -> DraftVerdict:
         shared = mx.broadcast_to(uniforms[:1], uniforms.shape)
         return accept(p, q, drafts, shared, exponentials)
 

@@ -7,7 +7,7 @@ import random
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from app.chat.metrics import AnswerFigures
+from app.chat.metrics import AnswerRecord
 from mtplx_engine.stats import DecodeStats, FinishReason
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ STATS = DecodeStats(
     depth="auto",
     drafter="mtp",
 )
-_BASE = AnswerFigures(
+_BASE = AnswerRecord(
     ended_ms=1_773_478_800_000,
     day=DAY,
     model="Toy",
@@ -49,7 +49,7 @@ _BASE = AnswerFigures(
 )
 
 
-def figures(stats: dict[str, object] | None = None, **fields: object) -> AnswerFigures:
+def figures(stats: dict[str, object] | None = None, **fields: object) -> AnswerRecord:
     """Return an answer of 50 tok/s, unless `stats` and `fields` say otherwise."""
     return dataclasses.replace(_BASE, stats=dataclasses.replace(STATS, **(stats or {})), **fields)
 
@@ -64,7 +64,7 @@ _MODELS = (
 _EASE = {1.0: 5, 1.25: 4, 1.1: 1, 0.85: 1, 1.5: 1}
 
 
-def month(last: date, days: int = 30) -> Iterator[AnswerFigures]:
+def month(last: date, days: int = 30) -> Iterator[AnswerRecord]:
     """Return what somebody asks three models in a month, fewer at weekends and nothing on some days."""
     chance = random.Random(5)
     for back in range(days - 1, -1, -1):
@@ -74,7 +74,7 @@ def month(last: date, days: int = 30) -> Iterator[AnswerFigures]:
             yield _answer(chance, day, number)
 
 
-def _answer(chance: random.Random, day: date, number: int) -> AnswerFigures:
+def _answer(chance: random.Random, day: date, number: int) -> AnswerRecord:
     name, plain, gain, accepted_share = chance.choices(_MODELS, (6, 3, 1))[0]
     ease = chance.choices(list(_EASE), list(_EASE.values()))[0] * chance.uniform(0.85, 1.15)
     emitted = int(chance.lognormvariate(5.3, 0.7)) + 12

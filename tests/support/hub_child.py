@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 from mtplx_engine.hub import partial, plan, repository
 from mtplx_engine.hub.download import Download
-from mtplx_engine.hub.http import Connection, Retries
-from mtplx_engine.hub.plan import Plan, folder_name
-from mtplx_engine.hub.transfer import Tally
+from mtplx_engine.hub.http import HubConnection, Retries
+from mtplx_engine.hub.plan import DownloadPlan, folder_name
+from mtplx_engine.hub.transfer import TransferStats
 
 if TYPE_CHECKING:
     from tests.support.fake_hub import FakeHub
 
 
-class Told(Tally):
+class Told(TransferStats):
     """Writes down the number of bytes as often as it changes."""
 
     def find(self, count: int) -> None:
@@ -52,9 +52,9 @@ def main() -> None:
     take_little_ahead()
     endpoint, repo_id, data, segment = sys.argv[1:]
     partial.SEGMENT = int(segment)
-    connection = Connection(endpoint)
+    connection = HubConnection(endpoint)
     wanted = plan.read_plan(plan.staging(Path(data), folder_name(repo_id)))
-    wanted = wanted or Plan(folder_name(repo_id), repo_id, repository.read_repo(connection, repo_id))
+    wanted = wanted or DownloadPlan(folder_name(repo_id), repo_id, repository.read_repo(connection, repo_id))
     download = Download(wanted, Path(data), connection, Retries(first_s=0.01))
     download.tally = Told()
     download.run()

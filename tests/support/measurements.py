@@ -5,23 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mtplx_engine.measure.measurement import (
+    BenchmarkSubject,
     ExactnessReport,
     MeasuredRun,
     Measurement,
     PromptKind,
     Ratio,
-    Subject,
     VerifyCurve,
 )
 from mtplx_engine.stats import DecodeStats
-from mtplx_engine.util.system import Conditions, Power
+from mtplx_engine.util.system import Power, SystemState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
 KEY = "files-and-machine"
-SUBJECT = Subject(
+SUBJECT = BenchmarkSubject(
     key=KEY,
     model="Toy",
     revision="",
@@ -33,7 +33,7 @@ SUBJECT = Subject(
     system="TestOS 1",
     version="0.1.0",
 )
-CALM = Conditions(load=0.4, power=Power.MAINS, low_power=False, thermal="nominal")
+CALM = SystemState(load=0.4, power=Power.MAINS, low_power=False, thermal="nominal")
 TOKENS = 61
 PLAIN_S = 0.5  # seconds of 60 tokens after the first
 PREFILL_S = 0.1
@@ -79,10 +79,10 @@ def measurement(
     accepted_at: Sequence[int] = (16, 12, 9),
     differing: int = 0,
     cross_check: float | None = None,
-    subject: Subject = SUBJECT,
+    subject: BenchmarkSubject = SUBJECT,
     context: int = 1024,
-    before: Conditions = CALM,
-    after: Conditions = CALM,
+    before: SystemState = CALM,
+    after: SystemState = CALM,
     auto_depths: Sequence[int] | None = None,
     lifted: bool = False,
 ) -> Measurement:

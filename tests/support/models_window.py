@@ -6,13 +6,13 @@ import time
 from pathlib import Path
 
 from app.model_manager.downloads import DownloadState
-from app.model_manager.hub_client import Question
+from app.model_manager.hub_client import HubQuestion
 from app.model_manager.row_state import Action
 from app.model_manager.token_dialog import TokenDialog
 from app.model_manager.window import ModelsWindow
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 from mtplx_engine.hub import search
-from mtplx_engine.hub.errors import Problem, Waiting
+from mtplx_engine.hub.errors import HubErrorKind, Waiting
 from mtplx_engine.hub.plan import folder_name
 from mtplx_engine.hub.search import Found, Hit
 from mtplx_engine.models import starter
@@ -63,7 +63,7 @@ def offline(theme):
     window = asking(theme)
     sentence = "huggingface.co cannot be reached: this computer is not connected. Try again when it is."
     window.controller.hub.failed.emit(
-        Question.LOOK, ErrorInfo(ErrorKind.DOWNLOAD, sentence), Problem.NO_NETWORK
+        HubQuestion.LOOK, ErrorInfo(ErrorKind.DOWNLOAD, sentence), HubErrorKind.NO_NETWORK
     )
     return window
 
@@ -96,7 +96,7 @@ def paused(theme):
             done=400_000_000,
             total=5_373_000_000,
             error=full,
-            problem=Problem.DISK_FULL,
+            problem=HubErrorKind.DISK_FULL,
         ),
         row(
             THIRD,
@@ -141,7 +141,7 @@ def search_failed(theme):
     window = searching(theme)
     sentence = "huggingface.co cannot be reached: this computer is not connected. Try again when it is."
     window.controller.hub.failed.emit(
-        Question.SEARCH, ErrorInfo(ErrorKind.DOWNLOAD, sentence), Problem.NO_NETWORK
+        HubQuestion.SEARCH, ErrorInfo(ErrorKind.DOWNLOAD, sentence), HubErrorKind.NO_NETWORK
     )
     return window
 
@@ -152,7 +152,7 @@ def gated(theme):
     hub.found.emit("qwen", Found(HITS))
     window.controller.act_on_repo(GATED, Action.DETAILS)
     sentence = f"{GATED} is given only to accounts that accepted its licence, and no token is known. Add one."
-    hub.failed.emit(Question.LOOK, ErrorInfo(ErrorKind.DOWNLOAD, sentence), Problem.NO_TOKEN)
+    hub.failed.emit(HubQuestion.LOOK, ErrorInfo(ErrorKind.DOWNLOAD, sentence), HubErrorKind.NO_TOKEN)
     return window
 
 

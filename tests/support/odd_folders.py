@@ -8,7 +8,7 @@ import pickle
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mtplx_engine.models import checkpoint, head_source, identity, manifest
-from mtplx_engine.models.inspection import ProbeMemory, Tier, Verdict
+from mtplx_engine.models.inspection import ProbeMemory, ProbeResult, Tier
 from mtplx_engine.models.manifest import Manifest, Wiring
 from tests.support import model_folder, module_shapes
 from tests.support.model_folder import CONFIG, HEAD, HIDDEN, ROWS, TENSORS, TOKENIZER, raw_safetensors
@@ -196,7 +196,7 @@ def _remembered(rate: float) -> Callable[[Path], None]:
     def build(folder: Path) -> None:
         _write(folder, {"mtp.safetensors": _HEAD_FILE})
         key = identity.identity_of(checkpoint.check(folder))
-        ProbeMemory(folder.parent).remember(key, Verdict(Wiring(), (rate, rate, rate)))
+        ProbeMemory(folder.parent).remember(key, ProbeResult(Wiring(), (rate, rate, rate)))
 
     return build
 

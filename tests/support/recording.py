@@ -11,7 +11,7 @@ import mlx.core as mx
 import numpy as np
 
 from mtplx_engine import acceptance, decoding
-from mtplx_engine.acceptance import Verdict
+from mtplx_engine.acceptance import DraftVerdict
 from mtplx_engine.cache.token_cache import TokenCache
 from mtplx_engine.draft import mtp_head
 from tests.support.tiny import decode
@@ -74,12 +74,12 @@ class _Notes:
             self.raced.clear()
             return hidden, logits
 
-        def noted_accept(p: mx.array, q: mx.array, drafts: mx.array, *draws: mx.array) -> Verdict:
+        def noted_accept(p: mx.array, q: mx.array, drafts: mx.array, *draws: mx.array) -> DraftVerdict:
             self.laws.append(p)
             self.qs.append(q)
             return self._verdict() or acceptance.accept(p, q, drafts, *draws)
 
-        def noted_accept_greedy(best: mx.array, drafts: mx.array) -> Verdict:
+        def noted_accept_greedy(best: mx.array, drafts: mx.array) -> DraftVerdict:
             self.laws.append(best)
             self.qs.append(None)
             return self._verdict() or acceptance.accept_greedy(best, drafts)
@@ -97,10 +97,10 @@ class _Notes:
         ):
             yield
 
-    def _verdict(self) -> Verdict | None:
+    def _verdict(self) -> DraftVerdict | None:
         if not self.forced:
             return None
-        return Verdict(mx.array(0, mx.int32), mx.array(self.forced.pop(0), mx.int32))
+        return DraftVerdict(mx.array(0, mx.int32), mx.array(self.forced.pop(0), mx.int32))
 
 
 def verify_steps(

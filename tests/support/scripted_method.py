@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import cycle
 from typing import TYPE_CHECKING
 
-from mtplx_engine.answer import Tally
+from mtplx_engine.answer import AnswerStats
 from mtplx_engine.bench.methods import TimedAnswer
 from mtplx_engine.decoding import Step
 
@@ -73,7 +73,7 @@ class ScriptedMethod:
         self.asked.append((prompt, tokens))
         slower = self._slower[prompt % len(self._slower)]
         started = self._clock()
-        tally = Tally(len(ids), 0, prompt, str(self.depth), self._clock)
+        tally = AnswerStats(len(ids), 0, prompt, str(self.depth), self._clock)
         tally.start_prefill()
         self._clock.now += self._prefill_s * slower
         limit = min(tokens, self._ends_at or tokens)

@@ -15,8 +15,8 @@ from pathlib import Path
 from mtplx_engine.hub import download, plan, repository
 from mtplx_engine.hub.download import Download
 from mtplx_engine.hub.errors import HubError
-from mtplx_engine.hub.http import Connection
-from mtplx_engine.hub.plan import Plan, folder_name
+from mtplx_engine.hub.http import HubConnection
+from mtplx_engine.hub.plan import DownloadPlan, folder_name
 from mtplx_engine.models import manifest
 
 
@@ -35,8 +35,8 @@ def main() -> None:
     plan._SPARE = 0
     if checked == "unchecked":
         plan.check_room = lambda *_: None
-    data, connection = Path(disk), Connection(endpoint)
-    plans = [Plan(folder_name(name), name, repository.read_repo(connection, name)) for name in repos]
+    data, connection = Path(disk), HubConnection(endpoint)
+    plans = [DownloadPlan(folder_name(name), name, repository.read_repo(connection, name)) for name in repos]
     with ThreadPoolExecutor(2) as pool:
         first = list(pool.map(outcome, (Download(each, data, connection) for each in plans)))
     late = next(each for each, problem in zip(plans, first, strict=True) if problem)

@@ -6,13 +6,13 @@ import dataclasses
 
 from PySide6.QtCore import QObject, Signal
 
-from app.dashboard.controller import SpeedBoard, Trials
+from app.dashboard.controller import BenchmarkRunner, SpeedController
 from app.dashboard.measure_page import MachinePage
 from app.dashboard.window import SpeedWindow
 from app.storage.settings import Settings
 from mtplx_engine.ipc.protocol import CheckExactness
 from mtplx_engine.measure.measurement import PromptKind
-from mtplx_engine.util.system import Conditions, Power
+from mtplx_engine.util.system import Power, SystemState
 from tests.support.fake_models import FakeLibrary, installed
 from tests.support.fake_services import MODEL
 from tests.support.measurements import KEY, PREFILL_S, SUBJECT, measurement, report, run
@@ -79,8 +79,8 @@ class Bench:
         self.chat = make_bench()
         self.link, self.line = self.chat.link, self.chat.line
         self.records, self.library = FakeRecords(*measurements), FakeLibrary()
-        self.trials = Trials(self.line, self.link)
-        self.board = SpeedBoard(self.trials, self.records, self.library, self.line, link=self.link)
+        self.trials = BenchmarkRunner(self.line, self.link)
+        self.board = SpeedController(self.trials, self.records, self.library, self.line, link=self.link)
         self.page = MachinePage(theme, self.board)
         self.settings = FakeSettings()
         self.window = SpeedWindow(theme, self.settings, (("This machine", self.page),))
@@ -131,7 +131,7 @@ def two_lengths(theme):
 
 
 def slower(theme):
-    under = Conditions(load=2.5, power=Power.BATTERY, low_power=True, thermal="slowed to 80 %")
+    under = SystemState(load=2.5, power=Power.BATTERY, low_power=True, thermal="slowed to 80 %")
     return Bench(theme, measurement(0.6, 0.62, 0.58, subject=NAMED, before=under, accepted_at=(6, 2, 1)))
 
 

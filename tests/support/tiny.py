@@ -20,7 +20,7 @@ from mlx.utils import tree_flatten
 from mlx_lm.models.llama import Model, ModelArgs
 
 from mtplx_engine.acceptance import race
-from mtplx_engine.answer import Answer, Tally
+from mtplx_engine.answer import Answer, AnswerStats
 from mtplx_engine.cache.token_cache import TokenCache
 from mtplx_engine.config import MAX_DEPTH
 from mtplx_engine.decoding import Decoder
@@ -28,7 +28,7 @@ from mtplx_engine.depth import DepthController
 from mtplx_engine.depth_policy import DepthChooser
 from mtplx_engine.draft.drafter import Draft
 from mtplx_engine.draft.mtp_head import MTPDrafter
-from mtplx_engine.engine import Session
+from mtplx_engine.engine import PrefixCache
 from mtplx_engine.ipc.protocol import DepthChosen, Finished, Generate, PrefillProgress, Tokens
 from mtplx_engine.models.families import llama
 from mtplx_engine.models.target import Target
@@ -231,7 +231,7 @@ def decode(
     if drafter is not None:
         assert drafter.begin(prompt, reused) == reused
     decoder = Decoder(target, cache, drafter, config, seed)
-    tally = Tally(len(prompt), reused, seed, str(config.speculative_depth))
+    tally = AnswerStats(len(prompt), reused, seed, str(config.speculative_depth))
     answer = Answer(
         request=Generate(generation=1, messages=(), sampler=config, max_tokens=max_tokens, stop=stop),
         decoder=decoder,
@@ -290,7 +290,7 @@ class Answers:
 
     def __iter__(self) -> Iterator[tuple[int, ...]]:
         """Yield the tokens of each answer."""
-        session = Session(TokenCache(self._target.new_layers()), self._drafter)
+        session = PrefixCache(TokenCache(self._target.new_layers()), self._drafter)
         for seed in itertools.count(self._first_seed):
             answer = decode(
                 self._target,

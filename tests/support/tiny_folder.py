@@ -12,7 +12,7 @@ from mlx.utils import tree_flatten
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
 from mtplx_engine.models import checkpoint, identity
-from mtplx_engine.models.inspection import ProbeMemory, Verdict
+from mtplx_engine.models.inspection import ProbeMemory, ProbeResult
 from mtplx_engine.models.manifest import Wiring
 from tests.support.tiny import tiny_head_drafter, tiny_target
 
@@ -108,7 +108,7 @@ def write_config(folder: Path, target: Target, **changes: object) -> None:
 def remember_head(folder: Path, data: Path) -> None:
     """Note in a data folder that the head is good: a random one agrees with its target too seldom for the probe."""
     ProbeMemory(data).remember(
-        identity.identity_of(checkpoint.check(folder)), Verdict(Wiring(), (0.5, 0.5, 0.5))
+        identity.identity_of(checkpoint.check(folder)), ProbeResult(Wiring(), (0.5, 0.5, 0.5))
     )
 
 

@@ -19,9 +19,9 @@ from app.dashboard.charts.drawing import (
     Spot,
     Words,
 )
-from app.dashboard.charts.table_model import FigureTable
+from app.dashboard.charts.table_model import ChartTable
 from app.i18n import tr
-from mtplx_engine.measure.measurement import FEW_STEPS, LEAST_PAIRS, Ratio, Verdict
+from mtplx_engine.measure.measurement import FEW_STEPS, LEAST_PAIRS, Ratio, SpeedVerdict
 from mtplx_engine.stats import accepted_histogram
 
 _ROW = 26
@@ -55,7 +55,7 @@ class PositionBars:
         """Whether the steps are too few to go by."""
         return self.verify_steps < FEW_STEPS
 
-    def table(self) -> FigureTable:
+    def table(self) -> ChartTable:
         """Return a row for each position."""
         head = (tr("position"), tr("share accepted"), tr("accepted"), tr("verify steps"))
         steps = f"{self.verify_steps:,}"
@@ -63,7 +63,7 @@ class PositionBars:
             (str(place), self._share(count), f"{count:,}", steps)
             for place, count in enumerate(() if self.nothing else self.accepted_at, 1)
         )
-        return FigureTable(head, tuple(rows))
+        return ChartTable(head, tuple(rows))
 
     def drawing(self, room: Room) -> Drawing:
         """Draw each bar on the track that it could fill, with its share and the sample behind it."""
@@ -101,7 +101,7 @@ _RANGE_ROW = 40
 _CAP = 8  # height of a whisker's ends
 _TICKS = 5
 _LABELS = 0.3  # of the width, at most
-_INKS = {Verdict.FASTER: Ink.FASTER, Verdict.SLOWER: Ink.SLOWER}
+_INKS = {SpeedVerdict.FASTER: Ink.FASTER, SpeedVerdict.SLOWER: Ink.SLOWER}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ class RangeBar:
         return self.runs < LEAST_PAIRS
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> SpeedVerdict:
         """What a ratio says."""
         return Ratio(self.median, self.low, self.high, self.runs).verdict
 
@@ -157,11 +157,11 @@ class RangeBars:
         """A row for each bar, and the axis."""
         return _RANGE_ROW * max(1, len(self.bars)) + LINE + GAP
 
-    def table(self) -> FigureTable:
+    def table(self) -> ChartTable:
         """Return a row for each bar."""
         count, verdict = (tr("pairs"), (tr("verdict"),)) if self._is_ratio else (tr("runs"), ())
         head = (tr("decoding"), tr("median"), tr("lowest"), tr("highest"), count, *verdict)
-        return FigureTable(head, tuple(self._row(bar) for bar in self.bars))
+        return ChartTable(head, tuple(self._row(bar) for bar in self.bars))
 
     def drawing(self, room: Room) -> Drawing:
         """Draw labels, bars, values, and the axis below."""
@@ -214,7 +214,7 @@ class RangeBars:
         if bar.few:
             return Ink.PLAIN, Fill.HOLLOW
         if self._is_ratio:
-            loss = bar.verdict is Verdict.SLOWER
+            loss = bar.verdict is SpeedVerdict.SLOWER
             return _INKS.get(bar.verdict, Ink.PLAIN), Fill.HATCHED if loss else Fill.SOLID
         return Ink.DRAFTED if bar.drafted else Ink.PLAIN, Fill.SOLID
 
@@ -270,12 +270,12 @@ class AcceptedHistogram:
         """Whether the steps are too few to go by."""
         return sum(self.steps) < FEW_STEPS
 
-    def table(self) -> FigureTable:
+    def table(self) -> ChartTable:
         """Return a row for each column."""
         head = (tr("accepted in a step"), tr("share of steps"), tr("verify steps"))
         shown = () if self.nothing else self.steps
         rows = ((str(kept), self._share(count), f"{count:,}") for kept, count in enumerate(shown))
-        return FigureTable(head, tuple(rows))
+        return ChartTable(head, tuple(rows))
 
     def drawing(self, room: Room) -> Drawing:
         """Draw the columns, their shares above and what they count below."""

@@ -24,16 +24,16 @@ from app.dashboard.charts.drawing import (
     LINE,
     Align,
     Box,
+    ChartData,
     Curve,
     Dot,
     Drawing,
     DrawingPainter,
-    Figures,
     Ink,
     Room,
     Words,
 )
-from app.dashboard.charts.table_model import FigureModel
+from app.dashboard.charts.table_model import ChartTableModel
 from app.i18n import tr
 from app.theme import RADIUS, SMALL_PX
 
@@ -189,13 +189,13 @@ class Chart(QTableView):
         copy_as_table: The action that copies all figures; in the context menu, and by the usual key.
     """
 
-    def __init__(self, theme: Theme, name: str, figures: Figures, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, name: str, figures: ChartData, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self._drawing: Drawing | None = None
         self._pointed: int | None = None  # the row under the pointer
         self.figures = figures
-        self._model = FigureModel(figures.table(), self)
+        self._model = ChartTableModel(figures.table(), self)
         self.setModel(self._model)
         self._be_calm()
         self.setAccessibleName(name)
@@ -207,7 +207,7 @@ class Chart(QTableView):
         theme.restyling.add(self._restyle)
         self.show_figures(figures)
 
-    def show_figures(self, figures: Figures) -> None:
+    def show_figures(self, figures: ChartData) -> None:
         """Show other figures; the row that is called out stays, if there is one."""
         grown = figures.height != self.figures.height
         self.figures = figures

@@ -14,7 +14,7 @@ from app.palette import Palette, tint
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from app.dashboard.charts.table_model import FigureTable
+    from app.dashboard.charts.table_model import ChartTable
 
 
 LINE = 16  # height of a line of words
@@ -53,7 +53,7 @@ class Stroke(Enum):
     DOTTED = auto()
 
 
-class Form(Enum):
+class DotShape(Enum):
     """The form of a dot."""
 
     ROUND = auto()
@@ -115,7 +115,7 @@ class Dot:
     x: float
     y: float
     ink: Ink
-    form: Form = Form.ROUND
+    form: DotShape = DotShape.ROUND
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +191,7 @@ class Room:
         return max(map(self.text_width, texts), default=0.0)
 
 
-class Figures(Protocol):
+class ChartData(Protocol):
     """What a chart shows: a value, which knows its table and how it is drawn."""
 
     @property
@@ -202,7 +202,7 @@ class Figures(Protocol):
     def height(self) -> int:
         """The height that it wants, in pixels."""
 
-    def table(self) -> FigureTable:
+    def table(self) -> ChartTable:
         """Return the figures in words, without rows where there are none."""
 
     def drawing(self, room: Room) -> Drawing:
@@ -365,7 +365,7 @@ class DrawingPainter:
         self._painter.setPen(Qt.PenStyle.NoPen)
         self._painter.setBrush(QBrush(opaque))
         middle = QPointF(dot.x, dot.y)
-        if dot.form is Form.ROUND:
+        if dot.form is DotShape.ROUND:
             self._painter.drawEllipse(middle, _DOT, _DOT)
         else:
             self._painter.drawRect(

@@ -17,8 +17,8 @@ from app.dashboard.charts.drawing import (
     Box,
     Curve,
     Dot,
+    DotShape,
     Drawing,
-    Form,
     Ink,
     Room,
     Shape,
@@ -26,7 +26,7 @@ from app.dashboard.charts.drawing import (
     Stroke,
     Words,
 )
-from app.dashboard.charts.table_model import FigureTable
+from app.dashboard.charts.table_model import ChartTable
 from app.i18n import tr
 from app.storage.stats import FEWEST_QUARTILES
 from mtplx_engine.measure.measurement import FEW_STEPS, times
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 _HEIGHT = 236
 _TICKS = 4
 _LOOKS = (
-    (Ink.DRAFTED, Stroke.SOLID, Form.ROUND),
-    (Ink.PLAIN, Stroke.DASHED, Form.SQUARE),
+    (Ink.DRAFTED, Stroke.SOLID, DotShape.ROUND),
+    (Ink.PLAIN, Stroke.DASHED, DotShape.SQUARE),
 )
 
 
@@ -95,14 +95,14 @@ class CostCurves:
         """The same for all curves."""
         return _HEIGHT
 
-    def table(self) -> FigureTable:
+    def table(self) -> ChartTable:
         """Return a row for each number of tokens."""
         head = (tr("tokens verified"), *(self._name(curve) for curve in self.curves), tr("break-even"))
         rows = (
             (str(count), *(_cost(curve.costs, count) for curve in self.curves), _cost(self.may_cost, count))
             for count in range(1, self._most + 1)
         )
-        return FigureTable(head, tuple(rows))
+        return ChartTable(head, tuple(rows))
 
     def drawing(self, room: Room) -> Drawing:
         """Draw the scale, the region in which drafting pays, and the curves with their names at their ends."""
@@ -210,7 +210,7 @@ _ONE = dt.timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
-class DayFigure:
+class DayMetric:
     """The answers of one day.
 
     Attributes:
@@ -242,7 +242,7 @@ class DailyMedians:
         unit: Of the values.
     """
 
-    days: tuple[DayFigure, ...]
+    days: tuple[DayMetric, ...]
     unit: Unit = Unit.SPEED
 
     @property
@@ -255,7 +255,7 @@ class DailyMedians:
         """The same for every history."""
         return _MEDIANS_HEIGHT
 
-    def table(self) -> FigureTable:
+    def table(self) -> ChartTable:
         """Return a row for each day."""
         head = (tr("day"), tr("median"), tr("lower quartile"), tr("upper quartile"), tr("answers"))
         words = self.unit.words
@@ -268,7 +268,7 @@ class DailyMedians:
             )
             for day in self.days
         )
-        return FigureTable(head, tuple(rows))
+        return ChartTable(head, tuple(rows))
 
     def drawing(self, room: Room) -> Drawing:
         """Draw the scale, the band and the line; where days are missing the line is dotted and the band ends."""
@@ -388,11 +388,11 @@ class SpeedStrip:
         """The same for every strip."""
         return _STRIP_HEIGHT
 
-    def table(self) -> FigureTable:
+    def table(self) -> ChartTable:
         """Return a row for each second, the newest last as in the picture."""
         shown = range(0 if self.nothing else len(self.speeds))
         rows = ((str(self._age(index)), self._words(index)) for index in shown)
-        return FigureTable((tr("seconds ago"), tr("speed")), tuple(rows))
+        return ChartTable((tr("seconds ago"), tr("speed")), tuple(rows))
 
     def drawing(self, room: Room) -> Drawing:
         """Draw the scale, and each stretch of writing."""

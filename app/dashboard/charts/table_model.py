@@ -10,18 +10,18 @@ _Index = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()
 
 
-class FigureModel(QAbstractTableModel):
+class ChartTableModel(QAbstractTableModel):
     """The first column names the rows, the head names the other columns.
 
     Attributes:
         table: What is in it.
     """
 
-    def __init__(self, table: FigureTable, parent: QObject | None = None) -> None:
+    def __init__(self, table: ChartTable, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.table = table
 
-    def set_table(self, table: FigureTable) -> None:
+    def set_table(self, table: ChartTable) -> None:
         """Hold other figures."""
         if table == self.table:
             return
@@ -60,7 +60,7 @@ class FigureModel(QAbstractTableModel):
 
 
 @dataclass(frozen=True, slots=True)
-class FigureTable:
+class ChartTable:
     """Words in rows and columns.
 
     Attributes:

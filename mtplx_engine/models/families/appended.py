@@ -10,7 +10,7 @@ import mlx.core as mx
 from mlx_lm.models.base import BaseModelArgs, create_attention_mask, scaled_dot_product_attention
 
 from mtplx_engine.models.families.appended_names import in_head, without_head
-from mtplx_engine.models.families.family import Ends, MTPHead
+from mtplx_engine.models.families.family import EmbeddingAndHead, MTPHead
 from mtplx_engine.models.manifest import Wiring
 
 if TYPE_CHECKING:
@@ -60,9 +60,9 @@ class AppendedFamily:
         """Return the model and its arguments for `load_model`."""
         return self.model, self.args
 
-    def ends(self, model: nn.Module) -> Ends:
+    def ends(self, model: nn.Module) -> EmbeddingAndHead:
         """Return embedding, final norm and output head."""
-        return Ends(model.model.embed_tokens, model.model.norm, model.lm_head)
+        return EmbeddingAndHead(model.model.embed_tokens, model.model.norm, model.lm_head)
 
     def hidden_states(self, model: nn.Module, tokens: mx.array, layers: list[Any]) -> mx.array:
         """Forward tokens [M] through the trunk; returns [M, H] before the final norm."""

@@ -23,7 +23,7 @@ class Trunk(Protocol):
         """Return the model and its arguments for `mlx_lm.utils.load_model`; the model leaves out head tensors."""
         ...
 
-    def ends(self, model: nn.Module) -> Ends:
+    def ends(self, model: nn.Module) -> EmbeddingAndHead:
         """Return embedding, final norm and output head of a model."""
         ...
 
@@ -61,7 +61,7 @@ Projection = Callable[[mx.array], mx.array]
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
+class EmbeddingAndHead:
     """Modules of a model, not copies.
 
     Attributes:

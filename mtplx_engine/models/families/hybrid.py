@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mlx_lm.models.base import create_attention_mask
 
 from mtplx_engine.models import head_source
-from mtplx_engine.models.families.family import Ends, MTPHead, stacked
+from mtplx_engine.models.families.family import EmbeddingAndHead, MTPHead, stacked
 from mtplx_engine.models.manifest import Norms, Wiring
 
 if TYPE_CHECKING:
@@ -56,11 +56,13 @@ class HybridFamily:
         """Return the model and its arguments for `load_model`."""
         return self.model, self.model_args
 
-    def ends(self, model: nn.Module) -> Ends:
+    def ends(self, model: nn.Module) -> EmbeddingAndHead:
         """Return embedding, final norm and output head."""
         text = model.get("language_model", model)
         embedding = text.model.embed_tokens
-        return Ends(embedding, text.model.norm, embedding if text.args.tie_word_embeddings else text.lm_head)
+        return EmbeddingAndHead(
+            embedding, text.model.norm, embedding if text.args.tie_word_embeddings else text.lm_head
+        )
 
     def hidden_states(self, model: nn.Module, tokens: mx.array, layers: list[Any]) -> mx.array:
         """Forward tokens [M] through the trunk; returns [M, H] before the final norm."""

@@ -20,7 +20,7 @@ from mlx_lm.models.base import create_attention_mask
 from mlx_lm.models.gemma4_text import logit_softcap
 from mlx_lm.models.llama import Model, ModelArgs, TransformerBlock
 
-from mtplx_engine.models.families.family import Ends, MTPHead
+from mtplx_engine.models.families.family import EmbeddingAndHead, MTPHead
 from mtplx_engine.models.manifest import Wiring
 
 if TYPE_CHECKING:
@@ -34,11 +34,11 @@ def model_classes(config: Mapping[str, Any]) -> tuple[type[nn.Module], type]:  #
     return Model, ModelArgs
 
 
-def ends(model: nn.Module) -> Ends:
+def ends(model: nn.Module) -> EmbeddingAndHead:
     """Return embedding, final norm and output head."""
     trunk = model.model
     tied = model.args.tie_word_embeddings
-    return Ends(trunk.embed_tokens, trunk.norm, trunk.embed_tokens if tied else model.lm_head)
+    return EmbeddingAndHead(trunk.embed_tokens, trunk.norm, trunk.embed_tokens if tied else model.lm_head)
 
 
 def hidden_states(model: nn.Module, tokens: mx.array, layers: list[Any]) -> mx.array:
@@ -106,14 +106,14 @@ class PlainFamily:
         """Return the model and its arguments for `load_model`."""
         return self.model, self.args
 
-    def ends(self, model: nn.Module) -> Ends:
+    def ends(self, model: nn.Module) -> EmbeddingAndHead:
         """Return embedding and output head; the norm is part of `hidden_states`, where no head reads in between."""
         language = _language_model(model)
         trunk = _trunk(language)
         embedding = trunk.embeddings if "embeddings" in trunk else trunk.embed_tokens
         output = language.lm_head if "lm_head" in language else embedding
         cap = getattr(language, "final_logit_softcapping", None)
-        return Ends(embedding, nn.Identity(), output if cap is None else _Capped(output, cap))
+        return EmbeddingAndHead(embedding, nn.Identity(), output if cap is None else _Capped(output, cap))
 
     def hidden_states(self, model: nn.Module, tokens: mx.array, layers: list[Any]) -> mx.array:
         """Forward tokens [M]; returns [M, H] after the final norm."""

@@ -9,9 +9,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPushButton
 
-from app.chat.conversation import ChatSummary, Conversation, Message, MessageStatus, Place, Role
+from app.chat.conversation import BranchPosition, ChatSummary, Conversation, Message, MessageStatus, Role
 from app.chat.generation import Piece, RowAction, RowState
-from app.chat_view.message_editor import Written
+from app.chat_view.message_editor import EditedMessage
 from app.chat_view.transcript import Transcript
 from tests.support.chats import generation
 
@@ -73,7 +73,7 @@ def test_a_branch_of_a_long_chat_whose_beginning_is_not_built(shown, qtbot):
 
 def test_arrows_are_there_where_there_are_siblings_and_say_which_one_it_is(shown):
     both = frozenset({RowAction.PREVIOUS})
-    row = shown.show(QUESTION, ANSWERS[1], a2=RowState(Place(2, 2), both))
+    row = shown.show(QUESTION, ANSWERS[1], a2=RowState(BranchPosition(2, 2), both))
     footer = row.footer
     assert footer.arrows.isVisible()
     assert footer._place.text() == "2/2"
@@ -108,7 +108,7 @@ def test_an_edited_message_is_written_in_its_place_and_escape_leaves_it_alone(sh
     assert row.editor.edit.toPlainText() == "q"
     QTest.keyClicks(row.editor.edit, " more")
     QTest.keyClick(row.editor.edit, Qt.Key.Key_Return)
-    assert shown.asked == [("q", Written("q more"))]
+    assert shown.asked == [("q", EditedMessage("q more"))]
     QTest.keyClick(row.editor.edit, Qt.Key.Key_Escape)
     assert row.editor is None
     assert row.bubble.isVisible()
@@ -142,7 +142,7 @@ def test_a_finished_answer_that_is_written_on_grows_again(shown, qtbot):
 
 def test_the_keyboard_goes_through_a_row_as_the_eye_does(shown):
     done = message("a1", "q", Role.ASSISTANT, "Yes.", thinking="Hm", thought_ms=4000)
-    row = shown.show(QUESTION, done, a1=RowState(Place(1, 2), frozenset(RowAction)))
+    row = shown.show(QUESTION, done, a1=RowState(BranchPosition(1, 2), frozenset(RowAction)))
     stops = [row.thoughts.head, row.view, *row.footer.stops()]
     for before, after in itertools.pairwise(stops):
         following = before.nextInFocusChain()

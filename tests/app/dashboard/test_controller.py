@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from app.dashboard.controller import Stage, Trials
+from app.dashboard.controller import BenchmarkRunner, Stage
 from app.services.engine_worker import EngineState
 from app.session.observers import IdleUnload
 from mtplx_engine.errors import ErrorInfo, ErrorKind
@@ -25,7 +25,7 @@ class Bench:
     def __init__(self):
         self.chat = make_bench()
         self.link, self.line = self.chat.link, self.chat.line
-        self.trials = Trials(self.line, self.link)
+        self.trials = BenchmarkRunner(self.line, self.link)
         self.ends, self.loads = [], []
         self.trials.measured.connect(self.ends.append)
         self.trials.checked.connect(self.ends.append)

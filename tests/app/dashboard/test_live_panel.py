@@ -20,7 +20,7 @@ from app.widgets.layouts import ColumnArea
 from mtplx_engine.ipc.protocol import DepthChosen, DepthReason, Finished, Heartbeat, PrefillProgress, Tokens
 from mtplx_engine.measure.measurement import FEW_STEPS
 from mtplx_engine.stats import DecodeStats, FinishReason
-from mtplx_engine.util.system import Conditions, Power
+from mtplx_engine.util.system import Power, SystemState
 from tests.support.cut_off import cut_off
 from tests.support.fake_services import MODEL, FakeLink
 
@@ -44,7 +44,7 @@ def link(qapp):
 
 @pytest.fixture
 def power(qapp):
-    watch = PowerWatch(look=lambda: Conditions(power=Power.MAINS))
+    watch = PowerWatch(look=lambda: SystemState(power=Power.MAINS))
     yield watch
     watch.want(on=False)
 
@@ -194,7 +194,7 @@ def test_a_screen_reader_hears_what_each_figure_is(panel, link, clock, qtbot):
 
 
 def test_power_is_looked_at_on_another_thread_and_only_while_it_is_wanted(qtbot):
-    threads, answers = [], [Conditions(), Conditions(power=Power.BATTERY), OSError("pmset is gone")]
+    threads, answers = [], [SystemState(), SystemState(power=Power.BATTERY), OSError("pmset is gone")]
 
     def look():
         threads.append(threading.current_thread())
@@ -207,9 +207,9 @@ def test_power_is_looked_at_on_another_thread_and_only_while_it_is_wanted(qtbot)
     assert watch.conditions is None
     watch.want(on=True)
     watch.want(on=True)
-    qtbot.waitUntil(lambda: watch.conditions == Conditions())
+    qtbot.waitUntil(lambda: watch.conditions == SystemState())
     watch._timer.timeout.emit()
-    qtbot.waitUntil(lambda: watch.conditions == Conditions(power=Power.BATTERY))
+    qtbot.waitUntil(lambda: watch.conditions == SystemState(power=Power.BATTERY))
     watch._timer.timeout.emit()
     qtbot.waitUntil(lambda: watch.conditions is None)  # unknown again, and no fault of anybody
     watch.want(on=False)
@@ -221,7 +221,7 @@ def test_power_is_looked_at_on_another_thread_and_only_while_it_is_wanted(qtbot)
 
 def test_a_look_that_hangs_keeps_nobody_waiting(qtbot):
     let_go = threading.Event()
-    watch = PowerWatch(look=lambda: let_go.wait(5) and Conditions())
+    watch = PowerWatch(look=lambda: let_go.wait(5) and SystemState())
     watch.want(on=True)
     watch._timer.timeout.emit()  # one look at a time
     watch.want(on=False)

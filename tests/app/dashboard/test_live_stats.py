@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from app.chat.metrics import LiveMeter
 from app.dashboard import live_panel
-from app.dashboard.live_stats import SECONDS, STALE_S, LiveFigures, LiveState, SpeedMinute
+from app.dashboard.live_stats import SECONDS, STALE_S, LiveState, LiveStats, RateWindow
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 from mtplx_engine.ipc.protocol import DepthChosen, DepthReason, Failed, Finished, PrefillProgress
 from mtplx_engine.stats import DecodeStats, FinishReason
-from mtplx_engine.util.system import Conditions, Power
+from mtplx_engine.util.system import Power, SystemState
 
 START = 1000.0  # what the clock shows when the first token comes
 
@@ -35,7 +35,7 @@ def fail(figures, now, generation=1):
 
 
 def test_nothing_is_known_before_the_first_answer():
-    reading = LiveFigures().reading(START)
+    reading = LiveStats().reading(START)
     assert reading.state is LiveState.NO_DATA
     assert (reading.speed, reading.depth, reading.prompt, reading.footprint) == (None, None, None, None)
     assert set(reading.speeds) == {None}
@@ -50,7 +50,7 @@ def test_nothing_is_known_before_the_first_answer():
 
 def test_an_answer_of_known_figures():
     # 200 cycles in 9.95 s, each drafts 3 and keeps 3, 1, 0, 2 in turn: 2.5 tokens a step, half of the drafts kept.
-    figures = LiveFigures()
+    figures = LiveStats()
     now = write(figures, [3, 1, 0, 2] * 50)
     reading = figures.reading(now)
     assert reading.state is LiveState.LIVE
@@ -65,7 +65,7 @@ def test_an_answer_of_known_figures():
 
 @given(st.lists(st.integers(0, 5).flatmap(lambda k: st.tuples(st.just(k), st.integers(0, k))), min_size=1))
 def test_what_was_accepted_at_each_position_sums_up(cycles):
-    figures, meter = LiveFigures(), LiveMeter()
+    figures, meter = LiveStats(), LiveMeter()
     for index, (drafted, accepted) in enumerate(cycles):
         write(figures, [accepted], drafted=drafted, start=START + index, meter=meter)
     stats = figures.reading(START + len(cycles)).stats
@@ -79,14 +79,14 @@ def test_what_was_accepted_at_each_position_sums_up(cycles):
 
 @pytest.mark.parametrize(("steps", "few"), [(49, True), (50, False)])
 def test_fewer_than_fifty_steps_are_few(steps, few):
-    figures = LiveFigures()
+    figures = LiveStats()
     stats = figures.reading(write(figures, [1] * steps)).stats
     assert live_panel.length_tile(stats).few is live_panel.acceptance_tile(stats).few is few
     assert ("only" in live_panel.length_tile(stats).caption) is few
 
 
 def test_zero_acceptance_is_a_figure_and_no_drafting_is_none():
-    figures = LiveFigures()
+    figures = LiveStats()
     stats = figures.reading(write(figures, [0] * 60)).stats
     assert live_panel.acceptance_tile(stats).value == "0 %"
     assert live_panel.length_tile(stats).value == "1.0 per step"
@@ -96,7 +96,7 @@ def test_zero_acceptance_is_a_figure_and_no_drafting_is_none():
 
 def test_the_end_has_the_figures_of_the_engine():
     """Tokens that a stop string cut were told of, and are not credited."""
-    figures = LiveFigures()
+    figures = LiveStats()
     now = write(figures, [3] * 100)
     finish(
         figures,
@@ -117,7 +117,7 @@ def test_the_end_has_the_figures_of_the_engine():
 
 
 def test_the_last_answer_grows_old_and_belongs_to_its_model():
-    figures = LiveFigures()
+    figures = LiveStats()
     finish(figures, write(figures, [1] * 60), emitted=120)
     assert figures.reading(START + STALE_S - 60).state is LiveState.LAST
     later = figures.reading(START + STALE_S + 60)
@@ -130,7 +130,7 @@ def test_the_last_answer_grows_old_and_belongs_to_its_model():
 
 
 def test_an_answer_without_a_token_leaves_the_one_before_in_place():
-    figures = LiveFigures()
+    figures = LiveStats()
     finish(figures, write(figures, [1] * 60), emitted=120)
     figures.read_prompt(PrefillProgress(2, 10, 5000, 0), START + 20)
     fail(figures, START + 21, generation=2)
@@ -141,7 +141,7 @@ def test_an_answer_without_a_token_leaves_the_one_before_in_place():
 
 
 def test_an_answer_that_failed_keeps_what_was_counted():
-    figures = LiveFigures()
+    figures = LiveStats()
     now = write(figures, [1] * 60)
     fail(figures, now, generation=9)  # of something else
     assert figures.reading(now).state is LiveState.LIVE
@@ -154,7 +154,7 @@ def test_an_answer_that_failed_keeps_what_was_counted():
 
 
 def test_reading_a_prompt_takes_as_long_as_it_has_taken():
-    figures = LiveFigures()
+    figures = LiveStats()
     figures.read_prompt(PrefillProgress(1, 1000, 9000, 1000), START)
     assert live_panel.prompt_words(figures.reading(START)) == "Reading 1,000 of 9,000 tokens"
     figures.read_prompt(PrefillProgress(1, 3000, 9000, 1000), START + 2)
@@ -166,7 +166,7 @@ def test_reading_a_prompt_takes_as_long_as_it_has_taken():
 
 
 def test_nothing_is_said_of_a_prompt_that_is_read():
-    figures = LiveFigures()
+    figures = LiveStats()
     figures.read_prompt(PrefillProgress(1, 9, 9, 0), START)
     assert live_panel.prompt_words(figures.reading(START)) == ""
 
@@ -175,7 +175,7 @@ def test_nothing_is_said_of_a_prompt_that_is_read():
 
 
 def test_the_strip_has_the_speed_of_each_second_and_gaps_between_answers():
-    figures = LiveFigures()
+    figures = LiveStats()
     end = write(figures, [1] * 200)  # 40 tok/s for 10 s
     finish(figures, end, emitted=400)
     end = write(figures, [0] * 100, generation=2, start=START + 30)  # 20 tok/s for 5 s
@@ -189,7 +189,7 @@ def test_the_strip_has_the_speed_of_each_second_and_gaps_between_answers():
 
 
 def test_a_slow_model_does_not_stop_between_its_tokens():
-    figures = LiveFigures()
+    figures = LiveStats()
     end = write(figures, [0] * 12, every=2.5)
     speeds = figures.reading(end).speeds
     known = [speed for speed in speeds if speed is not None]
@@ -199,14 +199,14 @@ def test_a_slow_model_does_not_stop_between_its_tokens():
 
 
 def test_a_wait_after_the_newest_token_is_a_gap():
-    figures = LiveFigures()
+    figures = LiveStats()
     end = write(figures, [1] * 100)
     assert figures.reading(end + 10).speeds[-9:] == (None,) * 9
 
 
 @given(st.lists(st.tuples(st.floats(0, 30), st.none() | st.floats(0.1, 500)), max_size=30))
 def test_a_minute_holds_a_minute(steps):
-    minute, now = SpeedMinute(), 0.0
+    minute, now = RateWindow(), 0.0
     minute.begin(now)
     for wait, speed in steps:
         now += wait
@@ -225,10 +225,10 @@ def test_a_minute_holds_a_minute(steps):
     ("conditions", "words"),
     [
         (None, "–"),
-        (Conditions(), "–"),
-        (Conditions(power=Power.MAINS, thermal="nominal"), "mains"),
-        (Conditions(power=Power.BATTERY, low_power=True), "battery, low-power mode"),
-        (Conditions(power=Power.MAINS, thermal="slowed to 80 %"), "mains, slowed to 80 %"),
+        (SystemState(), "–"),
+        (SystemState(power=Power.MAINS, thermal="nominal"), "mains"),
+        (SystemState(power=Power.BATTERY, low_power=True), "battery, low-power mode"),
+        (SystemState(power=Power.MAINS, thermal="slowed to 80 %"), "mains, slowed to 80 %"),
     ],
 )
 def test_power_is_told_as_far_as_it_is_known(conditions, words):
@@ -236,7 +236,7 @@ def test_power_is_told_as_far_as_it_is_known(conditions, words):
 
 
 def test_memory_and_depth_are_told_when_the_engine_has_told_them():
-    figures = LiveFigures()
+    figures = LiveStats()
     chosen = DepthChosen(1, 2, DepthReason.FASTEST, 1.4)
     figures.choose_depth(chosen)
     figures.set_footprint(4_200_000_000)

@@ -11,8 +11,8 @@ from mtplx_engine.ipc.client import EngineClient
 from mtplx_engine.ipc.protocol import Measure
 from mtplx_engine.measure import results
 from mtplx_engine.measure.measurement import PromptKind
-from mtplx_engine.measure.store import Measurements
-from mtplx_engine.models.library import Habits
+from mtplx_engine.measure.store import MeasurementStore
+from mtplx_engine.models.library import ModelPreferences
 from tests.support.toy import TOY
 
 _PATIENCE_MS = 120_000
@@ -20,7 +20,7 @@ _PATIENCE_MS = 120_000
 
 @pytest.fixture
 def driver(qapp, tmp_path, drive):
-    Habits(tmp_path).set_default(TOY)
+    ModelPreferences(tmp_path).set_default(TOY)
     logs = tmp_path / "logs"
     return drive(lambda: Application(qapp, tmp_path, logs, partial(EngineClient, logs)))
 
@@ -37,7 +37,7 @@ def test_a_real_measurement_ends_in_a_result_card(driver, qtbot, tmp_path):
     qtbot.waitUntil(lambda: speed.trials.going is None, timeout=_PATIENCE_MS)
     assert speed.trials.problem is None, speed.trials.problem
     assert page.result.isVisible()
-    (kept,) = Measurements(tmp_path).all()
+    (kept,) = MeasurementStore(tmp_path).all()
     assert kept == speed.board.shown
     assert kept.subject.key == driver.program.line.model.speed_key
     assert kept.kinds == (PromptKind.COPY,)

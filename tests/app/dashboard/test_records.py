@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from app.dashboard.records import SpeedRecords
-from mtplx_engine.measure.store import NAME, Measurements
+from mtplx_engine.measure.store import NAME, MeasurementStore
 from tests.support.measurements import KEY, SUBJECT, measurement
 
 FOUND = measurement(1.5, 1.6, 1.7)
@@ -27,7 +27,7 @@ def refresh(records, qtbot):
 
 
 def test_what_is_kept_is_found(records, qtbot, tmp_path):
-    Measurements(tmp_path).keep(FOUND)
+    MeasurementStore(tmp_path).keep(FOUND)
     assert records.all is None
     refresh(records, qtbot)
     assert records.all == (FOUND,)
@@ -36,13 +36,13 @@ def test_what_is_kept_is_found(records, qtbot, tmp_path):
 
 def test_what_is_lifted_stays_and_turns_nothing_off(records, qtbot, tmp_path):
     for each in (FOUND, OTHER):
-        Measurements(tmp_path).keep(each)
+        MeasurementStore(tmp_path).keep(each)
     refresh(records, qtbot)
     assert records.bans("another") == (OTHER,)
     with qtbot.waitSignal(records.changed):
         records.lift((OTHER,))
     lifted = dataclasses.replace(OTHER, lifted=True)
-    assert set(records.all) == set(Measurements(tmp_path).all()) == {FOUND, lifted}
+    assert set(records.all) == set(MeasurementStore(tmp_path).all()) == {FOUND, lifted}
     assert records.bans("another") == ()
 
 
@@ -55,7 +55,7 @@ def test_a_damaged_file_is_an_empty_one(records, qtbot, tmp_path, content):
 
 def test_a_new_measurement_takes_the_place_of_the_old_one_at_once(records, qtbot, tmp_path):
     for each in (FOUND, OTHER):
-        Measurements(tmp_path).keep(each)
+        MeasurementStore(tmp_path).keep(each)
     refresh(records, qtbot)
     newer, longer = measurement(2.0, 2.0, 2.0), measurement(1.0, 1.0, 1.0, context=8192)
     records.note(newer)

@@ -13,7 +13,7 @@ from app.i18n import said
 from app.palette import Tone
 from mtplx_engine.measure import results, sentences
 from mtplx_engine.measure.measurement import PromptKind
-from mtplx_engine.util.system import Conditions, Power
+from mtplx_engine.util.system import Power, SystemState
 from tests.support.measurements import CALM, measurement
 
 
@@ -167,13 +167,13 @@ def test_the_cross_check_is_told_when_it_differs_by_more_than_five_percent(ratio
     ("before", "words"),
     [
         (CALM, ""),
-        (Conditions(), ""),
-        (Conditions(low_power=True), "Measured under pressure: low-power mode."),
-        (Conditions(power=Power.BATTERY), "Measured under pressure: on battery."),
-        (Conditions(thermal="slowed to 80 %"), "Measured under pressure: heat: slowed to 80 %."),
-        (Conditions(load=3.0, cores=8), ""),
-        (Conditions(load=9.2, cores=8), "Measured under pressure: other programs at work."),
-        (Conditions(load=3.0), "Measured under pressure: other programs at work."),
+        (SystemState(), ""),
+        (SystemState(low_power=True), "Measured under pressure: low-power mode."),
+        (SystemState(power=Power.BATTERY), "Measured under pressure: on battery."),
+        (SystemState(thermal="slowed to 80 %"), "Measured under pressure: heat: slowed to 80 %."),
+        (SystemState(load=3.0, cores=8), ""),
+        (SystemState(load=9.2, cores=8), "Measured under pressure: other programs at work."),
+        (SystemState(load=3.0), "Measured under pressure: other programs at work."),
     ],
 )
 def test_pressure_is_marked(before, words):
@@ -181,7 +181,7 @@ def test_pressure_is_marked(before, words):
 
 
 def test_what_is_not_known_is_said_to_be_so():
-    found = measurement(1.5, 1.5, 1.5, before=Conditions())
+    found = measurement(1.5, 1.5, 1.5, before=SystemState())
     assert say(sentences.conditions)(found) == "power unknown, load unknown"
 
 

@@ -8,7 +8,7 @@ from PySide6.QtTest import QTest
 
 from app.dashboard.controller import Stage
 from app.storage.settings import SettingsFile
-from mtplx_engine.measure.store import Measurements
+from mtplx_engine.measure.store import MeasurementStore
 from tests.support.fake_script import Script
 from tests.support.measurements import measurement, report
 
@@ -84,7 +84,7 @@ def test_the_program_ends_in_the_middle_of_a_measurement(start):
 
 @pytest.fixture
 def slower(tmp_path):
-    Measurements(tmp_path).keep(measurement(0.6, 0.6, 0.6))
+    MeasurementStore(tmp_path).keep(measurement(0.6, 0.6, 0.6))
 
 
 def test_where_drafting_is_off_menu_and_inspector_say_so_and_the_way_back(start, slower, tmp_path):
@@ -100,7 +100,7 @@ def test_where_drafting_is_off_menu_and_inspector_say_so_and_the_way_back(start,
     driver.until(lambda: not menus.draft_again.isVisible())
     assert menus.drafting_action("auto").text() == "Automatic"
     assert not section.draft_again.isVisible()
-    [kept] = Measurements(tmp_path).all()
+    [kept] = MeasurementStore(tmp_path).all()
     assert kept == measurement(0.6, 0.6, 0.6, lifted=True)
 
 

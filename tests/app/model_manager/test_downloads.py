@@ -23,8 +23,8 @@ from app.model_manager.downloads import DownloadRow, Downloads, DownloadState
 from mtplx_engine import paths
 from mtplx_engine.errors import ErrorKind
 from mtplx_engine.hub import http, partial, plan, remote_inspect
-from mtplx_engine.hub.errors import Problem
-from mtplx_engine.hub.http import Connection
+from mtplx_engine.hub.errors import HubErrorKind
+from mtplx_engine.hub.http import HubConnection
 from mtplx_engine.models import library, manifest
 from tests.support import downloads_child, model_folder
 from tests.support.fake_hub import BLOCK, FakeHub, FakeRepo, Fault, running
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from pytestqt.qtbot import QtBot
 
-    from mtplx_engine.hub.plan import Plan
+    from mtplx_engine.hub.plan import DownloadPlan
     from tests.support.fake_hub import Asked, Handler
 
 
@@ -70,14 +70,14 @@ class Bench:
 
     def reopen(self) -> Downloads:
         """Begin the program, another time perhaps."""
-        self.downloads = Downloads(self.data, lambda: Connection(self.hub.endpoint))
+        self.downloads = Downloads(self.data, lambda: HubConnection(self.hub.endpoint))
         self.downloads.changed.connect(self.rows.append)
         self.downloads.removed.connect(self.removed.append)
         self.downloads.installed.connect(lambda row: self.installed.append(row.id))
         return self.downloads
 
-    def plan(self, repo: str = REPOS[0]) -> Plan:
-        return remote_inspect.plan_download(Connection(self.hub.endpoint), repo)
+    def plan(self, repo: str = REPOS[0]) -> DownloadPlan:
+        return remote_inspect.plan_download(HubConnection(self.hub.endpoint), repo)
 
     def row(self, plan_id: str = ONE) -> DownloadRow:
         return {row.id: row for row in self.downloads.rows()}[plan_id]
@@ -250,7 +250,7 @@ def test_a_failure_says_what_and_can_be_tried_again(bench: Bench, model: dict[st
     bench.downloads.enqueue(bench.plan())
     bench.until_state(DownloadState.FAILED)
     row = bench.row()
-    assert (row.problem, row.error and row.error.kind) == (Problem.NOT_FOUND, ErrorKind.DOWNLOAD)
+    assert (row.problem, row.error and row.error.kind) == (HubErrorKind.NOT_FOUND, ErrorKind.DOWNLOAD)
     assert row.error
     assert "tokenizer.json" in row.error.message
     assert row.done >= len(model["LICENSE"])
@@ -316,7 +316,7 @@ def test_what_has_to_wait_says_why_and_lets_the_next_ones_go_on(
 
 def test_a_server_that_says_nothing_holds_no_place(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """By clocks on which the silence takes a moment; the first one in line is not tried again and again."""
-    monkeypatch.setattr(http.Connection.client, "__defaults__", (0.1,))
+    monkeypatch.setattr(http.HubConnection.client, "__defaults__", (0.1,))
     monkeypatch.setattr(download_job, "_PATIENCE_S", 0.05)
     stall = Stall()
     for repo in REPOS[:2]:
@@ -421,7 +421,7 @@ def test_what_it_is_now_is_judged_first(bench: Bench) -> None:
     bench.hub.faults.append(Fault(vanish, "tokenizer.json", times=1))
     bench.downloads.enqueue(bench.plan())
     bench.until_state(DownloadState.FAILED)
-    assert bench.row().problem is Problem.UNSAFE
+    assert bench.row().problem is HubErrorKind.UNSAFE
 
 
 def test_a_disk_that_does_not_take_it_is_said(bench: Bench) -> None:
@@ -430,7 +430,7 @@ def test_a_disk_that_does_not_take_it_is_said(bench: Bench) -> None:
     (bench.data / "models").write_text("in the way")
     bench.downloads.enqueue(wanted)
     bench.until_state(DownloadState.FAILED)
-    assert bench.row().problem is Problem.READ_ONLY
+    assert bench.row().problem is HubErrorKind.READ_ONLY
 
 
 def test_the_end_of_the_program_waits_for_no_server(bench: Bench, model: dict[str, bytes]) -> None:
@@ -461,7 +461,7 @@ def test_a_thread_that_cannot_be_ended_does_not_hold_the_program_up(
     release = threading.Event()
     monkeypatch.setattr(downloads_module, "_END_S", 0.05)
     wanted = bench.plan()
-    downloads = Downloads(bench.data, lambda: release.wait(60) and Connection(bench.hub.endpoint))
+    downloads = Downloads(bench.data, lambda: release.wait(60) and HubConnection(bench.hub.endpoint))
     downloads.enqueue(wanted)
     bench.until(lambda: downloads.rows()[0].state is DownloadState.RUNNING)
     downloads.close()
@@ -515,7 +515,7 @@ def test_d13_nothing_is_ready_before_its_hash_is_right(bench: Bench) -> None:
     bench.reopen().open()
     bench.until(bench.downloads.rows)
     bench.until_state(DownloadState.FAILED)
-    assert bench.row().problem is Problem.WRONG_HASH
+    assert bench.row().problem is HubErrorKind.WRONG_HASH
     assert (library.installed_models(bench.data), bench.installed) == ((), [])
     bench.downloads.resume(ONE)
     bench.until_state(DownloadState.DONE)
@@ -544,7 +544,7 @@ def test_what_another_program_fetches_stays_on_the_list_and_it_is_said_who_does(
         bench.downloads.cancel(ONE)
         bench.until(bench.downloads.rows)
         row = bench.row()
-        assert (row.state, row.problem) == (DownloadState.FAILED, Problem.BUSY)
+        assert (row.state, row.problem) == (DownloadState.FAILED, HubErrorKind.BUSY)
         assert row.error is not None
         assert f"by another program (process {holder.pid})" in row.error.message
         assert plan.begun_plan(bench.data, ONE) is not None

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from app.model_manager.hub_client import HubAccess, HubClient, Question
+from app.model_manager.hub_client import HubAccess, HubClient, HubQuestion
 from app.program import start_logging
 from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind
 from mtplx_engine.hub.api import HubSettings
-from mtplx_engine.hub.errors import Problem
+from mtplx_engine.hub.errors import HubErrorKind
 from tests.support import model_folder
 from tests.support.fake_hub import FakeHub, FakeRepo, running
 from tests.support.fake_keychain import FakeKeychain
@@ -117,7 +117,7 @@ def test_a_hub_that_asks_to_wait_blocks_no_later_question(bench: Bench, wanted: 
     bench.client.search("zz")
     for count in (1, 2):
         name, _, info, problem = bench.wait(count)
-        assert (name, problem) == ("failed", Problem.RATE_LIMITED)
+        assert (name, problem) == ("failed", HubErrorKind.RATE_LIMITED)
         assert "asks to wait" in info.message
     bench.client.search("yy")
     bench.until(lambda: len(bench.hub.paths) == 3)
@@ -145,8 +145,8 @@ def test_a_question_that_is_stopped_is_never_answered_and_its_thread_ends(bench:
     bench.hub.api_fault = silent(release, asked)
     bench.client.look(REPO)
     bench.until(asked.is_set)
-    bench.client.stop(Question.LOOK)
-    bench.client.stop(Question.SEARCH)
+    bench.client.stop(HubQuestion.LOOK)
+    bench.client.stop(HubQuestion.SEARCH)
     bench.until_nobody_asks()
     release.set()
     bench.hub.api_fault = None
@@ -175,18 +175,18 @@ def no_network(*_: object, **__: object) -> list[object]:
 
 
 D14 = {
-    "no token": (refused(401), "", Problem.NO_TOKEN),
-    "licence": (refused(403, "GatedRepo"), CANARY, Problem.LICENCE),
-    "not found": (refused(404, "RepoNotFound"), CANARY, Problem.NOT_FOUND),
-    "bad token": (refused(401), CANARY, Problem.BAD_TOKEN),
-    "forbidden": (refused(403), CANARY, Problem.FORBIDDEN),
+    "no token": (refused(401), "", HubErrorKind.NO_TOKEN),
+    "licence": (refused(403, "GatedRepo"), CANARY, HubErrorKind.LICENCE),
+    "not found": (refused(404, "RepoNotFound"), CANARY, HubErrorKind.NOT_FOUND),
+    "bad token": (refused(401), CANARY, HubErrorKind.BAD_TOKEN),
+    "forbidden": (refused(403), CANARY, HubErrorKind.FORBIDDEN),
     "portal": (
         lambda handler: handler.reply(200, b"<html>", {"Content-Type": "text/html"}),
         "",
-        Problem.PORTAL,
+        HubErrorKind.PORTAL,
     ),
-    "busy": (refused(429), "", Problem.RATE_LIMITED),
-    "no network": (None, CANARY, Problem.NO_NETWORK),
+    "busy": (refused(429), "", HubErrorKind.RATE_LIMITED),
+    "no network": (None, CANARY, HubErrorKind.NO_NETWORK),
 }
 
 
@@ -194,7 +194,7 @@ def test_d14_each_refusal_has_its_own_words_and_its_own_action(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    found: dict[str, tuple[ErrorInfo, Problem]] = {}
+    found: dict[str, tuple[ErrorInfo, HubErrorKind]] = {}
     for name, (fault, token, _) in D14.items():
         store = bench.access.store("127.0.0.1")
         store.set(token) if token else store.forget()
@@ -204,7 +204,7 @@ def test_d14_each_refusal_has_its_own_words_and_its_own_action(
                 patch.setattr(socket, "getaddrinfo", no_network)
             bench.client.look(REPO)
             what, question, info, problem = bench.wait(len(found) + 1)
-        assert (what, question) == ("failed", Question.LOOK)
+        assert (what, question) == ("failed", HubQuestion.LOOK)
         found[name] = info, problem
     assert {name: problem for name, (_, problem) in found.items()} == {
         name: problem for name, (_, _, problem) in D14.items()
@@ -254,16 +254,16 @@ def test_a_token_is_checked_before_it_is_kept(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("text", "kind", "problem"),
     [
-        ("hf_nobody_knows_this_one", ErrorKind.DOWNLOAD, Problem.BAD_TOKEN),
+        ("hf_nobody_knows_this_one", ErrorKind.DOWNLOAD, HubErrorKind.BAD_TOKEN),
         ("two words", ErrorKind.BAD_REQUEST, None),
     ],
 )
 def test_a_token_of_nobody_is_not_kept(
-    bench: Bench, text: str, kind: ErrorKind, problem: Problem | None
+    bench: Bench, text: str, kind: ErrorKind, problem: HubErrorKind | None
 ) -> None:
     bench.client.check_token(text)
     name, question, info, found = bench.wait()
-    assert (name, question, info.kind, found) == ("failed", Question.TOKEN, kind, problem)
+    assert (name, question, info.kind, found) == ("failed", HubQuestion.TOKEN, kind, problem)
     assert text not in repr(info)
     assert bench.keychain.kept == {}
     assert bench.access.connection().token is None
@@ -274,7 +274,7 @@ def test_a_keychain_that_does_not_keep_it_is_said_after_the_name(bench: Bench) -
     bench.client.check_token(CANARY)
     assert bench.wait() == ("token", "ada")
     name, question, info, problem = bench.wait(2)
-    assert (name, question, info.kind, problem) == ("failed", Question.TOKEN, ErrorKind.STORAGE, None)
+    assert (name, question, info.kind, problem) == ("failed", HubQuestion.TOKEN, ErrorKind.STORAGE, None)
     assert bench.access.connection().token == CANARY  # until the program ends
     assert CANARY not in repr(info)
 

@@ -17,7 +17,7 @@ from mtplx_engine.errors import ErrorKind
 from mtplx_engine.ipc.client import EngineClient
 from mtplx_engine.models import library, manifest
 from mtplx_engine.models.inspection import Tier
-from mtplx_engine.models.library import Habits
+from mtplx_engine.models.library import ModelPreferences
 from mtplx_engine.models.manifest import Manifest
 from mtplx_engine.util import system
 from mtplx_engine.util.system import Machine
@@ -108,7 +108,7 @@ def bench(qtbot: QtBot, tmp_path: Path) -> Iterator[Callable[..., Bench]]:
 
 def test_models_are_listed_with_what_is_known_of_them(bench: Callable[..., Bench]) -> None:
     app = bench()
-    Habits(app.data).note_use(app.folder("two"), 1_700_000_000)
+    ModelPreferences(app.data).note_use(app.folder("two"), 1_700_000_000)
     app.library.refresh()
     models = app.listed()
     assert [(model.name, model.title, model.complete) for model in models] == [
@@ -138,7 +138,7 @@ def test_what_is_not_loaded_is_no_default(bench: Callable[..., Bench]) -> None:
     app.library.set_default(app.folder("two"))
     folder, error = app.wait("failed")
     assert (folder, error.kind) == (app.folder("two"), ErrorKind.REFUSED)
-    assert Habits(app.data).default() is None
+    assert ModelPreferences(app.data).default() is None
 
 
 def test_every_byte_is_checked(bench: Callable[..., Bench]) -> None:

@@ -14,7 +14,7 @@ from app.model_manager.rows import Filters, Use
 from app.palette import Tone
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 from mtplx_engine.hub import search
-from mtplx_engine.hub.errors import Problem
+from mtplx_engine.hub.errors import HubErrorKind
 from mtplx_engine.hub.plan import folder_name
 from mtplx_engine.models import starter
 from mtplx_engine.models.inspection import Tier
@@ -81,7 +81,7 @@ def test_a_download_takes_the_place_of_get(state, words):
 
 def test_a_look_that_failed_says_why_and_what_to_do():
     faults = {
-        repo_id: Fault("No token is known.", Problem.NO_TOKEN) for repo_id in (ENTRY.target, HITS[1].id)
+        repo_id: Fault("No token is known.", HubErrorKind.NO_TOKEN) for repo_id in (ENTRY.target, HITS[1].id)
     }
     face = rows.found(HITS[1], HubSnapshot(MACHINE, faults=faults))
     assert (face.problem, face.remedy) == ("No token is known.", "Add a token")

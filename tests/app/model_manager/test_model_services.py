@@ -9,16 +9,16 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from app.model_manager.downloads import DownloadState
-from app.model_manager.hub_client import HubClient, Question
+from app.model_manager.hub_client import HubClient, HubQuestion
 from app.model_manager.model_library import ModelLibrary
 from app.model_manager.row_state import Action
 from app.services.engine_worker import EngineState
 from app.widgets.dialogs import MessageBox
 from mtplx_engine import paths
 from mtplx_engine.errors import ErrorInfo, ErrorKind
-from mtplx_engine.hub.errors import Problem
+from mtplx_engine.hub.errors import HubErrorKind
 from mtplx_engine.models import starter
-from mtplx_engine.models.library import Habits
+from mtplx_engine.models.library import ModelPreferences
 from tests.support import model_folder
 from tests.support.fake_models import row
 from tests.support.fake_script import Script
@@ -81,7 +81,7 @@ def test_a_model_is_loaded_from_its_row(start, asked, tmp_path):
 
 def test_the_default_model_is_loaded_at_the_next_start(start, asked, tmp_path):
     folder = add_model(tmp_path, "another")
-    Habits(tmp_path).set_default(folder)
+    ModelPreferences(tmp_path).set_default(folder)
     driver = start()
     driver.until(lambda: driver.program.line.model is not None)
     assert driver.program.link.model == str(folder)
@@ -115,7 +115,7 @@ def test_a_folder_is_looked_at_in_the_settings_and_tried_again(start, asked, mon
     models, resumed = driver.program.models, []
     rows = {
         name: row(name, DownloadState.FAILED, error=failed, problem=problem)
-        for name, problem in (("one", Problem.READ_ONLY), ("two", Problem.DISK_FULL))
+        for name, problem in (("one", HubErrorKind.READ_ONLY), ("two", HubErrorKind.DISK_FULL))
     }
     monkeypatch.setattr(models.downloads, "rows", lambda: tuple(rows.values()))
     monkeypatch.setattr(models.downloads, "resume", resumed.append)
@@ -132,7 +132,7 @@ def test_a_proxy_is_looked_at_in_the_settings(start, asked):
     driver = start()
     manager = open_window(driver).controller
     failure = ErrorInfo(ErrorKind.DOWNLOAD, "The proxy wants a password.")
-    manager.hub.failed.emit(Question.LOOK, failure, Problem.PROXY)
+    manager.hub.failed.emit(HubQuestion.LOOK, failure, HubErrorKind.PROXY)
     manager.help_way()
     assert driver.program.open_settings().network.isVisible()
 
@@ -191,7 +191,7 @@ def delete(driver, folder):
 
 def test_when_the_loaded_model_is_deleted_the_starter_takes_its_place(start, asked, tmp_path):
     folder = add_model(tmp_path, "another")
-    Habits(tmp_path).set_default(folder)
+    ModelPreferences(tmp_path).set_default(folder)
     driver = start()
     driver.until(lambda: driver.program.line.model is not None)
     delete(driver, folder)

@@ -12,9 +12,9 @@ from app.model_manager import details_page, row_state, rows
 from app.model_manager.downloads import DownloadState
 from app.model_manager.row_state import Action
 from app.palette import Tone
-from mtplx_engine.hub.errors import Problem
+from mtplx_engine.hub.errors import HubErrorKind
 from mtplx_engine.models import memory_fit
-from mtplx_engine.models.memory_fit import Fit, Verdict
+from mtplx_engine.models.memory_fit import Fit, MemoryVerdict
 from tests.support.fake_models import GB, MACHINE, error, look, row
 
 sizes = st.integers(0, 200 * GB)
@@ -23,7 +23,7 @@ sizes = st.integers(0, 200 * GB)
 @given(sizes, sizes, sizes, st.integers(4 * GB, 200 * GB), st.integers(2 * GB, 200 * GB))
 def test_the_two_numbers_never_contradict_the_verdict(weights, cache, scratch, memory, limit):
     judged = Fit(8192, weights, 0, cache, scratch, memory_fit.RESERVE, memory, limit)
-    assert (judged.total > row_state.for_models(judged)) == (judged.verdict is Verdict.TOO_BIG)
+    assert (judged.total > row_state.for_models(judged)) == (judged.verdict is MemoryVerdict.TOO_BIG)
 
 
 @given(sizes, sizes, sizes, sizes)
@@ -97,7 +97,7 @@ def test_every_download_can_be_got_rid_of(state):
         assert 0 <= face.fraction <= 1
 
 
-@pytest.mark.parametrize("problem", [*Problem, None])
+@pytest.mark.parametrize("problem", [*HubErrorKind, None])
 def test_a_failure_is_its_sentence_and_one_action(problem):
     failed = dataclasses.replace(
         row("a--b", DownloadState.FAILED, done=GB), error=error("It broke."), problem=problem

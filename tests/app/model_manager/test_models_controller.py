@@ -8,12 +8,12 @@ import pytest
 from PySide6.QtGui import QDesktopServices
 
 from app.model_manager.downloads import DownloadState
-from app.model_manager.hub_client import Question
+from app.model_manager.hub_client import HubQuestion
 from app.model_manager.row_state import Action
 from app.model_manager.rows import Filters
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 from mtplx_engine.hub import search
-from mtplx_engine.hub.errors import Problem
+from mtplx_engine.hub.errors import HubErrorKind
 from mtplx_engine.hub.plan import folder_name
 from mtplx_engine.hub.search import Found
 from mtplx_engine.models import starter
@@ -49,7 +49,7 @@ def heard(manager):
 
 def fail_look(hub, problem):
     hub.looks.pop()
-    hub.failed.emit(Question.LOOK, error(), problem)
+    hub.failed.emit(HubQuestion.LOOK, error(), problem)
 
 
 def test_recommended_models_are_looked_at_one_after_the_other(manager, hub):
@@ -65,7 +65,7 @@ def test_what_is_wanted_now_is_asked_next(manager, hub):
     manager.open()
     manager.act_on_repo("a/b", Action.DETAILS)
     hub.looks.clear()
-    hub.failed.emit(Question.LOOK, error(), Problem.NOT_FOUND)
+    hub.failed.emit(HubQuestion.LOOK, error(), HubErrorKind.NOT_FOUND)
     assert hub.looks == ["a/b"]
 
 
@@ -81,11 +81,11 @@ def test_get_puts_the_model_and_its_head_in_line(manager, hub):
 @pytest.mark.parametrize(
     ("problem", "want"),
     [
-        (Problem.NO_TOKEN, "token"),
-        (Problem.BAD_TOKEN, "token"),
-        (Problem.FORBIDDEN, "token"),
-        (Problem.NOT_FOUND, "choice"),
-        (Problem.UNSAFE, "choice"),
+        (HubErrorKind.NO_TOKEN, "token"),
+        (HubErrorKind.BAD_TOKEN, "token"),
+        (HubErrorKind.FORBIDDEN, "token"),
+        (HubErrorKind.NOT_FOUND, "choice"),
+        (HubErrorKind.UNSAFE, "choice"),
     ],
 )
 def test_the_remedy_does_what_it_says(manager, hub, heard, problem, want):
@@ -100,14 +100,14 @@ def test_a_licence_is_accepted_at_the_hub(manager, hub, monkeypatch):
     opened = []
     monkeypatch.setattr(QDesktopServices, "openUrl", opened.append)
     manager.lookups.look(FIRST)
-    fail_look(hub, Problem.LICENCE)
+    fail_look(hub, HubErrorKind.LICENCE)
     manager.help_repo(FIRST)
     assert [url.toString() for url in opened] == [f"https://huggingface.co/{FIRST}"]
 
 
 def test_all_other_remedies_try_again(manager, hub):
     manager.lookups.look(FIRST)
-    fail_look(hub, Problem.CHANGED)
+    fail_look(hub, HubErrorKind.CHANGED)
     assert manager.recommended[0].fit == "not to be had at this hub"
     manager.help_repo(FIRST)
     assert hub.looks == [FIRST]
@@ -116,7 +116,7 @@ def test_all_other_remedies_try_again(manager, hub):
 
 def test_a_trouble_on_the_way_is_said_once_and_stops_all_questions(manager, hub, heard):
     manager.open()
-    fail_look(hub, Problem.NO_NETWORK)
+    fail_look(hub, HubErrorKind.NO_NETWORK)
     assert hub.looks == []
     assert manager.lookups.trouble.remedy == "Try again when online"
     assert [face.problem for face in manager.recommended] == [""] * len(search.entries())
@@ -127,7 +127,7 @@ def test_a_trouble_on_the_way_is_said_once_and_stops_all_questions(manager, hub,
     manager.help_way()
     assert manager.lookups.trouble is None
     hub.answer_looks()
-    fail_look(hub, Problem.PROXY)  # a/b, after all that is recommended or before it
+    fail_look(hub, HubErrorKind.PROXY)  # a/b, after all that is recommended or before it
     manager.help_search()
     assert heard == ["a/b", "network"]
     hub.answer_looks()
@@ -137,11 +137,11 @@ def test_a_trouble_on_the_way_is_said_once_and_stops_all_questions(manager, hub,
 
 def test_with_a_new_token_all_is_asked_again_that_wanted_one(manager, hub):
     plan_id = folder_name(FIRST)
-    manager.downloads.put(row(plan_id, DownloadState.FAILED, error=error(), problem=Problem.NO_TOKEN))
+    manager.downloads.put(row(plan_id, DownloadState.FAILED, error=error(), problem=HubErrorKind.NO_TOKEN))
     manager.lookups.look("a/gated")
-    fail_look(hub, Problem.NO_TOKEN)
+    fail_look(hub, HubErrorKind.NO_TOKEN)
     manager.search("gated")
-    hub.failed.emit(Question.SEARCH, error(), Problem.BAD_TOKEN)
+    hub.failed.emit(HubQuestion.SEARCH, error(), HubErrorKind.BAD_TOKEN)
     manager.retry_refused()
     assert hub.looks == ["a/gated"]
     assert hub.searches == ["gated", "gated"]
@@ -163,7 +163,7 @@ def test_filters_leave_out_what_is_known_not_to_pass(manager, hub):
     hub.found.emit("qwen", Found(HITS))
     manager.look_at_hits()
     while hub.looks:
-        fail_look(hub, Problem.NOT_FOUND)
+        fail_look(hub, HubErrorKind.NOT_FOUND)
     assert manager.looked_at_hits == len(HITS)
     assert len(manager.searched(Filters(fitting=True, drafting=True, largest=1))) == len(
         HITS
@@ -179,14 +179,14 @@ def test_what_waits_for_an_answer_is_not_told_again_and_again(manager, hub):
     manager.look_at_hits()
     assert told == []
     manager.search("llama")  # what the old search found is of no use any more
-    fail_look(hub, Problem.NOT_FOUND)
+    fail_look(hub, HubErrorKind.NOT_FOUND)
     assert hub.looks == []
 
 
 def test_a_failed_download_goes_on_when_it_is_tried_again(manager):
     plan_id = folder_name(FIRST)
     downloads = manager.downloads
-    downloads.put(row(plan_id, DownloadState.FAILED, error=error(), problem=Problem.DISK_FULL))
+    downloads.put(row(plan_id, DownloadState.FAILED, error=error(), problem=HubErrorKind.DISK_FULL))
     manager.help_download(plan_id)
     assert downloads.asked == [("queued", plan_id)]
 
@@ -331,7 +331,7 @@ def test_get_fetches_nothing_that_is_not_for_this_machine(manager, hub, qtbot, k
     assert repo_state(manager, repo_id) == ""
 
 
-@pytest.mark.parametrize("problem", [Problem.NOT_FOUND, Problem.NO_NETWORK])
+@pytest.mark.parametrize("problem", [HubErrorKind.NOT_FOUND, HubErrorKind.NO_NETWORK])
 def test_what_the_hub_does_not_tell_is_wanted_no_more(manager, hub, problem):
     repo_id = HITS[2].id
     manager.act_on_repo(repo_id, Action.GET)
@@ -365,7 +365,7 @@ def test_one_card_says_what_keeps_all_recommended_models_away(manager, hub, hear
     manager.open()
     for _ in search.entries():
         assert manager.trouble is None
-        hub.failed.emit(Question.LOOK, error(), Problem.NO_TOKEN)
+        hub.failed.emit(HubQuestion.LOOK, error(), HubErrorKind.NO_TOKEN)
     assert manager.trouble.remedy == "Add a token"
     manager.help_way()
     assert heard == ["token"]

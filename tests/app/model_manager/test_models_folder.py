@@ -11,10 +11,10 @@ from app.model_manager.downloads import Downloads, DownloadState
 from app.model_manager.model_library import ModelsFolder
 from mtplx_engine import paths
 from mtplx_engine.hub import plan, remote_inspect
-from mtplx_engine.hub.errors import Problem
-from mtplx_engine.hub.http import Connection
+from mtplx_engine.hub.errors import HubErrorKind
+from mtplx_engine.hub.http import HubConnection
 from mtplx_engine.models import library
-from mtplx_engine.models.folders import Homes
+from mtplx_engine.models.folders import InstallFolders
 from tests.support import model_folder
 from tests.support.fake_hub import FakeHub, FakeRepo, running
 
@@ -56,7 +56,7 @@ def hub(tmp_path: Path) -> Iterator[FakeHub]:
 
 @pytest.fixture
 def downloads(qtbot: QtBot, data: Path, hub: FakeHub) -> Iterator[Downloads]:
-    made = Downloads(data, lambda: Connection(hub.endpoint))
+    made = Downloads(data, lambda: HubConnection(hub.endpoint))
     yield made
     made.close()
 
@@ -85,23 +85,23 @@ def test_why_it_cannot_be_is_said(qtbot: QtBot, folder: ModelsFolder, disk: Path
 def test_a_download_goes_to_the_chosen_folder(
     qtbot: QtBot, downloads: Downloads, hub: FakeHub, data: Path, disk: Path
 ) -> None:
-    Homes(data).choose(disk)
+    InstallFolders(data).choose(disk)
     with qtbot.waitSignal(downloads.installed):
-        downloads.enqueue(remote_inspect.plan_download(Connection(hub.endpoint), REPO))
+        downloads.enqueue(remote_inspect.plan_download(HubConnection(hub.endpoint), REPO))
     assert library.resolve_model(NAME, data) == disk / NAME
 
 
 def test_without_the_disk_it_waits_and_another_folder_helps(
     qtbot: QtBot, downloads: Downloads, hub: FakeHub, data: Path, disk: Path
 ) -> None:
-    Homes(data).choose(disk)
+    InstallFolders(data).choose(disk)
     disk.rename(disk.with_name("away"))
-    downloads.enqueue(remote_inspect.plan_download(Connection(hub.endpoint), REPO))
+    downloads.enqueue(remote_inspect.plan_download(HubConnection(hub.endpoint), REPO))
     qtbot.waitUntil(lambda: downloads.rows()[0].state is DownloadState.FAILED)
-    assert downloads.rows()[0].problem is Problem.NOT_CONNECTED
+    assert downloads.rows()[0].problem is HubErrorKind.NOT_CONNECTED
     assert not disk.exists()
     assert not paths.models_dir(data).exists()
-    Homes(data).choose(None)
+    InstallFolders(data).choose(None)
     with qtbot.waitSignal(downloads.installed):
         downloads.resume(NAME)
     assert library.resolve_model(NAME, data) == paths.models_dir(data) / NAME
@@ -111,8 +111,8 @@ def test_what_is_cancelled_leaves_nothing_in_the_chosen_folder(
     qtbot: QtBot, downloads: Downloads, hub: FakeHub, data: Path, disk: Path
 ) -> None:
     """Also when that is before anybody knows where it goes."""
-    Homes(data).choose(disk)
-    downloads.enqueue(remote_inspect.plan_download(Connection(hub.endpoint), REPO))
+    InstallFolders(data).choose(disk)
+    downloads.enqueue(remote_inspect.plan_download(HubConnection(hub.endpoint), REPO))
     downloads.cancel(NAME)
     qtbot.waitUntil(lambda: not downloads._tasks.busy)
     assert plan.unfinished_plans(data) == ()
@@ -122,10 +122,10 @@ def test_what_is_cancelled_leaves_nothing_in_the_chosen_folder(
 def test_what_was_begun_on_a_disk_goes_on_there_at_the_next_start(
     qtbot: QtBot, downloads: Downloads, hub: FakeHub, data: Path, disk: Path
 ) -> None:
-    Homes(data).choose(disk)
-    wanted = plan.placed(data, remote_inspect.plan_download(Connection(hub.endpoint), REPO))
+    InstallFolders(data).choose(disk)
+    wanted = plan.placed(data, remote_inspect.plan_download(HubConnection(hub.endpoint), REPO))
     plan.write_plan(plan.staging(data, NAME, wanted.home), wanted)
-    Homes(data).choose(None)
+    InstallFolders(data).choose(None)
     downloads.open()
     qtbot.waitUntil(lambda: bool(downloads.rows()))
     with qtbot.waitSignal(downloads.installed):

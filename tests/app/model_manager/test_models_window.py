@@ -13,16 +13,16 @@ from PySide6.QtWidgets import QFileDialog, QLabel, QMessageBox
 from app.model_manager import window as window_module
 from app.model_manager.card import ModelCard
 from app.model_manager.downloads import DownloadState
-from app.model_manager.hub_client import Question
+from app.model_manager.hub_client import HubQuestion
 from app.model_manager.row_state import Action, Fault, ModelRow
 from app.model_manager.token_dialog import TokenDialog
 from app.palette import DARK
 from app.widgets.dialogs import MessageBox
 from mtplx_engine.errors import ErrorInfo, ErrorKind
 from mtplx_engine.hub import search
-from mtplx_engine.hub.errors import Problem
+from mtplx_engine.hub.errors import HubErrorKind
 from mtplx_engine.hub.search import Found
-from mtplx_engine.models.memory_fit import Verdict
+from mtplx_engine.models.memory_fit import MemoryVerdict
 from tests.support import models_window
 from tests.support.fake_models import HITS, error, row
 from tests.support.models_window import FIRST, LOOKS, STARTER
@@ -237,7 +237,7 @@ def test_a_head_that_is_taken_out_of_the_original_is_told_of(show):
 
 def test_what_will_not_fit_is_fetched_when_the_person_insists(show):
     window = show(models_window.will_not_fit)
-    assert window.details.fit.judged.verdict is Verdict.TOO_BIG
+    assert window.details.fit.judged.verdict is MemoryVerdict.TOO_BIG
     assert window.details.get.text() == "Get Anyway"
     window.details.get.click()
     assert window.controller.downloads.asked == [("enqueue", HITS[2].id.replace("/", "--"))]
@@ -274,7 +274,7 @@ def test_a_token_is_checked_and_what_was_refused_is_asked_again(show, qtbot):
     sheet.check.click()
     assert hub.tokens == ["hf_12345678"]
     assert not sheet.check.isEnabled()
-    hub.failed.emit(Question.TOKEN, error("The hub does not know this token."), None)
+    hub.failed.emit(HubQuestion.TOKEN, error("The hub does not know this token."), None)
     assert sheet.words.text() == "The hub does not know this token."
     sheet.check.click()
     with qtbot.waitSignal(sheet.accepted):
@@ -363,7 +363,7 @@ def test_tab_goes_through_the_rows_as_they_are_seen(show, qtbot):
     # Buttons of the first rows are the newest ones.
     for repo_id in reversed(names[:2]):
         window.controller.lookups.looks.pop(repo_id)
-        window.controller.lookups.faults[repo_id] = Fault("Gone.", Problem.NOT_FOUND)
+        window.controller.lookups.faults[repo_id] = Fault("Gone.", HubErrorKind.NOT_FOUND)
         window._refresh()
         del window.controller.lookups.faults[repo_id]
         window.controller.lookups.looks[repo_id] = LOOKS[repo_id]

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QLabel
 from app.model_manager.row_state import Action
 from mtplx_engine.errors import EngineError
 from mtplx_engine.hub import remote_inspect
-from mtplx_engine.hub.http import Connection
+from mtplx_engine.hub.http import HubConnection
 from tests.support import hostile_words, models_window
 from tests.support.fake_hub import FakeHub, running
 
@@ -20,7 +20,7 @@ def looks():
     """What is known of those of which something is."""
     found = {}
     with running(FakeHub(REPOS)) as hub:
-        connection = Connection(hub.endpoint)
+        connection = HubConnection(hub.endpoint)
         for repo_id in REPOS:
             try:
                 found[repo_id] = remote_inspect.inspect_repo(

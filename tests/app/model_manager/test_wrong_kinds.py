@@ -9,7 +9,7 @@ from app.model_manager.row_state import ABOUT_CHOICE, Action, Fault
 from app.services.tasks import describe
 from mtplx_engine.hub import remote_inspect
 from mtplx_engine.hub.errors import HubError
-from mtplx_engine.hub.http import Connection
+from mtplx_engine.hub.http import HubConnection
 from tests.support import wrong_repos
 from tests.support.fake_hub import FakeHub, running
 
@@ -25,7 +25,7 @@ def hub():
 @pytest.mark.parametrize("repo_id", REPOS)
 def test_the_button_leads_to_another_model(hub, repo_id):
     with pytest.raises(HubError) as caught:
-        remote_inspect.plan_download(Connection(hub.endpoint), repo_id)
+        remote_inspect.plan_download(HubConnection(hub.endpoint), repo_id)
     fault = Fault.of(*describe(caught.value, "a look"))
     assert fault.problem in ABOUT_CHOICE
     assert fault.remedy == tr(fault.problem.value)

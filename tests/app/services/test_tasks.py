@@ -10,7 +10,7 @@ import pytest
 
 from app.services.tasks import TaskRunner, describe
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.hub.errors import HubError, Problem
+from mtplx_engine.hub.errors import HubError, HubErrorKind
 
 CANARY = "https://hub.example/file?signature=canary"
 
@@ -25,12 +25,12 @@ def raised(error: Exception) -> Exception:
 @pytest.mark.parametrize(
     ("error", "kind", "problem"),
     [
-        (HubError(Problem.LICENCE, "It is gated."), ErrorKind.DOWNLOAD, Problem.LICENCE),
+        (HubError(HubErrorKind.LICENCE, "It is gated."), ErrorKind.DOWNLOAD, HubErrorKind.LICENCE),
         (EngineError(ErrorKind.STORAGE, "The disk is gone."), ErrorKind.STORAGE, None),
     ],
 )
 def test_what_was_foreseen_is_told_in_its_own_words(
-    error: EngineError, kind: ErrorKind, problem: Problem | None
+    error: EngineError, kind: ErrorKind, problem: HubErrorKind | None
 ) -> None:
     info, found = describe(raised(error), "look")
     assert (info.kind, info.message, found) == (kind, str(error), problem)

@@ -11,7 +11,7 @@ from app.chat.conversation import Attachment
 from app.chat.prompt import ContextUse
 from app.chat.settings import ChatSettings
 from app.session import context_meter
-from app.session.context_meter import ContextMeter, Draft
+from app.session.context_meter import ContextMeter, UnsentMessage
 from mtplx_engine.config import ChatMessage
 from tests.support.fake_services import MODEL
 
@@ -29,7 +29,7 @@ def watch(ready, monkeypatch):
 
 
 def type_(watch, text, attachments=()):
-    watch.follow(lambda: Draft(text, tuple(attachments)))
+    watch.follow(lambda: UnsentMessage(text, tuple(attachments)))
     watch.touch()
 
 
@@ -112,24 +112,24 @@ def test_files_of_a_draft_count(ready, watch, qtbot):
 def test_what_is_to_stand_in_the_place_of_a_message_is_weighed_there(ready, watch):
     ready.ask("Why tides?", "The Moon.")
     ready.ask("And waves?", "The wind.")
-    watch.weigh(Draft(LONG, after=ready.session.shown.path()[1].id))
+    watch.weigh(UnsentMessage(LONG, after=ready.session.shown.path()[1].id))
     assert [turn.content for turn in ready.link.counts[-1].messages] == ["Why tides?", "The Moon.", LONG]
     ready.link.tell_count(9000)
     assert [message.text for message in watch.results[-1].path] == ["Why tides?", "The Moon."]
-    watch.weigh(Draft(LONG, after=None))
+    watch.weigh(UnsentMessage(LONG, after=None))
     ready.link.tell_count(8900)
     assert [turn.content for turn in ready.link.counts[-1].messages] == [LONG]
     assert watch.results[-1].path == ()
 
 
 def test_what_surely_fits_is_let_through_at_once(ready, watch):
-    watch.weigh(Draft("Why tides?"))
+    watch.weigh(UnsentMessage("Why tides?"))
     assert watch.results[-1].use is None
     assert ready.link.counts == []
 
 
 def test_what_may_not_fit_is_counted_first(ready, watch):
-    watch.weigh(Draft(LONG))
+    watch.weigh(UnsentMessage(LONG))
     assert watch.results == []
     ready.link.tell_count(4010, 0, 4000)
     [weighed] = watch.results
@@ -138,7 +138,7 @@ def test_what_may_not_fit_is_counted_first(ready, watch):
 
 def test_what_does_not_fit_comes_with_the_tokens_of_each_message(ready, watch):
     ready.ask("Why tides?", "The Moon.")
-    watch.weigh(Draft(LONG))
+    watch.weigh(UnsentMessage(LONG))
     ready.link.tell_count(9000, 0, 8900, 40, 60)
     [weighed] = watch.results
     assert weighed.use.is_over
@@ -150,14 +150,14 @@ def test_a_count_that_is_known_needs_no_second_one(ready, watch, qtbot):
     type_(watch, LONG)
     until_asked(qtbot, ready, 1)
     ready.link.tell_count(9000)
-    watch.weigh(Draft(LONG))
+    watch.weigh(UnsentMessage(LONG))
     assert watch.results[-1].use.is_over
     assert len(ready.link.counts) == 1
 
 
 def test_without_an_answer_it_is_let_through_and_the_engine_decides(ready, watch, qtbot, monkeypatch):
     watch._patience.setInterval(10)
-    watch.weigh(Draft(LONG))
+    watch.weigh(UnsentMessage(LONG))
     qtbot.waitUntil(lambda: watch.results != [])
     assert watch.results[-1].use is None
 
@@ -168,6 +168,6 @@ def test_without_a_model_there_is_no_figure(bench, qtbot):
     watch.changed.connect(uses.append)
     type_(watch, "Why tides?")
     QTest.qWait(1)
-    watch.weigh(Draft(LONG))
+    watch.weigh(UnsentMessage(LONG))
     bench.link.become_ready(dataclasses.replace(MODEL, context_window=4096))
     assert uses[-1] == ContextUse(4096, 4096)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from app.chat.metrics import AnswerFigures
+    from app.chat.metrics import AnswerRecord
 
 
 ANSWERS = (
@@ -127,7 +127,7 @@ def test_what_breaks_off_leaves_the_former_file(tmp_path: Path, suffix: str) -> 
     path = tmp_path / f"x{suffix}"
     path.write_text("before")
 
-    def broken() -> Iterator[AnswerFigures]:
+    def broken() -> Iterator[AnswerRecord]:
         yield from month(DAY)
         raise StoreError("gone")
 
@@ -147,7 +147,7 @@ def test_figures_are_taken_one_by_one(tmp_path: Path) -> None:
     """A history of years is never held at once."""
     path, seen = tmp_path / "x.json", []
 
-    def watched() -> Iterator[AnswerFigures]:
+    def watched() -> Iterator[AnswerRecord]:
         for number in range(2000):
             (partial,) = tmp_path.iterdir()
             seen.append(partial.stat().st_size)

@@ -6,16 +6,16 @@ import json
 
 import pytest
 
-from app.storage.settings import Place, Settings, SettingsFile
+from app.storage.settings import Settings, SettingsFile, WindowGeometry
 
 
 def test_kept_over_a_restart(tmp_path):
     first = SettingsFile(tmp_path / "not" / "there yet")
     assert first.value == Settings()
-    first.change(place=Place(1, 2, 900, 700), drafting=3, last_chat="abc")
+    first.change(place=WindowGeometry(1, 2, 900, 700), drafting=3, last_chat="abc")
     first.change(sidebar=False)
     again = SettingsFile(tmp_path / "not" / "there yet").value
-    assert again == Settings(Place(1, 2, 900, 700), sidebar=False, drafting=3, last_chat="abc")
+    assert again == Settings(WindowGeometry(1, 2, 900, 700), sidebar=False, drafting=3, last_chat="abc")
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff\xfe", b"null", b"[" * 100_000])

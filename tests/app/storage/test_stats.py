@@ -21,16 +21,16 @@ from app.storage.stats import (
     Choice,
     Drafted,
     Grouping,
+    HistorySummary,
     Middle,
     Spread,
-    Summary,
     TimeSaved,
     baselines,
     time_saved,
 )
 from mtplx_engine.measure.measurement import context_bucket
 from mtplx_engine.stats import DecodeStats, FinishReason
-from mtplx_engine.util.system import Conditions
+from mtplx_engine.util.system import SystemState
 from tests.support import random_chats
 from tests.support.chats import NOW, chat, edit, message, stored_ids
 from tests.support.disks import full_disk
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from app.chat.metrics import AnswerFigures
+    from app.chat.metrics import AnswerRecord
     from mtplx_engine.measure.measurement import Measurement
 
 
@@ -51,7 +51,7 @@ times = st.none() | st.floats(1e-6, 1e6)
 
 
 @st.composite
-def answers(draw) -> AnswerFigures:
+def answers(draw) -> AnswerRecord:
     """Return figures of every shape that an answer can have."""
     prompt, emitted, drafted = draw(counts), draw(counts), draw(counts)
     stats = DecodeStats(
@@ -87,7 +87,7 @@ def database(tmp_path: Path) -> Iterator[ChatDatabase]:
         yield database
 
 
-def fill(database: ChatDatabase, *given: AnswerFigures) -> None:
+def fill(database: ChatDatabase, *given: AnswerRecord) -> None:
     for each in given:
         database.figures.add(each)
 
@@ -436,7 +436,7 @@ def test_estimates_add_up(drafted: list[Drafted]) -> None:
 
 
 def test_shares_of_counts_are_those_of_the_sums() -> None:
-    summary = Summary(2, None, None, None, verify_steps=40, drafted=80, accepted=60)
+    summary = HistorySummary(2, None, None, None, verify_steps=40, drafted=80, accepted=60)
     assert (summary.acceptance_rate, summary.mean_length) == (0.75, 2.5)
 
 
@@ -458,9 +458,9 @@ def test_baselines_are_the_plain_runs_of_each_context() -> None:
 @pytest.mark.parametrize(
     "fields",
     [
-        {"before": Conditions(low_power=True)},
-        {"before": Conditions(load=9.2, cores=8)},
-        {"after": Conditions(thermal="slowed to 80 %")},
+        {"before": SystemState(low_power=True)},
+        {"before": SystemState(load=9.2, cores=8)},
+        {"after": SystemState(thermal="slowed to 80 %")},
         {"cross_check": 0.9},
         {"cross_check": 1.1},
         {"cross_check": None},

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from pytestqt.qtbot import QtBot
 
-    from app.chat.metrics import AnswerFigures
+    from app.chat.metrics import AnswerRecord
 
 
 CHAT = chat("chat")
@@ -390,7 +390,7 @@ def test_a_history_is_read_with_all_that_was_added_before(store: Store, qtbot: Q
 def test_figures_are_made_on_the_thread_of_the_store(store: Store, qtbot: QtBot) -> None:
     threads = []
 
-    def make() -> AnswerFigures:
+    def make() -> AnswerRecord:
         threads.append(QThread.currentThread())
         return figures()
 

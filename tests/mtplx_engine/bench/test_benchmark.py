@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mtplx_engine.bench.benchmark import WIDEST, Contest, CostMeter, Outcome, Question
+from mtplx_engine.bench.benchmark import WIDEST, BenchmarkPrompt, BenchmarkRuns, CostMeter, PairedBenchmark
 from mtplx_engine.cache.token_cache import TokenCache
 from mtplx_engine.draft.prompt_lookup import PromptLookupDrafter
 from mtplx_engine.measure import results
-from mtplx_engine.measure.measurement import PromptKind, Ratio, Verdict, times
+from mtplx_engine.measure.measurement import PromptKind, Ratio, SpeedVerdict, times
 from tests.support.fresh import check_caches
 from tests.support.measurements import measurement
 from tests.support.scripted_method import Clock, ScriptedMethod
@@ -34,7 +34,7 @@ KINDS = (PromptKind.CHAT, PromptKind.CODE, PromptKind.CHAT)
 NEVER = threading.Event()
 
 
-def contest(clock: Clock, *drafting: dict, plain: dict | None = None, **fields) -> Contest:
+def contest(clock: Clock, *drafting: dict, plain: dict | None = None, **fields) -> PairedBenchmark:
     """Plain decoding at 128 tokens a second against drafting as it is given, by depth; three questions."""
     methods = [
         ScriptedMethod(
@@ -44,8 +44,8 @@ def contest(clock: Clock, *drafting: dict, plain: dict | None = None, **fields) 
         )
         for given in drafting
     ]
-    questions = [Question(f"{kind}-{n}", kind, [1] * 10) for n, kind in enumerate(KINDS)]
-    return Contest(
+    questions = [BenchmarkPrompt(f"{kind}-{n}", kind, [1] * 10) for n, kind in enumerate(KINDS)]
+    return PairedBenchmark(
         **{
             "base": ScriptedMethod(
                 "depth 0", clock, **{"cycle_s": STEP_S, "prefill_s": PREFILL_S, **(plain or {})}
@@ -61,15 +61,15 @@ def contest(clock: Clock, *drafting: dict, plain: dict | None = None, **fields) 
 
 
 def hold(
-    given: Contest, clock: Clock, cancelled: threading.Event = NEVER
-) -> tuple[list[Progress], Outcome | None]:
+    given: PairedBenchmark, clock: Clock, cancelled: threading.Event = NEVER
+) -> tuple[list[Progress], BenchmarkRuns | None]:
     steps = list(given.hold(cancelled, pause_s=0, clock=clock))
-    if isinstance(steps[-1], Outcome):
+    if isinstance(steps[-1], BenchmarkRuns):
         return steps[:-1], steps[-1]
     return steps, None
 
 
-def runs(outcome: Outcome) -> tuple[MeasuredRun, ...]:
+def runs(outcome: BenchmarkRuns) -> tuple[MeasuredRun, ...]:
     return tuple(entry.run for entry in outcome.entries if entry.method != "mlx-lm")
 
 
@@ -89,7 +89,7 @@ def test_drafting_that_is_twice_as_fast() -> None:
     [depth] = found.depths
     assert depth.decode == exactly(2.0)
     assert depth.wall == exactly((PREFILL_S + 64 * STEP_S) / (PREFILL_S + 32 * STEP_S))
-    assert depth.verdict is Verdict.FASTER
+    assert depth.verdict is SpeedVerdict.FASTER
     assert found.winner == 1
     assert found.plain.decode_tps == pytest.approx(128)
     assert (depth.step_s, depth.cycle_s) == (pytest.approx(STEP_S), pytest.approx(STEP_S))
@@ -104,7 +104,7 @@ def test_drafting_that_takes_the_time_of_more_tokens_than_it_gives_is_slower() -
     [depth] = found.depths
     assert depth.decode == exactly(0.6)
     assert depth.wall.high < 1
-    assert depth.verdict is Verdict.SLOWER
+    assert depth.verdict is SpeedVerdict.SLOWER
     assert depth.predicted == pytest.approx(0.6)
     assert found.winner == 0
 
@@ -112,7 +112,7 @@ def test_drafting_that_takes_the_time_of_more_tokens_than_it_gives_is_slower() -
 @pytest.mark.parametrize("slower", [(0.98, 1.0, 1.03), (1.0, 1.0, 1.0)])
 def test_equal_within_noise_is_no_clear_difference(slower: tuple[float, ...]) -> None:
     found = measured({"accepted": (1,), "cycle_s": 2 * STEP_S, "slower": slower})
-    assert found.depths[0].verdict is Verdict.UNCLEAR
+    assert found.depths[0].verdict is SpeedVerdict.UNCLEAR
     assert found.winner is None
 
 
@@ -120,13 +120,13 @@ def test_ranges_that_overlap_decide_nothing_whatever_the_median() -> None:
     found = measured({"accepted": (1,), "slower": (0.5, 1.0, 2.1)})
     [depth] = found.depths
     assert depth.wall.low < 1 < 1.6 < depth.wall.median
-    assert depth.verdict is Verdict.UNCLEAR
+    assert depth.verdict is SpeedVerdict.UNCLEAR
     assert found.winner is None
 
 
 def test_a_loss_of_a_thousandth_is_shown_as_one() -> None:
     [depth] = measured({"accepted": (1,), "cycle_s": 2 * STEP_S * 1.001}).depths
-    assert depth.verdict is Verdict.SLOWER
+    assert depth.verdict is SpeedVerdict.SLOWER
     assert times(depth.wall.median) == "0.99x"
 
 
@@ -134,7 +134,7 @@ def test_an_answer_that_drafting_ends_early_does_not_count_as_fast() -> None:
     found = measured({"accepted": (1,), "cycle_s": 2 * STEP_S, "ends_at": 21})
     [depth] = found.depths
     assert depth.wall is None
-    assert depth.verdict is Verdict.TOO_FEW
+    assert depth.verdict is SpeedVerdict.TOO_FEW
     assert found.winner is None
     # 21 tokens in 11 blocks of 2, the last one cut: 10 blocks after the first one took two steps each.
     assert depth.decode_tps == pytest.approx(19 / (10 * 2 * STEP_S))
@@ -171,7 +171,11 @@ def test_the_depth_that_gains_most_wins_and_memory_is_kept_apart() -> None:
         {"depth": 3, "accepted": (3, 1), "cycle_s": 1.1 * STEP_S, "peak": 1300},
         {"depth": 4, "accepted": (0,), "cycle_s": 1.5 * STEP_S, "peak": 1400},
     )
-    assert [depth.verdict for depth in found.depths] == [Verdict.FASTER, Verdict.FASTER, Verdict.SLOWER]
+    assert [depth.verdict for depth in found.depths] == [
+        SpeedVerdict.FASTER,
+        SpeedVerdict.FASTER,
+        SpeedVerdict.SLOWER,
+    ]
     assert found.winner == 3
     assert (found.plain.peak_bytes, found.at(3).peak_bytes) == (1000, 1300)
     assert found.at(3).acceptance == pytest.approx((1, 11 / 21, 11 / 21))
@@ -179,7 +183,7 @@ def test_the_depth_that_gains_most_wins_and_memory_is_kept_apart() -> None:
 
 def test_plain_decoding_is_checked_against_that_of_others_in_three_pairs() -> None:
     clock = Clock()
-    questions = [Question(f"chat-{n}", PromptKind.CHAT, [1]) for n in range(5)]
+    questions = [BenchmarkPrompt(f"chat-{n}", PromptKind.CHAT, [1]) for n in range(5)]
     given = contest(clock, {"accepted": (1,)}, questions=questions)
     _told, outcome = hold(given, clock)
     assert results.decode_ratio(outcome.pairs(given.reference, given.base)) == exactly(1.28)

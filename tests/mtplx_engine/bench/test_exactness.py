@@ -10,7 +10,7 @@ import pytest
 
 from mtplx_engine import acceptance, decoding
 from mtplx_engine.bench import exactness
-from mtplx_engine.bench.prefix import Beginning, Draws, cuts
+from mtplx_engine.bench.prefix import Draws, PrefixReplay, cuts
 from mtplx_engine.bench.prompts import PROMPTS
 from mtplx_engine.cache.token_cache import TokenCache
 from mtplx_engine.engine import Engine
@@ -25,7 +25,7 @@ from tests.support.toy import TOY
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mtplx_engine.acceptance import Verdict
+    from mtplx_engine.acceptance import DraftVerdict
     from mtplx_engine.measure.measurement import ExactnessReport
     from tests.support.faults import Plant
 
@@ -86,7 +86,7 @@ def _bonus_from_the_row_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """The bonus token is drawn from the row of the last draft."""
     right = acceptance.accept
 
-    def faulty(p: mx.array, q: mx.array, drafts: mx.array, *draws: mx.array) -> Verdict:
+    def faulty(p: mx.array, q: mx.array, drafts: mx.array, *draws: mx.array) -> DraftVerdict:
         return right(mx.concatenate([p[:-1], p[-2:-1]]) if drafts.size else p, q, drafts, *draws)
 
     monkeypatch.setattr(decoding, "accept", faulty)
@@ -177,17 +177,17 @@ def test_greedy_answers_may_part_at_a_tie_and_nowhere_else(
     """The plain choice is better by `gap` where the answers part; the rows are off by 1e-4."""
     _plant_rounding(monkeypatch, 1e-4)
     faults.rollback_off_by_one(monkeypatch)
-    monkeypatch.setattr(Beginning, "gap", lambda *_: 3.9e-4)
+    monkeypatch.setattr(PrefixReplay, "gap", lambda *_: 3.9e-4)
     report = _check(engine, 2, 100)
     assert report.greedy_ties == report.greedy_prefixes - report.greedy_same > 0
     assert judge_exactness(report) is Exactness.ROUNDING
-    monkeypatch.setattr(Beginning, "gap", lambda *_: 4.1e-4)
+    monkeypatch.setattr(PrefixReplay, "gap", lambda *_: 4.1e-4)
     assert judge_exactness(_check(engine, 2, 2)) is Exactness.DIFFERENT
 
 
 def test_the_gap_is_that_of_the_plain_row(engine: Engine) -> None:
     ids = [*range(40, 52)]
-    beginning = Beginning(engine.model.target, engine.drafters().new("mtp"), ids, 64)
+    beginning = PrefixReplay(engine.model.target, engine.drafters().new("mtp"), ids, 64)
     list(beginning.read())
     cache = TokenCache(engine.model.target.new_layers())
     _, rows = engine.model.target.verify(mx.array([*ids, 60, 61], mx.int32), cache, strict=True)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 
-from mtplx_engine.bench.benchmark import Entry, Outcome
-from mtplx_engine.bench.matrix import Plan, measure, summarise
+from mtplx_engine.bench.benchmark import BenchmarkRuns, Entry
+from mtplx_engine.bench.matrix import BenchmarkPlan, measure, summarise
 from mtplx_engine.bench.report import render_table
 from mtplx_engine.config import DrafterKind
 from mtplx_engine.errors import EngineError
@@ -28,7 +28,7 @@ def _without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mtplx_engine.bench.benchmark.PAUSE_S", 0.0)
 
 
-def plan(folder: Path, drafters: tuple[DraftCore, ...], draft_model: str = "", **more: Any) -> Plan:
+def plan(folder: Path, drafters: tuple[DraftCore, ...], draft_model: str = "", **more: Any) -> BenchmarkPlan:
     fields: dict[str, Any] = {
         "prompts": 3,
         "tokens": 16,
@@ -37,7 +37,9 @@ def plan(folder: Path, drafters: tuple[DraftCore, ...], draft_model: str = "", *
         "anyway": False,
         **more,
     }
-    return Plan(model=str(folder), draft_model=draft_model, data_dir=folder, drafters=drafters, **fields)
+    return BenchmarkPlan(
+        model=str(folder), draft_model=draft_model, data_dir=folder, drafters=drafters, **fields
+    )
 
 
 def test_figures_are_given_for_every_drafter_and_kind(tmp_path: Path) -> None:
@@ -87,7 +89,7 @@ def test_a_summary_is_the_median_of_ratios_prompt_by_prompt() -> None:
     entries += [
         entry(ours, pair, seconds, stats, identical=pair > 0) for pair, seconds in enumerate((1.0, 1.0, 8.0))
     ]
-    first, second = summarise(Outcome(tuple(entries)), [base, ours])["summary"]
+    first, second = summarise(BenchmarkRuns(tuple(entries)), [base, ours])["summary"]
     assert (first["method"], second["method"]) == ("mlx-lm", "mtp depth 2")
     assert first["wall"] == {"median": 1.0, "low": 1.0, "high": 1.0, "pairs": 3}
     assert first["tokens_per_verify"] is first["identical"] is None

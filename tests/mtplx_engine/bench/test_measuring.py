@@ -14,7 +14,7 @@ from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.ipc.protocol import Measure, Measured, TrialProgress
 from mtplx_engine.measure import results
 from mtplx_engine.measure.measurement import PromptKind
-from mtplx_engine.measure.store import Measurements
+from mtplx_engine.measure.store import MeasurementStore
 from mtplx_engine.models import memory_fit
 from tests.support import engine_runs, tiny_folder
 from tests.support.engine_runs import check_error
@@ -86,7 +86,7 @@ def test_a_measurement_holds_every_run_and_is_kept(engine: Engine, folder: Path)
     ]  # 8 more and the next fit
     assert found.subject.key == engine.info.speed_key
     assert (found.kinds, found.context, found.tokens, found.temperature) == (KINDS, 160, 16, 0.0)
-    assert Measurements(folder).latest(engine.info.speed_key) == found
+    assert MeasurementStore(folder).latest(engine.info.speed_key) == found
     assert [result.depth for result in results.results_of(found).depths] == [1, 2]
 
 
@@ -119,12 +119,12 @@ def test_it_can_be_cancelled_at_any_forward(engine: Engine, monkeypatch, at: int
         return call(*args, **more)
 
     monkeypatch.setattr(layer, "__call__", counted)
-    before = Measurements(folder).stamp()
+    before = MeasurementStore(folder).stamp()
     events = run(engine, cancelled, kinds=(PromptKind.CHAT,))
     assert cancelled.is_set()
     assert all(isinstance(event, TrialProgress) for event in events)
     assert count <= 2 * at + 10  # the forward that was queued, and drafts on their way
-    assert Measurements(folder).stamp() == before
+    assert MeasurementStore(folder).stamp() == before
 
 
 def test_the_model_answers_after_a_measurement_as_before(engine: Engine) -> None:
@@ -152,7 +152,7 @@ def test_a_context_beyond_the_memory_is_refused_but_not_the_usual_one(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The usual one was judged when the model was loaded, perhaps anyway."""
-    monkeypatch.setattr(memory_fit.Fit, "verdict", memory_fit.Verdict.TOO_BIG)
+    monkeypatch.setattr(memory_fit.Fit, "verdict", memory_fit.MemoryVerdict.TOO_BIG)
     monkeypatch.setattr(memory_fit, "CONTEXT", 100)
     with pytest.raises(EngineError) as caught:
         run(engine, threading.Event())

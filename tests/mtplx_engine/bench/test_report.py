@@ -8,7 +8,7 @@ import pytest
 
 from mtplx_engine.bench.report import render_report
 from mtplx_engine.measure.measurement import PromptKind
-from mtplx_engine.util.system import Conditions, Power
+from mtplx_engine.util.system import Power, SystemState
 from tests.support.measurements import SUBJECT, measurement, run
 
 
@@ -103,7 +103,7 @@ def test_what_verifying_costs_is_in_plain_forwards() -> None:
 
 def test_what_is_not_known_is_not_said() -> None:
     nowhere = dataclasses.replace(SUBJECT, revision="", chip="", memory=0)
-    unknown = Conditions()
+    unknown = SystemState()
     text = render_report(measurement(2.0, 2.0, 2.0, subject=nowhere, before=unknown, after=unknown))
     first, second = text.splitlines()[:2]
     assert first == "Toy · float32 · drafter mtp"
@@ -112,7 +112,7 @@ def test_what_is_not_known_is_not_said() -> None:
 
 
 def test_conditions_that_hold_a_machine_back_are_told() -> None:
-    pressed = Conditions(load=2.25, power=Power.BATTERY, low_power=True, thermal="serious")
+    pressed = SystemState(load=2.25, power=Power.BATTERY, low_power=True, thermal="serious")
     text = render_report(measurement(2.0, 2.0, 2.0, after=pressed))
     assert "before: load 0.4, mains, nominal; after: load 2.2, battery, low-power mode, serious" in text
     assert "Measured under pressure: low-power mode, on battery, heat: serious." in text

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mtplx_engine.bench.benchmark import Entry, Outcome
+from mtplx_engine.bench.benchmark import BenchmarkRuns, Entry
 from mtplx_engine.bench.matrix import summarise
 from mtplx_engine.bench.report import render_table
 from mtplx_engine.measure.measurement import MeasuredRun, PromptKind
@@ -28,7 +28,7 @@ def summaries(seconds: tuple[float, ...], stats: DecodeStats = STATS) -> list[di
         for method, times, counted in ((base, (1.0,) * len(seconds), DecodeStats()), (ours, seconds, stats))
         for at, s in enumerate(times)
     ]
-    return summarise(Outcome(tuple(entries)), [base, ours])["summary"]
+    return summarise(BenchmarkRuns(tuple(entries)), [base, ours])["summary"]
 
 
 def run(pair: int, depth: int, seconds: float, stats: DecodeStats) -> MeasuredRun:

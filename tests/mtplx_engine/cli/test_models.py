@@ -11,7 +11,7 @@ from mtplx_engine import paths
 from mtplx_engine.cli.main import main
 from mtplx_engine.engine import Engine
 from mtplx_engine.models import library
-from mtplx_engine.models.library import Habits
+from mtplx_engine.models.library import ModelPreferences
 from mtplx_engine.util import system
 from mtplx_engine.util.system import Machine
 from tests.support import model_folder, toy_pair
@@ -139,4 +139,4 @@ def test_what_inspect_refuses_is_no_default(capsys: Capture, tmp_path: Path, nam
     (models / "strange" / "config.json").write_text('{"model_type": "mamba9"}')
     assert run("default", name, "--data-dir", tmp_path) == 1
     assert "is the default now" not in capsys.readouterr().out
-    assert Habits(tmp_path).default() is None
+    assert ModelPreferences(tmp_path).default() is None

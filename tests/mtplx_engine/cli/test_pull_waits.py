@@ -12,7 +12,7 @@ import pytest
 from mtplx_engine.cli import watch
 from mtplx_engine.cli.main import FAILED, main
 from mtplx_engine.hub import plan
-from mtplx_engine.hub.errors import Interrupt
+from mtplx_engine.hub.errors import CancelToken
 from tests.support import model_folder
 from tests.support.fake_hub import FakeHub, FakeRepo, Fault, running
 
@@ -36,11 +36,11 @@ def hub(tmp_path: Path) -> Iterator[FakeHub]:
 def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is waited for takes a tenth of a second, in which a few readings are told."""
 
-    def wait(interrupt: Interrupt, _seconds: float) -> None:
+    def wait(interrupt: CancelToken, _seconds: float) -> None:
         time.sleep(0.1)
         interrupt.check()
 
-    monkeypatch.setattr(Interrupt, "wait", wait)
+    monkeypatch.setattr(CancelToken, "wait", wait)
     monkeypatch.setattr(watch, "_TICK_S", 0.01)
     monkeypatch.setattr(watch, "_JSON_TICK_S", 0.01)
 

@@ -13,7 +13,7 @@ import pytest
 from mtplx_engine import backend
 from mtplx_engine.cli.main import INTERRUPTED, WRONG_USE, main
 from mtplx_engine.engine import Engine
-from mtplx_engine.measure.store import Measurements
+from mtplx_engine.measure.store import MeasurementStore
 from tests.support import engine_runs, tiny_folder
 from tests.support.fake_host import ScriptedEngine
 from tests.support.fake_script import Script
@@ -41,7 +41,7 @@ class Asked(ScriptedEngine):
     def measure(self, request, cancelled):
         self.requests.append(request)
         if self._data is not None:
-            Measurements(self._data).keep(self._script.measurement)
+            MeasurementStore(self._data).keep(self._script.measurement)
         return super().measure(request, cancelled)
 
 
@@ -78,7 +78,7 @@ def test_json_is_the_whole_measurement_and_what_it_comes_to(
 ) -> None:
     assert tune(Asked(Script(), tmp_path), tmp_path, "--json") == 0
     body = json.loads(capsys.readouterr().out)
-    kept = Measurements(tmp_path).all()[0]
+    kept = MeasurementStore(tmp_path).all()[0]
     assert body["measurement"] == json.loads(json.dumps(dataclasses.asdict(kept)))
     assert body["results"]["winner"] == 3
     [depth] = body["results"]["depths"]
@@ -158,7 +158,7 @@ def test_ctrl_c_ends_it_quietly_at_any_stage(
     out, err = capsys.readouterr()
     assert out == ""
     assert all("(" in line for line in err.splitlines()[1:])  # what was to come, and how far it was
-    assert Measurements(tmp_path).all() == ()
+    assert MeasurementStore(tmp_path).all() == ()
 
 
 def test_a_failure_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -178,10 +178,10 @@ def test_a_real_model_is_measured_then_forgotten(
     assert "depth 1" in capsys.readouterr().out
     engine = Engine()
     key = engine_runs.load(engine, tmp_path).speed_key
-    assert Measurements(tmp_path).latest(key) is not None
+    assert MeasurementStore(tmp_path).latest(key) is not None
     assert main([*arguments, "--forget"], Engine) == 0
     assert "is forgotten" in capsys.readouterr().out
-    assert Measurements(tmp_path).all() == ()
+    assert MeasurementStore(tmp_path).all() == ()
     assert main([*arguments, "--forget"], Engine) == 0
     assert "Nothing is kept" in capsys.readouterr().out
     assert main([*arguments, "--forget", "--json"], Engine) == 0

@@ -8,7 +8,7 @@ import pytest
 
 from mtplx_engine.doctor import bundle
 from mtplx_engine.doctor.bundle import Gpu
-from mtplx_engine.doctor.environment import Verdict, failed
+from mtplx_engine.doctor.environment import CheckResult, failed
 from mtplx_engine.util.system import Machine
 
 GB = 1 << 30
@@ -39,12 +39,12 @@ BROKEN = "Failed to load the default metallib."
 @pytest.mark.parametrize(
     ("system", "gpu", "trouble", "verdict"),
     [
-        ("darwin", RIGHT, "", Verdict.PASSED),
-        ("darwin", None, "", Verdict.FAILED),
-        ("darwin", Gpu("Apple M3", GB, (31.0, *RIGHT.product[1:])), "", Verdict.FAILED),
-        ("darwin", Gpu("Apple M3", GB, ()), "", Verdict.FAILED),
-        ("darwin", None, BROKEN, Verdict.FAILED),
-        ("linux", None, BROKEN, Verdict.UNKNOWN),
+        ("darwin", RIGHT, "", CheckResult.PASSED),
+        ("darwin", None, "", CheckResult.FAILED),
+        ("darwin", Gpu("Apple M3", GB, (31.0, *RIGHT.product[1:])), "", CheckResult.FAILED),
+        ("darwin", Gpu("Apple M3", GB, ()), "", CheckResult.FAILED),
+        ("darwin", None, BROKEN, CheckResult.FAILED),
+        ("linux", None, BROKEN, CheckResult.UNKNOWN),
     ],
 )
 def test_metal_must_compute(system, gpu, trouble, verdict):
@@ -71,14 +71,14 @@ def libraries(root: Path, *names: str) -> list[Path]:
 @pytest.mark.parametrize(
     ("names", "verdict"),
     [
-        (("one/mlx/lib/libmlx.dylib", "one/mlx/lib/mlx.metallib"), Verdict.PASSED),
-        (("one/mlx/lib/libmlx.dylib",), Verdict.FAILED),
-        (("one/mlx/lib/libmlx.dylib", "two/mlx/lib/mlx.metallib"), Verdict.FAILED),
+        (("one/mlx/lib/libmlx.dylib", "one/mlx/lib/mlx.metallib"), CheckResult.PASSED),
+        (("one/mlx/lib/libmlx.dylib",), CheckResult.FAILED),
+        (("one/mlx/lib/libmlx.dylib", "two/mlx/lib/mlx.metallib"), CheckResult.FAILED),
         (
             ("one/mlx/lib/libmlx.dylib", "one/mlx/lib/mlx.metallib", "two/mlx/lib/libmlx.dylib"),
-            Verdict.FAILED,
+            CheckResult.FAILED,
         ),
-        ((), Verdict.FAILED),
+        ((), CheckResult.FAILED),
     ],
 )
 def test_there_is_one_library_with_its_kernels(tmp_path, names, verdict):
@@ -87,16 +87,16 @@ def test_there_is_one_library_with_its_kernels(tmp_path, names, verdict):
 
 def test_the_library_of_this_installation_is_found():
     check = bundle.library(sys.platform, [Path(entry) for entry in sys.path])
-    assert check.verdict is Verdict.PASSED, check.detail
+    assert check.verdict is CheckResult.PASSED, check.detail
 
 
 @pytest.mark.parametrize(
     ("chain", "verdict"),
     [
-        (FakeKeychain(), Verdict.PASSED),
-        (FakeKeychain(returns="another"), Verdict.FAILED),
-        (FakeKeychain(refuses=True), Verdict.FAILED),
-        (None, Verdict.UNKNOWN),
+        (FakeKeychain(), CheckResult.PASSED),
+        (FakeKeychain(returns="another"), CheckResult.FAILED),
+        (FakeKeychain(refuses=True), CheckResult.FAILED),
+        (None, CheckResult.UNKNOWN),
     ],
 )
 def test_the_keychain_must_give_back_what_it_got(chain, verdict):
@@ -110,29 +110,29 @@ def test_nothing_is_left_in_the_keychain():
 
 
 def test_files_are_kept_and_nothing_is_left(tmp_path):
-    assert bundle.files(tmp_path / "data").verdict is Verdict.PASSED
+    assert bundle.files(tmp_path / "data").verdict is CheckResult.PASSED
     assert list((tmp_path / "data").iterdir()) == []
 
 
 def test_a_folder_that_cannot_be_is_told(tmp_path):
     (tmp_path / "file").touch()
     check = bundle.files(tmp_path / "file" / "data")
-    assert check.verdict is Verdict.FAILED
+    assert check.verdict is CheckResult.FAILED
     assert str(tmp_path / "file" / "data") in check.detail
 
 
 def test_a_full_disk_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(bundle.shutil, "disk_usage", lambda _path: bundle.shutil._ntuple_diskusage(9, 8, 1))
-    assert bundle.files(tmp_path).verdict is Verdict.FAILED
+    assert bundle.files(tmp_path).verdict is CheckResult.FAILED
 
 
 @pytest.mark.parametrize(
     ("memory", "limit", "recommended", "verdict"),
     [
-        (32, 21, 22, Verdict.PASSED),
-        (32, 21, 12, Verdict.UNKNOWN),
-        (32, 32, None, Verdict.PASSED),
-        (2, 2, None, Verdict.FAILED),
+        (32, 21, 22, CheckResult.PASSED),
+        (32, 21, 12, CheckResult.UNKNOWN),
+        (32, 32, None, CheckResult.PASSED),
+        (2, 2, None, CheckResult.FAILED),
     ],
 )
 def test_memory_is_reckoned_as_metal_does(memory, limit, recommended, verdict):
@@ -142,7 +142,7 @@ def test_memory_is_reckoned_as_metal_does(memory, limit, recommended, verdict):
 
 @pytest.mark.parametrize(
     ("limit", "verdict"),
-    [(255, Verdict.FAILED), (256, Verdict.PASSED), (resource.RLIM_INFINITY, Verdict.PASSED)],
+    [(255, CheckResult.FAILED), (256, CheckResult.PASSED), (resource.RLIM_INFINITY, CheckResult.PASSED)],
 )
 def test_enough_files_may_be_open(limit, verdict):
     assert bundle.open_files(limit).verdict is verdict

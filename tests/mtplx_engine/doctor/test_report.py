@@ -13,9 +13,9 @@ import pytest
 from mtplx_engine import backend
 from mtplx_engine.cli.main import FAILED, main
 from mtplx_engine.doctor import environment, report
-from mtplx_engine.doctor.environment import Check, Verdict
+from mtplx_engine.doctor.environment import Check, CheckResult
 from mtplx_engine.models import library, manifest, starter
-from mtplx_engine.models.folders import Places
+from mtplx_engine.models.folders import UserFolders
 from mtplx_engine.util import formatting
 from tests.support import tiny_folder
 
@@ -49,7 +49,7 @@ def canaries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         fine.name, f"{CANARY}/secret", "", f"https://hub/{CANARY}/secret@0123456789", 1, ()
     )
     manifest.write_manifest(fine, noted)
-    Places(data).add(place)
+    UserFolders(data).add(place)
     monkeypatch.chdir(place)
     return data
 
@@ -88,17 +88,19 @@ def test_the_report_has_a_row_of_everything(canaries: Path, monkeypatch: pytest.
         "Rollback",
     }
     assert wanted < found.keys()
-    failures = [check.name for check in found.values() if check.verdict is Verdict.FAILED]
+    failures = [check.name for check in found.values() if check.verdict is CheckResult.FAILED]
     assert failures == [
         name for name in found if name.startswith("Model ") and "refused" in found[name].detail
     ]
     text = report.render(tuple(found.values()))
-    assert text.splitlines()[-1].endswith(f"{len(failures)} failed, {_count(found, Verdict.UNKNOWN)} unknown")
+    assert text.splitlines()[-1].endswith(
+        f"{len(failures)} failed, {_count(found, CheckResult.UNKNOWN)} unknown"
+    )
     body = report.as_json(tuple(found.values()))
     assert (body["failed"], len(body["checks"])) == (len(failures), len(found))
 
 
-def _count(found: dict[str, Check], verdict: Verdict) -> int:
+def _count(found: dict[str, Check], verdict: CheckResult) -> int:
     return sum(check.verdict is verdict for check in found.values())
 
 
@@ -115,7 +117,7 @@ def test_each_model_has_its_tier(canaries: Path) -> None:
     assert sum("unsupported architecture." in detail for detail in details) == 1
     shutil.rmtree(canaries)
     [row] = environment.rows(canaries)
-    assert (row.verdict, row.detail) == (Verdict.UNKNOWN, "None is installed.")
+    assert (row.verdict, row.detail) == (CheckResult.UNKNOWN, "None is installed.")
 
 
 def test_a_model_that_everybody_knows_is_named(tmp_path: Path) -> None:
@@ -142,5 +144,5 @@ def test_what_cannot_be_looked_at_is_a_row(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(environment, "python", panic)
     monkeypatch.setattr(backend, "prepare", lambda **_: None)
     first = report.examine(tmp_path)[0]
-    assert (first.name, first.verdict) == ("Python", Verdict.FAILED)
+    assert (first.name, first.verdict) == ("Python", CheckResult.FAILED)
     assert first.detail == "It could not be looked at (Panic). Please report this."

@@ -15,9 +15,9 @@ import pytest
 from mtplx_engine import backend
 from mtplx_engine.cache.layers import PlainCache
 from mtplx_engine.doctor import environment, kernels
-from mtplx_engine.doctor.environment import Verdict
+from mtplx_engine.doctor.environment import CheckResult
 from mtplx_engine.models.target import Target
-from mtplx_engine.util.system import Conditions, Power
+from mtplx_engine.util.system import Power, SystemState
 from tests.support import faults
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def targets() -> list[Target]:
 
 def test_right_products_pass() -> None:
     for check in (kernels.products(POLICY), kernels.packed_products()):
-        assert check.verdict is Verdict.PASSED, check
+        assert check.verdict is CheckResult.PASSED, check
     assert kernels.device(POLICY).detail.startswith("CPU, float32")
 
 
@@ -47,7 +47,7 @@ def test_products_that_are_wrong_at_one_width_are_seen(off: float) -> None:
         return left @ right + (off * 100 if left.shape[0] == 3 else 0)
 
     check = kernels.products(replace(POLICY, blas="openblas"), wrong)
-    assert check.verdict is Verdict.FAILED
+    assert check.verdict is CheckResult.FAILED
     assert "at 3 rows" in check.detail
     assert "OPENBLAS_CORETYPE" in check.detail
 
@@ -59,24 +59,24 @@ def test_packed_products_in_half_precision_are_seen() -> None:
         plain = mx.dequantize(weights, scales, biases, group_size=64, bits=4).astype(mx.bfloat16)
         return (left.astype(mx.bfloat16) @ plain.T).astype(mx.float32)
 
-    assert kernels.packed_products(half).verdict is Verdict.FAILED
+    assert kernels.packed_products(half).verdict is CheckResult.FAILED
 
 
 def test_kernels_are_stock_on_a_cpu() -> None:
     check = kernels.kernels(POLICY)
-    assert (check.verdict, check.detail[:5]) == (Verdict.UNKNOWN, "Stock")
+    assert (check.verdict, check.detail[:5]) == (CheckResult.UNKNOWN, "Stock")
 
 
 def test_the_kernel_of_a_mac_is_held_against_plain_operations(monkeypatch: pytest.MonkeyPatch) -> None:
     metal = replace(POLICY, device="metal")
     monkeypatch.setattr(kernels, "gated_delta_kernel", kernels.gated_delta_ops)
-    assert kernels.kernels(metal).verdict is Verdict.PASSED
+    assert kernels.kernels(metal).verdict is CheckResult.PASSED
     monkeypatch.setattr(
         kernels,
         "gated_delta_kernel",
         lambda *arrays: tuple(1.1 * array for array in kernels.gated_delta_ops(*arrays)),
     )
-    assert kernels.kernels(metal).verdict is Verdict.FAILED
+    assert kernels.kernels(metal).verdict is CheckResult.FAILED
 
 
 # ---------------------------------------------------------------- decoding
@@ -85,7 +85,7 @@ def test_the_kernel_of_a_mac_is_held_against_plain_operations(monkeypatch: pytes
 def test_verifying_and_taking_back_are_right_to_the_last_bit(targets: list[Target]) -> None:
     """With the stock BLAS."""
     for check in (kernels.rows(targets, POLICY), kernels.rollback(targets, POLICY)):
-        assert check.verdict is Verdict.PASSED
+        assert check.verdict is CheckResult.PASSED
         assert "to the last bit" in check.detail
 
 
@@ -102,13 +102,13 @@ def _verify_off_by(monkeypatch: pytest.MonkeyPatch, size: float) -> None:
 @pytest.mark.parametrize(
     ("size", "verdict", "words"),
     [
-        (1e-5, Verdict.PASSED, "which is rounding"),
-        (0.5, Verdict.FAILED, "Chances differ by 0."),
-        (float("nan"), Verdict.FAILED, "Chances are no numbers"),
+        (1e-5, CheckResult.PASSED, "which is rounding"),
+        (0.5, CheckResult.FAILED, "Chances differ by 0."),
+        (float("nan"), CheckResult.FAILED, "Chances are no numbers"),
     ],
 )
 def test_rows_that_depend_on_the_width_are_seen(
-    monkeypatch: pytest.MonkeyPatch, targets: list[Target], size: float, verdict: Verdict, words: str
+    monkeypatch: pytest.MonkeyPatch, targets: list[Target], size: float, verdict: CheckResult, words: str
 ) -> None:
     _verify_off_by(monkeypatch, size)
     check = kernels.rows(targets, POLICY)
@@ -121,20 +121,20 @@ def test_a_state_that_keeps_refused_tokens_is_seen(
 ) -> None:
     faults.state_of_refused_drafts(monkeypatch)
     check = kernels.rollback(targets, POLICY)
-    assert check.verdict is Verdict.FAILED
+    assert check.verdict is CheckResult.FAILED
     assert "--depth 0" in check.detail
 
 
 def test_keys_that_stay_are_seen(monkeypatch: pytest.MonkeyPatch, targets: list[Target]) -> None:
     monkeypatch.setattr(PlainCache, "trim", lambda self, surplus: None)
-    assert kernels.rollback(targets[:1], POLICY).verdict is Verdict.FAILED
+    assert kernels.rollback(targets[:1], POLICY).verdict is CheckResult.FAILED
 
 
 # ---------------------------------------------------------------- environment
 
 
 def _all_right(*checks: Check) -> bool:
-    return all(check.verdict is Verdict.PASSED for check in checks)
+    return all(check.verdict is CheckResult.PASSED for check in checks)
 
 
 def test_this_environment_is_right() -> None:
@@ -146,7 +146,7 @@ def test_this_environment_is_right() -> None:
 
 def test_another_python_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "version_info", (3, 13, 0))
-    assert environment.python().verdict is Verdict.FAILED
+    assert environment.python().verdict is CheckResult.FAILED
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,7 +159,7 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(importlib.metadata, "version", without_numpy)
     check = environment.packages()
-    assert check.verdict is Verdict.FAILED
+    assert check.verdict is CheckResult.FAILED
     assert check.detail.startswith("numpy not installed")
     assert "mlx-lm" in check.detail
 
@@ -169,17 +169,17 @@ def test_an_old_sqlite_is_seen(monkeypatch: pytest.MonkeyPatch, version: str) ->
     apsw = SimpleNamespace(sqlite_lib_version=lambda: version)
     monkeypatch.setattr(importlib, "import_module", lambda name: apsw)
     check = environment.sqlite()
-    assert check.verdict is Verdict.FAILED
+    assert check.verdict is CheckResult.FAILED
     assert version in check.detail
 
 
 def test_conditions_say_unknown_where_the_system_does_not_tell(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(environment.conditions, "now", Conditions)
+    monkeypatch.setattr(environment.conditions, "now", SystemState)
     check = environment.circumstances()
-    assert check.verdict is Verdict.UNKNOWN
+    assert check.verdict is CheckResult.UNKNOWN
     assert check.detail == "Load unknown, power: unknown, Low Power Mode: unknown, heat: unknown."
-    told = Conditions(1.25, Power.BATTERY, low_power=True, thermal="nominal")
+    told = SystemState(1.25, Power.BATTERY, low_power=True, thermal="nominal")
     monkeypatch.setattr(environment.conditions, "now", lambda: told)
     check = environment.circumstances()
-    assert check.verdict is Verdict.PASSED
+    assert check.verdict is CheckResult.PASSED
     assert check.detail == "Load 1.2, power: battery, Low Power Mode: on, heat: nominal."

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mtplx_engine.hub import answers
-from mtplx_engine.hub.errors import LONGEST_S, Problem, asked_for
+from mtplx_engine.hub.errors import LONGEST_S, HubErrorKind, asked_for
 
 PASSWORD = "s3cret"
 
@@ -64,7 +64,7 @@ def test_a_fault_of_a_file_names_its_repository_first(status: int, code: str, *,
 
 def failed(
     error: Exception, cause: Exception | None = None, *, via_proxy: bool = False
-) -> tuple[Problem, str]:
+) -> tuple[HubErrorKind, str]:
     error.__cause__ = cause
     found = answers.failure(error, host="hub.example", via_proxy=via_proxy)  # type: ignore[arg-type]
     assert PASSWORD not in found.info.details
@@ -75,15 +75,17 @@ def failed(
 def test_a_certificate_is_no_fault_of_a_proxy(*, via_proxy: bool) -> None:
     error = httpx2.ConnectError("certificate verify failed")
     problem, said = failed(error, ssl.SSLCertVerificationError(1, "self-signed"), via_proxy=via_proxy)
-    assert problem is Problem.CERTIFICATE
+    assert problem is HubErrorKind.CERTIFICATE
     assert "certificate of hub.example" in said
 
 
 def test_what_a_proxy_says_is_told() -> None:
     problem, said = failed(httpx2.ProxyError("407 Proxy Authentication Required"), via_proxy=True)
-    assert (problem, "(407)" in said, "keychain" in said) == (Problem.PROXY, True, True)
+    assert (problem, "(407)" in said, "keychain" in said) == (HubErrorKind.PROXY, True, True)
     assert "(403)" in failed(httpx2.ProxyError("403 Forbidden"), via_proxy=True)[1]
-    assert failed(httpx2.ConnectError(f"http://ada:{PASSWORD}@proxy"), via_proxy=True)[0] is Problem.PROXY
+    assert (
+        failed(httpx2.ConnectError(f"http://ada:{PASSWORD}@proxy"), via_proxy=True)[0] is HubErrorKind.PROXY
+    )
 
 
 def test_each_cause_has_its_own_words() -> None:

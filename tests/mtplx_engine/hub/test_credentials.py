@@ -18,8 +18,8 @@ from mtplx_engine.hub.api import HubSettings
 from mtplx_engine.hub.credentials import TokenStore
 from mtplx_engine.hub.download import Download
 from mtplx_engine.hub.errors import HubError
-from mtplx_engine.hub.http import Connection, Retries
-from mtplx_engine.hub.plan import Plan, folder_name
+from mtplx_engine.hub.http import HubConnection, Retries
+from mtplx_engine.hub.plan import DownloadPlan, folder_name
 from tests.support import model_folder
 from tests.support.fake_hub import FakeHub, FakeRepo, Fault, running
 from tests.support.fake_keychain import FakeKeychain
@@ -149,9 +149,9 @@ def test_the_token_is_in_no_artefact(
     files = {path.name: path.read_bytes() for path in model_folder.write(tmp_path / "original").iterdir()}
     texts = [repr(TokenStore("hub.example", FakeKeychain()))]
     with running(FakeHub({"a/b": FakeRepo(files)})) as hub:
-        connection = Connection(hub.endpoint, CANARY)
+        connection = HubConnection(hub.endpoint, CANARY)
         texts.append(repr(connection))
-        plan = Plan(folder_name("a/b"), "A model", repository.read_repo(connection, "a/b"))
+        plan = DownloadPlan(folder_name("a/b"), "A model", repository.read_repo(connection, "a/b"))
         for status in (401, 403, 404, 429, 500):
             hub.faults[:] = [
                 Fault(lambda handler, _data, _asked, code=status: handler.reply(code), "config.json")

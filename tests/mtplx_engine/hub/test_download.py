@@ -23,10 +23,10 @@ import pytest
 from mtplx_engine import paths
 from mtplx_engine.hub import download, partial, plan, repository
 from mtplx_engine.hub.download import Download
-from mtplx_engine.hub.errors import HubError, Problem
-from mtplx_engine.hub.http import Connection, Retries
+from mtplx_engine.hub.errors import HubError, HubErrorKind
+from mtplx_engine.hub.http import HubConnection, Retries
 from mtplx_engine.hub.partial import Expected
-from mtplx_engine.hub.plan import Plan
+from mtplx_engine.hub.plan import DownloadPlan
 from mtplx_engine.hub.repository import RemoteFile, Repo
 from mtplx_engine.models import checkpoint, library, manifest
 from tests.support import hub_child, model_folder, small_disk_child
@@ -58,11 +58,13 @@ def hub(model: dict[str, bytes]) -> Iterator[FakeHub]:
         yield hub
 
 
-def planned(hub: FakeHub, head: str | None = None) -> tuple[Plan, Connection]:
+def planned(hub: FakeHub, head: str | None = None) -> tuple[DownloadPlan, HubConnection]:
     """Ask the hub, and return what is to be installed."""
-    connection = Connection(hub.endpoint)
+    connection = HubConnection(hub.endpoint)
     heads = repository.read_repo(connection, head) if head else None
-    return Plan(plan.folder_name(REPO), "A model", repository.read_repo(connection, REPO), heads), connection
+    return DownloadPlan(
+        plan.folder_name(REPO), "A model", repository.read_repo(connection, REPO), heads
+    ), connection
 
 
 def started(hub: FakeHub, data: Path, head: str | None = None) -> Download:
@@ -70,7 +72,7 @@ def started(hub: FakeHub, data: Path, head: str | None = None) -> Download:
     return Download(*_swap(planned(hub, head), data), Retries(limit=3, first_s=0.001))
 
 
-def _swap(found: tuple[Plan, Connection], data: Path) -> tuple[Plan, Path, Connection]:
+def _swap(found: tuple[DownloadPlan, HubConnection], data: Path) -> tuple[DownloadPlan, Path, HubConnection]:
     return found[0], data, found[1]
 
 
@@ -117,7 +119,7 @@ def test_what_must_not_be_loaded_is_not_kept(hub: FakeHub, tmp_path: Path) -> No
     hub.repos[REPO].files["config.json"] = b'{"model_type": "llama", "auto_map": {"AutoModel": "evil.Model"}}'
     with pytest.raises(HubError) as raised:
         started(hub, tmp_path).run()
-    assert raised.value.problem is Problem.UNSAFE
+    assert raised.value.problem is HubErrorKind.UNSAFE
     assert not any(path.is_file() for path in paths.models_dir(tmp_path).rglob("*") if path.suffix != ".lock")
 
 
@@ -130,7 +132,7 @@ def test_a_later_start_goes_on(hub: FakeHub, tmp_path: Path, model: dict[str, by
     hub.faults.clear()
     hub.asked.clear()
     (found,) = plan.unfinished_plans(tmp_path)
-    folder = Download(found, tmp_path, Connection(hub.endpoint)).run()
+    folder = Download(found, tmp_path, HubConnection(hub.endpoint)).run()
     assert {name: data for name, data in files_of(folder).items() if name != manifest.MANIFEST_NAME} == model
     # The order is by name, with weights last: two were there.
     assert [asked.name for asked in hub.asked] == ["tokenizer_config.json", "model.safetensors"]
@@ -145,7 +147,7 @@ def test_no_room_is_said_before_the_weights(
         HubError, match=r"needs \d+ [kM]B, with 2\.0 GB to spare beside it, and 1\.9 GB are"
     ) as raised:
         started(hub, tmp_path).run()
-    assert raised.value.problem is Problem.DISK_FULL
+    assert raised.value.problem is HubErrorKind.DISK_FULL
     assert "model.safetensors" not in [asked.name for asked in hub.asked]
 
 
@@ -156,14 +158,14 @@ def test_what_others_still_need_is_no_room(
     other = plan.staging(tmp_path, "other")
     large = RemoteFile("model.safetensors", 3_000_000_000, Expected("sha256", "a" * 64))
     repository = Repo("makers/other", "c" * 40, "", gated=False, files=(large,), left_out=())
-    plan.write_plan(other, Plan("other", "Other", repository))
+    plan.write_plan(other, DownloadPlan("other", "Other", repository))
     usage = shutil.disk_usage(tmp_path)._replace(free=4_000_000_000)
     monkeypatch.setattr(plan.shutil, "disk_usage", lambda _path: usage)
     with download._only_one(other, "Other"):
         (other / "model.safetensors.partial").touch()
         with pytest.raises(HubError, match=r"and 1\.0 GB are free beside the other downloads") as raised:
             started(hub, tmp_path).run()
-        assert raised.value.problem is Problem.DISK_FULL
+        assert raised.value.problem is HubErrorKind.DISK_FULL
         (other / "model.safetensors.partial").unlink()
         assert started(hub, tmp_path).run().is_dir()
     (other / "model.safetensors.partial").touch()
@@ -172,10 +174,14 @@ def test_what_others_still_need_is_no_room(
 
 @pytest.mark.parametrize(
     ("number", "problem"),
-    [(errno.ENOSPC, Problem.DISK_FULL), (errno.EROFS, Problem.READ_ONLY), (errno.EIO, Problem.READ_ONLY)],
+    [
+        (errno.ENOSPC, HubErrorKind.DISK_FULL),
+        (errno.EROFS, HubErrorKind.READ_ONLY),
+        (errno.EIO, HubErrorKind.READ_ONLY),
+    ],
 )
 def test_a_disk_that_fails_is_said(
-    hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, problem: Problem
+    hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, problem: HubErrorKind
 ) -> None:
     def fail(*_: object) -> int:
         raise OSError(number, os.strerror(number))
@@ -195,7 +201,7 @@ def test_one_download_of_a_model_at_a_time(hub: FakeHub, tmp_path: Path) -> None
             started(hub, tmp_path).run()
         with pytest.raises(HubError):
             download.discard(tmp_path, planned(hub)[0])
-    assert raised.value.problem is Problem.BUSY
+    assert raised.value.problem is HubErrorKind.BUSY
     started(hub, tmp_path).run()
 
 
@@ -213,7 +219,7 @@ def test_old_remains_are_swept_and_new_ones_stay(hub: FakeHub, tmp_path: Path) -
     for name in ("old", "new"):
         found = planned(hub)[0]
         folder = plan.staging(tmp_path, name)
-        plan.write_plan(folder, Plan(name, name, found.target))
+        plan.write_plan(folder, DownloadPlan(name, name, found.target))
         made.append(folder)
     for path in (made[0], *made[0].rglob("*")):
         os.utime(path, (1, 1))
@@ -245,8 +251,11 @@ def test_two_models_arrive_at_once(tmp_path: Path, model: dict[str, bytes]) -> N
         handler.serve(data, asked, ranged="Range" in handler.headers)
 
     with running(FakeHub(repos, faults=[Fault(together, "LICENSE")])) as hub:
-        connection = Connection(hub.endpoint)
-        plans = [Plan(plan.folder_name(name), name, repository.read_repo(connection, name)) for name in repos]
+        connection = HubConnection(hub.endpoint)
+        plans = [
+            DownloadPlan(plan.folder_name(name), name, repository.read_repo(connection, name))
+            for name in repos
+        ]
         downloads = [Download(each, tmp_path, connection) for each in plans]
         with ThreadPoolExecutor(2) as pool:
             folders = list(pool.map(Download.run, downloads))

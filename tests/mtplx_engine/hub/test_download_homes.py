@@ -10,10 +10,10 @@ import pytest
 from mtplx_engine import paths
 from mtplx_engine.hub import download, plan, remote_inspect
 from mtplx_engine.hub.download import Download
-from mtplx_engine.hub.errors import HubError, Problem
-from mtplx_engine.hub.http import Connection, Retries
+from mtplx_engine.hub.errors import HubError, HubErrorKind
+from mtplx_engine.hub.http import HubConnection, Retries
 from mtplx_engine.models import library, manifest
-from mtplx_engine.models.folders import Homes
+from mtplx_engine.models.folders import InstallFolders
 from tests.support import model_folder
 from tests.support.fake_hub import FakeHub, FakeRepo, Fault, running
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from mtplx_engine.hub.plan import Plan
+    from mtplx_engine.hub.plan import DownloadPlan
 
 
 REPO, NAME = "makers/model", "makers--model"
@@ -43,19 +43,19 @@ def data(tmp_path: Path) -> Path:
 def disk(tmp_path: Path, data: Path) -> Path:
     folder = tmp_path / "disk" / "models"
     folder.mkdir(parents=True)
-    Homes(data).choose(folder)
+    InstallFolders(data).choose(folder)
     return folder
 
 
-def asked(hub: FakeHub) -> Plan:
-    return remote_inspect.plan_download(Connection(hub.endpoint), REPO)
+def asked(hub: FakeHub) -> DownloadPlan:
+    return remote_inspect.plan_download(HubConnection(hub.endpoint), REPO)
 
 
-def fetch(hub: FakeHub, data: Path, wanted: Plan) -> Path:
-    return Download(wanted, data, Connection(hub.endpoint), Retries(limit=2, first_s=0.001)).run()
+def fetch(hub: FakeHub, data: Path, wanted: DownloadPlan) -> Path:
+    return Download(wanted, data, HubConnection(hub.endpoint), Retries(limit=2, first_s=0.001)).run()
 
 
-def interrupt(hub: FakeHub, data: Path, wanted: Plan) -> None:
+def interrupt(hub: FakeHub, data: Path, wanted: DownloadPlan) -> None:
     hub.faults.append(Fault(lambda handler, *_: handler.reply(404), "model.safetensors"))
     with pytest.raises(HubError):
         fetch(hub, data, wanted)
@@ -72,7 +72,7 @@ def test_a_new_model_goes_where_it_was_chosen(hub: FakeHub, data: Path, disk: Pa
 
 def test_what_was_begun_keeps_its_place(hub: FakeHub, data: Path, disk: Path) -> None:
     interrupt(hub, data, plan.placed(data, asked(hub)))
-    Homes(data).choose(None)
+    InstallFolders(data).choose(None)
     assert plan.placed(data, asked(hub)).home == str(disk)
     (begun,) = plan.unfinished_plans(data)
     assert plan.begun_plan(data, NAME) == begun
@@ -86,7 +86,7 @@ def test_a_later_version_takes_the_place_of_the_one_that_is_installed(
     hub: FakeHub, data: Path, disk: Path
 ) -> None:
     folder = fetch(hub, data, plan.placed(data, asked(hub)))
-    Homes(data).choose(None)
+    InstallFolders(data).choose(None)
     hub.repos[REPO].commit = "e" * 40
     assert fetch(hub, data, plan.placed(data, asked(hub))) == folder
     assert len(library.installed_models(data)) == 1
@@ -103,7 +103,7 @@ def test_where_a_disk_should_be_nothing_is_made(hub: FakeHub, data: Path, disk: 
     ):
         with pytest.raises(HubError, match="Connect its disk") as raised:
             act()
-        assert raised.value.problem is Problem.NOT_CONNECTED
+        assert raised.value.problem is HubErrorKind.NOT_CONNECTED
     download.discard(data, wanted)
     assert plan.unfinished_plans(data) == ()
     assert plan.sweep_plans(data) == ()
@@ -130,7 +130,7 @@ def test_the_room_of_the_right_disk_counts(
     )
     with pytest.raises(HubError) as raised:
         fetch(hub, data, wanted)
-    assert raised.value.problem is Problem.DISK_FULL
+    assert raised.value.problem is HubErrorKind.DISK_FULL
 
 
 def test_old_remains_are_swept_everywhere(hub: FakeHub, data: Path, disk: Path) -> None:

@@ -14,8 +14,8 @@ import pytest
 from mtplx_engine.engine import Engine
 from mtplx_engine.hub import download, head_extract, partial, plan, remote_inspect
 from mtplx_engine.hub.download import Download
-from mtplx_engine.hub.errors import CancelledError, HubError, Problem
-from mtplx_engine.hub.http import Connection, Retries
+from mtplx_engine.hub.errors import CancelledError, HubError, HubErrorKind
+from mtplx_engine.hub.http import HubConnection, Retries
 from mtplx_engine.models import checkpoint, manifest, safetensors_header
 from mtplx_engine.models.inspection import Tier
 from tests.support import hub_child, model_folder, module_shapes, toy_pair
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from mtplx_engine.hub.remote_inspect import Look
+    from mtplx_engine.hub.remote_inspect import RepoInspection
     from tests.support.fake_hub import Asked, Handler
 
 
@@ -74,17 +74,17 @@ def hub(models: tuple[dict[str, bytes], dict[str, bytes]]) -> Iterator[FakeHub]:
         yield hub
 
 
-def looked(hub: FakeHub, repo: str = REPO) -> Look:
-    connection = Connection(hub.endpoint)
+def looked(hub: FakeHub, repo: str = REPO) -> RepoInspection:
+    connection = HubConnection(hub.endpoint)
     return remote_inspect.inspect_repo(
         connection, remote_inspect.plan_download(connection, repo), retries=RETRIES
     )
 
 
-def started(hub: FakeHub, data: Path, found: Look | None = None) -> Download:
+def started(hub: FakeHub, data: Path, found: RepoInspection | None = None) -> Download:
     wanted = (found or looked(hub)).plan
     assert wanted.taken is not None
-    return Download(wanted, data, Connection(hub.endpoint), RETRIES)
+    return Download(wanted, data, HubConnection(hub.endpoint), RETRIES)
 
 
 def tensors_of(path: Path) -> dict[str, tuple[str, tuple[int, ...], bytes]]:
@@ -123,7 +123,7 @@ def test_a_plan_with_a_taken_head_is_kept(hub: FakeHub, tmp_path: Path) -> None:
     plan.write_plan(folder, wanted)
     assert plan.read_plan(folder) == wanted
     assert plan.unfinished_plans(tmp_path) == (wanted,)
-    assert wanted.asked == remote_inspect.plan_download(Connection(hub.endpoint), REPO)
+    assert wanted.asked == remote_inspect.plan_download(HubConnection(hub.endpoint), REPO)
 
 
 @pytest.mark.parametrize(
@@ -313,7 +313,7 @@ def test_a_hub_that_cannot_be_reached_is_no_answer(hub: FakeHub) -> None:
     hub.faults.append(Fault(lambda handler, *_: handler.reply(503), checkpoint.WEIGHT_INDEX))
     with pytest.raises(HubError) as raised:
         looked(hub)
-    assert raised.value.problem is Problem.UNREACHABLE
+    assert raised.value.problem is HubErrorKind.UNREACHABLE
 
 
 def test_one_file_needs_no_index(hub: FakeHub) -> None:
@@ -465,17 +465,17 @@ def status(code: int) -> Callable[[Handler, bytes, Asked], None]:
     return lambda handler, _data, _asked: handler.reply(code)
 
 
-LASTING: dict[str, tuple[Callable[[Handler, bytes, Asked], None], Problem]] = {
-    "a later range": (other_range, Problem.CHANGED),
-    "200 on Range": (whole, Problem.NOT_FOUND),
-    "changed ETag": (other_etag, Problem.CHANGED),
-    "changed ETag in a range": (other_etag_unasked, Problem.CHANGED),
-    "another size": (other_size, Problem.CHANGED),
-    "truncated": (cut, Problem.UNREACHABLE),
-    "404": (status(404), Problem.NOT_FOUND),
-    "416": (status(416), Problem.UNREACHABLE),
-    "429": (status(429), Problem.RATE_LIMITED),
-    "503": (status(503), Problem.UNREACHABLE),
+LASTING: dict[str, tuple[Callable[[Handler, bytes, Asked], None], HubErrorKind]] = {
+    "a later range": (other_range, HubErrorKind.CHANGED),
+    "200 on Range": (whole, HubErrorKind.NOT_FOUND),
+    "changed ETag": (other_etag, HubErrorKind.CHANGED),
+    "changed ETag in a range": (other_etag_unasked, HubErrorKind.CHANGED),
+    "another size": (other_size, HubErrorKind.CHANGED),
+    "truncated": (cut, HubErrorKind.UNREACHABLE),
+    "404": (status(404), HubErrorKind.NOT_FOUND),
+    "416": (status(416), HubErrorKind.UNREACHABLE),
+    "429": (status(429), HubErrorKind.RATE_LIMITED),
+    "503": (status(503), HubErrorKind.UNREACHABLE),
 }
 
 
@@ -492,7 +492,7 @@ def test_a_fault_that_lasts_is_said_and_nothing_is_installed(hub: FakeHub, tmp_p
     assert not (tmp_path / "models" / NAME).exists()
     hub.faults.clear()
     (wanted,) = plan.unfinished_plans(tmp_path)
-    folder = Download(wanted, tmp_path, Connection(hub.endpoint), RETRIES).run()
+    folder = Download(wanted, tmp_path, HubConnection(hub.endpoint), RETRIES).run()
     assert checkpoint.check(folder).head
 
 
@@ -511,7 +511,7 @@ def test_a_hub_without_ranges_is_told_apart(hub: FakeHub, tmp_path: Path) -> Non
     hub.repos[BASE].fault = whole
     with pytest.raises(HubError, match="gives only all of") as raised:
         job.run()
-    assert raised.value.problem is Problem.NOT_FOUND
+    assert raised.value.problem is HubErrorKind.NOT_FOUND
 
 
 def test_another_header_than_was_looked_at_is_a_change(hub: FakeHub, tmp_path: Path) -> None:
@@ -521,7 +521,7 @@ def test_another_header_than_was_looked_at_is_a_change(hub: FakeHub, tmp_path: P
     hub.repos[BASE].files[shard(2)] = bytes(data)
     with pytest.raises(HubError) as raised:
         job.run()
-    assert raised.value.problem is Problem.CHANGED
+    assert raised.value.problem is HubErrorKind.CHANGED
 
 
 def test_wrong_bytes_of_the_head_are_found_by_the_probe(hub: FakeHub, tmp_path: Path) -> None:
@@ -551,7 +551,7 @@ def test_a_changed_file_starts_the_head_over(hub: FakeHub, tmp_path: Path) -> No
         data, asked, ranged=True, etag='"the mirror\'s own"'
     )
     (wanted,) = plan.unfinished_plans(tmp_path)
-    job = Download(wanted, tmp_path, Connection(hub.endpoint), RETRIES)
+    job = Download(wanted, tmp_path, HubConnection(hub.endpoint), RETRIES)
     hub.asked.clear()
     assert checkpoint.check(job.run()).head
     assert job.tally.done == job.total
@@ -575,7 +575,7 @@ def test_stop_ends_it_at_once_and_it_goes_on(hub: FakeHub, tmp_path: Path) -> No
         go_on.set()
     hub.faults.clear()
     (wanted,) = plan.unfinished_plans(tmp_path)
-    assert Download(wanted, tmp_path, Connection(hub.endpoint), RETRIES).run().is_dir()
+    assert Download(wanted, tmp_path, HubConnection(hub.endpoint), RETRIES).run().is_dir()
 
 
 def test_kills_cost_little(tmp_path: Path) -> None:

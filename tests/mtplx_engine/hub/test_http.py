@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtplx_engine.hub.errors import HubError, Interrupt, Problem
+from mtplx_engine.hub.errors import CancelToken, HubError, HubErrorKind
 from mtplx_engine.hub.http import Retries, waiting
-from mtplx_engine.hub.transfer import Speed, Tally
+from mtplx_engine.hub.transfer import Speed, TransferStats
 
 
 class Steps:
@@ -20,7 +20,7 @@ class Steps:
         self.waits: list[float] = []
         self.now = 0.0
         monkeypatch.setattr("mtplx_engine.hub.http.time.monotonic", lambda: self.now)
-        monkeypatch.setattr(Interrupt, "wait", lambda _, seconds: self._wait(seconds))
+        monkeypatch.setattr(CancelToken, "wait", lambda _, seconds: self._wait(seconds))
 
     def _wait(self, seconds: float) -> None:
         self.waits.append(seconds)
@@ -36,15 +36,15 @@ class Steps:
         raise outcome
 
     def run(self, retries: Retries) -> str:
-        return retries.patiently(self, Interrupt(), lambda: self.done)
+        return retries.patiently(self, CancelToken(), lambda: self.done)
 
 
 def failure(wait_s: float | None = None) -> HubError:
-    return HubError(Problem.UNREACHABLE, "The hub sleeps. Try again.", wait_s=wait_s)
+    return HubError(HubErrorKind.UNREACHABLE, "The hub sleeps. Try again.", wait_s=wait_s)
 
 
 def test_waits_grow_and_are_told_with_their_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    tally = Tally()
+    tally = TransferStats()
     told: list[bool] = []
 
     def tell(wait: object) -> None:
@@ -89,7 +89,7 @@ def test_a_wait_in_words() -> None:
 
 @given(st.lists(st.tuples(st.sampled_from(["find", "receive", "lose"]), st.integers(1, 1000))))
 def test_only_what_comes_over_the_network_is_speed(events: list[tuple[str, int]]) -> None:
-    tally, speed = Tally(), Speed()
+    tally, speed = TransferStats(), Speed()
     came = 0
     speed.note(0.0, tally.fetched)
     for kind, count in events:
@@ -102,7 +102,7 @@ def test_only_what_comes_over_the_network_is_speed(events: list[tuple[str, int]]
 
 
 def test_bytes_that_come_end_what_is_said_of_a_wait() -> None:
-    tally = Tally()
+    tally = TransferStats()
     tally.wait(waiting(failure(), 8.0))
     tally.find(5)
     tally.receive(-5)

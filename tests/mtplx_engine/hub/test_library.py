@@ -16,7 +16,7 @@ from huggingface_hub.utils import get_session
 from mtplx_engine.hub import api, repository
 from mtplx_engine.hub.api import HubSettings
 from mtplx_engine.hub.errors import HubError
-from mtplx_engine.hub.http import HUB, Connection
+from mtplx_engine.hub.http import HUB, HubConnection
 from tests.support.fake_hub import FakeHub, FakeRepo, running
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def test_more_bytes_than_any_answer_has_are_not_read(hub: FakeHub, monkeypatch: 
 
     hub.api_fault = long
     with pytest.raises(Exception, match="no description of a model"):
-        repository.read_repo(Connection(hub.endpoint), REPO)
+        repository.read_repo(HubConnection(hub.endpoint), REPO)
 
 
 def test_pages_without_an_end_are_not_followed_for_ever(hub: FakeHub) -> None:
@@ -165,7 +165,7 @@ def test_pages_without_an_end_are_not_followed_for_ever(hub: FakeHub) -> None:
         handler.reply(200, b"[]", {"Content-Type": "application/json", **link})
 
     hub.api_fault = paged
-    with api.Api(Connection(hub.endpoint)) as asking:
+    with api.Api(HubConnection(hub.endpoint)) as asking:
         assert list(asking.entries("/api/models", {})) == []
     assert len(hub.paths) == 20
 
@@ -177,12 +177,12 @@ def test_an_address_of_a_next_page_may_be_anything(hub: FakeHub, link: str) -> N
         handler.reply(200, b"[]", {"Content-Type": "application/json", **headers})
 
     hub.api_fault = paged
-    with api.Api(Connection(hub.endpoint)) as asking, contextlib.suppress(HubError):
+    with api.Api(HubConnection(hub.endpoint)) as asking, contextlib.suppress(HubError):
         assert list(asking.entries("/api/models", {})) == []
 
 
 def test_a_page_of_a_file_has_the_address_that_the_library_gives(hub: FakeHub) -> None:
-    connection = Connection(hub.endpoint)
+    connection = HubConnection(hub.endpoint)
     found = repository.read_repo(connection, REPO)
     source = found.source(connection, found.files[0])
     assert source.url == f"{hub.endpoint}/{REPO}/resolve/{'c' * 40}/config.json"

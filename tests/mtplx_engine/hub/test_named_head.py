@@ -9,8 +9,8 @@ import pytest
 
 from mtplx_engine.hub import plan, remote_inspect
 from mtplx_engine.hub.download import Download
-from mtplx_engine.hub.errors import HubError, Problem
-from mtplx_engine.hub.http import Connection
+from mtplx_engine.hub.errors import HubError, HubErrorKind
+from mtplx_engine.hub.http import HubConnection
 from mtplx_engine.models import inspection
 from mtplx_engine.models.inspection import ProbeMemory, Tier
 from tests.support import model_folder, module_shapes, odd_folders
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from mtplx_engine.hub.remote_inspect import Look
+    from mtplx_engine.hub.remote_inspect import RepoInspection
 
 
 TARGET, NAMED = "makers/model", "makers/model-MTP"
@@ -53,8 +53,8 @@ def hub() -> Iterator[FakeHub]:
         yield hub
 
 
-def looked(hub: FakeHub) -> Look:
-    connection = Connection(hub.endpoint)
+def looked(hub: FakeHub) -> RepoInspection:
+    connection = HubConnection(hub.endpoint)
     return remote_inspect.inspect_repo(
         connection, remote_inspect.plan_download(connection, TARGET, head=NAMED)
     )
@@ -77,7 +77,7 @@ def test_one_that_is_none_is_refused(hub: FakeHub, target: FakeRepo, named: Fake
     hub.repos |= {TARGET: target, NAMED: named}
     with pytest.raises(HubError) as caught:
         looked(hub)
-    assert caught.value.problem is Problem.UNFIT_HEAD
+    assert caught.value.problem is HubErrorKind.UNFIT_HEAD
     assert str(caught.value).startswith(f"{NAMED} is not fetched as a drafting head: ")
     assert said in str(caught.value)
     assert hub.sent < 20_000
@@ -112,7 +112,7 @@ def test_what_is_promised_is_what_is_installed(
     found = looked(hub)
     assert (found.found.tier, found.plan.head_repo) == (tier, fetched)
     assert note in " ".join(found.warnings)
-    folder = Download(plan.placed(tmp_path, found.plan), tmp_path, Connection(hub.endpoint)).run()
+    folder = Download(plan.placed(tmp_path, found.plan), tmp_path, HubConnection(hub.endpoint)).run()
     here = inspection.inspect(folder, ProbeMemory(tmp_path))
     assert (here.tier, here.reason) == (found.found.tier, found.found.reason)
     assert (here.head and here.head.size) == (found.found.head and found.found.head.size)

@@ -13,8 +13,8 @@ import pytest
 
 from mtplx_engine.hub import remote_inspect, repository, search
 from mtplx_engine.hub.api import Api
-from mtplx_engine.hub.errors import CancelledError, HubError, Interrupt, Problem
-from mtplx_engine.hub.http import Connection
+from mtplx_engine.hub.errors import CancelledError, CancelToken, HubError, HubErrorKind
+from mtplx_engine.hub.http import HubConnection
 from tests.support.fake_hub import FakeHub, FakeRepo, entry, running
 
 if TYPE_CHECKING:
@@ -28,12 +28,12 @@ FILES = {"config.json": b'{"model_type": "llama"}', "model.safetensors": b"weigh
 CLOCK = r"\d\d:\d\d( tomorrow)?"
 
 
-def account(connection: Connection, interrupt: Interrupt) -> str:
+def account(connection: HubConnection, interrupt: CancelToken) -> str:
     with Api(connection, interrupt=interrupt) as api:
         return api.account()
 
 
-QUESTIONS: dict[str, Callable[[Connection, Interrupt], object]] = {
+QUESTIONS: dict[str, Callable[[HubConnection, CancelToken], object]] = {
     "search": lambda connection, interrupt: search.search(connection, "model", interrupt=interrupt),
     "repository": lambda connection, interrupt: repository.read_repo(connection, REPO, interrupt=interrupt),
     "plan": lambda connection, interrupt: remote_inspect.plan_download(connection, REPO, interrupt=interrupt),
@@ -46,11 +46,11 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The seconds that were waited for, by a clock that makes nobody wait."""
     seconds: list[float] = []
 
-    def wait(interrupt: Interrupt, count: float) -> None:
+    def wait(interrupt: CancelToken, count: float) -> None:
         seconds.append(count)
         interrupt.check()
 
-    monkeypatch.setattr(Interrupt, "wait", wait)
+    monkeypatch.setattr(CancelToken, "wait", wait)
     return seconds
 
 
@@ -74,42 +74,54 @@ def circle(handler: Handler) -> None:
 
 
 JSON = {"Content_Type": "application/json"}
-FAULTS: dict[str, tuple[Callable[[Handler], None], Problem, str]] = {
+FAULTS: dict[str, tuple[Callable[[Handler], None], HubErrorKind, str]] = {
     "wait 300 s": (
         status(429, Retry_After="300"),
-        Problem.RATE_LIMITED,
+        HubErrorKind.RATE_LIMITED,
         rf"127\.0\.0\.1 asks to wait until {CLOCK} \(429\)\. .+",
     ),
     "wait 55 s": (
         status(429, RateLimit='"api";r=0;t=55'),
-        Problem.RATE_LIMITED,
+        HubErrorKind.RATE_LIMITED,
         r"127\.0\.0\.1 asks to wait 55 s \(429\)\. .+",
     ),
     "wait for ever": (
         status(429, Retry_After="99999999999"),
-        Problem.RATE_LIMITED,
+        HubErrorKind.RATE_LIMITED,
         r"127\.0\.0\.1 asks to wait for a day or longer \(429\)\. .+",
     ),
     "wait for nonsense": (
         status(429, Retry_After="-1e309"),
-        Problem.RATE_LIMITED,
+        HubErrorKind.RATE_LIMITED,
         r"127\.0\.0\.1 gets too many requests from here \(429\)\. .+",
     ),
     "wait until a year": (
         status(503, Retry_After="Fri, 31 Dec 9999 23:59:59 GMT"),
-        Problem.UNREACHABLE,
+        HubErrorKind.UNREACHABLE,
         r"127\.0\.0\.1 cannot answer at the moment \(error 503\), and asks to wait for a day or longer\. .+",
     ),
-    "500": (status(500), Problem.UNREACHABLE, r"127\.0\.0\.1 cannot answer at the moment \(error 500\)\. .+"),
-    "dropped": (dropped, Problem.UNREACHABLE, r"The connection to 127\.0\.0\.1 broke off\. .+"),
-    "circle": (circle, Problem.ADDRESS, r"127\.0\.0\.1 sends requests in a circle\. .+ Settings\."),
+    "500": (
+        status(500),
+        HubErrorKind.UNREACHABLE,
+        r"127\.0\.0\.1 cannot answer at the moment \(error 500\)\. .+",
+    ),
+    "dropped": (dropped, HubErrorKind.UNREACHABLE, r"The connection to 127\.0\.0\.1 broke off\. .+"),
+    "circle": (circle, HubErrorKind.ADDRESS, r"127\.0\.0\.1 sends requests in a circle\. .+ Settings\."),
     "a page": (
         status(200, b"<html>Sign in</html>", Content_Type="text/html"),
-        Problem.PORTAL,
+        HubErrorKind.PORTAL,
         r"This network answers for 127\.0\.0\.1 with a page of its own\. .+",
     ),
-    "proxy": (status(407), Problem.PROXY, r"The proxy wants a name and a password, or others \(407\)\. .+"),
-    "forbidden": (status(403), Problem.FORBIDDEN, r"127\.0\.0\.1 does not let this account .+ \(403\)\. .+"),
+    "proxy": (
+        status(407),
+        HubErrorKind.PROXY,
+        r"The proxy wants a name and a password, or others \(407\)\. .+",
+    ),
+    "forbidden": (
+        status(403),
+        HubErrorKind.FORBIDDEN,
+        r"127\.0\.0\.1 does not let this account .+ \(403\)\. .+",
+    ),
 }
 
 
@@ -126,7 +138,7 @@ def test_it_fails_soon_with_the_true_cause(
     caplog.set_level(logging.INFO)
     hub.api_fault, problem, said = FAULTS[name]
     with pytest.raises(HubError, match=f"^{said}$") as raised:
-        QUESTIONS[question](Connection(hub.endpoint), Interrupt())
+        QUESTIONS[question](HubConnection(hub.endpoint), CancelToken())
     assert raised.value.problem is problem
     assert len(hub.paths) <= 5
     assert sum(waits) <= 3
@@ -147,7 +159,7 @@ def test_one_bad_answer_is_got_over(
         fault(handler)
 
     hub.api_fault = once
-    QUESTIONS[question](Connection(hub.endpoint, "hf_token_of_ada"), Interrupt())
+    QUESTIONS[question](HubConnection(hub.endpoint, "hf_token_of_ada"), CancelToken())
     assert len(waits) == 1
 
 
@@ -162,22 +174,22 @@ def test_a_silent_server_is_given_up_after_one_try(
     hub.api_fault = lambda _handler: go_on.wait(30)
     try:
         with pytest.raises(HubError, match=r"^127\.0\.0\.1 stopped answering\. ") as raised:
-            QUESTIONS[question](Connection(hub.endpoint), Interrupt())
+            QUESTIONS[question](HubConnection(hub.endpoint), CancelToken())
     finally:
         go_on.set()
-    assert raised.value.problem is Problem.UNREACHABLE
+    assert raised.value.problem is HubErrorKind.UNREACHABLE
     assert len(hub.paths) == 1
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_an_interrupt_ends_a_wait(hub: FakeHub, monkeypatch: pytest.MonkeyPatch, question: str) -> None:
-    interrupt = Interrupt()
+    interrupt = CancelToken()
     monkeypatch.setattr(
         "mtplx_engine.hub.http.Retries.wait_s", lambda *_: interrupt.set() or 3.0
     )  # it comes in the wait
     hub.api_fault = status(500)
     with pytest.raises(CancelledError):
-        QUESTIONS[question](Connection(hub.endpoint), interrupt)
+        QUESTIONS[question](HubConnection(hub.endpoint), interrupt)
     assert len(hub.paths) == 1
 
 
@@ -191,17 +203,17 @@ def test_a_question_waits_for_no_other_one(hub: FakeHub) -> None:
         handler.reply(404)
 
     hub.api_fault = silent
-    interrupt = Interrupt()
+    interrupt = CancelToken()
 
     def ask() -> None:
         with pytest.raises(CancelledError):
-            repository.read_repo(Connection(hub.endpoint), REPO, interrupt=interrupt)
+            repository.read_repo(HubConnection(hub.endpoint), REPO, interrupt=interrupt)
 
     other = threading.Thread(target=ask)
     other.start()
     try:
         assert asked.wait(30)
-        assert search.search(Connection(hub.endpoint), "model").hits
+        assert search.search(HubConnection(hub.endpoint), "model").hits
         assert other.is_alive()
     finally:
         interrupt.set()
@@ -219,16 +231,16 @@ def dead_port() -> int:
 def test_what_is_wrong_with_an_address_is_said(hub: FakeHub, waits: list[float]) -> None:
     port = hub.endpoint.rpartition(":")[2]
     cases = [
-        (Connection(f"https://127.0.0.1:{port}"), Problem.ADDRESS, "does not speak HTTPS"),
-        (Connection(f"http://127.0.0.1:{dead_port()}"), Problem.UNREACHABLE, "takes no connections"),
+        (HubConnection(f"https://127.0.0.1:{port}"), HubErrorKind.ADDRESS, "does not speak HTTPS"),
+        (HubConnection(f"http://127.0.0.1:{dead_port()}"), HubErrorKind.UNREACHABLE, "takes no connections"),
         (
-            Connection(hub.endpoint, proxy=f"http://127.0.0.1:{dead_port()}"),
-            Problem.PROXY,
+            HubConnection(hub.endpoint, proxy=f"http://127.0.0.1:{dead_port()}"),
+            HubErrorKind.PROXY,
             "cannot be reached",
         ),
         (
-            Connection("https://hub.example", proxy=hub.endpoint),
-            Problem.PROXY,
+            HubConnection("https://hub.example", proxy=hub.endpoint),
+            HubErrorKind.PROXY,
             r"through to hub\.example \(501\)",
         ),
     ]
@@ -243,9 +255,9 @@ def test_what_is_wrong_with_an_address_is_said(hub: FakeHub, waits: list[float])
 
 
 def test_what_is_asked_for_is_what_the_hub_knows(hub: FakeHub) -> None:
-    search.search(Connection(hub.endpoint), " two words ", limit=7)
+    search.search(HubConnection(hub.endpoint), " two words ", limit=7)
     hub.repos[REPO].older["a/branch"] = hub.repos[REPO].files
-    repository.read_repo(Connection(hub.endpoint), REPO, "a/branch")
+    repository.read_repo(HubConnection(hub.endpoint), REPO, "a/branch")
     listing, about, tree = hub.paths
     assert listing.startswith("/api/models?filter=mlx&sort=downloads&limit=7&expand=downloads&")
     assert listing.endswith("&search=two+words")
@@ -278,12 +290,12 @@ ODD = [
 
 def test_odd_entries_are_left_out_and_counted(hub: FakeHub) -> None:
     hub.api_fault = status(200, json.dumps(ODD).encode(), **JSON)
-    found = search.search(Connection(hub.endpoint), "")
+    found = search.search(HubConnection(hub.endpoint), "")
     assert [hit.id for hit in found.hits] == ["a/b", "a/c", "a/d", "a/e"]
     assert found.odd == 9
     assert [hit.downloads for hit in found.hits] == [0, 0, 0, 3]
     assert found.hits[-1] == search.Hit("a/e", "llama", 3, 2, gated=False, updated="2026-11-29")
-    assert search.search(Connection(hub.endpoint), "", limit=10).odd == 9  # the limit counts them too
+    assert search.search(HubConnection(hub.endpoint), "", limit=10).odd == 9  # the limit counts them too
 
 
 def test_a_list_goes_on_on_the_next_page(hub: FakeHub) -> None:
@@ -294,7 +306,7 @@ def test_a_list_goes_on_on_the_next_page(hub: FakeHub) -> None:
         handler.reply(200, body, {"Content-Type": "application/json", **link})
 
     hub.api_fault = paged
-    found = search.search(Connection(hub.endpoint), "")
+    found = search.search(HubConnection(hub.endpoint), "")
     assert [hit.id for hit in found.hits] == ["makers/m0", "makers/m1", "makers/m2"]
 
 
@@ -311,11 +323,11 @@ def test_a_program_that_is_no_hub_is_no_sign_in_page(hub: FakeHub, name: str) ->
     body, kind = FOREIGN[name]
     hub.api_fault = status(200, body, Content_Type=kind)
     with pytest.raises(HubError, match=r"^127\.0\.0\.1 does not answer as a hub of models does\. ") as raised:
-        search.search(Connection(hub.endpoint), "model")
-    assert raised.value.problem is Problem.ADDRESS
+        search.search(HubConnection(hub.endpoint), "model")
+    assert raised.value.problem is HubErrorKind.ADDRESS
     hub.api_fault = status(404)
     with pytest.raises(HubError, match="does not answer as a hub"):
-        search.search(Connection(hub.endpoint), "model")
+        search.search(HubConnection(hub.endpoint), "model")
 
 
 def odd_file(**changes: object) -> Callable[[list[dict[str, object]]], object]:
@@ -337,8 +349,8 @@ def test_a_repository_that_makes_no_sense_is_named(
 ) -> None:
     hub.repos[REPO].listed = listed
     with pytest.raises(HubError, match=f"^{REPO} cannot be fetched: {said}\\. ") as raised:
-        repository.read_repo(Connection(hub.endpoint), REPO)
-    assert raised.value.problem is Problem.UNSAFE
+        repository.read_repo(HubConnection(hub.endpoint), REPO)
+    assert raised.value.problem is HubErrorKind.UNSAFE
 
 
 def test_what_a_model_does_not_need_may_be_odd(hub: FakeHub) -> None:
@@ -348,7 +360,7 @@ def test_what_a_model_does_not_need_may_be_odd(hub: FakeHub) -> None:
         *others,
         {"type": "file", "path": "model.py", "size": "large"},
     ]
-    found = repository.read_repo(Connection(hub.endpoint), REPO)
+    found = repository.read_repo(HubConnection(hub.endpoint), REPO)
     assert [file.name for file in found.files] == list(FILES)
     assert found.left_out == ("model.py",)
 
@@ -356,5 +368,5 @@ def test_what_a_model_does_not_need_may_be_odd(hub: FakeHub) -> None:
 def test_a_hub_that_wants_a_token_for_a_search_says_so(hub: FakeHub) -> None:
     hub.api_fault = status(401)
     with pytest.raises(HubError, match="answers only who has an access token") as raised:
-        search.search(Connection(hub.endpoint), "model")
-    assert raised.value.problem is Problem.NO_TOKEN
+        search.search(HubConnection(hub.endpoint), "model")
+    assert raised.value.problem is HubErrorKind.NO_TOKEN

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mtplx_engine.hub import head_extract, remote_inspect, search
-from mtplx_engine.hub.errors import HubError, Problem
-from mtplx_engine.hub.http import Connection, Retries
+from mtplx_engine.hub.errors import HubError, HubErrorKind
+from mtplx_engine.hub.http import HubConnection, Retries
 from mtplx_engine.models import checkpoint, inspection, memory_fit
 from mtplx_engine.models.inspection import ProbeMemory, Tier
 from mtplx_engine.util.system import Machine
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from mtplx_engine.hub.remote_inspect import Look
+    from mtplx_engine.hub.remote_inspect import RepoInspection
 
 
 REPO, HEAD_REPO = "makers/model", "makers/model-MTP"
@@ -55,8 +55,8 @@ def hub() -> Iterator[FakeHub]:
         yield hub
 
 
-def looked(hub: FakeHub, repo: str = REPO, head: str = "") -> Look:
-    connection = Connection(hub.endpoint)
+def looked(hub: FakeHub, repo: str = REPO, head: str = "") -> RepoInspection:
+    connection = HubConnection(hub.endpoint)
     wanted = remote_inspect.plan_download(connection, repo, head=head)
     return remote_inspect.inspect_repo(connection, wanted, retries=Retries(limit=2, first_s=0.001))
 
@@ -141,7 +141,9 @@ def test_too_large_is_an_answer(hub: FakeHub, tmp_path: Path) -> None:
     footprint = looked(hub).found.footprint
     assert footprint
     small = Machine(1 << 20, 1 << 20, packed=True, chunk=512)
-    assert memory_fit.judge_fit(footprint, memory_fit.CONTEXT, small).verdict is memory_fit.Verdict.TOO_BIG
+    assert (
+        memory_fit.judge_fit(footprint, memory_fit.CONTEXT, small).verdict is memory_fit.MemoryVerdict.TOO_BIG
+    )
 
 
 @pytest.mark.parametrize(
@@ -171,7 +173,7 @@ def test_who_needs_many_bytes_to_say_what_it_is_is_refused(
     monkeypatch.setattr(head_extract, "MAX_BYTES", len(index) + 10)
     with pytest.raises(HubError, match="no honest model") as caught:
         looked(hub)
-    assert caught.value.problem is Problem.UNSAFE
+    assert caught.value.problem is HubErrorKind.UNSAFE
 
 
 def test_a_look_survives_a_bad_line(hub: FakeHub, tmp_path: Path) -> None:

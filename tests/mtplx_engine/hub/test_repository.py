@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mtplx_engine.hub import plan, remote_inspect, repository
-from mtplx_engine.hub.errors import HubError, Problem
-from mtplx_engine.hub.http import Connection
+from mtplx_engine.hub.errors import HubError, HubErrorKind
+from mtplx_engine.hub.http import HubConnection
 from tests.support import model_folder, wrong_repos
 from tests.support.fake_hub import FakeHub, FakeRepo, running
 
@@ -32,7 +32,7 @@ def hub(tmp_path: Path) -> Iterator[FakeHub]:
 
 def refusal(hub: FakeHub, repo_id: str = REPO, head: str = "") -> HubError:
     with pytest.raises(HubError) as caught:
-        remote_inspect.plan_download(Connection(hub.endpoint), repo_id, head=head)
+        remote_inspect.plan_download(HubConnection(hub.endpoint), repo_id, head=head)
     return caught.value
 
 
@@ -42,7 +42,7 @@ def test_what_it_is_instead(hub: FakeHub, name: str) -> None:
     error = refusal(hub)
     assert str(error).startswith(f"{REPO} ")
     assert wrong_repos.WORDS[name] in str(error)
-    assert error.problem is Problem.NO_MODEL
+    assert error.problem is HubErrorKind.NO_MODEL
     assert hub.asked == []
 
 
@@ -52,14 +52,14 @@ def test_nor_is_it_a_head(hub: FakeHub, name: str) -> None:
     error = refusal(hub, head=HEAD)
     assert str(error).startswith(f"{HEAD} is no drafting head: it ")
     assert wrong_repos.WORDS[name] in str(error)
-    assert error.problem is Problem.UNFIT_HEAD
+    assert error.problem is HubErrorKind.UNFIT_HEAD
     assert hub.asked == []
 
 
 @pytest.mark.parametrize("kind", ["datasets", "spaces"])
 def test_the_address_of_something_else(hub: FakeHub, kind: str) -> None:
     error = refusal(hub, f"{kind}/makers/x")
-    assert error.problem is Problem.NO_MODEL
+    assert error.problem is HubErrorKind.NO_MODEL
     assert "no model" in str(error)
     assert hub.paths == []
 
@@ -75,12 +75,12 @@ def test_no_file_is_larger_than_an_honest_one(hub: FakeHub, name: str) -> None:
     ]
     error = refusal(hub)
     assert f"its {name} is larger than 134 MB" in str(error)
-    assert error.problem is Problem.UNSAFE
+    assert error.problem is HubErrorKind.UNSAFE
     assert hub.asked == []
 
 
 def test_what_may_be_one_is_left_to_a_look(hub: FakeHub) -> None:
-    found = repository.read_repo(Connection(hub.endpoint), REPO)
+    found = repository.read_repo(HubConnection(hub.endpoint), REPO)
     repository.check_model(found)
     repository.check_model(
         dataclasses.replace(found, left_out=("a.gguf", "pytorch_model.bin", "x/config.json"))

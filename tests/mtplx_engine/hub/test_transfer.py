@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mtplx_engine.hub import partial, repository
-from mtplx_engine.hub.errors import CancelledError, HubError, Interrupt, Problem
-from mtplx_engine.hub.http import Connection, Retries
+from mtplx_engine.hub.errors import CancelledError, CancelToken, HubError, HubErrorKind
+from mtplx_engine.hub.http import HubConnection, Retries
 from mtplx_engine.hub.transfer import Requests, Transfer
 from tests.support.fake_hub import BLOCK, Asked, FakeHub, FakeRepo, Fault, Handler, running
 
@@ -42,8 +42,8 @@ class Fetch:
     """Fetches one file, and remembers what it was told."""
 
     def __init__(self, hub: FakeHub, token: str | None = None, limit: int = 7) -> None:
-        self.connection = Connection(hub.endpoint, token)
-        self.interrupt = Interrupt()
+        self.connection = HubConnection(hub.endpoint, token)
+        self.interrupt = CancelToken()
         self.requests = Requests(self.connection, self.interrupt)
         self.retries = Retries(limit=limit, first_s=0.001, longest_s=0.002)
         self.there = 0  # before it began
@@ -168,22 +168,22 @@ def test_what_passes_costs_little(hub: FakeHub, tmp_path: Path, name: str) -> No
     assert again <= times * BLOCK + 10_000
 
 
-LASTING: dict[str, tuple[Callable[[Handler, bytes, Asked], None], Problem]] = {
-    "401": (status(401), Problem.NO_TOKEN),
-    "403 gated": (status(403, "GatedRepo"), Problem.NO_TOKEN),
-    "403": (status(403), Problem.FORBIDDEN),
-    "404": (status(404, "EntryNotFound"), Problem.NOT_FOUND),
-    "407": (status(407), Problem.PROXY),
-    "416": (status(416), Problem.UNREACHABLE),
-    "429 for ever": (status(429), Problem.RATE_LIMITED),
-    "500 for ever": (status(500), Problem.UNREACHABLE),
-    "cut at once for ever": (cut_at(0), Problem.UNREACHABLE),
-    "captive portal": (page, Problem.PORTAL),
-    "captive portal elsewhere": (sent_to("http://login.example/"), Problem.PORTAL),
-    "redirect circle": (circle, Problem.ADDRESS),
-    "longer": (of_length(100), Problem.CHANGED),
-    "shorter": (of_length(-100), Problem.CHANGED),
-    "wrong bytes of the same size": (other_bytes, Problem.WRONG_HASH),
+LASTING: dict[str, tuple[Callable[[Handler, bytes, Asked], None], HubErrorKind]] = {
+    "401": (status(401), HubErrorKind.NO_TOKEN),
+    "403 gated": (status(403, "GatedRepo"), HubErrorKind.NO_TOKEN),
+    "403": (status(403), HubErrorKind.FORBIDDEN),
+    "404": (status(404, "EntryNotFound"), HubErrorKind.NOT_FOUND),
+    "407": (status(407), HubErrorKind.PROXY),
+    "416": (status(416), HubErrorKind.UNREACHABLE),
+    "429 for ever": (status(429), HubErrorKind.RATE_LIMITED),
+    "500 for ever": (status(500), HubErrorKind.UNREACHABLE),
+    "cut at once for ever": (cut_at(0), HubErrorKind.UNREACHABLE),
+    "captive portal": (page, HubErrorKind.PORTAL),
+    "captive portal elsewhere": (sent_to("http://login.example/"), HubErrorKind.PORTAL),
+    "redirect circle": (circle, HubErrorKind.ADDRESS),
+    "longer": (of_length(100), HubErrorKind.CHANGED),
+    "shorter": (of_length(-100), HubErrorKind.CHANGED),
+    "wrong bytes of the same size": (other_bytes, HubErrorKind.WRONG_HASH),
 }
 
 
@@ -232,7 +232,7 @@ def test_a_token_that_is_refused_is_not_a_missing_one(hub: FakeHub, tmp_path: Pa
             Fetch(hub, token="hf_wrong")(tmp_path)
         found.append(raised.value.problem)
         assert "hf_wrong" not in str(raised.value) + raised.value.info.details
-    assert found == [Problem.BAD_TOKEN, Problem.LICENCE]
+    assert found == [HubErrorKind.BAD_TOKEN, HubErrorKind.LICENCE]
 
 
 def test_a_server_without_ranges_is_read_from_the_start(hub: FakeHub, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import threading
 
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.ipc.protocol import Generate, Load, Unload
-from mtplx_engine.ipc.queue import Line
+from mtplx_engine.ipc.queue import CommandQueue
 
 
 def ask(generation: int) -> Generate:
@@ -17,7 +17,7 @@ def load(model: str) -> Load:
     return Load(model, "/data")
 
 
-def rest(line: Line) -> list[object]:
+def rest(line: CommandQueue) -> list[object]:
     """Take every job that waits."""
     taken: list[object] = []
     marker = ask(-1)
@@ -28,7 +28,7 @@ def rest(line: Line) -> list[object]:
 
 
 def test_jobs_come_in_order() -> None:
-    line = Line()
+    line = CommandQueue()
     assert line.add_load(load("a")) == []
     line.add(ask(1))
     assert line.add_unload(Unload()) != []  # the load had not begun
@@ -37,7 +37,7 @@ def test_jobs_come_in_order() -> None:
 
 
 def test_a_load_takes_the_place_of_one_that_waits() -> None:
-    line = Line()
+    line = CommandQueue()
     line.add(ask(1))
     line.add_load(load("a"))
     line.add(ask(2))
@@ -46,7 +46,7 @@ def test_a_load_takes_the_place_of_one_that_waits() -> None:
 
 
 def test_a_load_goes_ahead_of_answers_that_wait_for_the_one_it_cancels() -> None:
-    line = Line()
+    line = CommandQueue()
     line.add_load(load("a"))
     line.add(ask(1))
     current = line.take()
@@ -57,7 +57,7 @@ def test_a_load_goes_ahead_of_answers_that_wait_for_the_one_it_cancels() -> None
 
 
 def test_an_unload_cancels_the_load_in_work() -> None:
-    line = Line()
+    line = CommandQueue()
     line.add_load(load("a"))
     current = line.take()
     assert current is not None
@@ -67,7 +67,7 @@ def test_an_unload_cancels_the_load_in_work() -> None:
 
 
 def test_a_load_leaves_a_running_answer_alone() -> None:
-    line = Line()
+    line = CommandQueue()
     line.add(ask(1))
     current = line.take()
     line.add_load(load("a"))
@@ -76,7 +76,7 @@ def test_a_load_leaves_a_running_answer_alone() -> None:
 
 
 def test_cancel_removes_what_waits_and_signals_what_runs() -> None:
-    line = Line()
+    line = CommandQueue()
     line.add(ask(1))
     line.add(ask(2))
     line.add(ask(3))
@@ -93,7 +93,7 @@ def test_cancel_removes_what_waits_and_signals_what_runs() -> None:
 
 
 def test_close_ends_a_take_that_waits_and_cancels_what_runs() -> None:
-    line = Line()
+    line = CommandQueue()
     line.add(ask(1))
     current = line.take()
     assert current is not None

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtplx_engine.answer import Tally
+from mtplx_engine.answer import AnswerStats
 from mtplx_engine.decoding import Step
 from mtplx_engine.measure import results
-from mtplx_engine.measure.measurement import Doubt, MeasuredRun, PromptKind, Ratio, Verdict
+from mtplx_engine.measure.measurement import Doubt, MeasuredRun, PromptKind, Ratio, SpeedVerdict
 from tests.support.measurements import PLAIN_S, PREFILL_S, TOKENS, measurement, run
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def test_drafting_that_takes_half_the_time_is_twice_as_fast() -> None:
     found = reduced(2.0, 2.0, 2.0)
     [depth] = found.depths
     assert depth.wall == Ratio(pytest.approx(2), pytest.approx(2), pytest.approx(2), 3)
-    assert depth.verdict is Verdict.FASTER
+    assert depth.verdict is SpeedVerdict.FASTER
     assert found.winner == depth.depth == 3
     assert found.headline is depth
     # The prefill takes as long either way, so decoding alone gains more than twice.
@@ -58,7 +58,7 @@ def test_plain_decoding_is_told_in_its_own_figures() -> None:
 
 def test_a_loss_says_slower_and_turns_drafting_off() -> None:
     found = reduced(0.6, 0.61, 0.62)
-    assert found.depths[0].verdict is Verdict.SLOWER
+    assert found.depths[0].verdict is SpeedVerdict.SLOWER
     assert found.winner == 0
     assert found.headline is found.depths[0]
 
@@ -70,7 +70,11 @@ def test_what_is_unclear_decides_nothing(ratios: tuple[float, ...]) -> None:
 
 def test_the_fastest_of_the_faster_depths_wins() -> None:
     found = with_depths(d1=(1.3, 1.4, 1.5), d2=(1.6, 1.7, 1.8), d3=(0.9, 1.9, 2.0))
-    assert [each.verdict for each in found.depths] == [Verdict.FASTER, Verdict.FASTER, Verdict.UNCLEAR]
+    assert [each.verdict for each in found.depths] == [
+        SpeedVerdict.FASTER,
+        SpeedVerdict.FASTER,
+        SpeedVerdict.UNCLEAR,
+    ]
     assert found.winner == 2
     assert found.headline is found.at(2)
 
@@ -148,7 +152,7 @@ def test_an_answer_that_ended_early_is_not_compared_by_its_time() -> None:
     whole = dataclasses.replace(measurement(1.0), runs=(run(0, 0, decode_s=0.5), short))
     [depth] = results.results_of(whole).depths
     assert depth.wall is None
-    assert depth.verdict is Verdict.TOO_FEW
+    assert depth.verdict is SpeedVerdict.TOO_FEW
     assert depth.decode.median == pytest.approx((19 / 0.1) / (60 / 0.5))
     assert results.results_of(whole).winner is None
 
@@ -197,7 +201,7 @@ def test_a_pair_without_plain_decoding_is_no_result() -> None:
 def answers(draw: st.DrawFn) -> tuple[int, DecodeStats, int]:
     """A depth, the figures of an answer drafted at most so deep, cut at its end, and the tokens shown of it."""
     depth = draw(st.integers(1, 8))
-    tally, shown = Tally(9, 0, 0, str(depth)), 0
+    tally, shown = AnswerStats(9, 0, 0, str(depth)), 0
     for _ in range(draw(st.integers(0, 20))):
         drafted = draw(st.integers(0, depth))
         accepted = draw(st.integers(0, drafted))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mtplx_engine.measure.store import NAME, Measurements, bans, deciding
+from mtplx_engine.measure.store import NAME, MeasurementStore, bans, deciding
 from tests.support.measurements import KEY, SUBJECT, measurement
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ def at(taken_ms: int, **fields):
 def test_what_is_kept_comes_back_the_newest_first_whatever_the_clock_said(tmp_path: Path) -> None:
     older, newer, other = at(9, context=8192), at(1), at(2, subject=OTHER)
     for each in (older, newer, other):
-        Measurements(tmp_path).keep(each)
-    store = Measurements(tmp_path)
+        MeasurementStore(tmp_path).keep(each)
+    store = MeasurementStore(tmp_path)
     assert store.all() == (other, newer, older)
     assert store.latest(KEY) == newer
     assert store.latest(OTHER.key) == other
@@ -34,14 +34,14 @@ def test_what_is_kept_comes_back_the_newest_first_whatever_the_clock_said(tmp_pa
 
 
 def test_a_newer_one_of_the_same_context_takes_the_place(tmp_path: Path) -> None:
-    store = Measurements(tmp_path)
+    store = MeasurementStore(tmp_path)
     store.keep(at(1))
     store.keep(at(2))
     assert [found.taken_ms for found in store.all()] == [2]
 
 
 def test_drop_forgets_every_context_of_one_key(tmp_path: Path) -> None:
-    store = Measurements(tmp_path)
+    store = MeasurementStore(tmp_path)
     for each in (at(1), at(2, context=8192), at(3, subject=OTHER)):
         store.keep(each)
     store.drop(KEY)
@@ -52,7 +52,7 @@ SLOW, FAST = (0.6, 0.61, 0.62), (2.0, 2.1, 2.2)
 
 
 def test_each_bucket_is_decided_by_what_was_kept_last_in_it(tmp_path: Path) -> None:
-    store = Measurements(tmp_path)
+    store = MeasurementStore(tmp_path)
     kept = [measurement(*SLOW), measurement(*SLOW, context=8192), measurement(*FAST, context=500)]
     for each in (*kept, measurement(*SLOW, subject=OTHER), measurement(*SLOW, context=40_000)):
         store.keep(each)
@@ -65,7 +65,7 @@ def test_each_bucket_is_decided_by_what_was_kept_last_in_it(tmp_path: Path) -> N
 
 
 def test_what_is_lifted_bans_no_more_and_keeps_its_figures_until_it_is_measured_again(tmp_path: Path) -> None:
-    store = Measurements(tmp_path)
+    store = MeasurementStore(tmp_path)
     slower, longer = measurement(*SLOW), measurement(*SLOW, context=8192)
     for each in (slower, longer):
         store.keep(each)
@@ -80,20 +80,23 @@ def test_what_is_lifted_bans_no_more_and_keeps_its_figures_until_it_is_measured_
 
 
 def test_a_measurement_of_before_there_were_liftings_is_read(tmp_path: Path) -> None:
-    Measurements(tmp_path).keep(at(1))
+    MeasurementStore(tmp_path).keep(at(1))
     body = json.loads((tmp_path / NAME).read_text())
     for entry in body["results"].values():
         del entry["lifted"], entry["auto_depths"], entry["before"]["cores"], entry["after"]["cores"]
     (tmp_path / NAME).write_text(json.dumps(body))
-    [found] = Measurements(tmp_path).all()
+    [found] = MeasurementStore(tmp_path).all()
     assert found.auto_depths == (1, 2, 3, 4)
     assert not found.lifted
 
 
 def test_the_stamp_changes_with_the_file_whoever_writes_it(tmp_path: Path) -> None:
-    store = Measurements(tmp_path)
+    store = MeasurementStore(tmp_path)
     stamps = {store.stamp()}
-    for change in (lambda: Measurements(tmp_path).keep(at(1)), lambda: Measurements(tmp_path).drop(KEY)):
+    for change in (
+        lambda: MeasurementStore(tmp_path).keep(at(1)),
+        lambda: MeasurementStore(tmp_path).drop(KEY),
+    ):
         change()
         stamps.add(store.stamp())
     assert len(stamps) == 3
@@ -101,7 +104,7 @@ def test_the_stamp_changes_with_the_file_whoever_writes_it(tmp_path: Path) -> No
 
 
 def test_nothing_is_there_before_anything_is_kept(tmp_path: Path) -> None:
-    assert Measurements(tmp_path / "not there").all() == ()
+    assert MeasurementStore(tmp_path / "not there").all() == ()
 
 
 @pytest.mark.parametrize(
@@ -126,7 +129,7 @@ def test_nothing_is_there_before_anything_is_kept(tmp_path: Path) -> None:
 def test_a_damaged_entry_is_not_there_and_the_others_are(
     tmp_path: Path, path: tuple[str | int, ...], value: object
 ) -> None:
-    store = Measurements(tmp_path)
+    store = MeasurementStore(tmp_path)
     store.keep(at(1))
     store.keep(at(2, subject=OTHER))
     body = json.loads((tmp_path / NAME).read_text())
@@ -143,7 +146,7 @@ def test_a_damaged_entry_is_not_there_and_the_others_are(
 )
 def test_a_damaged_file_is_an_empty_one_and_takes_new_ones(tmp_path: Path, content: bytes) -> None:
     (tmp_path / NAME).write_bytes(content)
-    store = Measurements(tmp_path)
+    store = MeasurementStore(tmp_path)
     assert store.all() == ()
     store.keep(at(1))
     assert store.latest(KEY) == at(1)
@@ -153,7 +156,7 @@ def test_the_oldest_go_before_the_file_gets_too_long_to_be_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mtplx_engine.measure.store._MOST_BYTES", 20_000)
-    store = Measurements(tmp_path)
+    store = MeasurementStore(tmp_path)
     for taken in range(1, 10):
         store.keep(at(taken, context=taken))
     kept = [found.taken_ms for found in store.all()]
@@ -163,6 +166,6 @@ def test_the_oldest_go_before_the_file_gets_too_long_to_be_read(
 
 def test_a_folder_that_cannot_be_written_keeps_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    store = Measurements(tmp_path / "file")
+    store = MeasurementStore(tmp_path / "file")
     store.keep(at(1))
     assert store.all() == ()

@@ -17,7 +17,7 @@ from mlx_lm.models import qwen3_next as mlx_qwen3_next
 from mtplx_engine.cache.token_cache import TokenCache
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.models import cache_layout, checkpoint, config_checks, memory_fit
-from mtplx_engine.models.cache_layout import Kept, Layers
+from mtplx_engine.models.cache_layout import CacheLayout, Layers
 from mtplx_engine.models.families.supported import PLAIN_ONLY, SUPPORTED
 from mtplx_engine.util.system import Machine
 from tests.support import tiny_folder
@@ -89,11 +89,11 @@ def test_a_window_stops_growing(tmp_path: Path) -> None:
 
 def test_places_to_go_back_to_need_only_what_cannot_be_cut_off() -> None:
     full, window = Layers(4, 100), Layers(2, 10, window=128)
-    assert Kept((full,)).snapshot(10_000, 2) == 0
-    assert Kept((full, window), tail=6, state=5).snapshot(10_000, 2) == 2 * 6 + 4 * 5 + 2 * 2 * 10 * (
+    assert CacheLayout((full,)).snapshot(10_000, 2) == 0
+    assert CacheLayout((full, window), tail=6, state=5).snapshot(10_000, 2) == 2 * 6 + 4 * 5 + 2 * 2 * 10 * (
         128 + 64
     )
-    assert Kept((full, window)).snapshot(7, 2) == 2 * 2 * 10 * 7
+    assert CacheLayout((full, window)).snapshot(7, 2) == 2 * 2 * 10 * 7
 
 
 ODD = st.one_of(

@@ -16,8 +16,8 @@ from huggingface_hub import constants
 from mtplx_engine import paths
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.models import checkpoint, hub_cache, library, manifest
-from mtplx_engine.models.folders import INCOMING, Homes, Places
-from mtplx_engine.models.library import Habits
+from mtplx_engine.models.folders import INCOMING, InstallFolders, UserFolders
+from mtplx_engine.models.library import ModelPreferences
 from mtplx_engine.models.manifest import Manifest
 from tests.support import model_folder
 
@@ -42,7 +42,7 @@ def install(home: Path, name: str) -> Path:
 
 
 def test_without_a_choice_it_is_the_data_folders_own(data: Path) -> None:
-    homes = Homes(data)
+    homes = InstallFolders(data)
     assert homes.current == homes.own == paths.models_dir(data)
     assert homes.all() == (homes.own,)
     assert homes.is_there(homes.current)
@@ -51,18 +51,18 @@ def test_without_a_choice_it_is_the_data_folders_own(data: Path) -> None:
 
 def test_a_choice_is_kept_and_what_is_elsewhere_stays(data: Path, disk: Path, tmp_path: Path) -> None:
     install(paths.models_dir(data), "first")
-    Homes(data).choose(disk)
+    InstallFolders(data).choose(disk)
     second = install(disk, "second")
     other = tmp_path / "other"
     other.mkdir()
-    Homes(data).choose(other)
+    InstallFolders(data).choose(other)
     install(other, "third")
-    assert Homes(data).current == other
+    assert InstallFolders(data).current == other
     assert [model.name for model in library.installed_models(data)] == ["first", "second", "third"]
     assert {model.place for model in library.installed_models(data)} == {""}
     assert library.resolve_model("Second", data) == second
-    Homes(data).choose(None)
-    assert Homes(data).current == paths.models_dir(data)
+    InstallFolders(data).choose(None)
+    assert InstallFolders(data).current == paths.models_dir(data)
     assert library.resolve_model("second", data) == second
     library.remove_model(second, data)
     assert not second.exists()
@@ -72,14 +72,14 @@ def test_a_choice_is_kept_and_what_is_elsewhere_stays(data: Path, disk: Path, tm
 @pytest.mark.parametrize("remains", ["nothing", "an empty folder"])
 def test_a_disk_that_is_away_takes_nothing_off_the_list(data: Path, disk: Path, remains: str) -> None:
     """Also where its mount point stays."""
-    Homes(data).choose(disk)
+    InstallFolders(data).choose(disk)
     install(disk, "model")
     assert library.installed_models(data)[0].there
     away = disk.parent.with_name("away")
     disk.parent.rename(away)
     if remains == "an empty folder":
         disk.mkdir(parents=True)
-    homes = Homes(data)
+    homes = InstallFolders(data)
     assert homes.current == disk
     assert not homes.is_there(disk)
     (model,) = library.installed_models(data)
@@ -97,7 +97,7 @@ def test_a_disk_that_is_away_takes_nothing_off_the_list(data: Path, disk: Path, 
 
 
 def test_a_copy_that_is_there_is_taken_before_one_that_is_not(data: Path, disk: Path) -> None:
-    Homes(data).choose(disk)
+    InstallFolders(data).choose(disk)
     install(disk, "model")
     assert library.installed_models(data)[0].there
     shutil.rmtree(disk)
@@ -108,7 +108,7 @@ def test_a_copy_that_is_there_is_taken_before_one_that_is_not(data: Path, disk: 
 def test_what_the_person_put_there_is_not_ours(data: Path, disk: Path) -> None:
     own = model_folder.write(disk / "own")
     (disk / "notes.txt").write_text("mine")
-    Homes(data).choose(disk)
+    InstallFolders(data).choose(disk)
     assert library.installed_models(data) == ()
     with pytest.raises(EngineError):
         library.remove_model(own, data)
@@ -117,7 +117,7 @@ def test_what_the_person_put_there_is_not_ours(data: Path, disk: Path) -> None:
 
 
 def test_the_last_model_may_go(data: Path, disk: Path) -> None:
-    Homes(data).choose(disk)
+    InstallFolders(data).choose(disk)
     folder = install(disk, "model")
     assert library.installed_models(data)
     library.remove_model(folder, data)
@@ -125,7 +125,7 @@ def test_the_last_model_may_go(data: Path, disk: Path) -> None:
 
 
 def test_a_folder_that_is_no_place_is_refused(data: Path, disk: Path, tmp_path: Path) -> None:
-    homes = Homes(data)
+    homes = InstallFolders(data)
     homes.choose(disk)
     model = model_folder.write(tmp_path / "model")
     inside = paths.models_dir(data) / "sub"
@@ -151,19 +151,19 @@ def test_a_folder_that_cannot_be_written_is_refused(
 
     monkeypatch.setattr("mtplx_engine.models.folders.tempfile.TemporaryFile", fail)
     with pytest.raises(EngineError, match="cannot be written to") as caught:
-        Homes(data).choose(disk)
+        InstallFolders(data).choose(disk)
     assert caught.value.kind is ErrorKind.STORAGE
-    assert Homes(data).current == paths.models_dir(data)
+    assert InstallFolders(data).current == paths.models_dir(data)
 
 
 def test_a_choice_that_cannot_be_noted_is_said(data: Path, disk: Path) -> None:
     data.touch()  # where the data folder should be is a file
     with pytest.raises(EngineError, match="could not be noted"):
-        Homes(data).choose(disk)
+        InstallFolders(data).choose(disk)
 
 
 def test_a_folder_is_forgotten_once_nothing_goes_there(data: Path, disk: Path) -> None:
-    homes = Homes(data)
+    homes = InstallFolders(data)
     homes.choose(disk)
     folder = install(disk, "model")
     with pytest.raises(EngineError, match="New models go to"):
@@ -180,7 +180,7 @@ def test_a_folder_is_forgotten_once_nothing_goes_there(data: Path, disk: Path) -
 def test_a_damaged_note_is_as_if_nothing_was_chosen(data: Path, results: object) -> None:
     data.mkdir()
     (data / "homes.json").write_text(json.dumps({"format": 1, "results": results}))
-    assert Homes(data).current == paths.models_dir(data)
+    assert InstallFolders(data).current == paths.models_dir(data)
     assert library.installed_models(data) == ()
 
 
@@ -223,7 +223,7 @@ def test_the_hubs_cache_is_used_in_place(cache: Path, tmp_path: Path) -> None:
     with pytest.raises(EngineError, match="is your own"):
         library.remove_model(model.path, data)
     assert model.complete
-    Places(data).add(cache)
+    UserFolders(data).add(cache)
     assert library.installed_models(data) == (model,)
 
 
@@ -257,16 +257,16 @@ def test_models_are_found_two_folders_deep(tmp_path: Path) -> None:
         model_folder.write(place / name)
     (place / "owner" / "head").mkdir()
     (place / "owner" / "head" / "config.json").write_text('{"model_type": "llama_mtp"}')
-    assert [model.name for model in Places(data).add(place)] == ["one", "two"]
-    assert [model.name for model in Places(data).add(place / "one")] == ["one"]
-    assert Places(data).added() == (place, place / "one")
+    assert [model.name for model in UserFolders(data).add(place)] == ["one", "two"]
+    assert [model.name for model in UserFolders(data).add(place / "one")] == ["one"]
+    assert UserFolders(data).added() == (place, place / "one")
     assert library.resolve_model("two", data) == place / "owner" / "two"
 
 
 def test_a_missing_disk_takes_nothing_off_the_list(tmp_path: Path) -> None:
     place, data = tmp_path / "disk", tmp_path / "data"
     model_folder.write(place / "one")
-    (before,) = Places(data).add(place)
+    (before,) = UserFolders(data).add(place)
     place.rename(tmp_path / "taken out")
     for empty_mount_point in (False, True):
         if empty_mount_point:
@@ -291,7 +291,7 @@ def test_a_missing_disk_takes_nothing_off_the_list(tmp_path: Path) -> None:
 
 
 def test_what_is_no_place_is_said(tmp_path: Path) -> None:
-    places = Places(tmp_path / "data")
+    places = UserFolders(tmp_path / "data")
     (tmp_path / "empty").mkdir()
     for folder, words in ((tmp_path / "none", "no folder"), (tmp_path / "empty", "no model in it")):
         with pytest.raises(EngineError, match=words):
@@ -304,7 +304,7 @@ def test_what_is_no_place_is_said(tmp_path: Path) -> None:
 def test_a_data_folder_that_takes_nothing_is_said(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("a file")
     with pytest.raises(EngineError, match="could not be noted") as caught:
-        Places(tmp_path / "data").add(model_folder.write(tmp_path / "model"))
+        UserFolders(tmp_path / "data").add(model_folder.write(tmp_path / "model"))
     assert caught.value.kind is ErrorKind.STORAGE
 
 
@@ -313,18 +313,18 @@ def test_a_damaged_note_is_as_if_nothing_was_seen(tmp_path: Path, entry: object)
     body = {"format": 1, "results": {str(tmp_path / "gone"): entry}}
     (tmp_path / "places.json").write_text(json.dumps(body))
     assert library.installed_models(tmp_path) == ()
-    assert Places(tmp_path).added() == (tmp_path / "gone",)
+    assert UserFolders(tmp_path).added() == (tmp_path / "gone",)
 
 
 def test_the_models_folder_itself_may_be_added(tmp_path: Path) -> None:
     model_folder.write(tmp_path / "models" / "one")
-    Places(tmp_path).add(tmp_path / "models")
+    UserFolders(tmp_path).add(tmp_path / "models")
     (model,) = library.installed_models(tmp_path)
     assert not model.place
 
 
 def test_a_removed_model_is_the_default_no_more(tmp_path: Path) -> None:
-    habits = Habits(tmp_path)
+    habits = ModelPreferences(tmp_path)
     folders = {name: model_folder.write(tmp_path / "models" / name) for name in ("one", "two")}
     habits.set_default(folders["one"])
     library.remove_model(folders["two"], tmp_path)
@@ -340,7 +340,7 @@ def test_an_installed_model_may_be_called_as_at_the_hub(tmp_path: Path) -> None:
 
 def test_a_whole_system_is_no_place(tmp_path: Path) -> None:
     with pytest.raises(EngineError, match="holds the whole system") as caught:
-        Places(tmp_path).add(Path("/"))
+        UserFolders(tmp_path).add(Path("/"))
     assert caught.value.kind is ErrorKind.BAD_REQUEST
 
 
@@ -349,11 +349,11 @@ def test_a_place_is_one_however_its_path_is_written(tmp_path: Path, way: str) ->
     data, place = tmp_path / "data", tmp_path / "disk"
     model_folder.write(place / "one")
     (tmp_path / "link").symlink_to(place)
-    Places(data).add(place)
-    Places(data).add(tmp_path / way)
-    assert Places(data).added() == (place,)
+    UserFolders(data).add(place)
+    UserFolders(data).add(tmp_path / way)
+    assert UserFolders(data).added() == (place,)
     assert [model.path for model in library.installed_models(data)] == [place / "one"]
-    Places(data).forget(tmp_path / way)
+    UserFolders(data).forget(tmp_path / way)
     assert library.installed_models(data) == ()
 
 
@@ -363,5 +363,5 @@ def test_a_model_that_two_ways_lead_to_is_listed_once(tmp_path: Path) -> None:
     model_folder.write(tmp_path / "disk" / "two")
     (tmp_path / "disk" / "ours").symlink_to(ours)
     (tmp_path / "disk" / "again").symlink_to(tmp_path / "disk" / "two")
-    Places(data).add(tmp_path / "disk")
+    UserFolders(data).add(tmp_path / "disk")
     assert len(library.installed_models(data)) == 2

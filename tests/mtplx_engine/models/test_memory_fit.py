@@ -23,7 +23,7 @@ from mtplx_engine.engine import Engine
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.ipc.protocol import Generate
 from mtplx_engine.models import checkpoint, memory_fit
-from mtplx_engine.models.memory_fit import Fit, Verdict
+from mtplx_engine.models.memory_fit import Fit, MemoryVerdict
 from mtplx_engine.util import system
 from mtplx_engine.util.system import Machine
 from tests.support import model_folder, tiny_folder
@@ -113,16 +113,16 @@ def made(total: int, memory: int, limit: int | None = None) -> Fit:
 @pytest.mark.parametrize(
     ("total", "memory", "limit", "verdict"),
     [
-        (3 * GB, 8 * GB, 5 * GB, Verdict.FITS),
-        (4 * GB, 8 * GB, 5 * GB, Verdict.TIGHT),
-        (5 * GB, 8 * GB, 5 * GB, Verdict.TIGHT),
-        (5 * GB + 1, 8 * GB, 5 * GB, Verdict.TOO_BIG),
-        (10 * GB, 16 * GB, None, Verdict.FITS),
-        (10 * GB + 1, 16 * GB, None, Verdict.TIGHT),
-        (14 * GB + 1, 16 * GB, None, Verdict.TOO_BIG),
+        (3 * GB, 8 * GB, 5 * GB, MemoryVerdict.FITS),
+        (4 * GB, 8 * GB, 5 * GB, MemoryVerdict.TIGHT),
+        (5 * GB, 8 * GB, 5 * GB, MemoryVerdict.TIGHT),
+        (5 * GB + 1, 8 * GB, 5 * GB, MemoryVerdict.TOO_BIG),
+        (10 * GB, 16 * GB, None, MemoryVerdict.FITS),
+        (10 * GB + 1, 16 * GB, None, MemoryVerdict.TIGHT),
+        (14 * GB + 1, 16 * GB, None, MemoryVerdict.TOO_BIG),
     ],
 )
-def test_the_verdict(total: int, memory: int, limit: int | None, verdict: Verdict) -> None:
+def test_the_verdict(total: int, memory: int, limit: int | None, verdict: MemoryVerdict) -> None:
     assert made(total, memory, limit).verdict is verdict
 
 

@@ -13,8 +13,8 @@ from mtplx_engine import paths
 from mtplx_engine.cli.main import main
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.models import library, manifest
-from mtplx_engine.models.folders import InstalledModel, Places
-from mtplx_engine.models.library import Habits
+from mtplx_engine.models.folders import InstalledModel, UserFolders
+from mtplx_engine.models.library import ModelPreferences
 from mtplx_engine.models.manifest import Manifest
 from tests.support import model_folder
 
@@ -72,7 +72,7 @@ def test_no_model_is_deleted_that_was_not_meant(there: set[str], typed: str, def
         data = Path(root)
         folders = {name: install(data, name) for name in there}
         if default in folders:
-            Habits(data).set_default(folders[default])
+            ModelPreferences(data).set_default(folders[default])
         code = main(["remove", typed, "--yes", "--data-dir", root])
         gone = {name for name in there if not folders[name].exists()}
         exact, loose = (
@@ -82,7 +82,7 @@ def test_no_model_is_deleted_that_was_not_meant(there: set[str], typed: str, def
         meant = {typed} if typed in there else exact or loose
         assert gone == (meant if len(meant) == 1 else set())
         assert (code == 0) == bool(gone)
-        assert (Habits(data).default() is None) == (default not in there or default in gone)
+        assert (ModelPreferences(data).default() is None) == (default not in there or default in gone)
 
 
 def names_of(folder: str) -> tuple[str, ...]:
@@ -115,7 +115,7 @@ def test_of_two_folders_with_one_name_in_two_places_the_path_is_asked_for(tmp_pa
     data, places = tmp_path / "data", [tmp_path / "one", tmp_path / "two"]
     for place in places:
         model_folder.write(place / "mine")
-        Places(data).add(place)
+        UserFolders(data).add(place)
     with pytest.raises(EngineError, match=f"{places[0] / 'mine'} and {places[1] / 'mine'}"):
         library.resolve_model("mine", data)
     assert library.resolve_model(str(places[1] / "mine"), data) == places[1] / "mine"
@@ -131,6 +131,6 @@ def test_all_that_can_be_loaded_is_named_where_a_name_is_unknown(tmp_path: Path)
     install(data, "ours")
     for name in ("mine", "ours"):
         model_folder.write(tmp_path / "disk" / name)
-    Places(data).add(tmp_path / "disk")
+    UserFolders(data).add(tmp_path / "disk")
     with pytest.raises(EngineError, match=f"There are: ours, mine, {tmp_path / 'disk' / 'ours'}. Give"):
         library.resolve_model("nothing", data)

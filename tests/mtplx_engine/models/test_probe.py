@@ -15,7 +15,7 @@ from mtplx_engine import backend
 from mtplx_engine.cache.token_cache import TokenCache
 from mtplx_engine.models import checkpoint, identity, inspection, loader, manifest, probe
 from mtplx_engine.models.head_builder import is_gain
-from mtplx_engine.models.inspection import LEAST_AGREEMENT, ProbeMemory, Verdict
+from mtplx_engine.models.inspection import LEAST_AGREEMENT, ProbeMemory, ProbeResult
 from mtplx_engine.models.manifest import Concat, HeadWiring, Hidden, Manifest, Norms, Wiring
 from mtplx_engine.util import files
 from tests.support.toy import TOY
@@ -37,7 +37,7 @@ def load(folder: Path, memory: ProbeMemory) -> LoadedModel:
     return loader.load_checkpoint(checkpoint.check(folder), backend.policy(), lambda *_: None, memory)
 
 
-def verdict(folder: Path, memory: ProbeMemory) -> Verdict:
+def verdict(folder: Path, memory: ProbeMemory) -> ProbeResult:
     found = memory.recall(identity.identity_of(checkpoint.check(folder)))
     assert found
     return found
@@ -225,7 +225,7 @@ def test_it_is_cheap(memory: ProbeMemory, tmp_path: Path) -> None:
 # ---------------------------------------------------------------- the memory
 
 VERDICTS = {
-    f"key {number}": Verdict(Wiring(*wiring), (0.5, 0.25, 0.125))
+    f"key {number}": ProbeResult(Wiring(*wiring), (0.5, 0.25, 0.125))
     for number, wiring in enumerate(product(Hidden, Concat, Norms))
 }
 
@@ -269,7 +269,7 @@ def test_a_damaged_memory_is_an_empty_one(tmp_path: Path, text: str) -> None:
     (tmp_path / inspection.NAME).write_text(text)
     memory = ProbeMemory(tmp_path)
     assert memory.recall("k") is None
-    found = Verdict(Wiring(), (0.3,))
+    found = ProbeResult(Wiring(), (0.3,))
     memory.remember("k", found)
     assert memory.recall("k") == found
 
@@ -277,7 +277,7 @@ def test_a_damaged_memory_is_an_empty_one(tmp_path: Path, text: str) -> None:
 def test_a_folder_that_cannot_be_written_keeps_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     memory = ProbeMemory(tmp_path / "file")
-    memory.remember("k", Verdict(Wiring(), (0.3,)))
+    memory.remember("k", ProbeResult(Wiring(), (0.3,)))
     assert memory.recall("k") is None
 
 
@@ -285,12 +285,12 @@ def test_the_oldest_verdicts_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(files, "_MOST_KEPT", 2)
     memory = ProbeMemory(tmp_path)
     for key in ("a", "b", "a", "c"):
-        memory.remember(key, Verdict(Wiring(), (0.3,)))
+        memory.remember(key, ProbeResult(Wiring(), (0.3,)))
     kept = json.loads((tmp_path / inspection.NAME).read_text())["results"]
     assert list(kept) == ["a", "c"]
 
 
 def test_the_score_is_the_mean_of_all_positions() -> None:
-    assert Verdict(Wiring(), (0.5, 0.1, 0.0)).score == pytest.approx(0.2)
-    assert Verdict(Wiring(), (0.5, 0.11, 0.0)).usable
-    assert not Verdict(Wiring(), (0.5, 0.05, 0.0)).usable
+    assert ProbeResult(Wiring(), (0.5, 0.1, 0.0)).score == pytest.approx(0.2)
+    assert ProbeResult(Wiring(), (0.5, 0.11, 0.0)).usable
+    assert not ProbeResult(Wiring(), (0.5, 0.05, 0.0)).usable

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from mtplx_engine import limits
 from mtplx_engine.util import system
-from mtplx_engine.util.system import Conditions, Power, Pressure
+from mtplx_engine.util.system import Power, Pressure, SystemState
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -151,7 +151,7 @@ def test_thermal(text: str, word: str) -> None:
 
 @given(st.text())
 def test_no_text_is_too_odd(text: str) -> None:
-    found = system.mac_conditions(None, lambda _: text)
+    found = system.mac_state(None, lambda _: text)
     assert isinstance(found.power, Power)
     assert found.low_power in (None, False, True)
 
@@ -160,9 +160,9 @@ def test_a_mac_is_asked_three_things(monkeypatch: pytest.MonkeyPatch) -> None:
     said = {"batt": UNPLUGGED, "": SETTINGS.format(mode=1), "therm": LIMITED.format(limit=80)}
     monkeypatch.setattr(sys, "platform", "darwin")
     monkeypatch.setattr(system, "pmset", said.__getitem__)
-    found = system.current_conditions()
+    found = system.system_state()
     assert found.load is not None
-    assert found == Conditions(
+    assert found == SystemState(
         found.load, Power.BATTERY, low_power=True, thermal="slowed to 80 %", cores=os.cpu_count()
     )
 
@@ -185,7 +185,7 @@ def test_a_system_that_does_not_answer_is_unknown(
     monkeypatch.setattr(sys, "platform", "darwin")
     monkeypatch.setattr(subprocess, "run", fail)
     monkeypatch.setattr(system.os, "getloadavg", lambda: (_ for _ in ()).throw(OSError))
-    assert system.current_conditions() == Conditions(cores=os.cpu_count())
+    assert system.system_state() == SystemState(cores=os.cpu_count())
 
 
 @pytest.mark.parametrize(
@@ -204,16 +204,16 @@ def test_a_system_that_does_not_answer_is_unknown(
 def test_a_load_is_pressure_where_it_takes_more_cores_than_are_left(
     load: float | None, cores: int | None, *, busy: bool
 ) -> None:
-    before = Conditions(load, cores=cores)
+    before = SystemState(load, cores=cores)
     assert before.busy is busy
-    assert system.pressure(before, Conditions()) == ((Pressure.LOAD,) if busy else ())
-    assert system.pressure(Conditions(), before) == ()
+    assert system.pressure(before, SystemState()) == ((Pressure.LOAD,) if busy else ())
+    assert system.pressure(SystemState(), before) == ()
 
 
 def test_all_that_holds_a_machine_back_is_named_be_it_before_or_after() -> None:
-    held = Conditions(99.0, Power.BATTERY, low_power=True, thermal="slowed to 80 %", cores=8)
-    assert system.pressure(held, Conditions(thermal="nominal")) == tuple(Pressure)
-    assert system.pressure(Conditions(), held) == tuple(Pressure)[:3]
+    held = SystemState(99.0, Power.BATTERY, low_power=True, thermal="slowed to 80 %", cores=8)
+    assert system.pressure(held, SystemState(thermal="nominal")) == tuple(Pressure)
+    assert system.pressure(SystemState(), held) == tuple(Pressure)[:3]
 
 
 def _supply(folder: Path, name: str, **entries: str) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from app.dashboard.charts.axis import Unit, share_words
 from app.dashboard.charts.bars import AcceptedHistogram, PositionBars, RangeBar, RangeBars
 from app.dashboard.charts.drawing import Area, Box, Curve, Dot, Fill, Ink, Room, Rule, Stroke, Words
-from app.dashboard.charts.lines import CostCurve, CostCurves, DailyMedians, DayFigure, SpeedStrip, break_even
+from app.dashboard.charts.lines import CostCurve, CostCurves, DailyMedians, DayMetric, SpeedStrip, break_even
 from mtplx_engine.measure.measurement import Ratio, VerifyCurve
 
 DAY = dt.date(2026, 10, 1)
@@ -73,7 +73,7 @@ def daily_medians(draw):
     for _ in range(draw(st.integers(0, 40))):
         when += dt.timedelta(days=draw(st.sampled_from([1, 1, 1, 2, 30])))
         low, median, high = sorted(draw(st.tuples(speed_values, speed_values, speed_values)))
-        days.append(DayFigure(when, low, median, high, draw(st.integers(1, 99))))
+        days.append(DayMetric(when, low, median, high, draw(st.integers(1, 99))))
     return DailyMedians(tuple(days), draw(st.sampled_from(list(Unit))))
 
 
@@ -278,7 +278,7 @@ def test_the_strip_has_gaps_where_nothing_was_written():
 
 def test_a_day_with_few_answers_has_a_median_and_no_middle_half():
     days = tuple(
-        DayFigure(DAY + dt.timedelta(days=offset), 30, 40, 45, answers)
+        DayMetric(DAY + dt.timedelta(days=offset), 30, 40, 45, answers)
         for offset, answers in enumerate((4, 4, 3, 1, 4, 2))
     )
     medians = DailyMedians(days)
@@ -291,7 +291,7 @@ def test_a_day_with_few_answers_has_a_median_and_no_middle_half():
 
 
 def test_days_without_answers_break_the_band_and_dot_the_line():
-    days = tuple(DayFigure(DAY + dt.timedelta(days=offset), 30, 40, 45, 4) for offset in (0, 1, 2, 6, 7, 20))
+    days = tuple(DayMetric(DAY + dt.timedelta(days=offset), 30, 40, 45, 4) for offset in (0, 1, 2, 6, 7, 20))
     drawing = drawn(DailyMedians(days))
     assert [len(area.points) for area in shapes(drawing, Area)] == [6, 4]
     lines = shapes(drawing, Curve)
@@ -303,7 +303,7 @@ def test_days_without_answers_break_the_band_and_dot_the_line():
 
 
 def test_dates_below_do_not_touch():
-    days = tuple(DayFigure(DAY + dt.timedelta(days=offset), 30, 40, 45, 4) for offset in range(400))
+    days = tuple(DayMetric(DAY + dt.timedelta(days=offset), 30, 40, 45, 4) for offset in range(400))
     drawing = drawn(DailyMedians(days), 300)
     below = [words for words in shapes(drawing, Words) if "20" in words.text and " " in words.text]
     reach = [(words.x - 3.5 * len(words.text), words.x + 3.5 * len(words.text)) for words in below]

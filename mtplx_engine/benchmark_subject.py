@@ -6,16 +6,16 @@ import importlib.metadata
 import platform
 from typing import TYPE_CHECKING
 
-from mtplx_engine.measure.measurement import Subject
+from mtplx_engine.measure.measurement import BenchmarkSubject
 from mtplx_engine.util import system
 
 if TYPE_CHECKING:
     from mtplx_engine.ipc.protocol import ModelInfo
 
 
-def subject_of(info: ModelInfo, drafter: str) -> Subject:
+def subject_of(info: ModelInfo, drafter: str) -> BenchmarkSubject:
     """Return the subject of what is measured of a loaded model, and of who drafts for it, on this machine."""
-    return Subject(
+    return BenchmarkSubject(
         key=info.speed_key,
         model=info.name,
         revision=info.revision,
