@@ -15,7 +15,7 @@ from app.theme import Theme
 from mtplx_engine.ipc.protocol import DepthChosen, DepthReason, Heartbeat, Tokens
 from mtplx_engine.util.system import SystemState
 from scripts.bench_ui.figure import Figure
-from tests.support.fake_services import FakeLink
+from tests.support.fake_services import FakeLink, FakeQueue
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,7 +37,9 @@ def measure(_folder: Path, seconds: float) -> list[Figure]:
     link.become_ready()
     _cost(link, _WARM_UP_S)
     alone = _cost(link, seconds)
-    feed, power = LiveFeed(link), PowerWatch(look=SystemState)
+    queue = FakeQueue()
+    link.happened.connect(queue.take)
+    feed, power = LiveFeed(link, queue), PowerWatch(look=SystemState)
     panel = LivePanel(theme, feed, power)
     panel.resize(*_SIZE)
     panel.show()
