@@ -1,4 +1,4 @@
-"""The one place that knows the device: Metal on a Mac, the CPU elsewhere.
+"""The device and how models run on it: Metal on a Mac, the CPU elsewhere.
 
 `prepare` runs before the first import of mlx in a process: on Linux it puts OpenBLAS in front of the reference BLAS
 that the mlx wheel is linked to, which makes wide products 16 to 48 times faster. The choice holds for the process.
@@ -14,7 +14,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from mtplx_engine import limits
+from mtplx_engine.util.system import CPU_CHUNK, METAL_CHUNK
 
 if TYPE_CHECKING:
     import mlx.core as mx
@@ -49,7 +49,7 @@ class Policy:
 
     @property
     def description(self) -> str:
-        """The policy in words, as in "CPU, float32, OpenBLAS"."""
+        """The policy as text, as in "CPU, float32, OpenBLAS"."""
         if self.device == "metal":
             return f"Metal, {self.dtype}"
         names = {"openblas": "OpenBLAS", "accelerate": "Accelerate", "stock": "reference BLAS"}
@@ -89,7 +89,7 @@ def policy() -> Policy:
         blas=blas,
         keep_quantized=False,
         dtype="float32",
-        prefill_chunk=16 if blas == "stock" else limits.CPU_CHUNK,
+        prefill_chunk=16 if blas == "stock" else CPU_CHUNK,
         width_multiple=4 if blas == "openblas" else 1,
         cache_limit=None,
     )
@@ -107,14 +107,14 @@ def metal_policy(architecture: str) -> Policy:
         blas="metal",
         keep_quantized=True,
         dtype=dtype,
-        prefill_chunk=limits.METAL_CHUNK,
+        prefill_chunk=METAL_CHUNK,
         width_multiple=1,
         cache_limit=2 << 30,
     )
 
 
 def apply(chosen: Policy) -> None:
-    """Put the memory side of a policy into force. No wired limit: it can take the whole machine down."""
+    """Set mlx's memory limits as the policy says. No wired limit: it can take the whole machine down."""
     import mlx.core as mx
 
     if chosen.cache_limit is not None:
@@ -122,7 +122,7 @@ def apply(chosen: Policy) -> None:
 
 
 def dtype(chosen: Policy) -> mx.Dtype:
-    """Return the policy's dtype as mlx knows it."""
+    """Return the policy's dtype as an object of mlx."""
     import mlx.core as mx
 
     result: mx.Dtype = getattr(mx, chosen.dtype)
@@ -130,21 +130,21 @@ def dtype(chosen: Policy) -> mx.Dtype:
 
 
 def rounding(chosen: Policy) -> float:
-    """Return how far rounding takes the law of a next token at most, as a total variation distance.
+    """Return the largest total variation distance between next-token distributions that rounding explains.
 
-    The rows of wider products sum in another order. Half precision has 11 and 8 bits, and a logit of 20 is then off by
-    0.02 and 0.1.
+    Wider matrix products sum in another order. Half precision (float16, bfloat16) has 11 and 8 bits of mantissa, so
+    that a logit of 20 is off by 0.02 and 0.1.
     """
     return {"float32": 1e-3, "float16": 0.05, "bfloat16": 0.25}[chosen.dtype]
 
 
 def machine() -> str:
-    """Return the machine in words, for figures that must say where they come from."""
+    """Return system and architecture, as in "Linux x86_64", for published measurements."""
     return f"{platform.system()} {platform.machine()}"
 
 
 def speed_class(chosen: Policy) -> str:
-    """Return what decides how fast products are here: the chip, the library and its version."""
+    """Return what decides the speed of matrix products here, as text: chip, BLAS, and mlx's version."""
     import mlx.core as mx
 
     chip = mx.device_info()["architecture"] if chosen.device == "metal" else f"{os.cpu_count()} cores"

@@ -1,4 +1,8 @@
-"""Sampler and speculation settings."""
+"""Settings of a request, checked where they are made, and the fixed sizes of the caches.
+
+The sizes stand here since both who allocates (`cache`, with mlx) and who estimates beforehand (`models.memory_fit`,
+without it) need them.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,10 @@ from mtplx_engine.errors import EngineError, ErrorKind
 
 MAX_DEPTH = 8
 AUTO_MAX_DEPTH = 4  # deeper drafts of one chained head are never worth measuring
+
+CACHE_STEP = 256  # tokens by which buffers of keys and values grow
+WINDOW_GRAIN = 64  # the start of a sliding window is rounded down to a multiple of so many tokens
+MOST_CHECKPOINTS, MOST_CHECKPOINT_BYTES = 16, 1 << 30  # of a cache whose layers cannot go back to any length
 
 Depth = int | Literal["auto"]
 DrafterKind = Literal["mtp", "draft_model", "prompt_lookup", "mtp+prompt_lookup"]
@@ -32,12 +40,12 @@ _RANGES: dict[str, tuple[float, float]] = {
 
 @dataclass(frozen=True, slots=True)
 class SamplerConfig:
-    """How the next token is chosen, and how far the model drafts ahead.
+    """How the next token is sampled, and how far the model drafts ahead.
 
-    The speculation fields never change the law of the output, only how fast it comes.
+    The speculation fields change the speed of an answer, never its distribution.
 
     Attributes:
-        temperature: 0, or so little that it makes no difference, is greedy; else the kept logits are divided by it.
+        temperature: 0, or less than 1e-5, is greedy; else the kept logits are divided by it.
         top_p: Keep the smallest set of tokens whose probability reaches it, at least one; 1 is off.
         top_k: Keep the k most probable tokens; 0 is off.
         min_p: Drop tokens below this share of the most probable one; 0 is off.
@@ -46,8 +54,8 @@ class SamplerConfig:
         frequency_penalty: Subtracted once per occurrence in the answer.
         logit_bias: Pairs (token id, bias) added to the logits first.
         seed: Same seed, depth, prompt and machine give the same text; None draws one.
-        speculative_depth: Draft tokens per verify step, 0..8, or "auto": measured, 0 included; but 1 with a seed,
-            since a text that follows the clock would not repeat.
+        speculative_depth: k, draft tokens per verify step, 0..8, or "auto": the depth measured to be fastest, 0
+            included; but 1 with a seed, since a text that depends on timings would not repeat.
         draft_core: Who drafts; "stock" is the model's default drafter, "mtp+prompt_lookup" copies from the context
             where it repeats itself and asks the model's own head otherwise.
         verify_core: "target" verifies in one batched forward, "strict" forwards row by row.
@@ -90,7 +98,7 @@ class SamplerConfig:
 
     @property
     def needs_history(self) -> bool:
-        """Whether the law of the next token depends on which tokens came before, beyond the model itself."""
+        """Whether the sampler itself, beyond the model, depends on which tokens came before: it has penalties."""
         return self.repetition_penalty != 1.0 or self.presence_penalty != 0.0 or self.frequency_penalty != 0.0
 
 
@@ -101,7 +109,7 @@ class ChatMessage:
     Attributes:
         role: "system", "user" or "assistant".
         content: Its text.
-        thinking: What came before an answer; a chat template keeps of it what its model is to see again.
+        thinking: The model's thinking before an answer; the chat template decides how much of it the model sees again.
     """
 
     role: str

@@ -11,7 +11,6 @@ from PySide6.QtCore import QObject, QTimer
 
 from app.chat.metrics import AnswerRecord, sampler_words
 from app.services.engine_worker import EngineState
-from mtplx_engine.benchmark_subject import subject_of
 from mtplx_engine.config import SamplerConfig
 
 if TYPE_CHECKING:
@@ -112,4 +111,4 @@ def _figures(subject: BenchmarkSubject, event: Finished, now: datetime, sampler:
 
 @lru_cache(maxsize=1)
 def _subject(model: ModelInfo) -> BenchmarkSubject:
-    return subject_of(model, model.drafter)
+    return model.benchmark_subject(model.drafter)

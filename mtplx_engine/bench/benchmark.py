@@ -12,7 +12,6 @@ import mlx.core as mx
 from mtplx_engine import backend
 from mtplx_engine.bench import prompts
 from mtplx_engine.bench.methods import MlxLm, Ours, turns
-from mtplx_engine.benchmark_subject import subject_of
 from mtplx_engine.cache.token_cache import TokenCache
 from mtplx_engine.config import AUTO_MAX_DEPTH, ChatMessage, SamplerConfig
 from mtplx_engine.decoding import Decoder
@@ -321,7 +320,7 @@ def measure(
         return
     runs, cross_check = found
     measurement = Measurement(
-        subject=subject_of(engine.info, drafter),
+        subject=engine.info.benchmark_subject(drafter),
         taken_ms=round(time.time() * 1000),
         kinds=request.kinds,
         context=request.context,

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from mtplx_engine import backend
 from mtplx_engine.bench.methods import Ours
 from mtplx_engine.bench.prefix import SHORTEST, Comparison, Draws, PrefixReplay, cuts
-from mtplx_engine.benchmark_subject import subject_of
 from mtplx_engine.config import ChatMessage
 from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind
 from mtplx_engine.ipc.protocol import Checked, TrialProgress
@@ -132,7 +131,7 @@ class _Trial:
         logit_distance = max(each.logit_distance for each in comparisons)
         ties = sum(gap <= _TIE * logit_distance for gap in found.partings)
         return ExactnessReport(
-            subject=subject_of(self._engine.info, self._drafter),
+            subject=self._engine.info.benchmark_subject(self._drafter),
             taken_ms=round(time.time() * 1000),
             depth=self._depth,
             prefixes=len(comparisons),

@@ -1,1 +1,1 @@
-"""What a model keeps of the tokens read, and how rejected ones are taken back."""
+"""The caches of a model's layers: append tokens, roll back rejected ones, return to checkpoints."""

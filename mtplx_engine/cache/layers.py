@@ -1,4 +1,9 @@
-"""The state that each kind of layer keeps of the tokens read: KV, sliding window, recurrent with a tape."""
+"""The cache of each kind of layer, with rollback: keys and values, sliding window, recurrent states.
+
+Each has mlx-lm's interface towards the model and `token_cache.Layer` towards `TokenCache`. Keys and values go back to
+any length. A window goes back inside the last block of forwards. A gated-delta state keeps a tape of the inputs of the
+last block and replays it; other recurrent states can only take back a single step.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +15,7 @@ from mlx_lm.models.base import create_causal_mask
 from mlx_lm.models.cache import KVCache, QuantizedKVCache
 from mlx_lm.models.gated_delta import gated_delta_kernel, gated_delta_ops
 
-from mtplx_engine import limits
+from mtplx_engine.config import CACHE_STEP, WINDOW_GRAIN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,14 +23,14 @@ if TYPE_CHECKING:
 
 
 class LayerState:
-    """The arrays of one layer; to mlx-lm's layers it looks like its `ArraysCache`.
+    """The arrays of a recurrent layer, with the interface of mlx-lm's `ArraysCache`.
 
     Args:
-        size: How many arrays.
+        size: The number of arrays.
 
     Attributes:
         offset: How many tokens went into the state.
-        lengths: Always None; mlx-lm's layers look here for padded batches.
+        lengths: Always None; mlx-lm's layers read it for padded batches.
     """
 
     keeps_all = False
@@ -36,7 +41,6 @@ class LayerState:
         self._now: list[mx.array | None] = [None] * size
 
     def __getitem__(self, index: int) -> mx.array | None:
-        """Return an array; None before any token."""
         return self._now[index]
 
     def __setitem__(self, index: int, value: mx.array) -> None:
@@ -46,7 +50,7 @@ class LayerState:
         """Return the mask of a forward: none, there is no padding."""
 
     def snapshot(self) -> tuple[mx.array, ...]:
-        """Return the present arrays, by reference where they are no slices: nothing ever writes into them."""
+        """Return the present arrays, by reference unless they are slices: nothing ever writes into them."""
         return tuple(mx.contiguous(array) for array in self.arrays())
 
     def arrays(self) -> list[mx.array]:
@@ -58,16 +62,15 @@ class LayerState:
         return self.arrays()
 
     def _become(self, arrays: Sequence[mx.array | None], length: int) -> None:
-        """Take what was held at `length`; no arrays are the empty state."""
         self._now = list(arrays) or [None] * len(self._now)
         self.offset = length
 
 
 class StepState(LayerState):
-    """A state that only grows, but for the newest single step: plain decoding runs one step ahead.
+    """A recurrent state that can take back the newest single step only, which plain decoding queues ahead.
 
     The state before that step is kept by reference. Nothing else can be undone, so nothing may draft for a model
-    with such layers; back over more than a step lead only the checkpoints of `TokenCache`.
+    with such layers; only the checkpoints of `TokenCache` lead back over more than a step.
     """
 
     def __init__(self, size: int) -> None:
@@ -93,18 +96,18 @@ class StepState(LayerState):
         """Do nothing."""
 
     def trim(self, surplus: int) -> None:
-        """Forget the newest `surplus` tokens; not more than back to `floor`."""
+        """Drop the newest `surplus` tokens; not more than back to `floor`."""
         if surplus and self._before is not None:
             self.restore(self._before, self.offset - 1)
 
     def restore(self, arrays: Sequence[mx.array | None], length: int) -> None:
-        """Become what `snapshot` returned at `length`; no arrays are the empty state."""
+        """Set the state to a `snapshot` taken at `length`; no arrays are the empty state."""
         self._become(arrays, length)
         self._held, self._before = tuple(self._now), None
 
 
 class _KeepsAll:
-    """What `TokenCache` asks of a layer that can always go back to any length.
+    """The part of `token_cache.Layer` that is the same for all layers that can go back to any length.
 
     Attributes:
         floor: The smallest length that `trim` can go back to.
@@ -113,50 +116,44 @@ class _KeepsAll:
     keeps_all = True
     floor = 0
 
-    def begin_block(self) -> None:
-        """Need nothing."""
+    def begin_block(self) -> None: ...
 
-    def end_block(self) -> None:
-        """Need nothing."""
+    def end_block(self) -> None: ...
 
     def snapshot(self) -> tuple[mx.array, ...]:
-        """Return nothing: older tokens stay in place."""
         return ()
 
 
 class _KeysValues(_KeepsAll):
-    """The rest of it, over an mlx-lm cache with keys, values and an offset."""
+    """The rest of `token_cache.Layer`, over an mlx-lm cache with keys, values and an offset."""
 
     keys: Any
     values: Any
     offset: int
 
     def restore(self, _arrays: tuple[mx.array, ...], length: int) -> None:
-        """Go back to `length`."""
         self.offset = length
 
     def arrays(self) -> list[mx.array]:
-        """Return the buffers, to be evaluated; empty before the first forward."""
         if self.keys is None:
             return []
         named = cast("list[tuple[str, mx.array]]", tree_flatten((self.keys, self.values)))
         return [array for _, array in named]
 
     def contents(self) -> list[mx.array]:
-        """Return keys and values [1, heads, length, ...] of the tokens held."""
         return [array[..., : self.offset, :] for array in self.arrays()]
 
 
 class PlainCache(_KeysValues, KVCache):
-    """Keys and values as they are."""
+    """Keys and values, unquantized."""
 
 
 class QuantizedCache(_KeysValues, QuantizedKVCache):
-    """Keys and values packed to a few bits."""
+    """Keys and values, quantized."""
 
 
 class CacheGroup(_KeepsAll):
-    """Several caches of one layer, as in mlx-lm's `CacheList`: all of them keep every token.
+    """Several caches of one layer, as mlx-lm's `CacheList`; all of them keep every token.
 
     Args:
         parts: One cache each.
@@ -170,11 +167,11 @@ class CacheGroup(_KeepsAll):
 
     @property
     def offset(self) -> int:
-        """How many tokens were read."""
+        """How many tokens went into it."""
         return self._parts[0].offset
 
     def trim(self, surplus: int) -> None:
-        """Forget the newest `surplus` tokens."""
+        """Drop the newest `surplus` tokens."""
         for part in self._parts:
             part.trim(surplus)
 
@@ -192,15 +189,15 @@ class CacheGroup(_KeepsAll):
         return [array for part in self._parts for array in part.contents()]
 
 
-_GRAIN, _STEP = limits.WINDOW_GRAIN, limits.CACHE_STEP
+_GRAIN, _STEP = WINDOW_GRAIN, CACHE_STEP
 
 
 class WindowCache:
-    """A layer that sees the newest `window` tokens, the present one included.
+    """Keys and values of a layer that attends to the newest `window` tokens, the present one included.
 
     Attributes:
-        offset: How many tokens were read.
-        max_size: The window.
+        offset: How many tokens went into it.
+        max_size: The window in tokens.
     """
 
     keeps_all = False
@@ -209,8 +206,8 @@ class WindowCache:
         self.offset: int = 0
         self.max_size = window
         self._buffers: tuple[mx.array, mx.array] | None = None
-        self._start = 0  # the position of the first entry
-        self._block: int | None = None  # where the joined block started
+        self._start = 0  # the position of the first buffer entry
+        self._block: int | None = None  # the position where the present block started
 
     @property
     def floor(self) -> int:
@@ -218,7 +215,7 @@ class WindowCache:
         return self._start + self.max_size - 1 if self._start else 0
 
     def update_and_fetch(self, keys: mx.array, values: mx.array) -> tuple[mx.array, mx.array]:
-        """Append [1, heads, M, head_dim]; returns what `make_mask` masks, the window before the first of them too."""
+        """Append M entries [1, heads, M, head_dim]; returns them and the window before, as `make_mask` masks them."""
         begin, count = self.offset, keys.shape[2]
         self.offset += count
         buffers = self._with_room(begin, keys, values)
@@ -231,7 +228,7 @@ class WindowCache:
     def make_mask(
         self, count: int, *, window_size: int | None = None, return_array: bool = False
     ) -> mx.array | Literal["causal"] | None:
-        """Return the mask of the next forward, of `count` tokens; a window wider than ours does not widen it."""
+        """Return the mask of the next forward, of `count` tokens; `window_size` can only narrow the window."""
         window = min(window_size or self.max_size, self.max_size)
         if self.offset + count > window or (return_array and count > 1):
             mask: mx.array = create_causal_mask(count, self.offset - self._first(self.offset), window)
@@ -239,15 +236,15 @@ class WindowCache:
         return "causal" if count > 1 else None
 
     def begin_block(self) -> None:
-        """Keep what is needed to go back to here, up to `end_block`."""
+        """Keep the entries needed to trim back to here, up to `end_block`."""
         self._block = self.offset
 
     def end_block(self) -> None:
-        """Let the next forward drop what only this block needed."""
+        """Let the next forward drop entries that only this block needed."""
         self._block = None
 
     def trim(self, surplus: int) -> None:
-        """Forget the newest `surplus` tokens; not more than back to `floor`."""
+        """Drop the newest `surplus` tokens; not more than back to `floor`."""
         self.offset -= surplus
 
     def snapshot(self) -> tuple[mx.array, ...]:
@@ -255,7 +252,7 @@ class WindowCache:
         return tuple(mx.contiguous(buffer) for buffer in self._held(self._first(self.offset)))
 
     def restore(self, arrays: tuple[mx.array, ...], length: int) -> None:
-        """Become what `snapshot` returned at `length`; no arrays are the empty window."""
+        """Set the state to a `snapshot` taken at `length`; no arrays are the empty window."""
         self.offset = length
         self._start = self._first(length)
         self._buffers = None
@@ -271,7 +268,7 @@ class WindowCache:
         return self._held(max(0, self.offset - self.max_size + 1))
 
     def _first(self, length: int) -> int:
-        """Return where attention starts for a forward that begins at `length`."""
+        """Return the position where attention starts for a forward that starts at `length`."""
         return max(0, length - self.max_size + 1) // _GRAIN * _GRAIN
 
     def _held(self, first: int) -> list[mx.array]:
@@ -279,7 +276,7 @@ class WindowCache:
         return [buffer[:, :, span] for buffer in self.arrays()]
 
     def _with_room(self, begin: int, keys: mx.array, values: mx.array) -> tuple[mx.array, mx.array]:
-        """Return buffers with room for new entries from position `begin` on; new ones drop what no trim needs."""
+        """Return buffers with room for new entries from position `begin` on; new buffers drop what no trim needs."""
         count = keys.shape[2]
         if self._buffers is None:
             return _roomy(keys[:, :, :0], count), _roomy(values[:, :, :0], count)
@@ -292,20 +289,20 @@ class WindowCache:
 
 
 def _roomy(held: mx.array, count: int) -> mx.array:
-    """Return a new buffer that begins with `held` and has room for `count` entries and a step more."""
+    """Return a new buffer that starts with `held` and has room for `count` entries and a step more."""
     room = -(-count // _STEP) * _STEP + _STEP
     shape = (*held.shape[:2], room, held.shape[3])
     return mx.concatenate([held, mx.zeros(shape, held.dtype)], axis=2)
 
 
-LONGEST_TAPE = 64  # steps; longer forwards read a prompt, of which nothing is refused
+LONGEST_TAPE = 64  # steps; longer forwards prefill a prompt, of which nothing is rejected
 
 
 class DeltaSteps(NamedTuple):
-    """Inputs of T steps of a layer's recurrence.
+    """Inputs of T steps of a gated-delta layer's recurrence.
 
     Attributes:
-        conv_input: [1, K-1+T, C], what the convolution reads; the first K-1 rows are the tail before the steps.
+        conv_input: [1, K-1+T, C] input of the convolution; the first K-1 rows are the tail before the steps.
         k: [1, T, Hk, Dk] keys, normalised.
         v: [1, T, Hv, Dv] values.
         g: [1, T, Hv] decay, float32.
@@ -320,7 +317,7 @@ class DeltaSteps(NamedTuple):
 
     @property
     def length(self) -> int:
-        """T."""
+        """T, the number of steps."""
         return int(self.k.shape[1])
 
     @property
@@ -329,7 +326,7 @@ class DeltaSteps(NamedTuple):
         return mx.contiguous(self.conv_input[:, self.length :])
 
     def first(self, length: int) -> DeltaSteps:
-        """Return the first so many steps."""
+        """Return the first `length` steps."""
         if length == self.length:
             return self
         rows = self.conv_input.shape[1] - self.length + length
@@ -337,7 +334,7 @@ class DeltaSteps(NamedTuple):
 
 
 def delta_rule(q: mx.array, steps: DeltaSteps, state: mx.array | None) -> tuple[mx.array, mx.array]:
-    """Run the gated delta rule over T steps, on Metal by mlx-lm's kernel.
+    """Run the gated delta rule (Yang et al. 2024, arXiv 2412.06464) over T steps, on Metal by mlx-lm's kernel.
 
     Args:
         q: [1, T, Hk, Dk] queries, normalised and scaled; the state does not depend on them.
@@ -358,7 +355,7 @@ def delta_rule(q: mx.array, steps: DeltaSteps, state: mx.array | None) -> tuple[
 
 
 class RecurrentState(LayerState):
-    """Convolution tail [1, K-1, C] and state [1, Hv, Dv, Dk] of one layer.
+    """Convolution tail [1, K-1, C] and state [1, Hv, Dv, Dk] of one gated-delta layer, with a tape to roll back.
 
     Attributes:
         floor: The smallest length that `trim` can go back to.
@@ -372,14 +369,14 @@ class RecurrentState(LayerState):
         self._in_block = False
 
     def record(self, steps: DeltaSteps) -> None:
-        """Put a forward on the tape; called before its results are set."""
+        """Put the inputs of a forward on the tape; called before its results are set."""
         if not self._in_block:
             self._start_tape()
         if steps.length <= LONGEST_TAPE:
             self._tape.append(steps)
 
     def advance(self, count: int) -> None:
-        """Note that a forward of `count` tokens is over; without a tape of it there is no way back behind it."""
+        """Note that a forward of `count` tokens is over; without a tape of it `trim` cannot go back before it."""
         self.offset += count
         if self.floor + sum(steps.length for steps in self._tape) != self.offset:
             self._start_tape()
@@ -394,7 +391,7 @@ class RecurrentState(LayerState):
         self._in_block = False
 
     def trim(self, surplus: int) -> None:
-        """Forget the newest `surplus` tokens; not more than back to `floor`."""
+        """Drop the newest `surplus` tokens; not more than back to `floor`."""
         if not surplus:
             return
         left = self.offset - surplus - self.floor
@@ -412,7 +409,7 @@ class RecurrentState(LayerState):
         self._now = [tail, state]
 
     def restore(self, arrays: tuple[mx.array, ...], length: int) -> None:
-        """Become what `snapshot` returned at `length`; no arrays are the empty state."""
+        """Set the state to a `snapshot` taken at `length`; no arrays are the empty state."""
         self._become(arrays, length)
         self._start_tape()
 

@@ -1,6 +1,6 @@
-"""The caches of a model as one thing: how many tokens they hold, and back to fewer.
+"""The cache of a whole model: how many tokens it holds, rollback to fewer, and checkpoints to return to.
 
-mlx-lm's internals move between releases; this package is the only place that touches its caches.
+mlx-lm's internals move between releases; this package is the only one that touches its caches.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 import mlx.core as mx
 from mlx_lm.models.cache import ArraysCache, CacheList, KVCache, QuantizedKVCache, RotatingKVCache
 
-from mtplx_engine import limits
 from mtplx_engine.cache.layers import (
     CacheGroup,
     PlainCache,
@@ -22,6 +21,7 @@ from mtplx_engine.cache.layers import (
     StepState,
     WindowCache,
 )
+from mtplx_engine.config import MOST_CHECKPOINT_BYTES, MOST_CHECKPOINTS
 from mtplx_engine.errors import EngineError, ErrorKind
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Layer(Protocol):
-    """A layer's cache as `TokenCache` needs it; towards the model it is what mlx-lm's layers expect.
+    """A layer's cache as `TokenCache` needs it; towards the model it has the interface that mlx-lm's layers expect.
 
     Attributes:
         keeps_all: Whether `floor` is always 0.
@@ -39,13 +39,11 @@ class Layer(Protocol):
 
     @property
     def offset(self) -> int:
-        """How many tokens it has read."""
-        ...
+        """How many tokens went into it."""
 
     @property
     def floor(self) -> int:
         """The smallest length that `trim` can go back to."""
-        ...
 
     def begin_block(self) -> None:
         """Make the forwards up to `end_block` one block."""
@@ -54,22 +52,19 @@ class Layer(Protocol):
         """End the block."""
 
     def trim(self, surplus: int) -> object:
-        """Forget the newest `surplus` tokens."""
+        """Drop the newest `surplus` tokens."""
 
     def snapshot(self) -> tuple[mx.array, ...]:
-        """Return what `restore` needs, in arrays that nothing writes into."""
-        ...
+        """Return the arrays that `restore` needs; nothing ever writes into them."""
 
     def restore(self, arrays: tuple[mx.array, ...], length: int) -> None:
-        """Become what `snapshot` returned at `length`; length 0 needs no arrays."""
+        """Set the state to a `snapshot` taken at `length`; length 0 needs no arrays."""
 
     def arrays(self) -> list[mx.array]:
         """Return the live arrays."""
-        ...
 
     def contents(self) -> list[mx.array]:
-        """Return what the tokens held amount to, free of stale entries."""
-        ...
+        """Return the part of the arrays that the tokens held fill, free of stale entries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +81,11 @@ class _Checkpoint:
 
 
 class TokenCache:
-    """What every layer remembers of the tokens that were forwarded.
+    """The caches of all layers of a model, which hold the same tokens.
 
-    A forward of M tokens appends M entries; `trim_to` forgets the newest ones. Layers that keep everything go back
-    to any length. The others go back inside the last block, that is the last forward or what `one_block` joined, and
-    to checkpoints; with a `StepState` only a forward of one token can be taken back.
+    A forward of M tokens appends M entries; `trim_to` drops the newest ones. Layers that keep everything go back to
+    any length. The others go back inside the last block, that is the last forward or those that `one_block` joined,
+    and to checkpoints; with a `StepState` only a forward of one token can be taken back.
 
     Args:
         layers: One empty cache a layer: mlx-lm's plain, quantized or rotating one, a list of the first two, its
@@ -106,8 +101,8 @@ class TokenCache:
         self,
         layers: Sequence[Any],
         *,
-        most_checkpoints: int = limits.MOST_CHECKPOINTS,
-        most_bytes: int = limits.MOST_CHECKPOINT_BYTES,
+        most_checkpoints: int = MOST_CHECKPOINTS,
+        most_bytes: int = MOST_CHECKPOINT_BYTES,
     ) -> None:
         self.layers: list[Layer] = [_ours(layer) for layer in layers]
         self._most_checkpoints = most_checkpoints
@@ -120,7 +115,7 @@ class TokenCache:
         return self.layers[0].offset
 
     def trim_to(self, length: int) -> None:
-        """Forget all but the oldest `length` tokens, and the checkpoints past them.
+        """Drop all but the oldest `length` tokens, and the checkpoints past them.
 
         Raises:
             ValueError: The cache holds fewer than that, or cannot go back to just there.
@@ -149,7 +144,7 @@ class TokenCache:
     def checkpoint(self, hidden: mx.array) -> None:
         """Make the present length one that `trim_to` can go to later on.
 
-        Only as many are kept as the bounds allow; the one goes first whose loss costs the fewest tokens.
+        Over the bounds, the checkpoint is dropped whose loss costs the fewest tokens to forward again.
 
         Args:
             hidden: [1, H] of the last token, for `hidden_at`.
@@ -165,13 +160,13 @@ class TokenCache:
             self._drop_one()
 
     def hidden_at(self, length: int) -> mx.array | None:
-        """Return the hidden [1, H] of token `length` - 1, when a checkpoint there knows it."""
+        """Return the hidden [1, H] of token `length` - 1 from a checkpoint there, None without one."""
         point = self._at(length)
         return point.hidden if point else None
 
     @contextlib.contextmanager
     def one_block(self) -> Iterator[None]:
-        """Make all forwards inside one block, so that `trim_to` can go back to before the first."""
+        """Join all forwards inside into one block, so that `trim_to` can go back to before the first."""
         for layer in self.layers:
             layer.begin_block()
         try:
@@ -185,7 +180,7 @@ class TokenCache:
         return [array for layer in self.layers for array in layer.arrays()]
 
     def contents(self) -> list[mx.array]:
-        """Return what the tokens held amount to, layer by layer: for plain layers keys and values."""
+        """Return the entries of the tokens held, layer by layer: for plain layers keys and values."""
         return [array for layer in self.layers for array in layer.contents()]
 
     @property
@@ -199,7 +194,7 @@ class TokenCache:
         return sum(point.nbytes for point in self._checkpoints)
 
     def _drop_one(self) -> None:
-        """Drop the checkpoint without which the fewest tokens would have to be read again."""
+        """Drop the checkpoint without which the fewest tokens would have to be forwarded again."""
         lengths = [0, *(point.length for point in self._checkpoints)]
         gaps = [here - before for before, here in itertools.pairwise(lengths)]
         del self._checkpoints[gaps.index(min(gaps))]

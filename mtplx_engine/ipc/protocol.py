@@ -1,14 +1,37 @@
-"""Every message between the app and the engine process."""
+"""Every message between the app and the engine process, each a frozen dataclass that crosses as one line of JSON.
+
+A new process sends Hello, then a Heartbeat every second. Its commands are answered with these events:
+
+    Load             LoadProgress, ...; then Loaded, Failed, or Unloaded when another Load or an Unload ends it
+    Generate         PrefillProgress, ...; DepthChosen and Tokens, ...; then Finished or Failed
+    Measure          TrialProgress, ...; then Measured, Abandoned (when cancelled) or Failed
+    CheckExactness   TrialProgress, ...; then Checked, Abandoned or Failed
+    Cancel           no event of its own: the cancelled job ends with Finished or Abandoned
+    Count            Counted, unless a newer Count replaces it
+    Unload           Unloaded
+    Shutdown         the process exits
+
+Generate, Measure and CheckExactness are jobs: they wait in one queue and share one sequence of ids, `generation`,
+which the app chooses and every event of the job repeats.
+"""
 
 from __future__ import annotations
 
+import importlib.metadata
 from dataclasses import dataclass
 from enum import StrEnum
 
 from mtplx_engine.config import MAX_DEPTH, ChatMessage, DraftCore, SamplerConfig
 from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind
-from mtplx_engine.measure.measurement import LEAST_PAIRS, ExactnessReport, Measurement, PromptKind
+from mtplx_engine.measure.measurement import (
+    LEAST_PAIRS,
+    BenchmarkSubject,
+    ExactnessReport,
+    Measurement,
+    PromptKind,
+)
 from mtplx_engine.stats import DecodeStats, FinishReason
+from mtplx_engine.util import system
 
 USUAL_PREFIXES, USUAL_SAMPLES = 12, 2400
 MOST_PREFIXES, MOST_SAMPLES = 1000, 100_000
@@ -20,13 +43,56 @@ LEAST_TOKENS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
-    """Measure the loaded model: plain decoding and each depth in turn; then what verifying costs.
+class Load:
+    """Load a model; whatever was loaded is unloaded first.
 
     Attributes:
-        generation: Id chosen by the app, out of the same numbers as those of answers.
+        model: Its folder, or the name of an installed one.
+        data_dir: Folder of the installed models.
+        draft_model: Folder or name of a smaller model with the same tokenizer that can draft; "" for none.
+        anyway: Load it even when it will not fit into memory.
+    """
+
+    model: str
+    data_dir: str
+    draft_model: str = ""
+    anyway: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Generate:
+    """Answer a chat. Queued behind a Load that came before it.
+
+    Attributes:
+        generation: Id chosen by the app; every event of this answer carries it.
+        messages: The turns so far, the last one usually the user's.
+        sampler: Sampling settings and the draft depth.
+        max_tokens: At most this many tokens; None means up to the context window.
+        stop: Strings that end the answer; they are not part of it.
+        context: Tokens that prompt and answer may hold together; None, or more than it, means the model's window.
+        thinking: Whether the model is to think first, where its template has a switch; None for its default.
+        continues: Whether the last message is the start of the answer, to be continued from its last character:
+            inside its thinking when it has no content yet.
+    """
+
+    generation: int
+    messages: tuple[ChatMessage, ...]
+    sampler: SamplerConfig
+    max_tokens: int | None = None
+    stop: tuple[str, ...] = ()
+    context: int | None = None
+    thinking: bool | None = None
+    continues: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """Measure the loaded model: plain decoding and each depth in turn; then the cost of verifying.
+
+    Attributes:
+        generation: Id chosen by the app.
         kinds: The kinds of prompts, at least one.
-        context: Tokens of prompt and answer together, nearly: the bucket that the figures stand for.
+        context: Tokens of prompt and answer together, nearly: the context bucket that the results stand for.
         tokens: Of each answer, 16 to `MOST_TOKENS`.
         pairs: Runs of plain decoding and of each depth for each kind of prompts, 3 to `MOST_PAIRS`.
         depths: The depths to try; () for those that "auto" chooses among.
@@ -47,7 +113,7 @@ class Measure:
         """Check what can be checked without a model.
 
         Raises:
-            EngineError: BAD_REQUEST, with a sentence for the person.
+            EngineError: BAD_REQUEST, with a sentence for the user.
         """
         problem = ""
         if not self.kinds:
@@ -72,11 +138,11 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class CheckExactness:
-    """Try whether drafting changes what the loaded model says.
+    """Test whether drafting changes the output distribution of the loaded model.
 
     Attributes:
-        generation: Id chosen by the app, out of the same numbers as those of answers.
-        prefixes: Beginnings of text to try, 1 to `MOST_PREFIXES`.
+        generation: Id chosen by the app.
+        prefixes: Fixed text prefixes to decode from, 1 to `MOST_PREFIXES`.
         samples: Cycles to draw with drafting, all in all, 1 to `MOST_SAMPLES`; more are drawn when these are odd.
         drafter: Who drafts.
     """
@@ -90,7 +156,7 @@ class CheckExactness:
         """Check what can be checked without a model.
 
         Raises:
-            EngineError: BAD_REQUEST, with a sentence for the person.
+            EngineError: BAD_REQUEST, with a sentence for the user.
         """
         if not (1 <= self.prefixes <= MOST_PREFIXES and 1 <= self.samples <= MOST_SAMPLES):
             raise EngineError(
@@ -100,113 +166,21 @@ class CheckExactness:
             )
 
 
-# ---------------------------------------------------------------- events: engine -> app
-
-
-@dataclass(frozen=True, slots=True)
-class TrialProgress:
-    """How far a measurement or a check is.
-
-    Attributes:
-        generation: Which one.
-        fraction: 0..1 of its time, about.
-        what: What is being done, for people, as in "depth 2, code".
-        left_s: Seconds it will take, about; None when that is not known yet.
-    """
-
-    generation: int
-    fraction: float
-    what: str
-    left_s: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """A measurement ended; it is kept already."""
-
-    generation: int
-    measurement: Measurement
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """A check of exactness ended."""
-
-    generation: int
-    report: ExactnessReport
-
-
-@dataclass(frozen=True, slots=True)
-class Abandoned:
-    """A measurement or a check was cancelled; nothing of it is kept."""
-
-    generation: int
-
-
-# ---------------------------------------------------------------- commands: app -> engine
-
-
-@dataclass(frozen=True, slots=True)
-class Load:
-    """Load a model: a folder, or the name of an installed one. Whatever was loaded goes first.
-
-    Attributes:
-        model: The folder or the name.
-        data_dir: Where installed models are.
-        draft_model: A smaller model with the same tokenizer that can draft, in the same way; "" for none.
-        anyway: Load it even when it will not fit into memory.
-    """
-
-    model: str
-    data_dir: str
-    draft_model: str = ""
-    anyway: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Generate:
-    """Answer a chat. Waits in line behind a Load that came before it.
-
-    Attributes:
-        generation: Id chosen by the app; every event of this answer carries it.
-        messages: The turns so far, the last one usually the user's.
-        sampler: How tokens are chosen, and the draft depth.
-        max_tokens: At most this many tokens; None means up to the context window.
-        stop: Strings that end the answer; they are not part of it.
-        context: Tokens that prompt and answer may hold together; None, or more than it, means the model's window.
-        thinking: Whether the model is to think first, where its template has a switch; None for its own way.
-        continues: Whether the last message is the beginning of the answer, which is written on from its last
-            character: inside its thinking when it has no content yet.
-    """
-
-    generation: int
-    messages: tuple[ChatMessage, ...]
-    sampler: SamplerConfig
-    max_tokens: int | None = None
-    stop: tuple[str, ...] = ()
-    context: int | None = None
-    thinking: bool | None = None
-    continues: bool = False
-
-
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """Stop a generation, a measurement or a check that runs or waits.
-
-    An answer finishes with reason "cancelled"; the others end with `Abandoned`.
-    """
+    """Stop the job `generation`, whether it is running or queued."""
 
     generation: int
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """Count the tokens of a prompt, whatever else goes on; a newer one takes the place of one that waits.
+    """Count the tokens of a prompt, whatever job is running; a newer Count replaces one still waiting.
 
     Attributes:
-        request: Id chosen by the app; the answer carries it.
+        request: Id chosen by the app; Counted repeats it.
         messages: The turns; an empty chat has none.
-        texts: Texts to be counted each for itself, without what the template puts around them.
+        texts: Texts to be counted each on its own, without what the template adds around them.
         thinking: As in `Generate`.
     """
 
@@ -218,7 +192,7 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Unload:
-    """Drop the model and give its memory back."""
+    """Drop the model and free its memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +200,34 @@ class Shutdown:
     """End the engine process."""
 
 
-# ---------------------------------------------------------------- events: engine -> app
+# ---------------------------------------------------------------- events: engine -> app, of the process and the model
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """First event of an engine process."""
+
+    pid: int
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """Sent every second by the engine's main thread, whatever the model is doing.
+
+    Attributes:
+        footprint: Bytes of memory that the system counts for the process; None when it does not report them.
+    """
+
+    footprint: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LoadProgress:
+    """Progress of loading: a fraction 0..1 and the present phase as text for the user."""
+
+    fraction: float
+    phase: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,20 +235,20 @@ class ModelInfo:
     """What the app shows of a loaded model.
 
     Attributes:
-        name: Name for people.
+        name: Display name.
         path: Its folder.
         context_window: Tokens that prompt and answer may hold together.
-        drafter: Who drafts by default: "mtp" when the model does for itself, "draft_model", or "none".
+        drafter: The default drafter: "mtp" for the model's own head, "draft_model", or "none".
         drafter_note: Why there is no drafter, one sentence; empty when there is one.
         max_depth: The largest useful draft depth, 0 without a drafter.
         recommended: The sampler that the model's makers recommend.
-        backend: Device, dtype and BLAS in words, as in "CPU, float32, OpenBLAS".
+        backend: Device, dtype and BLAS as text, as in "CPU, float32, OpenBLAS".
         load_s: Seconds that loading took.
-        token_bytes: Bytes that its caches keep of one token, by its configuration; 0 when that is not known.
-        thinking_switch: Whether its chat template can be told to think, or not to.
+        token_bytes: Bytes that its caches hold per token, by its configuration; 0 when that is not known.
+        thinking_switch: Whether its chat template has a switch for thinking.
         revision: Of its repository, "" when it is not known.
         quantization: How its weights are stored, as in "4-bit, group 64" or "bfloat16".
-        speed_key: Stands for its files and this machine; what was measured under it is true of it.
+        speed_key: Identifies its files and this machine; measurements hold for one key.
     """
 
     name: str
@@ -265,32 +266,20 @@ class ModelInfo:
     quantization: str = ""
     speed_key: str = ""
 
-
-@dataclass(frozen=True, slots=True)
-class Hello:
-    """First event of an engine process."""
-
-    pid: int
-    version: str
-
-
-@dataclass(frozen=True, slots=True)
-class Heartbeat:
-    """Sent every second by the engine's main thread, whatever the model does.
-
-    Attributes:
-        footprint: Bytes of memory that the system counts for the process; None when it does not tell.
-    """
-
-    footprint: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class LoadProgress:
-    """How far loading is: a fraction 0..1 and what is being done, for people."""
-
-    fraction: float
-    phase: str
+    def benchmark_subject(self, drafter: str) -> BenchmarkSubject:
+        """Return what a measurement or a check of this model with `drafter`, on this machine, is about."""
+        return BenchmarkSubject(
+            key=self.speed_key,
+            model=self.name,
+            revision=self.revision,
+            quantization=self.quantization,
+            drafter=drafter,
+            backend=self.backend,
+            chip=system.chip_name(),
+            memory=system.this_machine().memory,
+            system=system.os_version(),
+            version=importlib.metadata.version("mtplx"),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,8 +295,34 @@ class Unloaded:
 
 
 @dataclass(frozen=True, slots=True)
+class Failed:
+    """A job failed when `generation` is set; else loading, or the process itself."""
+
+    error: ErrorInfo
+    generation: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The result of `Count`.
+
+    Attributes:
+        request: Id of the Count.
+        tokens: Of the whole prompt; None when no model is loaded or its template refuses the chat.
+        texts: Of each text alone; as many as were asked for, or none when `tokens` is None.
+    """
+
+    request: int
+    tokens: int | None
+    texts: tuple[int, ...] = ()
+
+
+# ---------------------------------------------------------------- events of an answer
+
+
+@dataclass(frozen=True, slots=True)
 class PrefillProgress:
-    """How much of the prompt has been read: `done` of `total` tokens, `cached` of them reused."""
+    """How much of the prompt is prefilled: `done` of `total` tokens, `cached` of them reused from the cache."""
 
     generation: int
     done: int
@@ -315,20 +330,50 @@ class PrefillProgress:
     cached: int
 
 
+class DepthReason(StrEnum):
+    """Why an answer is drafted at its depth."""
+
+    MEASURING = "measuring"  # not enough is known yet
+    FASTEST = "fastest"  # expected to be fastest
+    PARKED = "parked"  # drafting is not expected to pay here
+    TURNED_OFF = "turned off"  # a measurement on this machine found it slower
+    CHOSEN = "chosen"  # the user's choice
+    REPEATABLE = "repeatable"  # a fixed depth, since a text with a seed shall repeat
+    NO_DRAFTER = "no drafter"
+
+
 @dataclass(frozen=True, slots=True)
-class Tokens:
-    """What one decode cycle committed.
+class DepthChosen:
+    """The depth of the next cycles, and why; sent when an answer starts and when this changes.
 
     Attributes:
-        generation: Which answer it belongs to.
+        generation: Id of the answer.
+        depth: Draft tokens per verify step; short trials of another depth do not count.
+        reason: Why.
+        expected: Expected speed as a multiple of plain decoding: at this depth, or where that is 0 at the best
+            other one. None when that is not known.
+    """
+
+    generation: int
+    depth: int
+    reason: DepthReason
+    expected: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """The tokens and the text that one decode cycle committed.
+
+    Attributes:
+        generation: Id of the answer.
         token_ids: The tokens emitted by this cycle, at least one.
         text: The answer's text that became certain; may be empty while a character or a stop string is incomplete.
         drafted: Draft tokens that this cycle verified, 0 at depth 0.
         accepted: How many of them were accepted and emitted.
         at_s: Seconds since the request reached the engine.
         thinking: The text of the model's thinking that became certain.
-        marks: Lengths of runs of `text` in characters, in turn not drafted and drafted-and-accepted, beginning with
-            not drafted; they sum to its length. A character of several tokens counts with the one that ends it.
+        marks: Lengths in characters of alternating runs of `text`: not drafted, drafted and accepted, not drafted,
+            ...; they sum to its length. A character of several tokens counts with the token that completes it.
     """
 
     generation: int
@@ -346,12 +391,12 @@ class Finished:
     """An answer ended.
 
     Attributes:
-        generation: Which one.
+        generation: Id of the answer.
         reason: Why.
-        stats: Its figures.
-        text: The rest of what is said that was held back, usually empty.
-        thinking: The rest of what is thought that was held back, usually empty.
-        cut: How many of the newest tokens that were told of belong to the stop string, and so not to the answer.
+        stats: Its statistics.
+        text: The rest of the answer's text that was held back, usually empty.
+        thinking: The rest of the thinking that was held back, usually empty.
+        cut: How many of the newest tokens already sent belong to the stop string, and so not to the answer.
         marks: As in `Tokens`, for the rest.
     """
 
@@ -364,76 +409,63 @@ class Finished:
     marks: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """How long a prompt is.
-
-    Attributes:
-        request: Whose answer it is.
-        tokens: Of the whole prompt; None when nobody can say: no model is loaded, or its template refuses the chat.
-        texts: Of each text alone; as many as were asked for, or none when `tokens` is None.
-    """
-
-    request: int
-    tokens: int | None
-    texts: tuple[int, ...] = ()
-
-
-class DepthReason(StrEnum):
-    """Why an answer is drafted as deep as it is."""
-
-    MEASURING = "measuring"  # not enough is known yet
-    FASTEST = "fastest"  # what is expected to be fastest
-    PARKED = "parked"  # drafting is not expected to pay here
-    TURNED_OFF = "turned off"  # a measurement on this machine found it slower
-    CHOSEN = "chosen"  # the person's choice
-    REPEATABLE = "repeatable"  # one depth, since a text with a seed shall repeat
-    NO_DRAFTER = "no drafter"
+# ---------------------------------------------------------------- events of a measurement or a check
 
 
 @dataclass(frozen=True, slots=True)
-class DepthChosen:
-    """How deep the next cycles are drafted, and why; sent when an answer begins and when this changes.
+class TrialProgress:
+    """Progress of a measurement or a check.
 
     Attributes:
-        generation: Of which answer.
-        depth: Draft tokens per verify step; a short look at another depth does not count.
-        reason: Why.
-        expected: How many times as fast as plain decoding drafting is expected to be: at this depth, or where that is
-            0 at the best other one. None when that is not known.
+        generation: Id of the job.
+        fraction: 0..1 of its time, about.
+        what: The present step as text for the user, as in "depth 2, code".
+        left_s: Seconds it will take, about; None when that is not known yet.
     """
 
     generation: int
-    depth: int
-    reason: DepthReason
-    expected: float | None = None
+    fraction: float
+    what: str
+    left_s: float | None
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
-    """Something failed: an answer or a trial when `generation` is set, else loading or the process itself."""
+class Measured:
+    """A measurement ended; it is stored already."""
 
-    error: ErrorInfo
-    generation: int | None = None
+    generation: int
+    measurement: Measurement
 
 
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A check of exactness ended."""
+
+    generation: int
+    report: ExactnessReport
+
+
+@dataclass(frozen=True, slots=True)
+class Abandoned:
+    """A measurement or a check was cancelled; none of it is stored."""
+
+    generation: int
+
+
+Command = Load | Generate | Measure | CheckExactness | Cancel | Count | Unload | Shutdown
 AnswerEvent = PrefillProgress | DepthChosen | Tokens | Finished
-Command = Load | Generate | Measure | CheckExactness | Count | Cancel | Unload | Shutdown
 Event = (
     Hello
     | Heartbeat
     | LoadProgress
     | Loaded
     | Unloaded
-    | PrefillProgress
-    | DepthChosen
-    | Tokens
-    | Finished
+    | Failed
+    | Counted
+    | AnswerEvent
     | TrialProgress
     | Measured
     | Checked
     | Abandoned
-    | Counted
-    | Failed
 )
 Message = Command | Event

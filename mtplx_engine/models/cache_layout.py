@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mtplx_engine import limits
+from mtplx_engine.config import CACHE_STEP, WINDOW_GRAIN
 from mtplx_engine.models.config_checks import Sizes
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Layers:
         grown = _up(context)
         if not self.window:
             return grown
-        return min(grown, self.window + limits.WINDOW_GRAIN + _up(chunk)) + limits.CACHE_STEP
+        return min(grown, self.window + WINDOW_GRAIN + _up(chunk)) + CACHE_STEP
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +91,7 @@ class CacheLayout:
         """Return the bytes of what is kept to go back to a place in a chat: all that cannot simply be cut off."""
         windows = (layers for layers in self.layers if layers.window)
         return self.fixed(item) + item * sum(
-            layers.count * layers.numbers * min(context, layers.window + limits.WINDOW_GRAIN)
-            for layers in windows
+            layers.count * layers.numbers * min(context, layers.window + WINDOW_GRAIN) for layers in windows
         )
 
 
@@ -109,7 +108,7 @@ def cache_layout_of(config: Mapping[str, Any]) -> CacheLayout:
 
 
 def _up(tokens: int) -> int:
-    return -(-tokens // limits.CACHE_STEP) * limits.CACHE_STEP
+    return -(-tokens // CACHE_STEP) * CACHE_STEP
 
 
 def _pair(sizes: Sizes, heads: str = "num_key_value_heads", width: str = "head_dim") -> int:

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from mtplx_engine import limits
-from mtplx_engine.config import MAX_DEPTH
+from mtplx_engine.config import MAX_DEPTH, MOST_CHECKPOINT_BYTES, MOST_CHECKPOINTS
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.models import cache_layout, safetensors_header
 from mtplx_engine.models.families.supported import SUPPORTED
@@ -195,7 +194,7 @@ def judge_fit(footprint: Footprint, context: int, machine: Machine) -> Fit:
     context = min(context, footprint.window)
     item, chunk, layers = machine.item, machine.chunk, footprint.kept
     a_layer = layers.a_layer(context)
-    snapshots = min(limits.MOST_CHECKPOINTS * layers.snapshot(context, item), limits.MOST_CHECKPOINT_BYTES)
+    snapshots = min(MOST_CHECKPOINTS * layers.snapshot(context, item), MOST_CHECKPOINT_BYTES)
     cache = item * (layers.numbers(context, chunk) + footprint.head_layers * a_layer)
     rows = min(chunk, context)
     return Fit(

@@ -1,9 +1,10 @@
-"""What the machine is and how it is doing: chip, memory, power, heat, load, memory of a process."""
+"""Facts about the machine, and its state: chip, memory, power, heat, load, memory of this process."""
 
 from __future__ import annotations
 
 import ctypes
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -12,21 +13,22 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mtplx_engine import limits
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-_PATIENCE_S = 1.0  # for one question to the system; there are three
-_OUR_CORES = 2  # the model's thread and what feeds it; others may have the rest
-_BUSY_LOAD = 1.0  # programs that want a core before anything of ours runs, where few cores are left or known
+METAL_CHUNK, CPU_CHUNK = 512, 64
+"""Prompt tokens per forward: small enough that Stop acts within a second."""
+
+_PMSET_TIMEOUT_S = 1.0
+_OUR_CORES = 2  # the model's thread and the one that feeds it; other programs may have the rest
+_BUSY_LOAD = 1.0  # load before anything of ours runs, where few cores are left or their number is not known
 _CALM = frozenset({"", "nominal"})
 _SUPPLIES = Path("/sys/class/power_supply")
 
 
 class Power(StrEnum):
-    """Where the power comes from."""
+    """The power source."""
 
     MAINS = "mains"
     BATTERY = "battery"
@@ -34,7 +36,7 @@ class Power(StrEnum):
 
 
 class Pressure(StrEnum):
-    """What holds a machine back."""
+    """A condition that slows a machine down."""
 
     LOW_POWER = "low-power mode"
     BATTERY = "on battery"
@@ -44,14 +46,14 @@ class Pressure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SystemState:
-    """What else makes figures better or worse.
+    """The conditions of the machine that influence a measured speed; None or "" where the system does not report one.
 
     Attributes:
-        load: Programs that want a core, over the last minute; None when the system does not tell.
-        power: Where the power comes from.
-        low_power: Whether the system saves power; None when it does not tell.
-        thermal: How warm it is in the system's own word, as in "nominal"; "" when it does not tell.
-        cores: How many the machine has; None when the system does not tell.
+        load: Load average over the last minute.
+        power: The power source.
+        low_power: Whether the system saves power.
+        thermal: The thermal state in the system's own words, as in "nominal".
+        cores: Number of CPU cores.
     """
 
     load: float | None = None
@@ -62,7 +64,7 @@ class SystemState:
 
     @property
     def hot(self) -> bool:
-        """Whether the system says that it is warmer than usual."""
+        """Whether the system reports more heat than usual."""
         return self.thermal not in _CALM
 
     @property
@@ -72,7 +74,7 @@ class SystemState:
 
 
 def system_state() -> SystemState:
-    """Return the conditions of this moment; takes three seconds at most, where the system does not answer."""
+    """Return the present state; takes three seconds at most, one for each call of `pmset`."""
     try:
         load = os.getloadavg()[0]
     except OSError:
@@ -86,7 +88,7 @@ def system_state() -> SystemState:
 
 
 def pressure(before: SystemState, after: SystemState) -> tuple[Pressure, ...]:
-    """Return what held the machine back while something ran; the load after it is that of what ran."""
+    """Return what slowed the machine down during a run; of the load only that before counts, later it is the run's."""
     both = (before, after)
     found = {
         Pressure.LOW_POWER: any(each.low_power for each in both),
@@ -98,11 +100,11 @@ def pressure(before: SystemState, after: SystemState) -> tuple[Pressure, ...]:
 
 
 def pmset(topic: str) -> str:
-    """Return what macOS says about its power: "batt", "therm", or "" for its settings; "" when it says nothing."""
+    """Return the output of `pmset -g TOPIC`: "batt", "therm", or "" for the settings; "" when the call fails."""
     command = ["/usr/bin/pmset", "-g", *([topic] if topic else [])]
     try:
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PATIENCE_S, check=True
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PMSET_TIMEOUT_S, check=True
         )
     except (OSError, subprocess.SubprocessError):
         return ""
@@ -110,17 +112,12 @@ def pmset(topic: str) -> str:
 
 
 def mac_state(load: float | None, ask: Callable[[str], str]) -> SystemState:
-    """Return a Mac's conditions.
-
-    Args:
-        load: Its load.
-        ask: As `pmset`.
-    """
+    """Return the state of a Mac with this load; `ask` works like `pmset`."""
     return SystemState(load, power_source(ask("batt")), low_power(ask("")), thermal(ask("therm")))
 
 
 def power_source(batt: str) -> Power:
-    """Return where the power comes from by `pmset -g batt`, which begins "Now drawing from 'AC Power'"."""
+    """Return the power source from `pmset -g batt`, which starts with "Now drawing from 'AC Power'"."""
     found = re.search(r"drawing from '(AC|Battery|UPS) Power'", batt)
     if not found:
         return Power.UNKNOWN
@@ -128,7 +125,7 @@ def power_source(batt: str) -> Power:
 
 
 def low_power(settings: str) -> bool | None:
-    """Return whether Low Power Mode is on by `pmset -g`.
+    """Return whether Low Power Mode is on, from `pmset -g`.
 
     Its line is "lowpowermode 0", or "powermode 2" on Macs that have a High Power Mode too; 1 is low in both.
     """
@@ -137,9 +134,9 @@ def low_power(settings: str) -> bool | None:
 
 
 def thermal(therm: str) -> str:
-    """Return how warm it is by `pmset -g therm`: "nominal", or what the system does about it.
+    """Return the thermal state from `pmset -g therm`: "nominal", or the system's countermeasure.
 
-    A Mac that has been warm lists limits in percent ("CPU_Speed_Limit = 80") or a level of warning; one that has not
+    A Mac that has been warm lists limits in percent ("CPU_Speed_Limit = 80") or a warning level; one that has not
     says that no warning has been recorded.
     """
     limits = [int(number) for number in re.findall(r"CPU_(?:Speed|Scheduler)_Limit\s*=\s*(\d+)", therm)]
@@ -154,11 +151,7 @@ def thermal(therm: str) -> str:
 
 
 def power_of_supplies(folder: Path) -> Power:
-    """Return where the power comes from by Linux's list of supplies; those of a mouse or a headset do not count.
-
-    Args:
-        folder: The list, a folder for each supply.
-    """
+    """Return the power source from Linux's /sys/class/power_supply; batteries of a mouse or a headset do not count."""
     try:
         supplies = [supply for supply in folder.iterdir() if _entry(supply, "scope") != "Device"]
     except OSError:
@@ -198,16 +191,16 @@ class _Usage(ctypes.Structure):
 
 
 def own_footprint() -> int | None:
-    """Return the bytes that the system counts for this process, None when it does not tell.
+    """Return the bytes of memory of this process, None when the system does not report them.
 
-    On a Mac that is the footprint which Activity Monitor shows and by which the system ends processes; elsewhere
-    what is resident, since the proportional set size of a model's pages takes milliseconds to sum up.
+    On a Mac that is the footprint which Activity Monitor shows and by which the system kills processes; elsewhere
+    the resident set size, since summing up the proportional set size of a model's pages takes milliseconds.
     """
     return _on_mac() if sys.platform == "darwin" else resident_bytes(_STATM)
 
 
 def resident_bytes(statm: Path) -> int | None:
-    """Return the resident bytes by Linux's statm, whose second number counts pages."""
+    """Return the resident bytes from Linux's statm, whose second number counts pages."""
     try:
         return int(statm.read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
@@ -229,10 +222,10 @@ _SMALL = 36 << 30  # Macs below this much memory give Metal two thirds of it, th
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A machine, as far as it decides which models fit.
+    """The properties of a machine that decide which models fit.
 
     Attributes:
-        memory: Bytes that it has.
+        memory: Bytes of memory.
         limit: Bytes that models can take: Metal's working set on a Mac, the memory elsewhere.
         packed: Whether quantized weights stay packed in memory; elsewhere all are unpacked to float32.
         chunk: Prompt tokens per forward.
@@ -245,7 +238,7 @@ class Machine:
 
     @property
     def item(self) -> int:
-        """Bytes of an activation."""
+        """Bytes of one activation: half precision where weights stay packed, else float32."""
         return 2 if self.packed else 4
 
 
@@ -255,16 +248,12 @@ def this_machine() -> Machine:
     return (
         mac_machine(memory)
         if sys.platform == "darwin"
-        else Machine(memory, memory, packed=False, chunk=limits.CPU_CHUNK)
+        else Machine(memory, memory, packed=False, chunk=CPU_CHUNK)
     )
 
 
 def chip_name(processors: Path = Path("/proc/cpuinfo")) -> str:
-    """Return the name of the processor, "" when the system does not tell.
-
-    Args:
-        processors: Where Linux lists them.
-    """
+    """Return the name of the processor, "" when the system does not report it."""
     if sys.platform == "darwin":
         return _sysctl("machdep.cpu.brand_string")
     try:
@@ -275,14 +264,19 @@ def chip_name(processors: Path = Path("/proc/cpuinfo")) -> str:
     return next(names, "").strip()
 
 
+def os_version() -> str:
+    """Return name and version of the operating system, as in "macOS 15.1"."""
+    mac = platform.mac_ver()[0]
+    return f"macOS {mac}" if mac else f"{platform.system()} {platform.release()}"
+
+
 def sysctl(name: str) -> int | None:
-    """Return a number that macOS keeps under this name, None without one."""
+    """Return the number behind a name of macOS's sysctl, None without one."""
     found = _sysctl(name)
     return int(found) if found.isdecimal() else None
 
 
 def _sysctl(name: str) -> str:
-    """Return what macOS keeps under this name, "" where it keeps nothing."""
     try:
         found = subprocess.run(
             ["/usr/sbin/sysctl", "-n", name], capture_output=True, text=True, timeout=5, check=True
@@ -293,11 +287,11 @@ def _sysctl(name: str) -> str:
 
 
 def mac_machine(memory: int, ask: Callable[[str], int | None] = sysctl) -> Machine:
-    """Return a Mac, with what Metal recommends as working set: what the person set it to, else macOS's own share.
+    """Return a Mac with Metal's recommended working set as limit: the user's own setting, else macOS's default share.
 
     Args:
-        memory: Bytes that it has.
-        ask: Returns a number that macOS keeps.
+        memory: Bytes of memory.
+        ask: Works like `sysctl`.
     """
     share = memory * 2 // 3 if memory < _SMALL else memory * 3 // 4
-    return Machine(memory, (ask(_WIRED_LIMIT) or 0) << 20 or share, packed=True, chunk=limits.METAL_CHUNK)
+    return Machine(memory, (ask(_WIRED_LIMIT) or 0) << 20 or share, packed=True, chunk=METAL_CHUNK)

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtplx_engine import limits
 from mtplx_engine.util import system
 from mtplx_engine.util.system import Power, Pressure, SystemState
 
@@ -29,7 +28,7 @@ def test_macos_gives_metal_its_own_share(memory: int, share: float) -> None:
         memory << 30,
         True,
         2,
-        limits.METAL_CHUNK,
+        system.METAL_CHUNK,
     )
     assert system.mac_machine(memory << 30, ask=lambda _: 0).limit == found.limit  # as it was never set
 
@@ -46,7 +45,7 @@ def test_elsewhere_all_memory_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "linux")
     found = system.this_machine()
     assert found.limit == found.memory > 1 << 28
-    assert (found.packed, found.item, found.chunk) == (False, 4, limits.CPU_CHUNK)
+    assert (found.packed, found.item, found.chunk) == (False, 4, system.CPU_CHUNK)
 
 
 def test_a_number_that_nobody_keeps_is_none() -> None:
