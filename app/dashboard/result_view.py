@@ -1,4 +1,4 @@
-"""A result as cards of figures and charts."""
+"""The cards of a result: a measurement in numbers and charts, and a report of exactness."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MOST_CURVES = 2
 
 
 def speeds_chart(measurement: Measurement) -> RangeBars:
-    """Return tokens per second of plain decoding and of each depth, while writing."""
+    """Return the decode speeds of plain decoding and of each depth."""
     bars = []
     for depth in (0, *measurement.depths):
         runs = [run.stats.decode_tps for run in measurement.runs if run.depth == depth]
@@ -48,18 +48,13 @@ def speeds_chart(measurement: Measurement) -> RangeBars:
 
 
 def kinds_chart(best: DepthResult) -> RangeBars:
-    """Return the whole requests' ratios by kind of prompts; none when there is but one kind."""
+    """Return the wall ratios by kind of prompts; empty when there is but one kind."""
     bars = tuple(RangeBar.of(said(sentences.kind(kind)), ratio) for kind, ratio in best.by_kind)
     return RangeBars(bars if len(bars) >= _FEWEST_KINDS else (), Unit.TIMES)
 
 
-def positions_chart(best: DepthResult) -> PositionBars:
-    """Return acceptance by position."""
-    return PositionBars(best.accepted_at, best.verify_steps)
-
-
 def costs_chart(measurement: Measurement, best: DepthResult) -> CostCurves:
-    """Return what verifying costs at the first and the last context length that was tried, and what it may cost."""
+    """Return the cost of verifying at the shortest and the longest measured context, and the break-even cost."""
     curves = measurement.curves
     shown = curves if len(curves) <= _MOST_CURVES else (curves[0], curves[-1])
     return CostCurves.of(shown, best.accepted_at, best.verify_steps)
@@ -73,9 +68,9 @@ class ResultCard(QFrame):
 
     Attributes:
         headline: The verdict.
-        draft_again: Lets the model draft although it was slower; there when drafting is turned off.
-        export: Writes what was measured to a file.
-        facts: The words of the lowest part, by what they are about.
+        draft_again: Lets the model draft although it was slower; shown when drafting is turned off.
+        export: Exports the measurement to a file.
+        facts: The text of each row at the bottom, by its key.
     """
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -120,14 +115,14 @@ class ResultCard(QFrame):
         self.hide()
 
     def show_result(self, measurement: Measurement | None, stale: str) -> None:
-        """Show a measurement, and why it may not be true any more; nothing when there is none."""
+        """Show a measurement, and why it may not hold any more ("" if it does); hide without one."""
         self.setVisible(measurement is not None)
         if measurement is None or (measurement, stale) == self._shown:
             return
         self._shown = measurement, stale
         found = results.results_of(measurement)
         told = result_text.headline(measurement)
-        self.headline.say(told.words, "secondary" if stale else str(told.tone or ""))
+        self.headline.say(told.text, "secondary" if stale else str(told.tone or ""))
         self._note.say(told.note)
         self._taken.say(result_text.day(measurement))
         self._doubts["stale"].say(stale)
@@ -147,7 +142,7 @@ class ResultCard(QFrame):
         kinds = kinds_chart(best)
         self._kinds.show_figures(kinds)
         self._kinds_part.setVisible(not kinds.nothing)
-        self._positions.show_figures(positions_chart(best))
+        self._positions.show_figures(PositionBars(best.accepted_at, best.verify_steps))
         self._length.say(said(sentences.per_step(best)), "tertiary" if best.few else "")
         self._kept.say(said(sentences.kept(best)), "tertiary" if best.few else "secondary")
         self._cost.say(said(sentences.cost(best)))
@@ -158,7 +153,7 @@ class ResultCard(QFrame):
         self._costs_part.setVisible(not costs.nothing)
         self.facts["identical"].say(said(sentences.identical(best, measurement)))
 
-    # ------------------------------------------------------------ how it is laid out
+    # ------------------------------------------------------------ layout
 
     def _lay_out(self, names: dict[str, str]) -> None:
         self._kinds_part = self._part(self._kinds.accessibleName(), self._kinds)
@@ -224,12 +219,12 @@ _FACTS = 4
 
 
 class ExactnessCard(QFrame):
-    """Shows a report, or what it would be.
+    """Shows a report of exactness, or describes the check.
 
     Attributes:
-        button: Checks, or checks again.
-        turn_off: Turns drafting off; there when it changes what the model says.
-        verdict: What was found, in words.
+        button: Starts a check.
+        turn_off: Turns drafting off; shown when drafting changes what the model says.
+        verdict: Of the report.
     """
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -272,11 +267,11 @@ class ExactnessCard(QFrame):
         column.addWidget(self._limits)
 
     def show_report(self, report: ExactnessReport | None, objection: str) -> None:
-        """Show what was found, None for nothing yet.
+        """Show a report, None before the first check.
 
         Args:
-            report: What was found.
-            objection: Why it cannot be checked now, "" when it can.
+            report: The result of the last check.
+            objection: Why no check can start now, "" when one can.
         """
         self.button.setText(tr("Check") if report is None else tr("Check Again"))
         self.button.setEnabled(not objection)

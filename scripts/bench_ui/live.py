@@ -9,8 +9,8 @@ from PySide6.QtCore import QEventLoop, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
 from app.dashboard.live_panel import LivePanel
-from app.dashboard.live_stats import LiveFeed
-from app.dashboard.records import PowerWatch
+from app.dashboard.live_stats import LiveFeed, PowerWatch
+from app.session.queue import GenerationQueue
 from app.theme import Theme
 from mtplx_engine.ipc.protocol import DepthChosen, DepthReason, Heartbeat, Tokens
 from mtplx_engine.util.system import SystemState
@@ -37,7 +37,7 @@ def measure(_folder: Path, seconds: float) -> list[Figure]:
     link.become_ready()
     _cost(link, _WARM_UP_S)
     alone = _cost(link, seconds)
-    feed, power = LiveFeed(link), PowerWatch(look=SystemState)
+    feed, power = LiveFeed(link, GenerationQueue(link)), PowerWatch(read=SystemState)
     panel = LivePanel(theme, feed, power)
     panel.resize(*_SIZE)
     panel.show()

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 from app.dashboard.charts.axis import Unit
 from app.dashboard.charts.bars import AcceptedHistogram, PositionBars, RangeBar, RangeBars
 from app.dashboard.charts.chart import Chart
-from app.dashboard.charts.lines import CostCurve, CostCurves, DailyMedians, DayFigure, SpeedStrip, break_even
+from app.dashboard.charts.lines import CostCurve, CostCurves, DailyMedians, DayMetric, SpeedStrip, break_even
 from app.theme import SPACE_L, SPACE_XL
 from app.widgets.cards import Section
 
@@ -28,7 +28,7 @@ def _days(count):
         median = 40 + 8 * chance.random()
         lower, upper = median - 3 - 4 * chance.random(), median + 3 + 4 * chance.random()
         if offset not in _SILENT:
-            yield DayFigure(_FIRST_DAY + dt.timedelta(days=offset), lower, median, upper, 3 + offset % 5)
+            yield DayMetric(_FIRST_DAY + dt.timedelta(days=offset), lower, median, upper, 3 + offset % 5)
 
 
 def _minute():

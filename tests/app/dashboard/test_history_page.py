@@ -339,7 +339,7 @@ def test_time_lost_is_shown_as_lost(shown):
 
 def test_what_is_shown_is_exported(shown, tmp_path):
     shown.fill(*[figures(day=TODAY, model=name) for name in "aab"])
-    sheet = shown.page.files.export(shown.page._wanted)
+    sheet = shown.page.ask_export()
     assert sheet.defaultSuffix() == "csv"
     path = tmp_path / "x.json"
     with shown.qtbot.waitSignal(shown.store.history_exported):
@@ -351,7 +351,7 @@ def test_what_is_shown_is_exported(shown, tmp_path):
 
 def test_deleting_asks_first(shown):
     shown.fill(figures(day=TODAY), figures(day=TODAY))
-    box = shown.page.files.delete(2)
+    box = shown.page.ask_delete()
     assert box.text() == "Delete the figures of 2 answers?"
     box.button(box.StandardButton.Cancel).click()
     shown.settle(shown.page.refresh)
@@ -360,7 +360,7 @@ def test_deleting_asks_first(shown):
 
 def test_a_deleted_history_is_gone(shown):
     shown.fill(figures(day=TODAY, model="a"), figures(day=TODAY, model="b"))
-    box = shown.page.files.delete(2)
+    box = shown.page.ask_delete()
     (delete,) = (button for button in box.buttons() if button.text() == "Delete")
     shown.settle(delete.click)
     shown.qtbot.waitUntil(
@@ -384,12 +384,12 @@ def test_answers_in_the_program_are_in_the_history_and_measurements_are_not(star
         drive.ask("Count")
         drive.until_idle()
     drive.program.speed.measure_first(drive.program.line.model.path)
-    trials = drive.program.speed.trials
-    assert trials.going is not None
-    drive.until(lambda: trials.going is None)
-    assert trials.problem is None
+    runner = drive.program.speed.runner
+    assert runner.trial is not None
+    drive.until(lambda: runner.trial is None)
+    assert runner.problem is None
     drive.program.session.delete_chats([drive.program.session.chat_id])
-    window.open_place(page)
+    window.open_page(page)
     drive.until(page.facts.answers.isVisible)
     assert page.facts.answers._figure.text() == "2"
 

@@ -13,8 +13,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.chat.metrics import LiveMeter
 from app.dashboard.live_panel import LivePanel
-from app.dashboard.live_stats import LiveFeed
-from app.dashboard.records import PowerWatch
+from app.dashboard.live_stats import LiveFeed, PowerWatch
 from app.services.engine_worker import EngineState
 from app.widgets.layouts import ColumnArea
 from mtplx_engine.ipc.protocol import DepthChosen, DepthReason, Finished, Heartbeat, PrefillProgress, Tokens
@@ -44,7 +43,7 @@ def link(qapp):
 
 @pytest.fixture
 def power(qapp):
-    watch = PowerWatch(look=lambda: SystemState(power=Power.MAINS))
+    watch = PowerWatch(read=lambda: SystemState(power=Power.MAINS))
     yield watch
     watch.want(on=False)
 
@@ -203,15 +202,15 @@ def test_power_is_looked_at_on_another_thread_and_only_while_it_is_wanted(qtbot)
             raise outcome
         return outcome
 
-    watch = PowerWatch(look=look)
-    assert watch.conditions is None
+    watch = PowerWatch(read=look)
+    assert watch.state is None
     watch.want(on=True)
     watch.want(on=True)
-    qtbot.waitUntil(lambda: watch.conditions == SystemState())
+    qtbot.waitUntil(lambda: watch.state == SystemState())
     watch._timer.timeout.emit()
-    qtbot.waitUntil(lambda: watch.conditions == SystemState(power=Power.BATTERY))
+    qtbot.waitUntil(lambda: watch.state == SystemState(power=Power.BATTERY))
     watch._timer.timeout.emit()
-    qtbot.waitUntil(lambda: watch.conditions is None)  # unknown again, and no fault of anybody
+    qtbot.waitUntil(lambda: watch.state is None)  # unknown again, and no fault of anybody
     watch.want(on=False)
     assert not watch._timer.isActive()
     assert watch._timer.interval() == 30_000
@@ -221,9 +220,9 @@ def test_power_is_looked_at_on_another_thread_and_only_while_it_is_wanted(qtbot)
 
 def test_a_look_that_hangs_keeps_nobody_waiting(qtbot):
     let_go = threading.Event()
-    watch = PowerWatch(look=lambda: let_go.wait(5) and SystemState())
+    watch = PowerWatch(read=lambda: let_go.wait(5) and SystemState())
     watch.want(on=True)
     watch._timer.timeout.emit()  # one look at a time
     watch.want(on=False)
     let_go.set()
-    assert watch.conditions is None
+    assert watch.state is None
