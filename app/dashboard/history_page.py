@@ -172,7 +172,7 @@ class HistoryPage(ColumnArea):
         notes = (history_text.unreadable(history), history_text.later(history))
         self._note.say("\n".join(note for note in notes if note))
         self._speeds.heading.setText(history_text.chart_heading(history))
-        self.chart.show_figures(_by_day(history))
+        self.chart.show_data(_by_day(history))
         self.table.show_groups(history)
         self._estimate()
 

@@ -10,7 +10,7 @@ from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from app.chat.metrics import MEASURING, depth_words
-from app.dashboard.charts.axis import Unit, share_words
+from app.dashboard.charts.axis import Unit, share_text
 from app.dashboard.charts.bars import AcceptedHistogram, PositionBars
 from app.dashboard.charts.chart import Chart
 from app.dashboard.charts.lines import SpeedStrip
@@ -81,7 +81,7 @@ def speed_tile(reading: LiveReading) -> TileText:
     is_live = reading.state is LiveState.LIVE
     caption = tr("over the last seconds") if is_live else tr("on average")
     if reading.speed is not None:
-        return TileText(Unit.SPEED.words(reading.speed), caption)
+        return TileText(Unit.SPEED.text(reading.speed), caption)
     if is_live and reading.stats.emitted:
         return TileText(tr(MEASURING), tr("speed"), few=True)
     return TileText(UNKNOWN, tr("speed"), few=True)
@@ -95,7 +95,7 @@ def length_tile(stats: DecodeStats) -> TileText:
     caption = tr("of {ceiling} at most, {sample}").format(
         ceiling=f"{1 + stats.drafted / stats.verify_steps:.1f}", sample=_steps(stats)
     )
-    return TileText(Unit.PER_STEP.words(length), caption, _is_few(stats))
+    return TileText(Unit.PER_STEP.text(length), caption, _is_few(stats))
 
 
 def steps_heading(stats: DecodeStats) -> str:
@@ -112,7 +112,7 @@ def acceptance_tile(stats: DecodeStats) -> TileText:
         return TileText(UNKNOWN, tr("accepted"), few=True)
     pattern = tr("accepted, {kept} of {drafted} drafted")
     caption = pattern.format(kept=f"{stats.accepted:,}", drafted=f"{stats.drafted:,}")
-    return TileText(share_words(rate), caption, _is_few(stats))
+    return TileText(share_text(rate), caption, _is_few(stats))
 
 
 def memory_text(footprint: int | None) -> str:
@@ -222,9 +222,9 @@ class LivePanel(QWidget):
         texts = (speed_tile(reading), length_tile(stats), acceptance_tile(stats))
         for tile, text in zip(self.tiles, texts, strict=True):
             tile.show_text(text, quiet=is_stale or text.few)
-        self.strip.show_figures(SpeedStrip(reading.speeds))
-        self.positions.show_figures(PositionBars(stats.accepted_at, stats.verify_steps))
-        self.steps.show_figures(AcceptedHistogram.of(stats.accepted_at, stats.verify_steps))
+        self.strip.show_data(SpeedStrip(reading.speeds))
+        self.positions.show_data(PositionBars(stats.accepted_at, stats.verify_steps))
+        self.steps.show_data(AcceptedHistogram.of(stats.accepted_at, stats.verify_steps))
         heading = steps_heading(stats)
         if self._steps.heading.text() != heading:
             self._steps.heading.setText(heading)

@@ -129,7 +129,7 @@ class ResultCard(QFrame):
         self._doubts["pressure"].say(said(sentences.pressure(measurement)))
         self._doubts["cross"].say(*result_text.cross_check(measurement))
         self.draft_again.setVisible(results.turns_off(measurement) and not stale)
-        self._speeds.show_figures(speeds_chart(measurement))
+        self._speeds.show_data(speeds_chart(measurement))
         if found.headline is not None:
             self._show_depth(measurement, found.headline)
             self.facts["memory"].say(said(sentences.memory(found.headline, found.plain)))
@@ -140,17 +140,17 @@ class ResultCard(QFrame):
     def _show_depth(self, measurement: Measurement, best: DepthResult) -> None:
         self._request.say(said(sentences.whole_request(best)))
         kinds = kinds_chart(best)
-        self._kinds.show_figures(kinds)
-        self._kinds_part.setVisible(not kinds.nothing)
-        self._positions.show_figures(PositionBars(best.accepted_at, best.verify_steps))
+        self._kinds.show_data(kinds)
+        self._kinds_part.setVisible(not kinds.empty_text)
+        self._positions.show_data(PositionBars(best.accepted_at, best.verify_steps))
         self._length.say(said(sentences.per_step(best)), "tertiary" if best.few else "")
         self._kept.say(said(sentences.kept(best)), "tertiary" if best.few else "secondary")
         self._cost.say(said(sentences.cost(best)))
         self._expected.say(said(sentences.expected(best)))
         self._why.say(said(sentences.explanation(best, measurement)))
         costs = costs_chart(measurement, best)
-        self._costs.show_figures(costs)
-        self._costs_part.setVisible(not costs.nothing)
+        self._costs.show_data(costs)
+        self._costs_part.setVisible(not costs.empty_text)
         self.facts["identical"].say(said(sentences.identical(best, measurement)))
 
     # ------------------------------------------------------------ layout

@@ -1,4 +1,4 @@
-"""Numeric self-tests on this machine: devices, kernels, rollback of drafts."""
+"""Numeric self-tests on this machine: matrix products, kernels, verify steps and rollback of small random models."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Product = Callable[[mx.array, mx.array], mx.array]
 
 
-_WIDTHS = (*range(1, 9), 17, 64)  # rows; libraries have kernels of their own for a few
+_WIDTHS = (*range(1, 9), 17, 64)  # rows; libraries have separate kernels for few rows
 _INNER, _COLUMNS = 256, 320
 _CLOSE = 1e-4  # of the largest entry; 256 float32 products are off by 1e-6 at most
 _GROUP, _BITS = 64, 4
@@ -33,16 +33,16 @@ _STEPS = 5
 
 
 def device(policy: backend.Policy) -> Check:
-    """What models run on."""
+    """The device that models run on."""
     return Check(
         "Backend", CheckResult.PASSED, f"{policy.description}; mlx's device is {mx.default_device()}."
     )
 
 
 def products(policy: backend.Policy, product: Product = mx.matmul) -> Check:
-    """Whether small products of float32 matrices are those that float64 gives.
+    """Whether small float32 matrix products agree with float64.
 
-    Some old OpenBLAS take a processor for another one and give wrong numbers at some widths.
+    Some old versions of OpenBLAS mistake the processor and give wrong numbers at some widths.
 
     Args:
         policy: Says which library multiplies.
@@ -66,7 +66,7 @@ def products(policy: backend.Policy, product: Product = mx.matmul) -> Check:
 
 
 def packed_products(product: Callable[..., mx.array] = mx.quantized_matmul) -> Check:
-    """Whether products with packed weights are those of the unpacked ones, for one row as for several."""
+    """Whether products with quantized weights agree with dequantized ones, for one row and for several."""
     name = "Packed products"
     weights = mx.array(_random(1, _COLUMNS, _INNER))
     packed = mx.quantize(weights, group_size=_GROUP, bits=_BITS)
@@ -85,7 +85,7 @@ def packed_products(product: Callable[..., mx.array] = mx.quantized_matmul) -> C
 
 
 def kernels(policy: backend.Policy) -> Check:
-    """Whether the one kernel that verifying relies on beyond mlx's own, mlx-lm's for gated-delta layers, is right."""
+    """Whether mlx-lm's kernel of gated-delta layers is right, the only one beyond mlx that verifying uses."""
     name = "Kernels"
     if policy.device != "metal":
         return Check(
@@ -105,7 +105,7 @@ def kernels(policy: backend.Policy) -> Check:
 
 
 def _openblas() -> str:
-    """Return version and core of the library in use, as it says them itself."""
+    """Return version and core of the loaded OpenBLAS, as it reports them."""
     try:
         library = ctypes.CDLL("libopenblas.so.0")
         library.openblas_get_config.restype = library.openblas_get_corename.restype = ctypes.c_char_p
@@ -121,7 +121,7 @@ def _random(seed: int, rows: int, columns: int) -> NDArray[np.float32]:
 
 
 def _error(found: mx.array, left: NDArray[np.float32], right: NDArray[np.floating]) -> float:
-    """Return the largest error of a product, as a share of its largest entry; infinite where it is no number."""
+    # Relative to the largest entry; infinite where one is NaN.
     exact = left.astype(np.float64) @ right.astype(np.float64)
     errors = np.abs(np.array(found, np.float64) - exact) / np.abs(exact).max()
     return float(np.nan_to_num(errors, nan=np.inf).max())
@@ -158,7 +158,7 @@ CONFIGS: tuple[dict[str, Any], ...] = (
         "linear_conv_kernel_dim": 4,
     },
 )
-"""Of a model that keeps all tokens, and of one with a recurrent state."""
+"""Configs of a model with a KV cache only, and of one with recurrent layers."""
 
 _PREFIX = (5, 17, 3, 80, 41, 9)
 _BLOCK = (12, 60, 33, 7, 90, 21, 2, 50)
@@ -166,12 +166,12 @@ _THEN = 21
 
 
 def targets(policy: backend.Policy) -> list[Target]:
-    """Make a random model of each kind, held as the policy asks for."""
+    """Return a random model for each of `CONFIGS`, with dtypes of the policy."""
     return [_target(config, policy) for config in CONFIGS]
 
 
 def rows(models: Sequence[Target], policy: backend.Policy) -> Check:
-    """Whether one forward of several tokens gives the rows of one forward each."""
+    """Whether one forward over several tokens gives the logits of one forward each."""
     distances = [
         compare_verified(target, _read(target), mx.array(_BLOCK[:width], mx.int32)).distance
         for target in models
@@ -183,7 +183,7 @@ def rows(models: Sequence[Target], policy: backend.Policy) -> Check:
 
 
 def rollback(models: Sequence[Target], policy: backend.Policy) -> Check:
-    """Whether refused tokens are gone from every cache: what comes next is as if they had never been."""
+    """Whether rejected tokens leave no trace in any cache: the next logits are as without them."""
     distances = [
         compare_rows(_after(target, 4, kept), _after(target, kept, kept), target.vocabulary).distance
         for target in models
@@ -205,14 +205,13 @@ def _target(config: dict[str, Any], policy: backend.Policy) -> Target:
 
 
 def _read(target: Target) -> TokenCache:
-    """Return a cache that holds the prefix."""
     cache = TokenCache(target.new_layers())
     mx.eval(target.forward(mx.array(_PREFIX, mx.int32), cache))
     return cache
 
 
 def _after(target: Target, verified: int, kept: int) -> mx.array:
-    """Return the logits [1, V] of a token that follows the first `kept` of so many verified ones."""
+    """Return the logits [1, V] after the first `kept` of `verified` tokens and one more."""
     cache = _read(target)
     mx.eval(target.verify(mx.array(_BLOCK[:verified], mx.int32), cache, strict=False))
     cache.trim_to(len(_PREFIX) + kept)

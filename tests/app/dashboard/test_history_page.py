@@ -125,7 +125,7 @@ def test_some_answers_in_figures_with_what_they_rest_on(shown):
         "Drafts kept",
     ]
     assert shown.rows == [["Toy", "up to 1k", "5", "50 (50–50)", "0.50 s", "600", "75 % of 400"]]
-    assert [day.median for day in shown.page.chart.figures.days] == [50.0]
+    assert [day.median for day in shown.page.chart.chart_data.days] == [50.0]
 
 
 def test_what_came_since_is_there_when_the_page_is_shown_again(shown):
@@ -149,7 +149,7 @@ def test_what_is_not_known_is_a_dash_and_never_zero(shown):
     assert shown.rows == [["Toy", "up to 1k", "1", "–", "–", "–", "–"]]
     assert shown.words.count("–") == 3
     assert not any(words.startswith("0") for words in shown.words)
-    assert shown.page.chart.figures.nothing
+    assert shown.page.chart.chart_data.empty_text
 
 
 def test_filtered_to_nothing_there_is_a_way_back(shown):
@@ -228,7 +228,7 @@ def test_answers_of_days_to_come_are_left_out_and_counted(shown):
     for days in (7, 30, None):
         shown.choose(shown.page.period, days)
         assert shown.rows[0][2] == "1"
-        assert [day.day for day in shown.page.chart.figures.days] == [TODAY]
+        assert [day.day for day in shown.page.chart.chart_data.days] == [TODAY]
         assert any(words.startswith("2 answers have a date after today") for words in shown.words)
 
 

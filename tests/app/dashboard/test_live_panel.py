@@ -104,10 +104,10 @@ def test_it_shows_what_the_engine_tells(panel, link, clock, qtbot):
     assert panel.state.text() == "Toy is answering"
     assert panel.drafting.text() == "depth 2: expected 1.40x"
     assert panel.memory.text() == "4.2 GB"
-    assert panel.positions.figures.accepted_at == (100, 100)
-    assert panel.steps.figures.steps == (0, 0, 100)
+    assert panel.positions.chart_data.accepted_at == (100, 100)
+    assert panel.steps.chart_data.steps == (0, 0, 100)
     assert panel._steps.heading.text() == "Drafts accepted in a step, of 100 steps"
-    assert not panel.strip.figures.nothing
+    assert not panel.strip.chart_data.empty_text
     stats = DecodeStats(emitted=300, verify_steps=100, drafted=200, accepted=200, accepted_at=(100, 100))
     link.happened.emit(Finished(1, FinishReason.END, stats))
     qtbot.waitUntil(lambda: panel.state.text() == "Last answer, just now")
@@ -143,7 +143,7 @@ def test_what_comes_while_nobody_looks_is_there_when_it_is_opened(panel, link, c
 def test_two_hundred_events_a_second_are_few_updates(panel, link, clock, monkeypatch):
     panel.show()
     updates = []
-    monkeypatch.setattr(panel.positions, "show_figures", updates.append)
+    monkeypatch.setattr(panel.positions, "show_data", updates.append)
     write(link, clock, 200)
     assert len(updates) <= 1
 

@@ -210,9 +210,9 @@ def test_figures_of_few_steps_are_grey(show):
 
 def test_the_shown_result_is_not_rebuilt_while_something_is_measured(show):
     bench = show("running-again")
-    before = bench.page.result._speeds.figures
+    before = bench.page.result._speeds.chart_data
     bench.link.show_trial(0.2, "depth 1, chat", 70.0)
-    assert bench.page.result._speeds.figures is before
+    assert bench.page.result._speeds.chart_data is before
 
 
 def test_another_model_is_loaded_first(show):
