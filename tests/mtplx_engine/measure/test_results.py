@@ -277,4 +277,6 @@ def test_more_than_rounding_and_chance_is_a_fault(changes: dict[str, float]) -> 
 def test_draws_that_are_too_few_or_odd_are_no_good_news(p_value: float | None, word: Exactness) -> None:
     for sound in (SAME, report()):
         assert judge_exactness(dataclasses.replace(sound, p_value=p_value)) is word
-        assert judge_exactness(dataclasses.replace(sound, p_value=p_value, greedy_same=7)) is Exactness.DIFFERENT
+        assert (
+            judge_exactness(dataclasses.replace(sound, p_value=p_value, greedy_same=7)) is Exactness.DIFFERENT
+        )
