@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from app.theme import Theme
 
 
-_FIGURE_PX = 20
+_NUMBER_PX = 20
 _Index = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()
 _ROW_HEIGHT = 30
@@ -53,19 +53,19 @@ class Fact(QWidget):
         super().__init__()
         self._name = PlainLabel(theme, SMALL_PX, "secondary")
         self._name.say(name)
-        self._figure = PlainLabel(theme, _FIGURE_PX, weight=QFont.Weight.DemiBold)
+        self._number = PlainLabel(theme, _NUMBER_PX, weight=QFont.Weight.DemiBold)
         self._basis = PlainLabel(theme, SMALL_PX, "secondary")
         self.setToolTip(tip)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(2)
-        for label in (self._name, self._figure, self._basis):
+        for label in (self._name, self._number, self._basis):
             column.addWidget(label)
         column.addStretch(1)
 
-    def show_figure(self, figure: str, basis: str, tone: str = "") -> None:
+    def show_number(self, number: str, basis: str, tone: str = "") -> None:
         """Show a number and its basis."""
-        self._figure.say(figure, "tertiary" if figure == history_text.UNKNOWN else tone)
+        self._number.say(number, "tertiary" if number == history_text.UNKNOWN else tone)
         self._basis.say(basis)
 
 
@@ -95,11 +95,11 @@ class HistoryFacts(QWidget):
     def show_history(self, history: AnswerHistory, estimate: TimeSaved) -> None:
         """Show the totals of a history, and the estimate of the time that drafting saved."""
         text, total = history_text, history.total
-        self.answers.show_figure(f"{total.answers:,}", text.days(history))
-        self.writing.show_figure(text.writing(total.speed), text.middle_half(total.speed))
-        self.kept.show_figure(text.kept(total), text.kept_of(total), "tertiary" if text.is_few(total) else "")
+        self.answers.show_number(f"{total.answers:,}", text.days(history))
+        self.writing.show_number(text.writing(total.speed), text.middle_half(total.speed))
+        self.kept.show_number(text.kept(total), text.kept_of(total), "tertiary" if text.is_few(total) else "")
         lost = estimate.seconds is not None and estimate.seconds < 0
-        self.saved.show_figure(text.saved(estimate), text.saved_from(estimate), "slower" if lost else "")
+        self.saved.show_number(text.saved(estimate), text.saved_from(estimate), "slower" if lost else "")
 
 
 @dataclass(frozen=True, slots=True)

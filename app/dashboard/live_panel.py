@@ -243,13 +243,13 @@ class LivePanel(QWidget):
             (tr("Memory of the engine"), self.memory),
             (tr("Power"), self.supply),
         )
-        for row, (name, line) in enumerate(named):
+        for row, (name, value) in enumerate(named):
             label = QLabel(name, self)
             label.setFont(theme.font(CODE_PX))
             label.setProperty("tone", "secondary")
-            line.setAccessibleName(name)
+            value.setAccessibleName(name)
             facts.addWidget(label, row, 0)
-            facts.addWidget(line, row, 1)
+            facts.addWidget(value, row, 1)
         minute = Section(theme, self.strip.accessibleName())
         minute.add(self.strip)
         positions = Section(theme, self.positions.accessibleName())

@@ -64,7 +64,7 @@ class RateWindow:
 
 
 STALE_S = 600.0  # so long after its end an answer says little about the machine now
-_ENOUGH_READING_S = 0.5  # of the prompt, to tell how long the rest will take
+_ENOUGH_PREFILL_S = 0.5  # seconds of prefill before the rest can be estimated
 
 
 class LiveState(Enum):
@@ -97,24 +97,24 @@ class LiveReading:
 
     Attributes:
         state: Which answer they are of.
+        footprint: Bytes of memory of the engine process; None when unknown.
+        speeds: Of each of the last seconds, as in `SpeedStrip`.
         speed: Tokens per second: over the last seconds while the answer is generated, then of all of it. None when
             too little was generated.
         stats: The counts so far; the engine's own at the end.
         depth: The draft depth and its reason; None when the engine has not sent it.
         prompt: Progress of its prefill, None before and after.
         ended_s: Seconds since it ended; None while it is generated.
-        footprint: Bytes of memory of the engine process; None when unknown.
-        speeds: Of each of the last seconds, as in `SpeedStrip`.
     """
 
     state: LiveState
-    speed: float | None
-    stats: DecodeStats
-    depth: DepthChosen | None
-    prompt: PromptReading | None
-    ended_s: float | None
     footprint: int | None
     speeds: tuple[float | None, ...]
+    speed: float | None = None
+    stats: DecodeStats = DecodeStats()  # noqa: RUF009 - frozen
+    depth: DepthChosen | None = None
+    prompt: PromptReading | None = None
+    ended_s: float | None = None
 
 
 class _Answer:
@@ -148,7 +148,7 @@ class _Answer:
             return None
         since, before = self._prefill_from
         took, read = now - since, event.done - before
-        known = took >= _ENOUGH_READING_S and read > 0
+        known = took >= _ENOUGH_PREFILL_S and read > 0
         return PromptReading(
             event.done, event.total, (event.total - event.done) * took / read if known else None
         )
@@ -221,25 +221,23 @@ class LiveStats:
     def reading(self, now: float) -> LiveReading:
         """Return the statistics now."""
         answer, last = self._answer, self._last
-        speeds = self._window.speeds(now)
+        reading = LiveReading(LiveState.NO_DATA, self._footprint, self._window.speeds(now))
         if answer is not None:
-            return LiveReading(
-                LiveState.LIVE,
-                answer.speed(),
-                answer.meter.stats(),
-                answer.depth,
-                answer.prompt(now),
-                None,
-                self._footprint,
-                speeds,
+            return dataclasses.replace(
+                reading,
+                state=LiveState.LIVE,
+                speed=answer.speed(),
+                stats=answer.meter.stats(),
+                depth=answer.depth,
+                prompt=answer.prompt(now),
             )
         if last is None:
-            return LiveReading(
-                LiveState.NO_DATA, None, DecodeStats(), None, None, None, self._footprint, speeds
-            )
+            return reading
         ended_s = now - last.at
         state = LiveState.LAST if last.of_loaded and ended_s < STALE_S else LiveState.STALE
-        return LiveReading(state, last.speed, last.stats, last.depth, None, ended_s, self._footprint, speeds)
+        return dataclasses.replace(
+            reading, state=state, speed=last.speed, stats=last.stats, depth=last.depth, ended_s=ended_s
+        )
 
     def _of(self, generation: int) -> _Answer:
         if self._answer is None or self._answer.generation != generation:

@@ -107,8 +107,8 @@ class ResultCard(QFrame):
             "memory": tr("Memory at its peak"),
             "identical": tr("Answers"),
             "conditions": tr("Conditions"),
-            "what": tr("Measured"),
-            "where": tr("Where"),
+            "subject": tr("Measured"),
+            "machine": tr("Where"),
         }
         self.facts = {name: PlainLabel(theme, SMALL_PX) for name in names}
         self._lay_out(names)
@@ -121,9 +121,9 @@ class ResultCard(QFrame):
             return
         self._shown = measurement, stale
         found = results.results_of(measurement)
-        told = result_text.headline(measurement)
-        self.headline.say(told.text, "secondary" if stale else str(told.tone or ""))
-        self._note.say(told.note)
+        headline = result_text.headline(measurement)
+        self.headline.say(headline.text, "secondary" if stale else str(headline.tone or ""))
+        self._note.say(headline.note)
         self._taken.say(result_text.day(measurement))
         self._doubts["stale"].say(stale)
         self._doubts["pressure"].say(said(sentences.pressure(measurement)))
@@ -134,8 +134,9 @@ class ResultCard(QFrame):
             self._show_depth(measurement, found.headline)
             self.facts["memory"].say(said(sentences.memory(found.headline, found.plain)))
         self.facts["conditions"].say(said(sentences.conditions(measurement)))
-        for name, told_ in zip(("what", "where"), sentences.provenance(measurement), strict=True):
-            self.facts[name].say(said(told_))
+        subject, machine = sentences.provenance(measurement)
+        self.facts["subject"].say(said(subject))
+        self.facts["machine"].say(said(machine))
 
     def _show_depth(self, measurement: Measurement, best: DepthResult) -> None:
         self._request.say(said(sentences.whole_request(best)))
@@ -166,7 +167,7 @@ class ResultCard(QFrame):
         middle = QHBoxLayout()
         middle.setSpacing(SPACE_XL)
         middle.addWidget(
-            self._part(tr("Acceptance by position"), self._positions, self._length, self._kept), 1
+            self._part(self._positions.accessibleName(), self._positions, self._length, self._kept), 1
         )
         middle.addWidget(self._part(tr("Cost of a step"), self._cost, self._expected, self._why), 1)
         column.addLayout(middle)
@@ -175,14 +176,14 @@ class ResultCard(QFrame):
         column.addLayout(self._bottom(names))
 
     def _top(self) -> QVBoxLayout:
-        line = QHBoxLayout()
-        line.addWidget(self.headline, 1)
-        line.addWidget(self._taken, 0, Qt.AlignmentFlag.AlignTop)
+        first = QHBoxLayout()
+        first.addWidget(self.headline, 1)
+        first.addWidget(self._taken, 0, Qt.AlignmentFlag.AlignTop)
         top = QVBoxLayout()
         top.setSpacing(SPACE_XS)
-        top.addLayout(line)
-        for words in (self._note, self._request, *self._doubts.values()):
-            top.addWidget(words)
+        top.addLayout(first)
+        for label in (self._note, self._request, *self._doubts.values()):
+            top.addWidget(label)
         again = QHBoxLayout()
         again.setContentsMargins(0, SPACE_XS, 0, 0)
         again.addWidget(self.draft_again)
@@ -202,12 +203,12 @@ class ResultCard(QFrame):
         grid.setHorizontalSpacing(SPACE_M)
         grid.setVerticalSpacing(SPACE_S // 2)
         grid.setColumnStretch(1, 1)
-        for row, (name, words) in enumerate(names.items()):
+        for row, (key, name) in enumerate(names.items()):
             label = PlainLabel(self._theme, SMALL_PX, "secondary")
             label.setWordWrap(False)
-            label.say(words)
+            label.say(name)
             grid.addWidget(label, row, 0, Qt.AlignmentFlag.AlignTop)
-            grid.addWidget(self.facts[name], row, 1)
+            grid.addWidget(self.facts[key], row, 1)
         bottom = QHBoxLayout()
         bottom.setSpacing(SPACE_L)
         bottom.addLayout(grid, 1)
@@ -254,8 +255,8 @@ class ExactnessCard(QFrame):
         top.setSpacing(SPACE_L)
         names = QVBoxLayout()
         names.setSpacing(SPACE_XS)
-        for words in (title, self.verdict, self._advice):
-            names.addWidget(words)
+        for label in (title, self.verdict, self._advice):
+            names.addWidget(label)
         top.addLayout(names, 1)
         for button in (self.turn_off, self.button):
             top.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
@@ -292,10 +293,9 @@ class ExactnessCard(QFrame):
             self._advice.say("")
             self._limits.say("")
             return
-        words, tone = result_text.exactness(report)
-        self.verdict.say(words, tone)
+        self.verdict.say(*result_text.exactness(report))
         self._advice.say(result_text.advice(report))
-        for (name, value), (about, told) in zip(self._facts, sentences.compared(report), strict=True):
+        for (name, value), (about, result) in zip(self._facts, sentences.compared(report), strict=True):
             name.say(said(about))
-            value.say(said(told))
+            value.say(said(result))
         self._limits.say(said(sentences.limits(report)))

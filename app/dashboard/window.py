@@ -1,4 +1,4 @@
-"""The Speed window, what lives as long as the program behind it, and the offer to measure a first model."""
+"""The Speed window, its controller, which lives as long as the program, and the offer to measure a first model."""
 
 from __future__ import annotations
 

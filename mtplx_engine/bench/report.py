@@ -228,8 +228,8 @@ def _curves(curves: tuple[VerifyCurve, ...]) -> list[str]:
 
 
 def _cross_check(measurement: Measurement) -> list[str]:
-    told = _lines(sentences.cross_check(measurement))
-    return ["", *told] if told else []
+    lines = _lines(sentences.cross_check(measurement))
+    return ["", *lines] if lines else []
 
 
 def _ms(seconds: float) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from mtplx_engine import backend
-from mtplx_engine.doctor.environment import Check, CheckResult
+from mtplx_engine.doctor.environment import Check
 from mtplx_engine.hub.credentials import system_keychain
 from mtplx_engine.util import formatting, system
 from mtplx_engine.util.files import replace_file
@@ -100,20 +100,16 @@ def metal(system: str, gpu: Gpu | None, trouble: str) -> Check:
     """
     name = "Metal"
     if system != "darwin":
-        return Check(
-            name, CheckResult.UNKNOWN, "There is no Metal outside macOS; models run on the CPU here."
-        )
+        return Check.unknown(name, "There is no Metal outside macOS; models run on the CPU here.")
     if trouble:
-        return Check(name, CheckResult.FAILED, f"It does not work ({trouble[:200]}). {_AGAIN}")
+        return Check.failed(name, f"It does not work ({trouble[:200]}). {_AGAIN}")
     if gpu is None:
-        return Check(
-            name, CheckResult.FAILED, "mlx finds no Metal device, so nothing would be fast. Restart the Mac."
-        )
+        return Check.failed(name, "mlx finds no Metal device, so nothing would be fast. Restart the Mac.")
     wrong = sum(entry != 32 for entry in gpu.product)
     if wrong or len(gpu.product) != 32 * 32:
         sentence = f"{gpu.name} computed {wrong} of {len(gpu.product)} numbers wrongly. Restart the Mac."
-        return Check(name, CheckResult.FAILED, sentence)
-    return Check(name, CheckResult.PASSED, f"{gpu.name} computes.")
+        return Check.failed(name, sentence)
+    return Check.passed(name, f"{gpu.name} computes.")
 
 
 def library(system: str, search: Sequence[Path]) -> Check:
@@ -129,11 +125,11 @@ def library(system: str, search: Sequence[Path]) -> Check:
     if len(found) != 1:
         where = ", ".join(str(path.parent) for path in found) or "nowhere"
         sentence = f"There must be one libmlx{suffix}, but there are {len(found)}: {where}. {_AGAIN}"
-        return Check(name, CheckResult.FAILED, sentence)
+        return Check.failed(name, sentence)
     kernels = found[0].with_name("mlx.metallib")
     if system == "darwin" and not kernels.is_file():
-        return Check(name, CheckResult.FAILED, f"{kernels} is missing. {_AGAIN}")
-    return Check(name, CheckResult.PASSED, f"One libmlx{suffix}, in {found[0].parent}.")
+        return Check.failed(name, f"{kernels} is missing. {_AGAIN}")
+    return Check.passed(name, f"One libmlx{suffix}, in {found[0].parent}.")
 
 
 def keychain(find: Callable[[], Keychain | None]) -> Check:
@@ -147,17 +143,17 @@ def keychain(find: Callable[[], Keychain | None]) -> Check:
     try:
         chain = find()
         if chain is None:
-            return Check(name, CheckResult.UNKNOWN, f"There is no keychain here, so {kept}.")
+            return Check.unknown(name, f"There is no keychain here, so {kept}.")
         chain.set_password(_SERVICE, _ACCOUNT, word)
         same = chain.get_password(_SERVICE, _ACCOUNT) == word
         chain.delete_password(_SERVICE, _ACCOUNT)
     except Exception as error:  # noqa: BLE001 - each backend has errors of its own
         sentence = f"The keychain refused ({type(error).__name__}), so {kept}. Unlock it in Keychain Access."
-        return Check(name, CheckResult.FAILED, sentence)
+        return Check.failed(name, sentence)
     if not same:
         sentence = f"The keychain gave back something else than it was given, so {kept}. Restart the Mac."
-        return Check(name, CheckResult.FAILED, sentence)
-    return Check(name, CheckResult.PASSED, "It keeps a password and gives it back.")
+        return Check.failed(name, sentence)
+    return Check.passed(name, "It keeps a password and gives it back.")
 
 
 def files(data: Path) -> Check:
@@ -172,15 +168,13 @@ def files(data: Path) -> Check:
         free = shutil.disk_usage(data).free
     except OSError as error:
         sentence = f"Nothing can be kept in {data} ({error.strerror or error}). Make that folder writable."
-        return Check(name, CheckResult.FAILED, sentence)
+        return Check.failed(name, sentence)
     if not same:
-        return Check(name, CheckResult.FAILED, f"{data} does not keep what is written there. Check the disk.")
+        return Check.failed(name, f"{data} does not keep what is written there. Check the disk.")
     if free < _LEAST_DISK:
         sentence = f"The disk of {data} has {formatting.size(free)} left. Make room for at least 1 GB."
-        return Check(name, CheckResult.FAILED, sentence)
-    return Check(
-        name, CheckResult.PASSED, f"{data} keeps what is written there; {formatting.size(free)} are free."
-    )
+        return Check.failed(name, sentence)
+    return Check.passed(name, f"{data} keeps what is written there; {formatting.size(free)} are free.")
 
 
 def memory(this: Machine, recommended: int | None) -> Check:
@@ -196,13 +190,13 @@ def memory(this: Machine, recommended: int | None) -> Check:
         sentence = (
             f"This machine has {formatting.size(this.memory)}; MTPLX needs {need}. Use only small models."
         )
-        return Check(name, CheckResult.FAILED, sentence)
+        return Check.failed(name, sentence)
     share = f"Models can take {formatting.size(this.limit)} of {formatting.size(this.memory)}"
     if recommended is not None and abs(recommended - this.limit) > _TOLERANCE * recommended:
         said = f"Metal itself says {formatting.size(recommended)}"
         sentence = f"{share} by our reckoning, but {said}, so “fits” may be off; please report it."
-        return Check(name, CheckResult.UNKNOWN, sentence)
-    return Check(name, CheckResult.PASSED, f"{share}.")
+        return Check.unknown(name, sentence)
+    return Check.passed(name, f"{share}.")
 
 
 def open_files(limit: int) -> Check:
@@ -216,7 +210,5 @@ def open_files(limit: int) -> Check:
         sentence = (
             f"Only {limit} files may be open at once, {_LEAST_FILES} are needed. Restart this computer."
         )
-        return Check(name, CheckResult.FAILED, sentence)
-    return Check(
-        name, CheckResult.PASSED, "Any number." if limit == resource.RLIM_INFINITY else f"Up to {limit}."
-    )
+        return Check.failed(name, sentence)
+    return Check.passed(name, "Any number." if limit == resource.RLIM_INFINITY else f"Up to {limit}.")

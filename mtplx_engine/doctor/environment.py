@@ -53,6 +53,21 @@ class Check:
     verdict: CheckResult
     detail: str
 
+    @classmethod
+    def passed(cls, name: str, detail: str) -> Check:
+        """Return a check that passed."""
+        return cls(name, CheckResult.PASSED, detail)
+
+    @classmethod
+    def failed(cls, name: str, detail: str) -> Check:
+        """Return a check that failed."""
+        return cls(name, CheckResult.FAILED, detail)
+
+    @classmethod
+    def unknown(cls, name: str, detail: str) -> Check:
+        """Return a check that does not apply, or could not be made."""
+        return cls(name, CheckResult.UNKNOWN, detail)
+
 
 def failed(checks: tuple[Check, ...]) -> tuple[Check, ...]:
     """Return the checks that found something wrong."""
@@ -78,10 +93,8 @@ def python() -> Check:
     name, version = "Python", platform.python_version()
     runs = f"{platform.python_implementation()} {version}, {platform.machine()}"
     if sys.version_info[:2] != (3, 11):
-        return Check(
-            name, CheckResult.FAILED, f"{runs}; MTPLX is made for 3.11. Install it with Python 3.11."
-        )
-    return Check(name, CheckResult.PASSED, f"{runs}.")
+        return Check.failed(name, f"{runs}; MTPLX is made for 3.11. Install it with Python 3.11.")
+    return Check.passed(name, f"{runs}.")
 
 
 def operating_system() -> Check:
@@ -89,7 +102,7 @@ def operating_system() -> Check:
     mac = platform.mac_ver()[0]
     version = f"macOS {mac}" if mac else f"{platform.system()} {platform.release()}"
     chip = system.chip_name() or "a processor of unknown name"
-    return Check("System", CheckResult.PASSED, f"{version}, {chip}, {os.cpu_count()} cores.")
+    return Check.passed("System", f"{version}, {chip}, {os.cpu_count()} cores.")
 
 
 def packages() -> Check:
@@ -102,8 +115,8 @@ def packages() -> Check:
             missing.append(package)
     if missing:
         sentence = f"{', '.join(missing)} not installed; install MTPLX again. Found: {', '.join(found)}."
-        return Check(name, CheckResult.FAILED, sentence)
-    return Check(name, CheckResult.PASSED, f"{', '.join(found)}.")
+        return Check.failed(name, sentence)
+    return Check.passed(name, f"{', '.join(found)}.")
 
 
 def sqlite() -> Check:
@@ -112,22 +125,20 @@ def sqlite() -> Check:
     try:
         apsw = importlib.import_module("apsw")
     except ImportError:
-        return Check(
-            name, CheckResult.FAILED, "apsw is not installed, so no chats can be kept. Install MTPLX again."
-        )
+        return Check.failed(name, "apsw is not installed, so no chats can be kept. Install MTPLX again.")
     version: str = apsw.sqlite_lib_version()
     if tuple(int(part) for part in version.split(".")) < _OLDEST_SQLITE:
         least = ".".join(map(str, _OLDEST_SQLITE))
-        return Check(name, CheckResult.FAILED, f"{version}, but {least} is needed. Install MTPLX again.")
-    return Check(name, CheckResult.PASSED, f"{version}.")
+        return Check.failed(name, f"{version}, but {least} is needed. Install MTPLX again.")
+    return Check.passed(name, f"{version}.")
 
 
 def keychain_kind() -> Check:
     """Which keychain is used; whether it works is a check of its own."""
     name, found = "Keychain kind", system_keychain()
     if found is None:
-        return Check(name, CheckResult.UNKNOWN, "None that is trusted here; tokens are kept in memory only.")
-    return Check(name, CheckResult.PASSED, f"{type(found).__module__}.{type(found).__qualname__}.")
+        return Check.unknown(name, "None that is trusted here; tokens are kept in memory only.")
+    return Check.passed(name, f"{type(found).__module__}.{type(found).__qualname__}.")
 
 
 def circumstances() -> Check:
@@ -202,25 +213,19 @@ def models(data: Path) -> tuple[Check, ...]:
     """
     found = library.installed_models(data)
     if not found:
-        return (Check("Models", CheckResult.UNKNOWN, "None is installed."),)
+        return (Check.unknown("Models", "None is installed."),)
     memory = ProbeMemory(data)
     checks = tuple(_model(number, model, memory) for number, model in enumerate(found[:_MOST], 1))
     more = len(found) - len(checks)
-    return (
-        (*checks, Check("Models", CheckResult.UNKNOWN, f"{more} more were not looked at."))
-        if more
-        else checks
-    )
+    return (*checks, Check.unknown("Models", f"{more} more were not looked at.")) if more else checks
 
 
 def _model(number: int, model: InstalledModel, memory: ProbeMemory) -> Check:
     name = f"Model {number}"
     if not model.there:
-        return Check(name, CheckResult.UNKNOWN, "Its disk is not connected.")
+        return Check.unknown(name, "Its disk is not connected.")
     if not model.complete:
-        return Check(
-            name, CheckResult.FAILED, f"{formatting.size(model.size)}: parts of it are missing. Get it again."
-        )
+        return Check.failed(name, f"{formatting.size(model.size)}: parts of it are missing. Get it again.")
     inspection = inspect(model.path, memory)
     verdict = {Tier.REFUSED: CheckResult.FAILED, Tier.UNSUPPORTED: CheckResult.UNKNOWN}.get(
         inspection.tier, CheckResult.PASSED

@@ -12,7 +12,7 @@ from mlx_lm.models.gated_delta import gated_delta_kernel, gated_delta_ops
 from mtplx_engine import backend
 from mtplx_engine.bench.prefix import compare_rows, compare_verified
 from mtplx_engine.cache.token_cache import TokenCache
-from mtplx_engine.doctor.environment import Check, CheckResult
+from mtplx_engine.doctor.environment import Check
 from mtplx_engine.models import head_builder
 from mtplx_engine.models.families.registry import trunk_for
 from mtplx_engine.models.target import Target
@@ -34,9 +34,7 @@ _STEPS = 5
 
 def device(policy: backend.Policy) -> Check:
     """The device that models run on."""
-    return Check(
-        "Backend", CheckResult.PASSED, f"{policy.description}; mlx's device is {mx.default_device()}."
-    )
+    return Check.passed("Backend", f"{policy.description}; mlx's device is {mx.default_device()}.")
 
 
 def products(policy: backend.Policy, product: Product = mx.matmul) -> Check:
@@ -61,8 +59,8 @@ def products(policy: backend.Policy, product: Product = mx.matmul) -> Check:
             f"{library} multiplies wrongly at {', '.join(map(str, wrong))} rows, by {max(errors.values()):.1g} of the "
             "largest number. Update it, or start MTPLX with OPENBLAS_CORETYPE=Haswell."
         )
-        return Check(name, CheckResult.FAILED, sentence)
-    return Check(name, CheckResult.PASSED, f"{library}: right to {max(errors.values()):.0e} at 1 to 64 rows.")
+        return Check.failed(name, sentence)
+    return Check.passed(name, f"{library}: right to {max(errors.values()):.0e} at 1 to 64 rows.")
 
 
 def packed_products(product: Callable[..., mx.array] = mx.quantized_matmul) -> Check:
@@ -78,19 +76,15 @@ def packed_products(product: Callable[..., mx.array] = mx.quantized_matmul) -> C
         errors.append(_error(found, left, plain.T))
     if max(errors) >= _CLOSE:
         sentence = f"{_BITS}-bit weights are multiplied wrongly, by {max(errors):.1g}. Install MTPLX again."
-        return Check(name, CheckResult.FAILED, sentence)
-    return Check(
-        name, CheckResult.PASSED, f"{_BITS}-bit weights: right to {max(errors):.0e} at 1, 4 and 8 rows."
-    )
+        return Check.failed(name, sentence)
+    return Check.passed(name, f"{_BITS}-bit weights: right to {max(errors):.0e} at 1, 4 and 8 rows.")
 
 
 def kernels(policy: backend.Policy) -> Check:
     """Whether mlx-lm's kernel of gated-delta layers is right, the only one beyond mlx that verifying uses."""
     name = "Kernels"
     if policy.device != "metal":
-        return Check(
-            name, CheckResult.UNKNOWN, "Stock: MTPLX has no kernels of its own, and mlx-lm's are for Metal."
-        )
+        return Check.unknown(name, "Stock: MTPLX has no kernels of its own, and mlx-lm's are for Metal.")
     q, k, v = (mx.array(_random(seed, _STEPS, 2 * 32).reshape(1, _STEPS, 2, 32)) for seed in (1, 2, 3))
     g, beta = (mx.sigmoid(mx.array(_random(seed, _STEPS, 2)))[None] for seed in (4, 5))
     state = mx.zeros((1, 2, 32, 32), mx.float32)
@@ -98,10 +92,8 @@ def kernels(policy: backend.Policy) -> Check:
     error = max(_highest(mx.abs(a - b)) for a, b in zip(own, plain, strict=True))
     if error >= 1e-2:
         sentence = f"The gated-delta kernel is off by {error:.1g}. Restart the Mac, or update macOS."
-        return Check(name, CheckResult.FAILED, sentence)
-    return Check(
-        name, CheckResult.PASSED, f"mlx-lm's gated-delta kernel is right to {error:.0e}; else stock."
-    )
+        return Check.failed(name, sentence)
+    return Check.passed(name, f"mlx-lm's gated-delta kernel is right to {error:.0e}; else stock.")
 
 
 def _openblas() -> str:
@@ -218,7 +210,7 @@ def _after(target: Target, verified: int, kept: int) -> mx.array:
     return target.verify(mx.array([_THEN], mx.int32), cache, strict=False)[1]
 
 
-def _judged(name: str, distance: float, policy: backend.Policy, what: str) -> Check:
+def _judged(name: str, distance: float, policy: backend.Policy, claim: str) -> Check:
     allowed = backend.rounding(policy)
     if distance > allowed:
         found = f"differ by {distance:.1g}" if distance <= 1 else "are no numbers"
@@ -226,6 +218,6 @@ def _judged(name: str, distance: float, policy: backend.Policy, what: str) -> Ch
             f"Chances {found}, and rounding explains {allowed:g}, so drafting would change answers. "
             "Use --depth 0, and report this."
         )
-        return Check(name, CheckResult.FAILED, sentence)
+        return Check.failed(name, sentence)
     how = "to the last bit" if distance == 0 else f"within {distance:.0e}, which is rounding"
-    return Check(name, CheckResult.PASSED, f"{what[0].upper()}{what[1:]}, {how}.")
+    return Check.passed(name, f"{claim[0].upper()}{claim[1:]}, {how}.")

@@ -94,7 +94,7 @@ def _guarded(name: str, run: Callable[[], Iterable[Check]]) -> tuple[Check, ...]
         if isinstance(error, KeyboardInterrupt):
             raise
         sentence = f"It could not be looked at ({type(error).__name__}). Please report this."
-        return (Check(name, CheckResult.FAILED, sentence),)
+        return (Check.failed(name, sentence),)
 
 
 def _redacted(data: Path, checks: Iterable[Check]) -> tuple[Check, ...]:

@@ -336,16 +336,16 @@ def conditions(measurement: Measurement) -> Sentence:
 def provenance(measurement: Measurement) -> tuple[Sentence, Sentence]:
     """Return a line on the model and the task, and one on the machine."""
     subject = measurement.subject
-    what: list[str | Sentence] = [subject.model, subject.revision[:12], subject.quantization]
-    what += [
+    task: list[str | Sentence] = [subject.model, subject.revision[:12], subject.quantization]
+    task += [
         sentence("drafts for itself (MTP)") if subject.drafter == "mtp" else subject.drafter,
         context(measurement.context),
         sentence("{count} tokens each", count=measurement.tokens),
         sentence("temperature {value}", value=f"{measurement.temperature:g}"),
     ]
     memory_ = sentence("{size} memory", size=size(subject.memory)) if subject.memory else NOTHING
-    where = (subject.chip, memory_, subject.backend, subject.system, f"MTPLX {subject.version}")
-    return joined(what, " · "), joined(where, " · ")
+    machine = (subject.chip, memory_, subject.backend, subject.system, f"MTPLX {subject.version}")
+    return joined(task, " · "), joined(machine, " · ")
 
 
 def _milliseconds(seconds: float) -> Sentence:

@@ -198,7 +198,7 @@ def test_an_answer_that_comes_while_the_page_is_open_is_shown(shown):
     at = bar.value()
     for _ in range(3):
         shown.store.add_figures(lambda: figures({"prompt_tokens": 5000}, day=TODAY))
-    shown.qtbot.waitUntil(lambda: page.facts.answers._figure.text() == "6", timeout=10_000)
+    shown.qtbot.waitUntil(lambda: page.facts.answers._number.text() == "6", timeout=10_000)
     assert [row[1:3] for row in shown.rows] == [["up to 8k", "4"], ["up to 1k", "2"]]
     # The row that was chosen is the first one now.
     assert (page.table.currentIndex().row(), page.table.currentIndex().column()) == (0, 2)
@@ -331,7 +331,7 @@ def test_time_lost_is_shown_as_lost(shown):
     shown.records.all = ("measured",)
     shown.fill(*[figures({"decode_s": 5.0}, day=TODAY) for _ in range(40)])
     assert "2 min lost" in shown.words
-    assert shown.page.facts.saved._figure.property("tone") == "slower"
+    assert shown.page.facts.saved._number.property("tone") == "slower"
 
 
 # ---------------------------------------------------------------- files
@@ -391,7 +391,7 @@ def test_answers_in_the_program_are_in_the_history_and_measurements_are_not(star
     drive.program.session.delete_chats([drive.program.session.chat_id])
     window.open_page(page)
     drive.until(page.facts.answers.isVisible)
-    assert page.facts.answers._figure.text() == "2"
+    assert page.facts.answers._number.text() == "2"
 
 
 # ---------------------------------------------------------------- without eyes, without a mouse

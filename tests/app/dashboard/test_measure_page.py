@@ -200,7 +200,7 @@ def test_one_of_several_lengths_can_be_looked_at(show):
     assert bench.page.context.text() == "up to 1k"
     bench.page.context.menu().actions()[1].trigger()
     assert bench.measuring.shown.context == 8192
-    assert bench.page.result.facts["what"].text().find("up to 8k") > 0
+    assert bench.page.result.facts["subject"].text().find("up to 8k") > 0
 
 
 def test_figures_of_few_steps_are_grey(show):
