@@ -10,8 +10,7 @@ from PySide6.QtCore import QObject, QTimer
 from app.chat.settings import ChatSettings, find_preset
 from app.chat_view.empty_state import ModelPresenter, ModelStatus
 from app.commands import Commands
-from app.dashboard.records import SpeedOffer
-from app.dashboard.window import SpeedServices
+from app.dashboard.window import SpeedOffer, SpeedWindowController
 from app.first_start import FirstStart
 from app.i18n import tr
 from app.main_window import MainWindow
@@ -80,11 +79,11 @@ class Application(QObject):
         self.presenter = ModelPresenter(self._recipe.name, self.link, self)
         self.setup = StarterSetup(data_dir, self)
         self.models = ModelServices(self.theme, data_dir, self.link, self.settings, self)
-        self.speed = SpeedServices(
+        self.speed = SpeedWindowController(
             self.theme,
             self.settings,
             data_dir,
-            line=self.line,
+            queue=self.line,
             link=self.link,
             library=self.models.library,
             store=self.store,
@@ -234,8 +233,8 @@ class Application(QObject):
 
     def _connect_speed(self) -> None:
         menus, inspector = self.window.menus, self.window.inspector
-        menus.speed.triggered.connect(lambda: self.speed.window().open_place())
-        self.speed.trials.load_requested.connect(self._load)
+        menus.speed.triggered.connect(lambda: self.speed.window().open_page())
+        self.speed.runner.load_requested.connect(self._load)
         self.speed.drafting_judged.connect(menus.judge_drafting)
         self.speed.drafting_judged.connect(inspector.judge_drafting)
         self.speed.drafting_unwanted.connect(lambda: self._set(drafting=0))

@@ -1,4 +1,4 @@
-"""The Now tab."""
+"""The Now page: the speed and the drafting of the answer being generated, in numbers and charts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from app.chat.metrics import MEASURING, depth_words
-from app.dashboard.charts.axis import Unit, share_words
+from app.dashboard.charts.axis import Unit, share_text
 from app.dashboard.charts.bars import AcceptedHistogram, PositionBars
 from app.dashboard.charts.chart import Chart
 from app.dashboard.charts.lines import SpeedStrip
@@ -27,8 +27,7 @@ from mtplx_engine.util.system import Power
 if TYPE_CHECKING:
     from PySide6.QtGui import QHideEvent, QShowEvent
 
-    from app.dashboard.live_stats import LiveFeed, LiveReading
-    from app.dashboard.records import PowerWatch
+    from app.dashboard.live_stats import LiveFeed, LiveReading, PowerWatch
     from app.theme import Theme
     from mtplx_engine.stats import DecodeStats
     from mtplx_engine.util.system import SystemState
@@ -39,13 +38,13 @@ _MINUTE_S, _HOUR_S = 60, 3600
 
 
 @dataclass(frozen=True, slots=True)
-class TileWords:
-    """A figure and what it is.
+class TileText:
+    """A number and its caption.
 
     Attributes:
-        value: The figure, "–" for none.
-        caption: What it is, and of how much.
-        few: Whether too little is behind it to go by.
+        value: The number with its unit, "–" for none.
+        caption: Its name and its sample.
+        few: Whether the sample is too small to go by.
     """
 
     value: str
@@ -53,84 +52,84 @@ class TileWords:
     few: bool = False
 
 
-def state_words(reading: LiveReading, model: str) -> str:
-    """Return what the figures are of."""
+def state_text(reading: LiveReading, model: str) -> str:
+    """Return which answer the statistics are of."""
     if reading.state is LiveState.NO_DATA:
         return tr("No answer yet. Ask something in a chat, and its figures show here.")
     if reading.state is LiveState.LIVE:
-        return prompt_words(reading) or (
+        return prompt_text(reading) or (
             tr("{model} is answering").format(model=model) if model else tr("Answering")
         )
     ago = _ago(reading.ended_s or 0.0)
-    words = tr("Last answer, {ago}") if reading.state is LiveState.LAST else tr("An earlier answer, {ago}")
-    return words.format(ago=ago)
+    pattern = tr("Last answer, {ago}") if reading.state is LiveState.LAST else tr("An earlier answer, {ago}")
+    return pattern.format(ago=ago)
 
 
-def prompt_words(reading: LiveReading) -> str:
-    """Return how far the prompt is read, "" when it is not being read."""
+def prompt_text(reading: LiveReading) -> str:
+    """Return the progress of the prefill, "" before and after."""
     prompt = reading.prompt
     if prompt is None:
         return ""
-    words = tr("Reading {done} of {total} tokens").format(done=f"{prompt.done:,}", total=f"{prompt.total:,}")
+    text = tr("Reading {done} of {total} tokens").format(done=f"{prompt.done:,}", total=f"{prompt.total:,}")
     if prompt.left_s is None:
-        return words
-    return tr("{what}, about {seconds} s left").format(what=words, seconds=max(1, round(prompt.left_s)))
+        return text
+    return tr("{what}, about {seconds} s left").format(what=text, seconds=max(1, round(prompt.left_s)))
 
 
-def speed_tile(reading: LiveReading) -> TileWords:
-    """Return the speed."""
+def speed_tile(reading: LiveReading) -> TileText:
+    """Return the decode speed."""
     is_live = reading.state is LiveState.LIVE
     caption = tr("over the last seconds") if is_live else tr("on average")
     if reading.speed is not None:
-        return TileWords(Unit.SPEED.words(reading.speed), caption)
+        return TileText(Unit.SPEED.text(reading.speed), caption)
     if is_live and reading.stats.emitted:
-        return TileWords(tr(MEASURING), tr("speed"), few=True)
-    return TileWords(UNKNOWN, tr("speed"), few=True)
+        return TileText(tr(MEASURING), tr("speed"), few=True)
+    return TileText(UNKNOWN, tr("speed"), few=True)
 
 
-def length_tile(stats: DecodeStats) -> TileWords:
-    """Return the tokens per verify step, and how many they can be: one more than are drafted in a step."""
+def length_tile(stats: DecodeStats) -> TileText:
+    """Return the mean acceptance length with its ceiling: one more than the drafts of a step."""
     length = stats.mean_acceptance_length
     if length is None:
-        return TileWords(UNKNOWN, tr("tokens per step"), few=True)
+        return TileText(UNKNOWN, tr("tokens per step"), few=True)
     caption = tr("of {ceiling} at most, {sample}").format(
         ceiling=f"{1 + stats.drafted / stats.verify_steps:.1f}", sample=_steps(stats)
     )
-    return TileWords(Unit.PER_STEP.words(length), caption, _is_few(stats))
+    return TileText(Unit.PER_STEP.text(length), caption, _is_few(stats))
 
 
 def steps_heading(stats: DecodeStats) -> str:
-    """Return what is said above the numbers of drafts that the steps accepted, and how many steps there were."""
+    """Return the heading of the histogram, with the number of verify steps."""
     if not stats.verify_steps:
         return tr("Drafts accepted in a step")
     return tr("Drafts accepted in a step, of {steps}").format(steps=_steps(stats))
 
 
-def acceptance_tile(stats: DecodeStats) -> TileWords:
+def acceptance_tile(stats: DecodeStats) -> TileText:
     """Return the acceptance rate and its sample."""
     rate = stats.acceptance_rate
     if rate is None:
-        return TileWords(UNKNOWN, tr("accepted"), few=True)
-    words = tr("accepted, {kept} of {drafted} drafted")
-    caption = words.format(kept=f"{stats.accepted:,}", drafted=f"{stats.drafted:,}")
-    return TileWords(share_words(rate), caption, _is_few(stats))
+        return TileText(UNKNOWN, tr("accepted"), few=True)
+    pattern = tr("accepted, {kept} of {drafted} drafted")
+    caption = pattern.format(kept=f"{stats.accepted:,}", drafted=f"{stats.drafted:,}")
+    return TileText(share_text(rate), caption, _is_few(stats))
 
 
-def memory_words(footprint: int | None) -> str:
-    """Return how much memory the engine has."""
+def memory_text(footprint: int | None) -> str:
+    """Return the memory of the engine process in GB, given in bytes."""
     return UNKNOWN if footprint is None else size(footprint)
 
 
-def power_words(conditions: SystemState | None) -> str:
-    """Return where the power comes from, and what slows the machine down; None before it was looked at."""
-    if conditions is None:
+def power_text(state: SystemState | None) -> str:
+    """Return the power source and what slows the machine down; None before the state was read."""
+    if state is None:
         return UNKNOWN
     names = {Power.MAINS: tr("mains"), Power.BATTERY: tr("battery"), Power.UNKNOWN: UNKNOWN}
-    parts = [names[conditions.power]]
-    if conditions.low_power:
+    parts = [names[state.power]]
+    if state.low_power:
         parts.append(tr("low-power mode"))
-    if conditions.thermal not in ("", "nominal"):
-        parts.append(conditions.thermal)
+    if state.thermal not in ("", "nominal"):
+        parts.append(state.thermal)
     return ", ".join(parts)
 
 
@@ -139,8 +138,8 @@ def _is_few(stats: DecodeStats) -> bool:
 
 
 def _steps(stats: DecodeStats) -> str:
-    words = tr("only {count} steps") if _is_few(stats) else tr("{count} steps")
-    return words.format(count=f"{stats.verify_steps:,}")
+    pattern = tr("only {count} steps") if _is_few(stats) else tr("{count} steps")
+    return pattern.format(count=f"{stats.verify_steps:,}")
 
 
 def _ago(seconds: float) -> str:
@@ -155,21 +154,21 @@ def _ago(seconds: float) -> str:
 
 _VALUE_PX = 24
 _INTERVAL_MS = 250
-_AGEING_MS = 1_000  # the strip moves on, and the last answer grows old
+_AGEING_MS = 1_000  # so often the strip moves on and the age of the last answer grows
 
 
 class LivePanel(QWidget):
-    """Follows the feed while it is on the screen. Nothing in it moves as figures come and go.
+    """Shows a `LiveFeed` while it is on the screen. Its layout stays as numbers come and go.
 
     Attributes:
-        state: What the figures are of.
-        drafting: How deep is drafted, and why.
-        memory: The engine's memory.
-        supply: What the machine runs on.
-        tiles: The three large figures: speed, tokens per step, acceptance.
+        state: Which answer the statistics are of.
+        drafting: The draft depth and its reason.
+        memory: Memory of the engine process.
+        supply: Power source of the machine.
+        tiles: Three large numbers: speed, tokens per step, acceptance rate.
         strip: The speed over the last minute.
         positions: Acceptance by position.
-        steps: How many draft tokens the verify steps accepted.
+        steps: Histogram of the drafts accepted in a verify step.
     """
 
     def __init__(
@@ -178,8 +177,8 @@ class LivePanel(QWidget):
         super().__init__(parent)
         self._feed = feed
         self._power = power
-        self.state, self.drafting = _line(theme, CODE_PX, self), _line(theme, CODE_PX, self)
-        self.memory, self.supply = _line(theme, CODE_PX, self), _line(theme, CODE_PX, self)
+        self.state, self.drafting = _label(theme, CODE_PX, self), _label(theme, CODE_PX, self)
+        self.memory, self.supply = _label(theme, CODE_PX, self), _label(theme, CODE_PX, self)
         self.tiles = tuple(_Tile(theme, self) for _ in range(3))
         self.strip = Chart(theme, tr("Speed over the last minute"), SpeedStrip((None,)), self)
         self.positions = Chart(theme, tr("Acceptance by position"), PositionBars((), 0), self)
@@ -195,14 +194,14 @@ class LivePanel(QWidget):
         self._refresh()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Begin to follow."""
+        """Start to refresh."""
         super().showEvent(event)
         self._ageing.start()
         self._power.want(on=True)
         self._refresh()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Stop: nobody looks."""
+        """Stop to refresh."""
         super().hideEvent(event)
         self._ageing.stop()
         self._throttle.cancel()
@@ -214,22 +213,18 @@ class LivePanel(QWidget):
 
     def _refresh(self) -> None:
         reading = self._feed.reading()
-        _say(self.state, state_words(reading, self._feed.model))
-        _say(self.drafting, UNKNOWN if reading.depth is None else depth_words(reading.depth))
-        _say(self.memory, memory_words(reading.footprint))
-        _say(self.supply, power_words(self._power.conditions))
+        _show(self.state, state_text(reading, self._feed.model))
+        _show(self.drafting, UNKNOWN if reading.depth is None else depth_words(reading.depth))
+        _show(self.memory, memory_text(reading.footprint))
+        _show(self.supply, power_text(self._power.state))
         stats = reading.stats
         is_stale = reading.state is LiveState.STALE
-        words = (
-            speed_tile(reading),
-            length_tile(stats),
-            acceptance_tile(stats),
-        )
-        for tile, shown in zip(self.tiles, words, strict=True):
-            tile.show_words(shown, quiet=is_stale or shown.few)
-        self.strip.show_figures(SpeedStrip(reading.speeds))
-        self.positions.show_figures(PositionBars(stats.accepted_at, stats.verify_steps))
-        self.steps.show_figures(AcceptedHistogram.of(stats.accepted_at, stats.verify_steps))
+        texts = (speed_tile(reading), length_tile(stats), acceptance_tile(stats))
+        for tile, text in zip(self.tiles, texts, strict=True):
+            tile.show_text(text, quiet=is_stale or text.few)
+        self.strip.show_data(SpeedStrip(reading.speeds))
+        self.positions.show_data(PositionBars(stats.accepted_at, stats.verify_steps))
+        self.steps.show_data(AcceptedHistogram.of(stats.accepted_at, stats.verify_steps))
         heading = steps_heading(stats)
         if self._steps.heading.text() != heading:
             self._steps.heading.setText(heading)
@@ -248,18 +243,16 @@ class LivePanel(QWidget):
             (tr("Memory of the engine"), self.memory),
             (tr("Power"), self.supply),
         )
-        for row, (name, line) in enumerate(named):
+        for row, (name, value) in enumerate(named):
             label = QLabel(name, self)
             label.setFont(theme.font(CODE_PX))
             label.setProperty("tone", "secondary")
-            line.setAccessibleName(name)
+            value.setAccessibleName(name)
             facts.addWidget(label, row, 0)
-            facts.addWidget(line, row, 1)
-        minute, positions = (
-            Section(theme, self.strip.accessibleName()),
-            Section(theme, self.positions.accessibleName()),
-        )
+            facts.addWidget(value, row, 1)
+        minute = Section(theme, self.strip.accessibleName())
         minute.add(self.strip)
+        positions = Section(theme, self.positions.accessibleName())
         positions.add(self.positions)
         self._steps.add(self.steps)
         column = QVBoxLayout(self)
@@ -278,15 +271,15 @@ class LivePanel(QWidget):
 
 
 class _Tile(QWidget):
-    """A large figure above what it is."""
+    """A large number above its caption."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
-        self.value = _line(theme, _VALUE_PX, self)
+        self.value = _label(theme, _VALUE_PX, self)
         font = theme.figures_font(_VALUE_PX)
         font.setWeight(QFont.Weight.DemiBold)
         self.value.setFont(font)
-        self.caption = _line(theme, SMALL_PX, self)
+        self.caption = _label(theme, SMALL_PX, self)
         self.caption.setProperty("tone", "secondary")
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -294,26 +287,25 @@ class _Tile(QWidget):
         column.addWidget(self.value)
         column.addWidget(self.caption)
 
-    def show_words(self, words: TileWords, *, quiet: bool) -> None:
-        """Show a figure, quieter where little or nothing is behind it."""
+    def show_text(self, text: TileText, *, quiet: bool) -> None:
+        """Show a number, quiet where it is stale or its sample is small."""
         tone = "tertiary" if quiet else ""
         if self.value.property("tone") != tone:
             self.value.setProperty("tone", tone)
             restyle(self.value)
-        _say(self.value, words.value)
-        _say(self.caption, words.caption)
-        self.value.setAccessibleName(words.caption)
+        _show(self.value, text.value)
+        _show(self.caption, text.caption)
+        self.value.setAccessibleName(text.caption)
 
 
-def _line(theme: Theme, pixels: int, parent: QWidget) -> ElidedLabel:
-    """Return a line at the left that never asks for more room when its words grow."""
-    line = ElidedLabel(parent)
-    line.setFont(theme.figures_font(pixels))
-    line.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-    return line
+def _label(theme: Theme, pixels: int, parent: QWidget) -> ElidedLabel:
+    """Return a left-aligned label whose size hint does not grow with its text."""
+    label = ElidedLabel(parent)
+    label.setFont(theme.figures_font(pixels))
+    label.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+    return label
 
 
-def _say(line: ElidedLabel, words: str) -> None:
-    """Change words only when they are other ones: each change is a new layout."""
-    if line.text() != words:
-        line.setText(words)
+def _show(label: ElidedLabel, text: str) -> None:
+    if label.text() != text:  # each change is a new layout
+        label.setText(text)

@@ -1,18 +1,21 @@
-"""Live numbers of the answer being generated."""
+"""Live statistics of the answer being generated, and the power state of the machine."""
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.chat.metrics import LiveMeter, measured_speed
 from app.services.engine_worker import EngineState
+from app.services.tasks import TaskRunner
 from mtplx_engine.ipc.protocol import DepthChosen, Failed, Finished, Heartbeat, PrefillProgress
 from mtplx_engine.stats import DecodeStats
+from mtplx_engine.util import system
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,32 +24,33 @@ if TYPE_CHECKING:
     from app.services.engine_link import EngineLink
     from app.session.queue import GenerationQueue
     from mtplx_engine.ipc.protocol import Event, ModelInfo
+    from mtplx_engine.util.system import SystemState
 
 
 SECONDS = 60
 
 
 class RateWindow:
-    """Knows a speed for each second in which something was written.
+    """Speeds of the last `SECONDS` seconds, one for each second in which an answer was generated.
 
-    Seconds of an answer in which no token came have the speed of the token that ended the wait: a slow model does not
-    stop. Times are seconds of any clock that only grows.
+    Seconds of an answer without a token have the speed at the next token: a slow model does not stop. All times are
+    seconds of one monotonic clock.
     """
 
     def __init__(self) -> None:
         self._speeds: dict[int, float] = {}
-        self._until = 0  # the second up to which the answer's speeds are known
+        self._until = 0  # the second up to which speeds of the answer are known
 
     def begin(self, now: float) -> None:
-        """Leave a gap up to now: another answer is beginning to be written."""
+        """Leave a gap up to now, where the decoding of another answer begins."""
         self._until = int(now)
 
     def is_due(self, now: float) -> bool:
-        """Whether a second has begun that has no speed yet."""
+        """Whether the current second has no speed yet."""
         return int(now) > self._until
 
     def write(self, now: float, speed: float | None) -> None:
-        """Give a speed to now and to the seconds since the last time; None while it cannot be told yet."""
+        """Set the speed, in tokens per second, of all seconds since the last call; None when it is not known yet."""
         if speed is not None:
             self._speeds.update(dict.fromkeys(range(self._until, int(now) + 1), speed))
             for second in [known for known in self._speeds if known <= int(now) - SECONDS]:
@@ -54,32 +58,32 @@ class RateWindow:
         self._until = int(now)
 
     def speeds(self, now: float) -> tuple[float | None, ...]:
-        """Return the speed of each of the last seconds, the newest last; None where nothing was written."""
+        """Return the speed of each of the last seconds, the newest last; None where nothing was generated."""
         newest = int(now)
         return tuple(self._speeds.get(second) for second in range(newest - SECONDS + 1, newest + 1))
 
 
-STALE_S = 600.0  # so long after its end an answer says little about now
-_ENOUGH_READING_S = 0.5  # of the prompt, to tell how long the rest will take
+STALE_S = 600.0  # so long after its end an answer says little about the machine now
+_ENOUGH_PREFILL_S = 0.5  # seconds of prefill before the rest can be estimated
 
 
 class LiveState(Enum):
-    """What the figures are of."""
+    """Which answer the statistics are of."""
 
-    NO_DATA = auto()  # nothing was written yet
-    LIVE = auto()  # the answer that is being written
-    LAST = auto()  # the one before
-    STALE = auto()  # the one before, which is long ago or was of another model
+    NO_DATA = auto()  # none yet
+    LIVE = auto()  # the one being generated
+    LAST = auto()  # the last one
+    STALE = auto()  # the last one, which is long ago or was of another model
 
 
 @dataclass(frozen=True, slots=True)
 class PromptReading:
-    """How much of a prompt is read.
+    """Progress of a prefill.
 
     Attributes:
-        done: Tokens that are.
-        total: Tokens of all of it.
-        left_s: Seconds that the rest will take; None when that cannot be told yet.
+        done: Prompt tokens that are cached.
+        total: All prompt tokens.
+        left_s: Seconds left; None when they cannot be estimated yet.
     """
 
     done: int
@@ -89,32 +93,32 @@ class PromptReading:
 
 @dataclass(frozen=True, slots=True)
 class LiveReading:
-    """All that is known at one moment.
+    """All live statistics at one moment.
 
     Attributes:
-        state: What the figures are of.
-        speed: Tokens per second: of the last seconds while it is written, then of the whole answer. None when too
-            little was written to tell.
-        stats: The counts so far; the engine's own at the end.
-        depth: How deep it is drafted, and why; None when the engine has not said so.
-        prompt: How much of its prompt is read, while it is.
-        ended_s: Seconds since it ended; None while it is written.
-        footprint: Bytes of memory of the engine; None when nobody can say.
+        state: Which answer they are of.
+        footprint: Bytes of memory of the engine process; None when unknown.
         speeds: Of each of the last seconds, as in `SpeedStrip`.
+        speed: Tokens per second: over the last seconds while the answer is generated, then of all of it. None when
+            too little was generated.
+        stats: The counts so far; the engine's own at the end.
+        depth: The draft depth and its reason; None when the engine has not sent it.
+        prompt: Progress of its prefill, None before and after.
+        ended_s: Seconds since it ended; None while it is generated.
     """
 
     state: LiveState
-    speed: float | None
-    stats: DecodeStats
-    depth: DepthChosen | None
-    prompt: PromptReading | None
-    ended_s: float | None
     footprint: int | None
     speeds: tuple[float | None, ...]
+    speed: float | None = None
+    stats: DecodeStats = DecodeStats()  # noqa: RUF009 - frozen
+    depth: DepthChosen | None = None
+    prompt: PromptReading | None = None
+    ended_s: float | None = None
 
 
 class _Answer:
-    """The answer that is being written."""
+    """The answer that is being generated."""
 
     def __init__(self, generation: int) -> None:
         self.generation = generation
@@ -122,9 +126,9 @@ class _Answer:
         self.depth: DepthChosen | None = None
         self.newest: float | None = None  # when its newest token came, None before the first
         self._prefill: PrefillProgress | None = None
-        self._prefill_from = (0.0, 0)  # when, and how much was read when it was heard of first
+        self._prefill_from = (0.0, 0)  # time and cached tokens at the first event
 
-    def read(self, event: PrefillProgress, now: float) -> None:
+    def note_prefill(self, event: PrefillProgress, now: float) -> None:
         if self._prefill is None:
             self._prefill_from = now, event.done
         self._prefill = event
@@ -144,7 +148,7 @@ class _Answer:
             return None
         since, before = self._prefill_from
         took, read = now - since, event.done - before
-        known = took >= _ENOUGH_READING_S and read > 0
+        known = took >= _ENOUGH_PREFILL_S and read > 0
         return PromptReading(
             event.done, event.total, (event.total - event.done) * took / read if known else None
         )
@@ -152,7 +156,7 @@ class _Answer:
 
 @dataclass(frozen=True, slots=True)
 class _Ended:
-    """The last answer."""
+    """The last answer that ended."""
 
     stats: DecodeStats
     speed: float | None
@@ -162,36 +166,36 @@ class _Ended:
 
 
 class LiveStats:
-    """Takes in what the engine tells, and says at any time what that comes to. Times are seconds that only grow.
+    """Reduces the engine's events to a `LiveReading` at any time; all times are of one monotonic clock.
 
-    Every answer ends with one `finished` or `failed`, and nothing of it comes after that, as `EngineLink` has it.
+    As `EngineLink` guarantees, every answer ends with one `finished` or `failed`, and nothing of it comes after that.
     """
 
     def __init__(self) -> None:
         self._answer: _Answer | None = None
         self._last: _Ended | None = None
-        self._minute = RateWindow()
+        self._window = RateWindow()
         self._footprint: int | None = None
 
     def read_prompt(self, event: PrefillProgress, now: float) -> None:
-        """Note how much of a prompt is read."""
-        self._of(event.generation).read(event, now)
+        """Note the progress of a prefill."""
+        self._of(event.generation).note_prefill(event, now)
 
     def choose_depth(self, event: DepthChosen) -> None:
-        """Note how deep an answer is drafted."""
+        """Note the draft depth of an answer."""
         self._of(event.generation).depth = event
 
     def follow(self, generation: int, meter: LiveMeter, now: float) -> None:
-        """Note that a decode cycle of an answer was counted by its meter."""
+        """Note that the meter of an answer counted a decode cycle."""
         answer = self._of(generation)
         if answer.newest is None:
-            self._minute.begin(now)
+            self._window.begin(now)
         answer.follow(meter, now)
-        if self._minute.is_due(now):
-            self._minute.write(now, answer.speed())
+        if self._window.is_due(now):
+            self._window.write(now, answer.speed())
 
     def finish(self, event: Finished, now: float) -> None:
-        """Keep the engine's own figures of an answer; one without a token leaves the one before it in place."""
+        """Keep the engine's own statistics of an answer; one without a token does not replace the last one."""
         answer = self._of(event.generation)
         if event.stats.emitted:
             self._end(answer, event.stats, measured_speed(event.stats), now)
@@ -206,37 +210,34 @@ class LiveStats:
             self._answer = None
 
     def change_model(self) -> None:
-        """Note that the last answer is one of another model than the one that is loaded."""
-        last = self._last
-        if last is not None:
-            self._last = _Ended(last.stats, last.speed, last.depth, last.at, of_loaded=False)
+        """Note that another model is loaded than that of the last answer."""
+        if self._last is not None:
+            self._last = dataclasses.replace(self._last, of_loaded=False)
 
     def set_footprint(self, footprint: int | None) -> None:
-        """Note how much memory the engine has; None for no engine, or a system that does not tell."""
+        """Note the memory of the engine process in bytes; None without one, or where it is unknown."""
         self._footprint = footprint
 
     def reading(self, now: float) -> LiveReading:
-        """Return what is known now."""
+        """Return the statistics now."""
         answer, last = self._answer, self._last
-        speeds = self._minute.speeds(now)
+        reading = LiveReading(LiveState.NO_DATA, self._footprint, self._window.speeds(now))
         if answer is not None:
-            return LiveReading(
-                LiveState.LIVE,
-                answer.speed(),
-                answer.meter.stats(),
-                answer.depth,
-                answer.prompt(now),
-                None,
-                self._footprint,
-                speeds,
+            return dataclasses.replace(
+                reading,
+                state=LiveState.LIVE,
+                speed=answer.speed(),
+                stats=answer.meter.stats(),
+                depth=answer.depth,
+                prompt=answer.prompt(now),
             )
         if last is None:
-            return LiveReading(
-                LiveState.NO_DATA, None, DecodeStats(), None, None, None, self._footprint, speeds
-            )
+            return reading
         ended_s = now - last.at
         state = LiveState.LAST if last.of_loaded and ended_s < STALE_S else LiveState.STALE
-        return LiveReading(state, last.speed, last.stats, last.depth, None, ended_s, self._footprint, speeds)
+        return dataclasses.replace(
+            reading, state=state, speed=last.speed, stats=last.stats, depth=last.depth, ended_s=ended_s
+        )
 
     def _of(self, generation: int) -> _Answer:
         if self._answer is None or self._answer.generation != generation:
@@ -245,24 +246,24 @@ class LiveStats:
 
     def _end(self, answer: _Answer, stats: DecodeStats, speed: float | None, now: float) -> None:
         if answer.newest is not None:
-            self._minute.write(answer.newest, answer.speed())
+            self._window.write(answer.newest, answer.speed())
         self._last = _Ended(stats, speed, answer.depth, now)
 
 
 class LiveFeed(QObject):
-    """Follows the answers, also while nobody looks.
+    """Feeds `LiveStats` from the engine, also while nothing shows them.
 
     Args:
-        link: Tells what happens.
-        line: Its generations count what is written.
-        clock: Seconds that only grow.
+        link: Sends the engine's events.
+        queue: Its generations have meters.
+        clock: Seconds, monotonic.
         parent: Owns it.
 
     Attributes:
-        model: The name of the model that is loaded, "" for none.
+        model: The name of the loaded model, "" for none.
 
     Signals:
-        changed: There are other figures than those that were read last; sent once until they are read.
+        changed: The statistics are newer than the last reading; sent once until they are read.
     """
 
     changed = Signal()
@@ -270,61 +271,109 @@ class LiveFeed(QObject):
     def __init__(
         self,
         link: EngineLink,
-        line: GenerationQueue,
+        queue: GenerationQueue,
         parent: QObject | None = None,
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(parent)
         self._clock = clock
-        self._figures = LiveStats()
-        self._key = ""
-        self._told = False  # of figures that nobody has read
+        self._stats = LiveStats()
+        self._folder = ""  # of the model that was loaded last
+        self._told = False  # of statistics that were not read yet
         self.model = ""
-        line.counted.connect(self._counted)
-        link.happened.connect(self._take)
+        queue.counted.connect(self._counted)
+        link.happened.connect(self._receive)
         link.loaded.connect(self._loaded)
         link.state_changed.connect(self._state_changed)
 
     def reading(self) -> LiveReading:
-        """Return what is known now."""
+        """Return the statistics now."""
         self._told = False
-        return self._figures.reading(self._clock())
+        return self._stats.reading(self._clock())
 
     def _counted(self, generation: Generation) -> None:
-        self._figures.follow(generation.id, generation.meter, self._clock())
+        self._stats.follow(generation.id, generation.meter, self._clock())
         self._tell()
 
-    def _take(self, event: Event) -> None:
+    def _receive(self, event: Event) -> None:
         now = self._clock()
         match event:
             case PrefillProgress():
-                self._figures.read_prompt(event, now)
+                self._stats.read_prompt(event, now)
             case DepthChosen():
-                self._figures.choose_depth(event)
+                self._stats.choose_depth(event)
             case Finished():
-                self._figures.finish(event, now)
+                self._stats.finish(event, now)
             case Failed():
-                self._figures.fail(event, now)
+                self._stats.fail(event, now)
             case Heartbeat():
-                self._figures.set_footprint(event.footprint)
+                self._stats.set_footprint(event.footprint)
             case _:
                 return
         self._tell()
 
     def _loaded(self, model: ModelInfo) -> None:
-        if self._key and model.path != self._key:
-            self._figures.change_model()
-        self._key, self.model = model.path, model.name
+        if self._folder and model.path != self._folder:
+            self._stats.change_model()
+        self._folder, self.model = model.path, model.name
         self._tell()
 
     def _state_changed(self, state: EngineState) -> None:
         if state is not EngineState.READY:
             self.model = ""
-            self._figures.set_footprint(None)
+            self._stats.set_footprint(None)
         self._tell()
 
     def _tell(self) -> None:
         if not self._told:
             self._told = True
+            self.changed.emit()
+
+
+_INTERVAL_MS = 30_000  # reading the state starts programs of the system
+
+
+class PowerWatch(QObject):
+    """Reads the system state at once when it is wanted, and every 30 seconds from then on, on another thread.
+
+    Args:
+        read: Returns the system state; may take a second.
+        parent: Owns it.
+
+    Attributes:
+        state: As it was read last; None before that.
+
+    Signals:
+        changed: `state` changed.
+    """
+
+    changed = Signal()
+
+    def __init__(
+        self, parent: QObject | None = None, *, read: Callable[[], SystemState] = system.system_state
+    ) -> None:
+        super().__init__(parent)
+        self._read = read
+        self._tasks = TaskRunner("power", self, end_s=0.0)  # a call that hangs delays nothing
+        self.state: SystemState | None = None
+        self._timer = QTimer(self, interval=_INTERVAL_MS)
+        self._timer.timeout.connect(self._start)
+
+    def want(self, *, on: bool) -> None:
+        """Start reading the state, or stop."""
+        if on and not self._timer.isActive():
+            self._timer.start()
+            self._start()
+        elif not on:
+            self._timer.stop()
+            self._tasks.abandon()
+
+    def _start(self) -> None:
+        if not self._tasks.busy:
+            self._tasks.run(self._read, self._show, lambda _: self._show(None))
+
+    def _show(self, found: SystemState | None) -> None:
+        if found != self.state:
+            self.state = found
             self.changed.emit()

@@ -1,10 +1,11 @@
-"""The This Machine tab: buttons, progress, results."""
+"""The This Machine page: plan, progress and result of a measurement, and the exactness check."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import (
     QButtonGroup,
@@ -17,13 +18,17 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.dashboard import controller, result_text
-from app.dashboard.controller import Stage
+from app.dashboard import measure_controller, result_text
+from app.dashboard.benchmark_runner import Stage
 from app.dashboard.result_view import ExactnessCard, ResultCard
 from app.i18n import said, tr
+from app.services.tasks import TaskRunner, describe
+from app.storage.errors import StoreError
+from app.storage.export import write_measurement
 from app.theme import CODE_PX, SMALL_PX, SPACE_L, SPACE_M, SPACE_S, SPACE_XL, SPACE_XS, TEXT_PX
 from app.widgets.buttons import ChoiceButton
 from app.widgets.cards import ErrorCard, Section
+from app.widgets.dialogs import SaveSheet
 from app.widgets.feedback import LoadingBar, UndoToast
 from app.widgets.labels import PlainLabel
 from app.widgets.layouts import ColumnArea, FlowLayout
@@ -34,7 +39,10 @@ from mtplx_engine.measure.measurement import CONTEXT_BUCKETS, PromptKind
 from mtplx_engine.util import formatting
 
 if TYPE_CHECKING:
-    from app.dashboard.controller import MeasurePlan, SpeedController, Speeds, Trial
+    from collections.abc import Callable
+
+    from app.dashboard.benchmark_runner import Trial
+    from app.dashboard.measure_controller import MeasureController, MeasurePlan, Speeds
     from app.theme import Theme
     from mtplx_engine.errors import ErrorInfo
     from mtplx_engine.ipc.protocol import ModelInfo
@@ -45,17 +53,17 @@ _CHOICE_HEIGHT = 28
 
 
 class MeasureCard(QFrame):
-    """Shows a plan, and says what the person makes of it.
+    """Edits the plan of a measurement.
 
     Attributes:
-        kinds: A tick for each kind of prompts.
+        kinds: A check box for each kind of prompts.
         contexts: A button for each context length.
-        start: Begins.
-        leave: Goes back to the result that there is.
+        start: Starts the measurement.
+        leave: Goes back to the last result.
 
     Signals:
-        kind_changed(PromptKind, bool): A kind is to be measured, or not.
-        context_chosen(int): A context length is to be measured.
+        kind_changed(PromptKind, bool): A kind is put into the plan or taken out.
+        context_chosen(int): A context length is chosen.
     """
 
     kind_changed = Signal(object, bool)
@@ -73,7 +81,7 @@ class MeasureCard(QFrame):
                 "The model answers the same questions plainly and with drafting, in turn, and the times are compared."
             )
         )
-        self.kinds = {kind: self._tick(kind) for kind in PromptKind}
+        self.kinds = {kind: self._check_box(kind) for kind in PromptKind}
         self.contexts = {context: self._choice(context) for context in CONTEXT_BUCKETS}
         self._group = QButtonGroup(self)
         for choice in self.contexts.values():
@@ -108,14 +116,14 @@ class MeasureCard(QFrame):
 
         Args:
             plan: What would be measured.
-            model: What it would be measured with; None while it is not loaded.
-            speeds: How fast that is, as far as it is known.
-            objection: Why it cannot be carried out, "" when it can.
+            model: The model; None while it is not loaded.
+            speeds: Its speeds, None when unknown.
+            objection: Why the plan cannot be measured, "" when it can.
         """
-        for kind, tick in self.kinds.items():
-            with QSignalBlocker(tick):
-                tick.setChecked(kind in plan.kinds)
-        reasons = {context: controller.room(context, model) for context in self.contexts}
+        for kind, box in self.kinds.items():
+            with QSignalBlocker(box):
+                box.setChecked(kind in plan.kinds)
+        reasons = {context: measure_controller.room(context, model) for context in self.contexts}
         for context, button in self.contexts.items():
             button.setChecked(context == plan.context)
             button.setEnabled(not reasons[context])
@@ -124,7 +132,7 @@ class MeasureCard(QFrame):
         first = next((reason for reason in reasons.values() if reason), "")
         self._room.say("" if first == objection else first)
         self._estimate.say(
-            objection or controller.estimate(plan, speeds), "warning" if objection else "secondary"
+            objection or measure_controller.estimate(plan, speeds), "warning" if objection else "secondary"
         )
         self.start.setEnabled(not objection)
         self.start.setAccessibleDescription(self._estimate.text())
@@ -138,11 +146,11 @@ class MeasureCard(QFrame):
         section.add(row)
         return section
 
-    def _tick(self, kind: PromptKind) -> QCheckBox:
-        tick = QCheckBox(said(sentences.kind(kind)))
-        tick.setFont(self._theme.font(CODE_PX))
-        tick.toggled.connect(lambda on: self.kind_changed.emit(kind, on))
-        return tick
+    def _check_box(self, kind: PromptKind) -> QCheckBox:
+        box = QCheckBox(said(sentences.kind(kind)))
+        box.setFont(self._theme.font(CODE_PX))
+        box.toggled.connect(lambda on: self.kind_changed.emit(kind, on))
+        return box
 
     def _choice(self, context: int) -> QToolButton:
         choice = QToolButton()
@@ -158,18 +166,18 @@ class MeasureCard(QFrame):
 
 
 class ProgressCard(QFrame):
-    """Not there while nothing is on its way.
+    """The progress of a trial; hidden without one.
 
     Attributes:
-        cancel: Ends the trial.
-        bar: How far it is.
+        cancel: Cancels the trial.
+        bar: Its progress.
     """
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("card")
         self._title = PlainLabel(theme, TEXT_PX, weight=QFont.Weight.DemiBold)
-        self._what = PlainLabel(theme, CODE_PX, "secondary")
+        self._step = PlainLabel(theme, CODE_PX, "secondary")
         self._left = PlainLabel(theme, SMALL_PX, "secondary")
         self._left.setWordWrap(False)
         self.bar = LoadingBar(theme)
@@ -180,7 +188,7 @@ class ProgressCard(QFrame):
         names = QVBoxLayout()
         names.setSpacing(2)
         names.addWidget(self._title)
-        names.addWidget(self._what)
+        names.addWidget(self._step)
         top.addLayout(names, 1)
         top.addWidget(self._left)
         top.addWidget(self.cancel)
@@ -192,7 +200,7 @@ class ProgressCard(QFrame):
         self.hide()
 
     def show_trial(self, trial: Trial | None) -> None:
-        """Show how far a trial is, or nothing."""
+        """Show the progress of a trial, or hide."""
         self.setVisible(trial is not None)
         if trial is None:
             return
@@ -200,7 +208,7 @@ class ProgressCard(QFrame):
         measuring = isinstance(trial.request, Measure)
         title = tr("Measuring {model}") if measuring else tr("Checking {model}")
         self._title.say(title.format(model=trial.title))
-        self._what.say(_what(trial))
+        self._step.say(_step_text(trial))
         left = trial.left_s if running else None
         self._left.say("" if left is None else tr("about {time} left").format(time=formatting.duration(left)))
         self.bar.set_fraction(trial.fraction if running else None)
@@ -208,7 +216,7 @@ class ProgressCard(QFrame):
         self.cancel.setAccessibleDescription(self._title.text())
 
 
-def _what(trial: Trial) -> str:
+def _step_text(trial: Trial) -> str:
     match trial.stage:
         case Stage.WAITING:
             return tr("Begins when the answer that is being written has ended.")
@@ -216,36 +224,32 @@ def _what(trial: Trial) -> str:
             return tr("Loading the model…")
         case Stage.STOPPING:
             return tr("Stopping…")
-    # The engine says it as part of a sentence.
-    return trial.what[:1].upper() + trial.what[1:] or tr("Warming up…")
+    # The engine sends it as part of a sentence.
+    return trial.step[:1].upper() + trial.step[1:] or tr("Warming up…")
 
 
 _MODEL_WIDTH = 240
 _PROGRESS_MS = 250
 
 
-class MachinePage(ColumnArea):
-    """Follows the board.
+class MeasurePage(ColumnArea):
+    """Shows what a `MeasureController` holds, and passes on what the user does.
 
     Attributes:
-        model: Which model it is about.
-        context: Which of several measurements is shown.
-        again: Chooses what to measure although there is a result.
+        model: Chooses the model.
+        context: Chooses among several measurements.
+        again: Edits the plan although there is a result.
         trouble: Why the last trial failed.
         plan, progress, result, exactness: Its cards.
+        export: Writes the shown measurement to a file.
         toast: Short notices.
-
-    Signals:
-        export_requested(Measurement): What was measured is to be written to a file.
     """
 
-    export_requested = Signal(object)
-
-    def __init__(self, theme: Theme, board: SpeedController, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, measuring: MeasureController, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._board = board
+        self._measuring = measuring
         self._shown: Measurement | None = None
-        self._began: QPushButton | None = None  # what the trial was started with
+        self._started_by: QPushButton | None = None  # the button that started the trial
         self.model = ChoiceButton(theme, tr("Model"))
         self.model.setFixedWidth(_MODEL_WIDTH)
         self.context = ChoiceButton(theme, tr("Length of the prompts"))
@@ -262,35 +266,37 @@ class MachinePage(ColumnArea):
         self.result = ResultCard(theme)
         self.exactness = ExactnessCard(theme)
         self._progress = Throttle(_PROGRESS_MS, self)
-        self._settled = QTimer(self, singleShot=True, interval=0)  # once the cards have their new heights
+        self._settled = QTimer(self, singleShot=True, interval=0)  # until the cards have their new heights
         self._settled.timeout.connect(lambda: self.ensureWidgetVisible(self.exactness))
         self._lay_out()
+        self.export = MeasurementExport(self)
         self.toast = UndoToast(self)
         self._connect()
         self.refresh()
 
     def refresh(self) -> None:
-        """Show what is known now."""
-        board, trials = self._board, self._board.trials
-        selected, shown, going = board.selected, board.shown, trials.going
-        self.model.set_choices(board.models, selected.folder, "" if selected.folder else tr("No model"))
-        self.model.setEnabled(going is None)
-        held = {each.context: said(sentences.context(each.context)) for each in board.measurements}
-        self.context.setVisible(len(held) > 1)
-        self.context.set_choices(sorted(held.items()), shown.context if shown else None)
-        planning = going is None and (shown is None or board.planning)
-        self.again.setVisible(going is None and not planning)
-        self._stress_again(stress=bool(board.stale))
-        self.progress.show_trial(going)
+        """Show the state of the controller."""
+        state, runner = self._measuring, self._measuring.runner
+        selected, shown, trial = state.selected, state.shown, runner.trial
+        self.model.set_choices(state.models, selected.folder, "" if selected.folder else tr("No model"))
+        self.model.setEnabled(trial is None)
+        contexts = {each.context: said(sentences.context(each.context)) for each in state.measurements}
+        self.context.setVisible(len(contexts) > 1)
+        self.context.set_choices(sorted(contexts.items()), shown.context if shown else None)
+        planning = trial is None and (shown is None or state.planning)
+        self.again.setVisible(trial is None and not planning)
+        self._stress_again(stress=bool(state.stale))
+        self.progress.show_trial(trial)
         self.plan.setVisible(planning)
         self.plan.leave.setVisible(shown is not None)
-        self.plan.show_plan(board.plan, selected.info, board.speeds, board.objection)
-        self._show_trouble(trials.problem)
-        self._cancelled.say(tr("Cancelled; nothing of it was kept.") if trials.cancelled else "")
-        self._show_result(shown, "" if shown is None else board.stale)
-        self.exactness.show_report(board.report, self._why_no_check())
-        if going is None:
-            self._come_back()
+        self.plan.show_plan(state.plan, selected.info, state.speeds, state.objection)
+        self._show_trouble(runner.problem)
+        self._cancelled.say(tr("Cancelled; nothing of it was kept.") if runner.cancelled else "")
+        self._show_result(shown, "" if shown is None else state.stale)
+        busy = "" if trial is None else tr("Something is being measured already.")
+        self.exactness.show_report(state.report, busy or state.check_objection)
+        if trial is None:
+            self._return_focus()
 
     def _show_trouble(self, problem: ErrorInfo | None) -> None:
         is_new = problem is not None and problem.message != self.trouble.label.text()
@@ -301,65 +307,53 @@ class MachinePage(ColumnArea):
 
     def _show_result(self, shown: Measurement | None, stale: str) -> None:
         self.result.show_result(shown, stale)
-        if (
-            shown is not None
-            and shown != self._shown
-            and self._board.trials.going is None
-            and self.isVisible()
-        ):
-            announce(self, result_text.headline(shown).words)
+        is_new = shown is not None and shown != self._shown
         self._shown = shown
-
-    def _why_no_check(self) -> str:
-        board = self._board
-        if board.trials.going is not None:
-            return tr("Something is being measured already.")
-        return board.check_objection
+        if shown is not None and is_new and self._measuring.runner.trial is None and self.isVisible():
+            announce(self, result_text.headline(shown).text)
 
     def _connect(self) -> None:
-        board = self._board
-        board.changed.connect(self.refresh)
-        board.trials.progressed.connect(self._progress.request)
-        self._progress.due.connect(lambda: self.progress.show_trial(board.trials.going))
-        self.model.chosen.connect(board.choose_model)
-        self.context.chosen.connect(board.choose_context)
+        measuring = self._measuring
+        measuring.changed.connect(self.refresh)
+        measuring.runner.progressed.connect(self._progress.request)
+        self._progress.due.connect(lambda: self.progress.show_trial(measuring.runner.trial))
+        self.model.chosen.connect(measuring.choose_model)
+        self.context.chosen.connect(measuring.choose_context)
         self.again.clicked.connect(self._plan_again)
-        self.plan.leave.clicked.connect(lambda: board.plan_again(on=False))
-        self.plan.start.clicked.connect(self._measure)
-        self.plan.kind_changed.connect(lambda kind, on: board.set_kind(kind, on=on))
-        self.plan.context_chosen.connect(board.set_context)
-        self.progress.cancel.clicked.connect(board.trials.cancel)
-        self.result.draft_again.clicked.connect(board.draft_again)
-        self.result.export.clicked.connect(lambda: self.export_requested.emit(board.shown))
-        self.exactness.button.clicked.connect(self._check)
+        self.plan.leave.clicked.connect(lambda: measuring.plan_again(on=False))
+        self.plan.start.clicked.connect(lambda: self._start(measuring.measure, self.plan.start))
+        self.plan.kind_changed.connect(lambda kind, on: measuring.set_kind(kind, on=on))
+        self.plan.context_chosen.connect(measuring.set_context)
+        self.progress.cancel.clicked.connect(measuring.runner.cancel)
+        self.result.draft_again.clicked.connect(measuring.draft_again)
+        self.result.export.clicked.connect(self._export)
+        self.exactness.button.clicked.connect(lambda: self._start(measuring.check, self.exactness.button))
+        self.export.ended.connect(self.toast.tell)
 
     def _plan_again(self) -> None:
-        self._board.plan_again(on=True)
+        self._measuring.plan_again(on=True)
         self.plan.start.setFocus()
 
-    def _measure(self) -> None:
-        self._board.measure()
-        self._watch(self.plan.start)
+    def _export(self) -> None:
+        if self._measuring.shown is not None:
+            self.export.ask(self._measuring.shown)
 
-    def _check(self) -> None:
-        self._board.check()
-        self._watch(self.exactness.button)
-
-    def _watch(self, began: QPushButton) -> None:
-        """Bring what goes on into sight, and the keyboard to where it is ended."""
-        if self._board.trials.going is not None:
-            self._began = began
+    def _start(self, start: Callable[[], None], button: QPushButton) -> None:
+        """Start a trial, show its progress, and move the keyboard focus to its Cancel button."""
+        start()
+        if self._measuring.runner.trial is not None:
+            self._started_by = button
             self.progress.cancel.setFocus()
             self.verticalScrollBar().setValue(0)
 
-    def _come_back(self) -> None:
-        """Bring what came of a trial into sight, and the keyboard to where another one is started."""
-        began, self._began = self._began, None
-        if began is None:
+    def _return_focus(self) -> None:
+        """Show the result of a trial, and move the keyboard focus to where another one is started."""
+        button, self._started_by = self._started_by, None
+        if button is None:
             return
-        to = self.again if began.isHidden() or not began.isVisibleTo(self) else began
+        to = self.again if button.isHidden() or not button.isVisibleTo(self) else button
         to.setFocus()
-        if began is self.exactness.button:
+        if button is self.exactness.button:
             self._settled.start()
 
     def _stress_again(self, *, stress: bool) -> None:
@@ -378,3 +372,41 @@ class MachinePage(ColumnArea):
         head.addStretch(1)
         head.addWidget(self.again)
         self.fill((top, self.trouble, self._cancelled, self.progress, self.plan, self.result, self.exactness))
+
+
+class MeasurementExport(QObject):
+    """Asks for a file with a sheet of a page, and writes a measurement to it on another thread.
+
+    Signals:
+        ended(str): Succeeded or failed, a sentence for the user.
+    """
+
+    ended = Signal(str)
+
+    def __init__(self, page: QWidget) -> None:
+        super().__init__(page)
+        self._page = page
+        self._tasks = TaskRunner("export", self)
+
+    def ask(self, measurement: Measurement) -> None:
+        """Open the sheet that asks where to write a measurement."""
+        kinds = {".json": tr("JSON, for programs"), ".csv": tr("Table for spreadsheets")}
+        name = tr("Speed of {model}").format(model=measurement.subject.model).replace("/", "-")
+        sheet = SaveSheet(tr("Export Measurement"), name, kinds, ".json", self._page)
+        sheet.fileSelected.connect(lambda path: self.write(Path(path), measurement))
+        sheet.open()
+
+    def write(self, path: Path, measurement: Measurement) -> None:
+        """Write a measurement: `ended` follows."""
+        written = tr("Exported the measurement to {name}").format(name=path.name)
+        self._tasks.run(
+            lambda: write_measurement(path, measurement), lambda _: self.ended.emit(written), self._fail
+        )
+
+    def close(self) -> None:
+        """Abandon what is being written."""
+        self._tasks.abandon()
+
+    def _fail(self, error: BaseException) -> None:
+        info = error.info if isinstance(error, StoreError) else describe(error, "export")[0]
+        self.ended.emit(info.message)

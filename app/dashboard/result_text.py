@@ -1,4 +1,4 @@
-"""Sentences about a result."""
+"""Results of measurements and checks as translated text with a tone."""
 
 from __future__ import annotations
 
@@ -33,40 +33,40 @@ _EXACTNESS_TONES = {
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """What a measurement says first.
+    """The verdict of a measurement.
 
     Attributes:
-        words: As in "1.62x faster".
-        tone: How it is said.
-        note: What it means in time, and for drafting.
+        text: As in "1.62x faster".
+        tone: Of the text, None for the usual one.
+        note: The effect on time and on drafting.
     """
 
-    words: str
+    text: str
     tone: Tone | None
     note: str
 
 
 def headline(measurement: Measurement) -> Headline:
-    """Return what a measurement says first, and for which chats it holds."""
+    """Return the verdict of a measurement, and for which chats it holds."""
     found = sentences.headline(measurement)
     note = said(found.note)
     return Headline(said(found.said), _TONES.get(found.verdict), note[0].upper() + note[1:])
 
 
 def cross_check(measurement: Measurement) -> tuple[str, str]:
-    """Return how our plain decoding compares with mlx-lm's when they differ by more than 5 %, and in which tone."""
+    """Return how our plain decoding compares with mlx-lm's when they differ by more than 5 %, and its tone."""
     ratio = measurement.odd_cross_check
     tone = "warning" if ratio is not None and ratio.median <= 1 else "secondary"
     return said(sentences.cross_check(measurement)), tone
 
 
 def exactness(report: ExactnessReport) -> tuple[str, Tone]:
-    """Return the verdict of a check in plain words, and how it is said."""
+    """Return the verdict of a check and its tone."""
     return said(sentences.exactness(report)), _EXACTNESS_TONES[judge_exactness(report)]
 
 
 def advice(report: ExactnessReport) -> str:
-    """Return what to do about a difference or a doubt, "" when there is none."""
+    """Return the advice on a difference or a doubt, "" without one."""
     found = judge_exactness(report)
     if found is Exactness.ODD:
         return tr("Check again. If it comes out odd again, send us what “mtplx doctor” prints.")
@@ -76,17 +76,13 @@ def advice(report: ExactnessReport) -> str:
 
 
 def turned_off(bans: Sequence[Measurement]) -> str:
-    """Return where and why drafting is off, "" where it is not.
-
-    Args:
-        bans: The measurements that turn it off, the newest first.
-    """
+    """Return where and why drafting is off, "" without measurements that turn it off (the newest first)."""
     day_ = QLocale().toString(_date(bans[0]), "d MMM") if bans else ""
     return said(sentences.turned_off(bans, day_))
 
 
 def day(measurement: Measurement) -> str:
-    """Return when it was taken, as in "29 Nov 2026"."""
+    """Return the date of a measurement, as in "29 Nov 2026"."""
     return QLocale().toString(_date(measurement), "d MMM yyyy")
 
 

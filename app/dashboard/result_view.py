@@ -1,4 +1,4 @@
-"""A result as cards of figures and charts."""
+"""The cards of a result: a measurement in numbers and charts, and a report of exactness."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MOST_CURVES = 2
 
 
 def speeds_chart(measurement: Measurement) -> RangeBars:
-    """Return tokens per second of plain decoding and of each depth, while writing."""
+    """Return the decode speeds of plain decoding and of each depth."""
     bars = []
     for depth in (0, *measurement.depths):
         runs = [run.stats.decode_tps for run in measurement.runs if run.depth == depth]
@@ -48,18 +48,13 @@ def speeds_chart(measurement: Measurement) -> RangeBars:
 
 
 def kinds_chart(best: DepthResult) -> RangeBars:
-    """Return the whole requests' ratios by kind of prompts; none when there is but one kind."""
+    """Return the wall ratios by kind of prompts; empty when there is but one kind."""
     bars = tuple(RangeBar.of(said(sentences.kind(kind)), ratio) for kind, ratio in best.by_kind)
     return RangeBars(bars if len(bars) >= _FEWEST_KINDS else (), Unit.TIMES)
 
 
-def positions_chart(best: DepthResult) -> PositionBars:
-    """Return acceptance by position."""
-    return PositionBars(best.accepted_at, best.verify_steps)
-
-
 def costs_chart(measurement: Measurement, best: DepthResult) -> CostCurves:
-    """Return what verifying costs at the first and the last context length that was tried, and what it may cost."""
+    """Return the cost of verifying at the shortest and the longest measured context, and the break-even cost."""
     curves = measurement.curves
     shown = curves if len(curves) <= _MOST_CURVES else (curves[0], curves[-1])
     return CostCurves.of(shown, best.accepted_at, best.verify_steps)
@@ -73,9 +68,9 @@ class ResultCard(QFrame):
 
     Attributes:
         headline: The verdict.
-        draft_again: Lets the model draft although it was slower; there when drafting is turned off.
-        export: Writes what was measured to a file.
-        facts: The words of the lowest part, by what they are about.
+        draft_again: Lets the model draft although it was slower; shown when drafting is turned off.
+        export: Exports the measurement to a file.
+        facts: The text of each row at the bottom, by its key.
     """
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -112,53 +107,54 @@ class ResultCard(QFrame):
             "memory": tr("Memory at its peak"),
             "identical": tr("Answers"),
             "conditions": tr("Conditions"),
-            "what": tr("Measured"),
-            "where": tr("Where"),
+            "subject": tr("Measured"),
+            "machine": tr("Where"),
         }
         self.facts = {name: PlainLabel(theme, SMALL_PX) for name in names}
         self._lay_out(names)
         self.hide()
 
     def show_result(self, measurement: Measurement | None, stale: str) -> None:
-        """Show a measurement, and why it may not be true any more; nothing when there is none."""
+        """Show a measurement, and why it may not hold any more ("" if it does); hide without one."""
         self.setVisible(measurement is not None)
         if measurement is None or (measurement, stale) == self._shown:
             return
         self._shown = measurement, stale
         found = results.results_of(measurement)
-        told = result_text.headline(measurement)
-        self.headline.say(told.words, "secondary" if stale else str(told.tone or ""))
-        self._note.say(told.note)
+        headline = result_text.headline(measurement)
+        self.headline.say(headline.text, "secondary" if stale else str(headline.tone or ""))
+        self._note.say(headline.note)
         self._taken.say(result_text.day(measurement))
         self._doubts["stale"].say(stale)
         self._doubts["pressure"].say(said(sentences.pressure(measurement)))
         self._doubts["cross"].say(*result_text.cross_check(measurement))
         self.draft_again.setVisible(results.turns_off(measurement) and not stale)
-        self._speeds.show_figures(speeds_chart(measurement))
+        self._speeds.show_data(speeds_chart(measurement))
         if found.headline is not None:
             self._show_depth(measurement, found.headline)
             self.facts["memory"].say(said(sentences.memory(found.headline, found.plain)))
         self.facts["conditions"].say(said(sentences.conditions(measurement)))
-        for name, told_ in zip(("what", "where"), sentences.provenance(measurement), strict=True):
-            self.facts[name].say(said(told_))
+        subject, machine = sentences.provenance(measurement)
+        self.facts["subject"].say(said(subject))
+        self.facts["machine"].say(said(machine))
 
     def _show_depth(self, measurement: Measurement, best: DepthResult) -> None:
         self._request.say(said(sentences.whole_request(best)))
         kinds = kinds_chart(best)
-        self._kinds.show_figures(kinds)
-        self._kinds_part.setVisible(not kinds.nothing)
-        self._positions.show_figures(positions_chart(best))
+        self._kinds.show_data(kinds)
+        self._kinds_part.setVisible(not kinds.empty_text)
+        self._positions.show_data(PositionBars(best.accepted_at, best.verify_steps))
         self._length.say(said(sentences.per_step(best)), "tertiary" if best.few else "")
         self._kept.say(said(sentences.kept(best)), "tertiary" if best.few else "secondary")
         self._cost.say(said(sentences.cost(best)))
         self._expected.say(said(sentences.expected(best)))
         self._why.say(said(sentences.explanation(best, measurement)))
         costs = costs_chart(measurement, best)
-        self._costs.show_figures(costs)
-        self._costs_part.setVisible(not costs.nothing)
+        self._costs.show_data(costs)
+        self._costs_part.setVisible(not costs.empty_text)
         self.facts["identical"].say(said(sentences.identical(best, measurement)))
 
-    # ------------------------------------------------------------ how it is laid out
+    # ------------------------------------------------------------ layout
 
     def _lay_out(self, names: dict[str, str]) -> None:
         self._kinds_part = self._part(self._kinds.accessibleName(), self._kinds)
@@ -171,7 +167,7 @@ class ResultCard(QFrame):
         middle = QHBoxLayout()
         middle.setSpacing(SPACE_XL)
         middle.addWidget(
-            self._part(tr("Acceptance by position"), self._positions, self._length, self._kept), 1
+            self._part(self._positions.accessibleName(), self._positions, self._length, self._kept), 1
         )
         middle.addWidget(self._part(tr("Cost of a step"), self._cost, self._expected, self._why), 1)
         column.addLayout(middle)
@@ -180,14 +176,14 @@ class ResultCard(QFrame):
         column.addLayout(self._bottom(names))
 
     def _top(self) -> QVBoxLayout:
-        line = QHBoxLayout()
-        line.addWidget(self.headline, 1)
-        line.addWidget(self._taken, 0, Qt.AlignmentFlag.AlignTop)
+        first = QHBoxLayout()
+        first.addWidget(self.headline, 1)
+        first.addWidget(self._taken, 0, Qt.AlignmentFlag.AlignTop)
         top = QVBoxLayout()
         top.setSpacing(SPACE_XS)
-        top.addLayout(line)
-        for words in (self._note, self._request, *self._doubts.values()):
-            top.addWidget(words)
+        top.addLayout(first)
+        for label in (self._note, self._request, *self._doubts.values()):
+            top.addWidget(label)
         again = QHBoxLayout()
         again.setContentsMargins(0, SPACE_XS, 0, 0)
         again.addWidget(self.draft_again)
@@ -207,12 +203,12 @@ class ResultCard(QFrame):
         grid.setHorizontalSpacing(SPACE_M)
         grid.setVerticalSpacing(SPACE_S // 2)
         grid.setColumnStretch(1, 1)
-        for row, (name, words) in enumerate(names.items()):
+        for row, (key, name) in enumerate(names.items()):
             label = PlainLabel(self._theme, SMALL_PX, "secondary")
             label.setWordWrap(False)
-            label.say(words)
+            label.say(name)
             grid.addWidget(label, row, 0, Qt.AlignmentFlag.AlignTop)
-            grid.addWidget(self.facts[name], row, 1)
+            grid.addWidget(self.facts[key], row, 1)
         bottom = QHBoxLayout()
         bottom.setSpacing(SPACE_L)
         bottom.addLayout(grid, 1)
@@ -224,12 +220,12 @@ _FACTS = 4
 
 
 class ExactnessCard(QFrame):
-    """Shows a report, or what it would be.
+    """Shows a report of exactness, or describes the check.
 
     Attributes:
-        button: Checks, or checks again.
-        turn_off: Turns drafting off; there when it changes what the model says.
-        verdict: What was found, in words.
+        button: Starts a check.
+        turn_off: Turns drafting off; shown when drafting changes what the model says.
+        verdict: Of the report.
     """
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -259,8 +255,8 @@ class ExactnessCard(QFrame):
         top.setSpacing(SPACE_L)
         names = QVBoxLayout()
         names.setSpacing(SPACE_XS)
-        for words in (title, self.verdict, self._advice):
-            names.addWidget(words)
+        for label in (title, self.verdict, self._advice):
+            names.addWidget(label)
         top.addLayout(names, 1)
         for button in (self.turn_off, self.button):
             top.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
@@ -272,11 +268,11 @@ class ExactnessCard(QFrame):
         column.addWidget(self._limits)
 
     def show_report(self, report: ExactnessReport | None, objection: str) -> None:
-        """Show what was found, None for nothing yet.
+        """Show a report, None before the first check.
 
         Args:
-            report: What was found.
-            objection: Why it cannot be checked now, "" when it can.
+            report: The result of the last check.
+            objection: Why no check can start now, "" when one can.
         """
         self.button.setText(tr("Check") if report is None else tr("Check Again"))
         self.button.setEnabled(not objection)
@@ -297,10 +293,9 @@ class ExactnessCard(QFrame):
             self._advice.say("")
             self._limits.say("")
             return
-        words, tone = result_text.exactness(report)
-        self.verdict.say(words, tone)
+        self.verdict.say(*result_text.exactness(report))
         self._advice.say(result_text.advice(report))
-        for (name, value), (about, told) in zip(self._facts, sentences.compared(report), strict=True):
+        for (name, value), (about, result) in zip(self._facts, sentences.compared(report), strict=True):
             name.say(said(about))
-            value.say(said(told))
+            value.say(said(result))
         self._limits.say(said(sentences.limits(report)))

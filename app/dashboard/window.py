@@ -1,18 +1,19 @@
-"""The Speed window."""
+"""The Speed window, its controller, which lives as long as the program, and the offer to measure a first model."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from app.dashboard import result_text
-from app.dashboard.controller import BenchmarkRunner, MeasurePlan, SpeedController
-from app.dashboard.live_stats import LiveFeed
-from app.dashboard.records import SpeedRecords
+from app.dashboard.benchmark_runner import BenchmarkRunner
+from app.dashboard.live_stats import LiveFeed, PowerWatch
+from app.dashboard.measure_controller import MeasureController, MeasurePlan, SpeedRecords
 from app.i18n import tr
+from app.widgets.layouts import ColumnArea
 from app.widgets.tabs import PageTabs
 from app.widgets.window_geometry import geometry_of, restore_geometry
 from mtplx_engine.measure.measurement import PromptKind
@@ -23,49 +24,51 @@ if TYPE_CHECKING:
 
     from PySide6.QtGui import QCloseEvent, QShowEvent
 
-    from app.dashboard.measure_page import MachinePage
-    from app.dashboard.records import SpeedFiles
+    from app.dashboard.measure_page import MeasurePage
     from app.model_manager.model_library import ModelLibrary
     from app.services.engine_link import EngineLink
     from app.session.queue import GenerationQueue
     from app.storage.settings import SettingsFile
     from app.storage.store import Store
     from app.theme import Theme
+    from app.widgets.feedback import UndoToast
+    from mtplx_engine.ipc.protocol import ModelInfo
 
 
 _SIZE = QSize(880, 720)
+_QUICK = MeasurePlan(kinds=(PromptKind.CHAT,))
 
 
 class SpeedWindow(QWidget):
-    """There is one of it.
+    """A window of pages behind tabs.
 
     Args:
-        theme: The look.
-        settings: Remember where it was.
-        places: Their names and what is shown in them.
+        theme: The style.
+        settings: Keep its geometry.
+        pages: The title of each tab and the page behind it.
 
     Attributes:
-        places: What is shown in each place.
+        pages: The pages, in the order of their tabs.
         tabs: Chooses among them.
 
     Signals:
-        opened: It is on the screen, and may have been away for long.
+        opened: It came to the screen, where its contents may be out of date.
     """
 
     opened = Signal()
 
-    def __init__(self, theme: Theme, settings: SettingsFile, places: Sequence[tuple[str, QWidget]]) -> None:
+    def __init__(self, theme: Theme, settings: SettingsFile, pages: Sequence[tuple[str, QWidget]]) -> None:
         super().__init__(None, Qt.WindowType.Window)
         self._settings = settings
         self.setObjectName("speedWindow")
         self.setWindowTitle(tr("Speed"))
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setAttribute(Qt.WidgetAttribute.WA_QuitOnClose, on=False)
-        self.places = tuple(place for _, place in places)
-        self.tabs = PageTabs(theme, [name for name, _ in places], self)
+        self.pages = tuple(page for _, page in pages)
+        self.tabs = PageTabs(theme, [title for title, _ in pages], self)
         self._stack = QStackedWidget()
-        for place in self.places:
-            self._stack.addWidget(place)
+        for page in self.pages:
+            self._stack.addWidget(page)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -76,22 +79,22 @@ class SpeedWindow(QWidget):
             QShortcut(QKeySequence(key), self).activated.connect(self.close)
         restore_geometry(self, settings.value.speed_place, _SIZE)
 
-    def open_place(self, place: QWidget | None = None) -> None:
-        """Come to the front, at a place or where it was."""
-        if place is not None:
-            self.tabs.choose(self.places.index(place))
+    def open_page(self, page: QWidget | None = None) -> None:
+        """Come to the front, with a page or the one that was shown last."""
+        if page is not None:
+            self.tabs.choose(self.pages.index(page))
         self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)
         self.show()
         self.raise_()
         self.activateWindow()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Say that what is shown may have to be brought up to date."""
+        """Announce that the contents may be out of date."""
         super().showEvent(event)
         self.opened.emit()
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Remember where the window is."""
+        """Save the geometry."""
         self._settings.change(speed_place=geometry_of(self))
         super().closeEvent(event)
 
@@ -100,29 +103,26 @@ class SpeedWindow(QWidget):
         self.tabs.buttons[index].setFocus()
 
 
-_QUICK = MeasurePlan(kinds=(PromptKind.CHAT,))
-
-
-class SpeedServices(QObject):
-    """Measures whether the window is open or not.
+class SpeedWindowController(QObject):
+    """Owns the runner, the live statistics and the kept measurements, with the window open or not.
 
     Args:
-        theme: The look.
-        settings: Remember where the window was.
+        theme: The style.
+        settings: Keep the window's geometry.
         data_dir: The data folder.
-        line: The questions, which wait while something is measured.
+        queue: The generations, which wait while something is measured.
         link: The engine.
-        library: The models.
-        store: Has the figures of all answers.
+        library: The installed models.
+        store: Has the statistics of all answers.
 
     Attributes:
-        feed: The figures of the answer that is being written.
-        trials: What is being measured.
-        board: What is known and can be measured.
+        feed: The statistics of the answer that is being generated.
+        runner: The measurement or check that is running.
+        measuring: The selected model, its measurements, and the plan for the next one.
 
     Signals:
         drafting_judged(str): Why drafting is off for the loaded model, "" when it is not.
-        drafting_unwanted(): The person wants it off, since it changes what the model says.
+        drafting_unwanted(): The user turns it off, since it changes what the model says.
     """
 
     drafting_judged = Signal(str)
@@ -134,7 +134,7 @@ class SpeedServices(QObject):
         settings: SettingsFile,
         data_dir: Path,
         *,
-        line: GenerationQueue,
+        queue: GenerationQueue,
         link: EngineLink,
         library: ModelLibrary,
         store: Store,
@@ -143,78 +143,111 @@ class SpeedServices(QObject):
         super().__init__(parent)
         self._theme = theme
         self._settings = settings
-        self._line = line
+        self._queue = queue
         self._store = store
         self._records = SpeedRecords(data_dir, self)
-        self.feed = LiveFeed(link, line, self)
-        self.trials = BenchmarkRunner(line, link, self)
-        self.board = SpeedController(self.trials, self._records, library, line, link=link, parent=self)
+        self.feed = LiveFeed(link, queue, self)
+        self.runner = BenchmarkRunner(queue, link, self)
+        self.measuring = MeasureController(self.runner, self._records, library, queue, link=link, parent=self)
         self._window: SpeedWindow | None = None
-        self._machine: MachinePage | None = None
-        self._files: SpeedFiles | None = None
+        self._page: MeasurePage | None = None
         self._judged = ""
         link.loaded.connect(self._judge)
         self._records.changed.connect(self._judge)
 
     def window(self) -> SpeedWindow:
-        """Return the one window; its `open_place` shows it."""
+        """Return the one window, made when it is first asked for; `open_page` shows it."""
         if self._window is None:
             self._window = self._make_window()
         return self._window
 
     def measure_first(self, folder: str) -> None:
-        """Measure a model briefly, and show how that goes."""
-        self.board.choose_model(folder)
-        self.board.plan = _QUICK
-        window = self.window()
-        window.open_place(self._machine)
-        self.board.measure()
+        """Measure the model in a folder briefly, in the open window."""
+        self.measuring.choose_model(folder)
+        self.measuring.plan = _QUICK
+        self.window().open_page(self._page)
+        self.measuring.measure()
 
     def draft_again(self) -> None:
         """Let the loaded model draft although a measurement found it slower."""
-        model = self._line.model
+        model = self._queue.model
         if model is not None:
             self._records.lift(self._records.bans(model.speed_key))
 
     def close(self) -> None:
-        """Close the window and end what is going on here; the engine ends what it measures."""
+        """Close the window and abandon the work on files; the engine ends what it measures."""
         if self._window is not None:
             self._window.close()
             self._window.deleteLater()
             self._window = None
-        if self._files is not None:
-            self._files.close()
+        if self._page is not None:
+            self._page.export.close()
         self._records.close()
 
     def _make_window(self) -> SpeedWindow:
-        # Here, since the start of the program needs none of it.
+        # Here, since the start of the program needs none of these.
         from app.dashboard.history_page import HistoryPage
         from app.dashboard.live_panel import LivePanel
-        from app.dashboard.measure_page import MachinePage
-        from app.dashboard.records import PowerWatch, SpeedFiles
-        from app.i18n import tr
-        from app.widgets.layouts import ColumnArea
+        from app.dashboard.measure_page import MeasurePage
 
-        self._machine = MachinePage(self._theme, self.board)
-        self._files = SpeedFiles(self._machine)
-        self._machine.exactness.turn_off.clicked.connect(self.drafting_unwanted)
-        self._machine.export_requested.connect(self._files.export)
-        self._files.told.connect(self._machine.toast.tell)
+        self._page = MeasurePage(self._theme, self.measuring)
+        self._page.exactness.turn_off.clicked.connect(self.drafting_unwanted)
         live = ColumnArea()
         live.fill([LivePanel(self._theme, self.feed, PowerWatch(self))])
-        places = (
+        pages = (
             (tr("Now"), live),
-            (tr("This Machine"), self._machine),
+            (tr("This Machine"), self._page),
             (tr("History"), HistoryPage(self._theme, self._store, self._records)),
         )
-        window = SpeedWindow(self._theme, self._settings, places)
-        window.opened.connect(self.board.refresh)
+        window = SpeedWindow(self._theme, self._settings, pages)
+        window.opened.connect(self.measuring.refresh)
         return window
 
     def _judge(self) -> None:
-        model = self._line.model
+        model = self._queue.model
         bans = self._records.bans(model.speed_key) if model is not None and model.speed_key else ()
         judged = result_text.turned_off(bans)
         if judged != self._judged:
             self._judged = judged
             self.drafting_judged.emit(judged)
+
+
+class SpeedOffer(QObject):
+    """Offers to measure the first model in a toast, once the main window is active.
+
+    Signals:
+        accepted(str): The model in a folder is to be measured.
+    """
+
+    accepted = Signal(str)
+
+    def __init__(self, window: QWidget, toast: UndoToast) -> None:
+        super().__init__(window)
+        self._window = window
+        self._toast = toast
+        self._model: ModelInfo | None = None
+        window.installEventFilter(self)
+
+    def offer(self, model: ModelInfo) -> None:
+        """Offer to measure a model, if it drafts."""
+        if model.max_depth:
+            self._model = model
+            self._show()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Show a pending offer when the window comes to the front."""
+        if event.type() == QEvent.Type.WindowActivate:
+            self._show()
+        return super().eventFilter(watched, event)
+
+    def _show(self) -> None:
+        model = self._model
+        if model is None or not self._window.isActiveWindow():
+            return
+        self._model = None
+        text = tr(
+            "{model} is ready. How much faster is it here when it drafts? Measuring takes a minute or two."
+        )
+        self._toast.offer(
+            text.format(model=model.name), tr("Measure"), lambda: self.accepted.emit(model.path)
+        )

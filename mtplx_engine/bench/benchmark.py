@@ -1,4 +1,4 @@
-"""The paired A/B benchmark and the cost curve of the verify step."""
+"""The paired A/B benchmark, the cost curve of the verify step, and `measure`, which runs both for a model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import mlx.core as mx
 
 from mtplx_engine import backend
 from mtplx_engine.bench import prompts
-from mtplx_engine.bench.methods import MlxLm, Ours, turns
+from mtplx_engine.bench.methods import MlxLm, Ours, slots
 from mtplx_engine.cache.token_cache import TokenCache
 from mtplx_engine.config import AUTO_MAX_DEPTH, ChatMessage, SamplerConfig
 from mtplx_engine.decoding import Decoder
@@ -36,16 +36,16 @@ if TYPE_CHECKING:
     from mtplx_engine.models.target import Target
 
 
-PAUSE_S = 0.2  # before each answer, so that the system does what it has put off
+PAUSE_S = 0.2  # before each answer, so that the system catches up on deferred work
 
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkPrompt:
-    """What all methods answer in one pair.
+    """The prompt of one pair.
 
     Attributes:
-        prompt: Id of the prompt.
-        kind: What it is like.
+        prompt: Its id.
+        kind: Its kind.
         ids: Its tokens.
     """
 
@@ -55,7 +55,7 @@ class BenchmarkPrompt:
 
 
 class Progress(NamedTuple):
-    """How far a contest is: 0..1 of its time, what comes next, and the seconds left if they can be told."""
+    """Progress of a benchmark: 0..1 of its time, the next step, and the seconds left, None when unknown."""
 
     fraction: float
     what: str
@@ -63,12 +63,12 @@ class Progress(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """One answer of a contest.
+    """One answer of a benchmark.
 
     Attributes:
-        method: The name of who gave it.
+        method: The name of its method.
         tokens: The ids.
-        run: What was measured; `identical` says whether its tokens are those of the base in the same pair.
+        run: The measured run; `identical` compares its tokens with those of the base in the same pair.
     """
 
     method: str
@@ -77,12 +77,12 @@ class Entry(NamedTuple):
 
 
 class BenchmarkRuns(NamedTuple):
-    """What a contest measured: its answers, in the order in which they were given."""
+    """The answers of a benchmark, in the order in which they were generated."""
 
     entries: tuple[Entry, ...]
 
     def pairs(self, base: Method, method: Method) -> list[tuple[MeasuredRun, MeasuredRun]]:
-        """Return the runs of two methods that answered the same question, the base's first."""
+        """Return the runs of two methods on the same prompts, the base's first in each pair."""
         based = {entry.run.pair: entry.run for entry in self.entries if entry.method == base.name}
         runs = [entry.run for entry in self.entries if entry.method == method.name]
         return [(based[run.pair], run) for run in runs if run.pair in based]
@@ -90,112 +90,112 @@ class BenchmarkRuns(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PairedBenchmark:
-    """Who is measured, and at what.
+    """Methods that answer the same prompts in turn.
 
     Attributes:
-        base: Who all others are compared with.
-        others: Who else answers every question.
-        questions: One for each pair.
+        base: The method that the others are compared with.
+        others: The other methods.
+        prompts: One for each pair.
         temperature: Of the sampler.
         tokens: Of each answer.
-        reference: Who takes part in only as many pairs as show a range.
+        reference: A method that takes part in only as many pairs as a range needs.
     """
 
     base: Method
     others: Sequence[Method]
-    questions: Sequence[BenchmarkPrompt]
+    prompts: Sequence[BenchmarkPrompt]
     temperature: float
     tokens: int
     reference: Method | None = None
 
-    def hold(
+    def run(
         self,
         cancelled: threading.Event,
         *,
         pause_s: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> Iterator[Progress | BenchmarkRuns]:
-        """Let everybody answer everything, by turns; Outcome comes last, unless it is cancelled.
+        """Let all methods answer all prompts in turn; BenchmarkRuns comes last, unless it is cancelled.
 
         Args:
             cancelled: Ends it within a forward.
             pause_s: Seconds before each answer.
-            clock: Seconds that only grow.
+            clock: Seconds, monotonic.
         """
         order = self._order()
         answers: list[tuple[Slot, TimedAnswer]] = []
         timer = _Timer(order, clock)
-        for turn in order:
-            yield Progress(timer.fraction, self._words(turn), timer.left_s)
+        for slot in order:
+            yield Progress(timer.fraction, self._step(slot), timer.left_s)
             if cancelled.wait(pause_s):
                 return
-            ids = self.questions[turn.prompt].ids
-            answer = turn.method.run(turn.prompt, ids, self.temperature, turn.tokens, cancelled)
+            ids = self.prompts[slot.prompt].ids
+            answer = slot.method.run(slot.prompt, ids, self.temperature, slot.tokens, cancelled)
             if answer is None:
                 return
             timer.count()
-            if not turn.warm_up:
-                answers.append((turn, answer))
-        based = {turn.prompt: answer.tokens for turn, answer in answers if turn.method is self.base}
-        yield BenchmarkRuns(tuple(self._entry(turn, answer, based[turn.prompt]) for turn, answer in answers))
+            if not slot.warm_up:
+                answers.append((slot, answer))
+        based = {slot.prompt: answer.tokens for slot, answer in answers if slot.method is self.base}
+        yield BenchmarkRuns(tuple(self._entry(slot, answer, based[slot.prompt]) for slot, answer in answers))
 
     def _order(self) -> list[Slot]:
         methods = [self.base, *self.others, *([self.reference] if self.reference else [])]
-        order = turns(methods, len(self.questions), self.tokens)
-        return [turn for turn in order if turn.method is not self.reference or turn.prompt < LEAST_PAIRS]
+        order = slots(methods, len(self.prompts), self.tokens)
+        return [slot for slot in order if slot.method is not self.reference or slot.prompt < LEAST_PAIRS]
 
-    def _words(self, turn: Slot) -> str:
-        return "warming up" if turn.warm_up else f"{turn.method.title}, {self.questions[turn.prompt].kind}"
+    def _step(self, slot: Slot) -> str:
+        return "warming up" if slot.warm_up else f"{slot.method.title}, {self.prompts[slot.prompt].kind}"
 
-    def _entry(self, turn: Slot, answer: TimedAnswer, based: tuple[int, ...]) -> Entry:
-        question = self.questions[turn.prompt]
-        compared = turn.method is not self.base and self.temperature == 0
+    def _entry(self, slot: Slot, answer: TimedAnswer, based: tuple[int, ...]) -> Entry:
+        prompt = self.prompts[slot.prompt]
+        compared = slot.method is not self.base and self.temperature == 0
         run = MeasuredRun(
-            pair=turn.prompt,
-            prompt=question.prompt,
-            kind=question.kind,
-            depth=turn.method.depth,
+            pair=slot.prompt,
+            prompt=prompt.prompt,
+            kind=prompt.kind,
+            depth=slot.method.depth,
             wall_s=answer.wall_s,
             stats=answer.stats,
             peak_bytes=answer.peak_bytes,
             identical=answer.tokens == based if compared else None,
         )
-        return Entry(turn.method.name, answer.tokens, run)
+        return Entry(slot.method.name, answer.tokens, run)
 
 
 class _Timer:
-    """Tells the time that is left from the turns that were taken; one of another method takes what its others took.
+    """Estimates the time left from the mean times of each method so far.
 
     Args:
-        order: All turns.
-        clock: Seconds that only grow.
+        order: All slots.
+        clock: Seconds, monotonic.
 
     Attributes:
-        fraction: 0..1 of the time that is over; never less than it was.
-        left_s: Seconds that the turns left will take; None until one was taken that is no warm-up.
+        fraction: 0..1 of the time; never falls.
+        left_s: Seconds that the slots left take; None until the first that is no warm-up.
     """
 
     def __init__(self, order: Sequence[Slot], clock: Callable[[], float]) -> None:
         self._order = order
         self._clock = clock
         self._start = self._last = clock()
-        self._taken = 0
+        self._done = 0
         self._times: dict[str, list[float]] = {}
         self.fraction = 0.0
         self.left_s: float | None = None
 
     def count(self) -> None:
-        """Count the next turn as taken."""
+        """Count the next slot as done."""
         now = self._clock()
-        turn = self._order[self._taken]
-        if not turn.warm_up:
-            self._times.setdefault(turn.method.name, []).append(now - self._last)
+        slot = self._order[self._done]
+        if not slot.warm_up:
+            self._times.setdefault(slot.method.name, []).append(now - self._last)
         self._last = now
-        self._taken += 1
+        self._done += 1
         if self._times:
             means = {name: statistics.fmean(times) for name, times in self._times.items()}
             usual = statistics.fmean(means.values())
-            self.left_s = sum(means.get(turn.method.name, usual) for turn in self._order[self._taken :])
+            self.left_s = sum(means.get(slot.method.name, usual) for slot in self._order[self._done :])
             passed = now - self._start
             self.fraction = max(self.fraction, passed / (passed + self.left_s) if passed else 0.0)
 
@@ -212,8 +212,8 @@ class CostMeter:
     Args:
         target: The model.
         cache: Its cache.
-        drafter: Holds the pairs of all cached tokens.
-        clock: Seconds that only grow.
+        drafter: Has the pairs of all cached tokens.
+        clock: Seconds, monotonic.
     """
 
     def __init__(
@@ -230,19 +230,19 @@ class CostMeter:
         self._shaper = Shaper(_GREEDY, target.vocabulary)
 
     def read(self, text: Sequence[int], length: int, chunk: int) -> Iterator[int]:
-        """Go on reading a text, by forwards of `chunk` tokens, until so many of its tokens are cached.
+        """Prefill a text by forwards of `chunk` tokens until `length` of its tokens are cached.
 
         Returns:
-            An iterator that gives how many are, after each forward; whoever stops iterating ends it there.
+            An iterator over the number of cached tokens, one item a forward; stopping it ends the prefill.
         """
         decoder = Decoder(self._target, self._cache, self._drafter, _GREEDY, seed=0)
         return decoder.prefill(text[: length + 1], self._cache.length, chunk)
 
     def curve(self, tokens: Sequence[int], cancelled: threading.Event) -> VerifyCurve | None:
-        """Time forwards over the first 1, 2, ... of 8 tokens, by turns, and leave cache and drafter as they were.
+        """Time forwards over the first 1, 2, ... of 8 tokens, in turn, and restore cache and drafter.
 
         Args:
-            tokens: What follows the cached text.
+            tokens: The continuation of the cached text.
             cancelled: Ends it soon, with None.
         """
         forwards: list[list[float]] = [[] for _ in range(WIDEST)]
@@ -274,7 +274,7 @@ class CostMeter:
         return seconds
 
     def _draft_s(self, token: int, following: int) -> float | None:
-        """Return the seconds of a draft token after two others; None where the drafter has nothing to propose."""
+        """Return seconds per drafted token after two others; None where the drafter proposes nothing."""
         length, pairs = self._cache.length, self._drafter.pairs
         hidden, _logits = self._target.verify(mx.array([token], mx.int32), self._cache, strict=False)
         mx.eval(hidden)
@@ -290,18 +290,18 @@ class CostMeter:
 
 
 _SHORT, _LONG = 256, 1024  # tokens in the cache for the curves, where the prompts are no longer
-_SLACK = 64  # tokens; a filled prompt is a little shorter than is wanted
-_CURVES = 0.1  # of the time, about
+_SLACK = 64  # tokens; a filled prompt is a little shorter than asked for
+_CURVES = 0.1  # share of the time, about
 
 
 def measure(
     engine: Engine, request: Measure, cancelled: threading.Event
 ) -> Iterator[TrialProgress | Measured]:
-    """Measure, and keep what was measured; Measured comes last, unless it is cancelled.
+    """Measure a model and store the measurement; Measured comes last, unless it is cancelled.
 
     Args:
-        engine: Has loaded the model; what it has kept of chats is dropped.
-        request: What to measure.
+        engine: Has loaded the model; its prefix cache is dropped.
+        request: Prompts, depths and sampler.
         cancelled: Ends it within a forward.
 
     Raises:
@@ -338,7 +338,7 @@ def measure(
 
 
 def _check(engine: Engine, request: Measure) -> DrafterKind:
-    """Check that a request can be measured, and return who drafts."""
+    """Check that a request can be measured, and return the kind of the drafter."""
     request.check()
     info, drafter = engine.info, engine.drafters().required(request.drafter)
     if request.context > info.context_window:
@@ -351,7 +351,7 @@ def _check(engine: Engine, request: Measure) -> DrafterKind:
                 ErrorKind.CONTEXT_OVERFLOW, sentence, tokens=request.context, window=info.context_window
             )
         )
-    # Up to the usual context it has been judged when it was loaded, be it to load it anyway.
+    # Up to the usual context memory was checked at loading, even if it was loaded anyway.
     need = engine.fit(request.context)
     if request.context > memory_fit.CONTEXT and need.verdict is memory_fit.MemoryVerdict.TOO_BIG:
         raise EngineError(
@@ -364,7 +364,7 @@ def _check(engine: Engine, request: Measure) -> DrafterKind:
 def _curves(
     engine: Engine, drafter: DrafterKind, request: Measure, cancelled: threading.Event
 ) -> Generator[TrialProgress, None, tuple[VerifyCurve, ...] | None]:
-    """Time forwards at two lengths of the cache; None when it is cancelled."""
+    """Measure cost curves at two lengths of the cache; returns None when cancelled."""
     room = engine.info.context_window - WIDEST - 1
     longest = min(max(_LONG, request.context), room)
     text = _filled(engine, prompts.of_kind(request.kinds[0])[0], longest + _SLACK)
@@ -389,18 +389,18 @@ def _curves(
 def _runs(
     engine: Engine, drafter: DrafterKind, request: Measure, cancelled: threading.Event
 ) -> Generator[TrialProgress, None, tuple[tuple[MeasuredRun, ...], Ratio | None] | None]:
-    """Hold the contest of the depths; returns its runs and the cross-check, None when it is cancelled."""
+    """Run the benchmark of the depths; returns its runs and the cross-check, None when cancelled."""
     depths = request.depths or range(1, AUTO_MAX_DEPTH + 1)
     plain, reference = Ours(engine), MlxLm(engine, backend.policy().prefill_chunk)
-    held = PairedBenchmark(
+    benchmark = PairedBenchmark(
         base=plain,
         others=[Ours(engine, drafter, depth) for depth in sorted(set(depths))],
-        questions=_questions(engine, request),
+        prompts=_prompts(engine, request),
         temperature=request.temperature,
         tokens=request.tokens,
         reference=reference,
     )
-    for step in held.hold(cancelled, pause_s=PAUSE_S):
+    for step in benchmark.run(cancelled, pause_s=PAUSE_S):
         if isinstance(step, BenchmarkRuns):
             runs = tuple(entry.run for entry in step.entries if entry.method != reference.name)
             return runs, results.decode_ratio(step.pairs(reference, plain))
@@ -409,8 +409,8 @@ def _runs(
     return None
 
 
-def _questions(engine: Engine, request: Measure) -> list[BenchmarkPrompt]:
-    """Return a question for each pair: those of each kind in turn, so that all kinds see the same machine."""
+def _prompts(engine: Engine, request: Measure) -> list[BenchmarkPrompt]:
+    """Return a prompt for each pair, the kinds in turn, so that all kinds see the same state of the machine."""
     length = request.context - request.tokens
     return [
         BenchmarkPrompt(prompt.id, kind, _filled(engine, prompt, length))

@@ -1,8 +1,8 @@
-"""Whether drafting changes what the loaded model says: its rows, its greedy answers, and what is drawn at random.
+"""The exactness check of a loaded model: logits, greedy answers and sampled tokens, with drafting and without.
 
-What is drawn is held against the laws of the verified rows, which have been compared with plain ones: drawing plainly
-as well would take twice as long and see less. Draws that are odd are drawn again in larger numbers, since one check
-of a right engine in a hundred has such.
+Sampled tokens are tested against the distributions of the verified rows, which have been compared with plain rows:
+sampling plainly as well would take twice as long and detect less. An odd p-value makes the check sample more, since one
+check of a correct engine in a hundred has such.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from mtplx_engine import backend
 from mtplx_engine.bench.methods import Ours
-from mtplx_engine.bench.prefix import SHORTEST, Comparison, Draws, PrefixReplay, cuts
+from mtplx_engine.bench.prefix import SHORTEST, Comparison, Draws, PrefixReplay, prompt_prefixes
 from mtplx_engine.config import ChatMessage
 from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind
 from mtplx_engine.ipc.protocol import Checked, TrialProgress
@@ -30,38 +30,40 @@ if TYPE_CHECKING:
     from mtplx_engine.ipc.protocol import CheckExactness
 
 
-_DEPTH = 3  # where the person's depth is 0, or not known yet
+_DEPTH = 3  # where the best depth is 0 or unknown
 _ANSWER = 24  # tokens of a greedy answer
-_LONGEST = 256  # tokens of a beginning
-_MORE = 3, 12  # times as many draws again, as long as they are odd
-_TIE = 4  # logit distances; two tokens nearer than that may change places, since either way each may be off by one
+_LONGEST = 256  # tokens of a prefix
+_MORE = 3, 12  # times as many samples again, as long as the p-value is odd
+_TIE = (
+    4  # logit distances; nearer tokens may swap ranks, since each of two logits may be off by one both ways
+)
 
 
 @dataclass(slots=True)
 class _Findings:
-    """What was found so far.
+    """Intermediate results.
 
     Attributes:
-        comparisons: Of the rows, one a beginning.
-        answers: How many greedy answers were compared.
-        partings: Of those that were not the same, by how much the plain one's choice was better, in logits.
-        draws: The tokens that were drawn.
-        samples: Of how many cycles they are.
-        looks: How often their p-value was looked at.
+        draws: The sampled tokens.
+        samples: Number of cycles that they are from.
+        tests: How often their p-value was evaluated.
+        comparisons: Of rows, one a prefix.
+        answers: Number of greedy answers that were compared.
+        gaps: Of answers that diverged, by how many logits the plain choice was better.
     """
 
     draws: Draws
     samples: int = 0
-    looks: int = 0
+    tests: int = 0
     comparisons: list[Comparison] = field(default_factory=list)
     answers: int = 0
-    partings: list[float] = field(default_factory=list)
+    gaps: list[float] = field(default_factory=list)
 
     @property
     def p_value(self) -> float | None:
-        """That of all draws so far, times the looks (Bonferroni)."""
+        """Of all draws so far, times the number of tests (Bonferroni)."""
         found = self.draws.p_value()
-        return found and min(1.0, self.looks * found)
+        return found and min(1.0, self.tests * found)
 
 
 def check(
@@ -70,7 +72,7 @@ def check(
     """Check that drafting is exact; Checked comes last, unless it is cancelled.
 
     Args:
-        engine: Has loaded the model; what it has kept of chats is dropped.
+        engine: Has loaded the model; its prefix cache is dropped.
         request: How much to check.
         cancelled: Ends it within a forward.
 
@@ -78,20 +80,20 @@ def check(
         EngineError: NO_MODEL; BAD_REQUEST for numbers that can never work; UNSUPPORTED when nothing drafts for the
             model; NON_FINITE.
     """
-    trial = _Trial(engine, request)
+    running = _Check(engine, request)
     engine.forget()
     try:
-        for progress in trial.run(cancelled):
+        for progress in running.run(cancelled):
             yield progress
             if cancelled.is_set():
                 return
     finally:
         engine.forget()
-    yield Checked(request.generation, trial.report())
+    yield Checked(request.generation, running.report())
 
 
-class _Trial:
-    """A check under way.
+class _Check:
+    """A running check.
 
     Args:
         engine: Has loaded the model.
@@ -105,31 +107,32 @@ class _Trial:
         self._engine = engine
         self._request = request
         self._drafter = _drafter(engine, request)
-        self._depth = _usual_depth(engine, self._drafter)
-        self._ways = Ours(engine), Ours(engine, self._drafter, self._depth)
+        engine.depths.refresh()
+        self._depth = engine.depths.of(self._drafter).best or _DEPTH
+        self._methods = Ours(engine), Ours(engine, self._drafter, self._depth)
         self._seed = secrets.randbits(62)
         self._findings = _Findings(Draws(self._depth, self._seed))
         self._started = time.monotonic()
 
     def run(self, cancelled: threading.Event) -> Iterator[TrialProgress]:
-        """Check, and tell how far it is between any two forwards that may take long."""
+        """Run the check, with progress between any two forwards that may take long."""
         found = self._findings
-        for number, ids in enumerate(self._beginnings()):
-            yield from self._try(number, ids, cancelled)
-        found.looks = 1
+        for number, ids in enumerate(self._prefixes()):
+            yield from self._compare(number, ids, cancelled)
+        found.tests = 1
         for times in _MORE:
             if found.p_value is None or not CHANCE <= found.p_value < ODD:
                 return
             self._started = time.monotonic()
-            for number, ids in enumerate(self._beginnings()):
+            for number, ids in enumerate(self._prefixes()):
                 yield from self._draw_again(number, ids, times)
-            found.looks += 1
+            found.tests += 1
 
     def report(self) -> ExactnessReport:
-        """Return what was found."""
+        """Return the report."""
         found, comparisons = self._findings, self._findings.comparisons
         logit_distance = max(each.logit_distance for each in comparisons)
-        ties = sum(gap <= _TIE * logit_distance for gap in found.partings)
+        ties = sum(gap <= _TIE * logit_distance for gap in found.gaps)
         return ExactnessReport(
             subject=self._engine.info.benchmark_subject(self._drafter),
             taken_ms=round(time.time() * 1000),
@@ -141,69 +144,70 @@ class _Trial:
             logit_distance=logit_distance,
             first_choices=sum(each.first_choices for each in comparisons),
             greedy_prefixes=found.answers,
-            greedy_same=found.answers - len(found.partings),
+            greedy_same=found.answers - len(found.gaps),
             greedy_ties=ties,
             samples=found.samples,
             tokens_at=found.draws.counts,
             p_value=found.p_value,
         )
 
-    def _try(self, number: int, ids: list[int], cancelled: threading.Event) -> Iterator[TrialProgress]:
-        """Try one beginning."""
-        beginning = self._beginning(ids)
-        for _ in beginning.read():
+    def _compare(self, number: int, ids: list[int], cancelled: threading.Event) -> Iterator[TrialProgress]:
+        """Compare rows, samples and greedy answers after one prefix."""
+        replay = self._replay(ids)
+        for _ in replay.read():
             yield self._progress(number, 0.0)
-        comparison = beginning.compare(self._depth, self._seed)
+        comparison = replay.compare(self._depth, self._seed)
         self._findings.comparisons.append(comparison)
         yield self._progress(number, 0.1)
         samples = _shared(self._request.samples, self._request.prefixes, number)
-        for share in self._draw(beginning, samples):
+        for share in self._draw(replay, samples):
             yield self._progress(number, 0.1 + 0.7 * share)
-        yield from self._answer_greedily(number, ids, beginning, cancelled)
+        yield from self._answer_greedily(number, ids, replay, cancelled)
 
     def _draw_again(self, number: int, ids: list[int], times: int) -> Iterator[TrialProgress]:
-        """Draw so many times as often as at first, with seeds of its own."""
-        beginning = self._beginning(ids)
-        for _ in beginning.read():
+        """Sample `times` as many cycles as at first, with new seeds."""
+        replay = self._replay(ids)
+        for _ in replay.read():
             yield self._progress(number, 0.0, "odd draws, drawing more; ")
         samples = _shared(times * self._request.samples, self._request.prefixes, number)
-        for share in self._draw(beginning, samples):
+        for share in self._draw(replay, samples):
             yield self._progress(number, share, "odd draws, drawing more; ")
 
-    def _draw(self, beginning: PrefixReplay, samples: int) -> Iterator[float]:
-        """Draw cycles with drafts of all lengths in turn, so that each position and the bonus come often enough."""
+    def _draw(self, replay: PrefixReplay, samples: int) -> Iterator[float]:
+        """Sample cycles with drafts of all lengths in turn, so that each position and the bonus come often enough."""
         for sample in range(samples):
             self._seed += 1
             depth = self._depth - sample % self._depth
-            self._findings.draws.add(beginning.draw(depth, self._seed))
+            self._findings.draws.add(replay.draw(depth, self._seed))
             self._findings.samples += 1
             yield sample / samples
 
-    def _beginnings(self) -> Iterator[list[int]]:
+    def _prefixes(self) -> Iterator[list[int]]:
         longest = min(_LONGEST, self._engine.info.context_window - _ANSWER - self._depth)
-        return cuts(self._request.prefixes, self._encode, longest)
+        return prompt_prefixes(
+            self._request.prefixes, lambda text: self._engine.encode((ChatMessage("user", text),)), longest
+        )
 
-    def _beginning(self, ids: list[int]) -> PrefixReplay:
+    def _replay(self, ids: list[int]) -> PrefixReplay:
         drafter = self._engine.drafters().new(self._drafter)
         return PrefixReplay(self._engine.model.target, drafter, ids, backend.policy().prefill_chunk)
 
     def _answer_greedily(
-        self, number: int, ids: list[int], beginning: PrefixReplay, cancelled: threading.Event
+        self, number: int, ids: list[int], replay: PrefixReplay, cancelled: threading.Event
     ) -> Iterator[TrialProgress]:
-        """Go on greedily both ways, and look at where the answers part."""
+        """Continue greedily, plainly and with drafting, and note the gap where the answers diverge."""
         answers = []
-        for way in self._ways:
-            run = way.run(number, ids, 0.0, _ANSWER, cancelled)
+        for method in self._methods:
+            run = method.run(number, ids, 0.0, _ANSWER, cancelled)
             yield self._progress(number, 0.9)
             if run is None:
                 return
             answers.append(run.tokens)
         self._findings.answers += 1
-        parted = next((n for n, pair in enumerate(zip(*answers, strict=True)) if pair[0] != pair[1]), None)
-        if parted is not None:
-            plain, drafted = answers
-            gap = beginning.gap(plain[:parted], plain[parted], drafted[parted])
-            self._findings.partings.append(gap)
+        plain, drafted = answers
+        at = next((n for n, pair in enumerate(zip(plain, drafted, strict=True)) if pair[0] != pair[1]), None)
+        if at is not None:
+            self._findings.gaps.append(replay.gap(plain[:at], plain[at], drafted[at]))
 
     def _progress(self, number: int, share: float, why: str = "") -> TrialProgress:
         total = self._request.prefixes
@@ -214,12 +218,9 @@ class _Trial:
             self._request.generation, fraction, f"{why}beginning {number + 1} of {total}", left_s
         )
 
-    def _encode(self, text: str) -> list[int]:
-        return self._engine.encode((ChatMessage("user", text),))
-
 
 def _drafter(engine: Engine, request: CheckExactness) -> DrafterKind:
-    """Check that a request can be met, and return who drafts."""
+    """Check that a request is possible, and return the kind of the drafter."""
     request.check()
     drafter = engine.drafters().required(request.drafter)
     window, least = engine.info.context_window, SHORTEST + _ANSWER + engine.info.max_depth
@@ -229,11 +230,6 @@ def _drafter(engine: Engine, request: CheckExactness) -> DrafterKind:
     return drafter
 
 
-def _usual_depth(engine: Engine, drafter: DrafterKind) -> int:
-    engine.depths.refresh()
-    return engine.depths.of(drafter).best or _DEPTH
-
-
 def _shared(total: int, shares: int, number: int) -> int:
-    """Return one of so many whole shares that differ by one at most."""
+    # One of `shares` whole numbers that differ by one at most and sum to the total.
     return (total + shares - 1 - number) // shares

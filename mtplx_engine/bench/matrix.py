@@ -1,4 +1,4 @@
-"""A bench run as data: what is compared, in this process and in one with the BLAS of the mlx wheel."""
+"""`mtplx bench`: benchmarks of all drafters and depths, in this process and in one with the BLAS of the mlx wheel."""
 
 from __future__ import annotations
 
@@ -33,30 +33,30 @@ if TYPE_CHECKING:
     from mtplx_engine.util.formatting import Report
 
 
-# The head, which is the product, shallow and deep; the others at one depth, so that a bench of all ends in minutes.
+# The MTP head, which matters most, shallow and deep; the others at one depth, so that a bench of all ends in minutes.
 _DEPTHS: dict[DrafterKind, tuple[int, ...]] = {
     "mtp": (1, 3),
     "draft_model": (3,),
     "prompt_lookup": (3,),
     "mtp+prompt_lookup": (3,),
 }
-_STOCK_PROMPTS = 3  # the wheel's own BLAS is slow; a few prompts show what it is like
+_STOCK_PROMPTS = 3  # the wheel's own BLAS is slow; a few prompts suffice
 _STOCK_DEPTH = "3"
 
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkPlan:
-    """What is run.
+    """Arguments of `mtplx bench`.
 
     Attributes:
         model: Folder or name.
-        draft_model: Of a model that drafts for it, which may be the same one; "" for none.
-        data_dir: Where installed models are.
-        prompts: How many prompts.
+        draft_model: Folder or name of a draft model, which may be the same one; "" for none.
+        data_dir: The data folder, with the installed models.
+        prompts: Number of prompts.
         tokens: Of each answer.
         temperatures: One table each.
-        depths: Of every drafter; () for those that suit each.
-        drafters: Who drafts; "stock" is the model's default.
+        depths: Of every drafter; () for the defaults of each.
+        drafters: The drafters; "stock" is the model's default.
         anyway: Load the model even when it will not fit into memory.
     """
 
@@ -75,14 +75,14 @@ def measure(plan: BenchmarkPlan, report: Report) -> dict[str, Any]:
     """Run the plan in this process, on the BLAS that `backend.prepare` chose.
 
     Args:
-        plan: What to run.
-        report: Told how far it is.
+        plan: The arguments.
+        report: Called with the progress.
 
     Returns:
         The report as plain data, ready for JSON.
 
     Raises:
-        EngineError: BAD_REQUEST, when a draft model shall draft but none is named.
+        EngineError: BAD_REQUEST, for the drafter "draft_model" without a draft model.
     """
     if "draft_model" in plan.drafters and not plan.draft_model:
         raise EngineError(
@@ -99,15 +99,15 @@ def measure(plan: BenchmarkPlan, report: Report) -> dict[str, Any]:
         plan.draft_model,
         anyway=plan.anyway,
     )
-    questions = [
+    prompts = [
         benchmark.BenchmarkPrompt(prompt.id, prompt.kind, engine.encode((ChatMessage("user", prompt.text),)))
         for prompt in PROMPTS[: plan.prompts]
     ]
     base, others = MlxLm(engine), _ours(engine, info, plan)
     tables = {}
     for number, temperature in enumerate(plan.temperatures):
-        held = benchmark.PairedBenchmark(base, others, questions, temperature, plan.tokens)
-        for step in held.hold(threading.Event(), pause_s=benchmark.PAUSE_S):
+        paired = benchmark.PairedBenchmark(base, others, prompts, temperature, plan.tokens)
+        for step in paired.run(threading.Event(), pause_s=benchmark.PAUSE_S):
             if isinstance(step, benchmark.BenchmarkRuns):
                 tables[f"{temperature:g}"] = summarise(step, [base, *others])
             else:
@@ -116,7 +116,7 @@ def measure(plan: BenchmarkPlan, report: Report) -> dict[str, Any]:
                 report(fraction, f"temperature {temperature:g}: {step.what}{left}")
     return {
         "model": info.name,
-        "draft_model": _who_drafts(plan),
+        "draft_model": _draft_model(plan),
         "backend": info.backend,
         "blas": backend.policy().blas,
         "machine": backend.machine(),
@@ -128,30 +128,29 @@ def measure(plan: BenchmarkPlan, report: Report) -> dict[str, Any]:
     }
 
 
-def summarise(outcome: benchmark.BenchmarkRuns, methods: Sequence[Method]) -> dict[str, Any]:
+def summarise(runs: benchmark.BenchmarkRuns, methods: Sequence[Method]) -> dict[str, Any]:
     """Reduce the answers at one temperature, of all prompts and of each kind, against those of the first method."""
-    kinds = {entry.run.kind for entry in outcome.entries}
-    of_kinds = {kind: _of_kind(outcome, kind) for kind in PromptKind if kind in kinds}
+    of_kinds = {
+        kind.value: benchmark.BenchmarkRuns(tuple(entry for entry in runs.entries if entry.run.kind == kind))
+        for kind in PromptKind
+    }
     return {
-        "summary": [_summary(outcome, methods[0], method) for method in methods],
+        "summary": [_summary(runs, methods[0], method) for method in methods],
         "kinds": {
-            kind.value: [_summary(part, methods[0], method) for method in methods]
+            kind: [_summary(part, methods[0], method) for method in methods]
             for kind, part in of_kinds.items()
+            if part.entries
         },
         "runs": [
             {"method": entry.method, "tokens": entry.tokens, **dataclasses.asdict(entry.run)}
-            for entry in outcome.entries
+            for entry in runs.entries
         ],
     }
 
 
-def _of_kind(outcome: benchmark.BenchmarkRuns, kind: PromptKind) -> benchmark.BenchmarkRuns:
-    return benchmark.BenchmarkRuns(tuple(entry for entry in outcome.entries if entry.run.kind == kind))
-
-
-def _summary(outcome: benchmark.BenchmarkRuns, base: Method, method: Method) -> dict[str, Any]:
-    """Return what one method did, as plain data; its ratios are those of the base's time to its own."""
-    found = results.compared(method.depth, outcome.pairs(base, method))
+def _summary(runs: benchmark.BenchmarkRuns, base: Method, method: Method) -> dict[str, Any]:
+    """Return the results of one method as plain data; its ratios are the base's time over its own."""
+    found = results.compared(method.depth, runs.pairs(base, method))
     return {
         "method": method.name,
         "decode_tps": found.decode_tps,
@@ -165,15 +164,15 @@ def _summary(outcome: benchmark.BenchmarkRuns, base: Method, method: Method) -> 
 
 
 def _ours(engine: Engine, info: ModelInfo, plan: BenchmarkPlan) -> list[Method]:
-    """Return plain decoding and every drafter at every depth; a model without a drafter has no stock one."""
+    """Return plain decoding, and every drafter at every depth; "stock" is nothing for a model without a drafter."""
     named = [info.drafter if core == "stock" else core for core in plan.drafters]
     kinds = [kind for kind in _DEPTHS if kind in named]
     drafting = [Ours(engine, kind, depth) for kind in kinds for depth in plan.depths or _DEPTHS[kind]]
     return [Ours(engine), *sorted(drafting, key=lambda method: method.name)]
 
 
-def _who_drafts(plan: BenchmarkPlan) -> str:
-    """Return the draft model in words, "" without one."""
+def _draft_model(plan: BenchmarkPlan) -> str:
+    """Return the name of the draft model, "" without one."""
     if not plan.draft_model:
         return ""
     draft, target = (

@@ -1,4 +1,4 @@
-"""The methods that a benchmark compares (ours at a depth, mlx-lm), and the order of their runs."""
+"""The methods that a benchmark compares (our engine at a depth, mlx-lm), and the order of their runs."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class TimedAnswer(NamedTuple):
 
     Attributes:
         tokens: The ids.
-        wall_s: From the call to the last token.
+        wall_s: Seconds from the call to the last token.
         stats: Counts and times; mlx-lm counts no steps.
-        peak_bytes: The most memory that mlx held meanwhile, the model included.
+        peak_bytes: Peak memory of mlx meanwhile, with the model.
     """
 
     tokens: tuple[int, ...]
@@ -66,13 +66,13 @@ class Method(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """An answer to be measured.
+    """One run in the order of a benchmark.
 
     Attributes:
-        method: Whose turn it is.
+        method: The method that answers.
         prompt: Index of the prompt.
         tokens: Of the answer.
-        warm_up: Whether it is dropped.
+        warm_up: Whether the answer is dropped.
     """
 
     method: Method
@@ -81,12 +81,12 @@ class Slot:
     warm_up: bool
 
 
-def turns(methods: Sequence[Method], prompts: int, tokens: int) -> list[Slot]:
-    """Return a short warm-up of every method, then all of them on each prompt, another one beginning each time.
+def slots(methods: Sequence[Method], prompts: int, tokens: int) -> list[Slot]:
+    """Return a short warm-up of every method, then all of them on each prompt, each time starting with another one.
 
     Args:
-        methods: The ways of decoding.
-        prompts: How many prompts.
+        methods: The methods.
+        prompts: Number of prompts.
         tokens: Of each answer.
     """
     order = [Slot(method, 0, min(tokens, _WARM_UP_TOKENS), warm_up=True) for method in methods]
@@ -98,7 +98,7 @@ def turns(methods: Sequence[Method], prompts: int, tokens: int) -> list[Slot]:
 
 
 class _CancelledError(Exception):
-    """Leads out of a prefill of mlx-lm's, which cannot be told to stop."""
+    """Raised in a callback to leave mlx-lm's prefill, which has no way to cancel."""
 
 
 class MlxLm:
@@ -106,7 +106,7 @@ class MlxLm:
 
     Args:
         engine: Has loaded the model.
-        chunk: Prompt tokens per forward; it can be cancelled after each.
+        chunk: Prompt tokens per forward; cancelling works after each.
     """
 
     name = "mlx-lm"
@@ -163,7 +163,7 @@ class MlxLm:
 
 
 class Ours:
-    """Our engine with one drafter at one depth, or decoding plainly without one."""
+    """Our engine with one drafter at one depth, or plain decoding without a drafter."""
 
     def __init__(self, engine: Engine, drafter: DrafterKind | None = None, depth: int = 0) -> None:
         self.name = f"{drafter} depth {depth}" if drafter else "depth 0"
@@ -175,7 +175,7 @@ class Ours:
     def run(
         self, prompt: int, ids: list[int], temperature: float, tokens: int, cancelled: threading.Event
     ) -> TimedAnswer | None:
-        """Answer with the engine, reading the prompt from its first token."""
+        """Answer with the engine, without a cached prefix."""
         bias = tuple((token, _NEVER) for token in sorted(self._engine.model.end_ids))
         sampler = SamplerConfig(
             temperature=temperature,

@@ -1,4 +1,4 @@
-"""Replay a fixed prompt prefix many times and test the draws by a G-test."""
+"""Replay of a fixed prompt prefix, and statistical tests of the tokens sampled after it."""
 
 from __future__ import annotations
 
@@ -27,54 +27,54 @@ if TYPE_CHECKING:
 
 
 LEAST_VALUES = 100
-"""Numbers that a test of uniformity needs: ten a bin, for its far tails."""
+"""Numbers that `uniform_test` needs: ten a bin, for its far tails."""
 
 _BINS = 10
 _EVEN = np.full(_BINS, 1 / _BINS)
-_LEAST_EXPECTED = 5.0  # samples a cell should have on average before a chi-square is trusted
+_LEAST_EXPECTED = 5.0  # samples that a cell has to expect for the chi-square approximation
 
 
-def g_test(observed: Floats, law: Floats) -> float:
-    """Return the p-value of counts [cells] under a law [cells]; 0 when something impossible was seen.
+def g_test(observed: Floats, distribution: Floats) -> float:
+    """Return the p-value of counts [cells] under a distribution [cells]; 0 when an impossible cell was observed.
 
-    Rare cells are pooled until each expects enough, the rarest first.
+    A G-test (likelihood ratio) whose rare cells are pooled until each expects enough samples, the rarest first.
     """
-    statistic, freedom = _statistic(observed, law)
+    statistic, freedom = _statistic(observed, distribution)
     return chi_square_tail(statistic, freedom) if freedom else float(statistic == 0)
 
 
 def uniform_test(values: Floats) -> float | None:
-    """Return the p-value that numbers [n] are uniform between 0 and 1; None for fewer than `LEAST_VALUES`.
+    """Return the p-value of numbers [n] being uniform on 0..1; None for fewer than `LEAST_VALUES`.
 
-    A G-test of ten even bins sees any pattern, a test of the mean sees best what moves all one way; the smaller
-    p-value counts twice (Bonferroni). The mean of uniform numbers has lighter tails than the normal law taken here.
+    The smaller p-value of two tests counts twice (Bonferroni): a G-test of ten even bins detects any pattern, a test of
+    the mean a common shift. The mean of uniform numbers has lighter tails than the normal distribution assumed here.
     """
     if values.size < LEAST_VALUES:
         return None
     counts, _ = np.histogram(values, _BINS, (0.0, 1.0))
-    off = abs(float(values.mean()) - 0.5) * math.sqrt(12 * values.size)  # in standard deviations
+    off = abs(float(values.mean()) - 0.5) * math.sqrt(12 * values.size)  # standard deviations
     return min(1.0, 2 * min(g_test(counts.astype(np.float64), _EVEN), math.erfc(off / math.sqrt(2))))
 
 
-def _statistic(observed: Floats, law: Floats) -> tuple[float, int]:
-    """Return G with Williams' correction, and its degrees of freedom; infinite for something impossible."""
-    if observed[law == 0].any():
+def _statistic(observed: Floats, distribution: Floats) -> tuple[float, int]:
+    """Return G with Williams' correction, and its degrees of freedom; infinite for an impossible observation."""
+    if observed[distribution == 0].any():
         return math.inf, 0
     total = observed.sum()
-    cells = _pooled(law * total)
-    expected = np.bincount(cells, law * total).astype(np.float64)
-    seen = np.bincount(cells, observed)
+    cells = _pooled(distribution * total)
+    expected = np.bincount(cells, distribution * total).astype(np.float64)
+    counts = np.bincount(cells, observed)
     freedom = expected.size - 1
     if freedom == 0:
         return 0.0, 0
-    found = seen > 0
-    g = 2 * float((seen[found] * np.log(seen[found] / expected[found])).sum())
+    some = counts > 0
+    g = 2 * float((counts[some] * np.log(counts[some] / expected[some])).sum())
     williams = 1 + ((total / expected).sum() - 1) / (6 * total * freedom)
     return max(0.0, g / williams), freedom
 
 
 def _pooled(expected: Floats) -> NDArray[np.int64]:
-    """Number the cells so that each number expects `_LEAST_EXPECTED` or more, where there is so much."""
+    """Return a pool number for each cell, so that each pool expects `_LEAST_EXPECTED` if there is so much."""
     numbers = np.zeros(expected.size, np.int64)
     number, mass = 0, 0.0
     left = float(expected.sum())
@@ -99,25 +99,28 @@ def chi_square_tail(statistic: float, freedom: int) -> float:
 
 
 class Cycle(NamedTuple):
-    """What one draft, verify and accept gave.
+    """One cycle of draft, verify and accept.
 
     Attributes:
         tokens: The accepted drafts and the recovered or bonus token, n of them.
-        laws: [n, V] the target's laws, row i of token i.
-        drafted: [k, V] the laws that the drafts were drawn from.
+        target: [n, V] distributions of the target, row i of token i.
+        draft: [k, V] distributions that the drafts were sampled from.
     """
 
     tokens: Sequence[int]
-    laws: Floats
-    drafted: Floats
+    target: Floats
+    draft: Floats
 
 
 class Draws:
-    """All tokens of many cycles.
+    """The tokens of many cycles, tested against the distributions of the target.
+
+    A token becomes its randomised probability integral transform, which is uniform on 0..1 if the token is distributed
+    as the target says. Tokens are ordered by target / draft probability, which shows a wrong acceptance best.
 
     Args:
-        depth: The most drafts of a cycle.
-        seed: Of the randomised parts.
+        depth: Maximum drafts of a cycle.
+        seed: Of the randomisation.
     """
 
     def __init__(self, depth: int, seed: int) -> None:
@@ -127,27 +130,27 @@ class Draws:
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """How many tokens came out at draft position 1, 2, ..., accepted or recovered, and as bonus, the last."""
+        """Number of tokens at draft position 1, 2, ..., accepted or recovered, and of bonus tokens, the last."""
         return tuple(len(values) for values in self._values)
 
     def add(self, cycle: Cycle) -> None:
-        """Take the tokens of a cycle."""
-        count = len(cycle.drafted)
-        for place, (token, law) in enumerate(zip(cycle.tokens, cycle.laws, strict=True)):
-            score = law
-            if place < count:
+        """Add the tokens of a cycle."""
+        count = len(cycle.draft)
+        for at, (token, row) in enumerate(zip(cycle.tokens, cycle.target, strict=True)):
+            score = row
+            if at < count:
                 with np.errstate(divide="ignore", invalid="ignore"):
-                    score = law / cycle.drafted[place]
-            before = law[score < score[token]].sum()
-            level = law[score == score[token]].sum()
-            self._impossible |= bool(law[token] == 0)
-            value = (before + self._generator.random() * level) / law.sum()
-            self._values[place if place < count else -1].append(min(1.0, float(value)))
+                    score = row / cycle.draft[at]
+            below = row[score < score[token]].sum()
+            level = row[score == score[token]].sum()
+            self._impossible |= bool(row[token] == 0)
+            value = (below + self._generator.random() * level) / row.sum()
+            self._values[at if at < count else -1].append(min(1.0, float(value)))
 
     def p_value(self) -> float | None:
-        """Return the p-value of all tokens, and of those of each place, as one test (Bonferroni).
+        """Return the p-value of all tokens and of those at each position, as one test (Bonferroni).
 
-        0 when something impossible was drawn; None when there are too few tokens to tell anything.
+        0 when an impossible token was sampled; None for too few tokens.
         """
         if self._impossible:
             return 0.0
@@ -157,23 +160,21 @@ class Draws:
 
 
 SHORTEST = 2
-"""Tokens; a drafter needs a pair."""
+"""Tokens of the shortest prefix; a drafter needs a pair."""
 
-LAW = SamplerConfig(temperature=1.0)
-"""The model's own law of the next token, which no filter cuts."""
+UNFILTERED = SamplerConfig(temperature=1.0)
+"""Samples from the model's own distribution, without filters."""
 
-_GOLDEN = (
-    math.sqrt(5) - 1
-) / 2  # multiples of it fill the range between 0 and 1 evenly, however many they are
+_GOLDEN = (math.sqrt(5) - 1) / 2  # its multiples modulo 1 are spread evenly, however many they are
 
 
-def cuts(count: int, encode: Callable[[str], list[int]], longest: int) -> Iterator[list[int]]:
-    """Return beginnings of the shipped prompts, of all kinds in turn, cut at different lengths.
+def prompt_prefixes(count: int, encode: Callable[[str], list[int]], longest: int) -> Iterator[list[int]]:
+    """Yield prefixes of the shipped prompts, of all kinds in turn and of different lengths.
 
     Args:
-        count: How many.
-        encode: Turns what a person says into the tokens of a chat.
-        longest: Tokens of a beginning.
+        count: Number of prefixes.
+        encode: Turns a user message into the tokens of a chat.
+        longest: Maximum tokens of a prefix.
     """
     for number in range(count):
         ids = encode(PROMPTS[number % len(PROMPTS)].text)
@@ -182,13 +183,13 @@ def cuts(count: int, encode: Callable[[str], list[int]], longest: int) -> Iterat
 
 
 class Comparison(NamedTuple):
-    """Rows of logits against others that should be the same.
+    """Differences of rows of logits that should be equal.
 
     Attributes:
-        rows: How many were compared.
-        distance: The largest total variation distance of two laws; infinite where a row is no law.
+        rows: Number of rows.
+        distance: The largest total variation distance of two distributions; infinite for logits that are not finite.
         logit_distance: The largest absolute difference of a logit.
-        first_choices: Rows whose most probable token was the same.
+        first_choices: Rows with the same most probable token.
     """
 
     rows: int
@@ -202,7 +203,7 @@ def compare_rows(one: mx.array, other: mx.array, vocabulary: int) -> Comparison:
     one, other = one.astype(mx.float32), other.astype(mx.float32)
     if not (finite(one) & finite(other)).item():
         return Comparison(one.shape[0], math.inf, math.inf, 0)
-    shaper = Shaper(LAW, vocabulary)
+    shaper = Shaper(UNFILTERED, vocabulary)
     return Comparison(
         rows=one.shape[0],
         distance=_highest(mx.abs(shaper.distribution(one) - shaper.distribution(other)).sum(axis=-1)) / 2,
@@ -212,7 +213,7 @@ def compare_rows(one: mx.array, other: mx.array, vocabulary: int) -> Comparison:
 
 
 def compare_verified(target: Target, cache: TokenCache, tokens: mx.array) -> Comparison:
-    """Verify tokens [n] in one forward and one by one, compare the rows, and leave the cache as it was."""
+    """Verify tokens [n] in one forward and one by one, compare the rows, and restore the cache."""
     length = cache.length
     _, verified = target.verify(tokens, cache, strict=False)
     mx.eval(verified)
@@ -225,8 +226,8 @@ def compare_verified(target: Target, cache: TokenCache, tokens: mx.array) -> Com
     return compare_rows(verified, plain, target.vocabulary)
 
 
-class _HeardTarget:
-    """A target, as far as a cycle needs it, that keeps the logits [k+1, V] of what it verified last."""
+class _RecordingTarget:
+    """The part of a target that a cycle needs; keeps the logits [k+1, V] of the last verify step."""
 
     def __init__(self, target: Target) -> None:
         self.vocabulary = target.vocabulary
@@ -239,11 +240,11 @@ class _HeardTarget:
         return hidden, self.logits
 
 
-class _HeardDrafter:
-    """A drafter that keeps the laws [k, V] of what it proposed last; None before it did."""
+class _RecordingDrafter:
+    """A drafter that keeps the distributions [k, V] of its last proposal, None before the first."""
 
     def __init__(self, drafter: Drafter) -> None:
-        self.laws: mx.array | None = None
+        self.distributions: mx.array | None = None
         self._drafter = drafter
         self.begin, self.extend, self.trim_to = drafter.begin, drafter.extend, drafter.trim_to
 
@@ -262,18 +263,18 @@ class _HeardDrafter:
     ) -> Draft | None:
         """See `Drafter.propose`."""
         draft = self._drafter.propose(depth, shaper, history, key)
-        self.laws = None if draft is None else draft.laws
+        self.distributions = None if draft is None else draft.laws
         return draft
 
 
 class PrefixReplay:
-    """A beginning and the caches that hold all of it but its last token, whatever was tried from there.
+    """A prompt prefix with the caches of all but its last token, restored after each trial.
 
     Args:
         target: The model.
-        drafter: Who drafts for it; empty.
+        drafter: Its drafter, without pairs.
         ids: The tokens, at least `SHORTEST`.
-        chunk: Tokens per forward when it is read.
+        chunk: Prefill tokens per forward.
     """
 
     def __init__(self, target: Target, drafter: Drafter, ids: Sequence[int], chunk: int) -> None:
@@ -285,21 +286,21 @@ class PrefixReplay:
         self._newest = mx.array([])  # the hidden [1, H] of the last cached token
 
     def read(self) -> Iterator[int]:
-        """Forward the beginning, by chunks; gives how many of its tokens are cached after each."""
+        """Prefill the prefix by chunks; yields the number of cached tokens after each."""
         self._drafter.begin(self._ids, 0)
         *before, newest, _ = self._ids
-        decoder = Decoder(self._target, self._cache, self._drafter, LAW, 0)
+        decoder = Decoder(self._target, self._cache, self._drafter, UNFILTERED, 0)
         yield from decoder.prefill([*before, newest], 0, self._chunk)
         self._newest = self._target.forward(mx.array([newest], mx.int32), self._cache)
         mx.eval(self._newest)
-        self._go_back()
+        self._restore()
 
     def compare(self, depth: int, seed: int) -> Comparison:
         """Verify a draft in one forward and token by token, and compare the rows.
 
         Args:
             depth: Tokens of the draft.
-            seed: Of the draws.
+            seed: Of the draft.
 
         Raises:
             EngineError: NON_FINITE.
@@ -307,38 +308,38 @@ class PrefixReplay:
         tokens = mx.array([self._ids[-1]], mx.int32)
         draft = None
         if depth := min(depth, self._drafter.max_depth):
-            shaper = Shaper(LAW, self._target.vocabulary)
+            shaper = Shaper(UNFILTERED, self._target.vocabulary)
             draft = self._drafter.propose(depth, shaper, None, mx.random.key(seed))
         if draft is not None:
             tokens = mx.concatenate([tokens, draft.tokens])
         found = compare_verified(self._target, self._cache, tokens)
-        self._go_back()
+        self._restore()
         if math.isinf(found.distance):
             raise non_finite(len(self._ids))
         return found
 
     def draw(self, depth: int, seed: int) -> Cycle:
-        """Draft, verify and accept once by the decoding loop, with at most so many drafts.
+        """Run one cycle of the decoding loop, with at most `depth` drafts.
 
         Raises:
             EngineError: NON_FINITE.
         """
-        target, drafter = _HeardTarget(self._target), _HeardDrafter(self._drafter)
-        decoder = Decoder(cast("Target", target), self._cache, drafter, LAW, seed)
+        target, drafter = _RecordingTarget(self._target), _RecordingDrafter(self._drafter)
+        decoder = Decoder(cast("Target", target), self._cache, drafter, UNFILTERED, seed)
         for _ in decoder.prefill(self._ids, len(self._ids) - 1, self._chunk):
-            raise ValueError("the beginning was not read")
+            raise ValueError("the prefix was not prefilled")
         decoder.dispatch(min(depth, decoder.max_depth))
         tokens = decoder.read().tokens
-        self._go_back()
+        self._restore()
         rows = target.logits[: len(tokens)].astype(mx.float32)
-        laws = Shaper(LAW, self._target.vocabulary).distribution(rows)
-        drafted = drafter.laws if drafter.laws is not None else laws[:0]
-        return Cycle(tokens, np.array(laws, np.float64), np.array(drafted, np.float64))
+        verified = Shaper(UNFILTERED, self._target.vocabulary).distribution(rows)
+        drafted = drafter.distributions if drafter.distributions is not None else verified[:0]
+        return Cycle(tokens, np.array(verified, np.float64), np.array(drafted, np.float64))
 
     def gap(self, more: Sequence[int], one: int, other: int) -> float:
-        """Return by how much one token's logit is above another's, plainly, after the beginning and some more tokens.
+        """Return one token's logit minus another's in plain decoding after the prefix and `more` tokens.
 
-        Nothing can be tried from the beginning any more.
+        It does not restore the caches: no trial can follow.
         """
         tokens = mx.array([self._ids[-1], *more], mx.int32)
         for token in tokens:
@@ -347,7 +348,7 @@ class PrefixReplay:
         row = logits[0].astype(mx.float32)
         return cast("float", (row[one] - row[other]).item())
 
-    def _go_back(self) -> None:
+    def _restore(self) -> None:
         length = len(self._ids) - 1
         self._cache.trim_to(length)
         self._drafter.trim_to(length - 1)

@@ -1,4 +1,4 @@
-"""The prompts of the benchmarks, by kind."""
+"""The prompts of benchmarks and exactness checks, by kind."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ class Prompt(NamedTuple):
 
     Attributes:
         id: As in "code-2".
-        kind: What it and its answer are like.
-        text: What the person says.
+        kind: Of the prompt and its answer.
+        text: The user message.
     """
 
     id: str
@@ -123,12 +123,12 @@ def of_kind(kind: PromptKind) -> tuple[Prompt, ...]:
 
 
 def filled(prompt: Prompt, length: int, encode: Callable[[str], list[int]]) -> list[int]:
-    """Return the tokens of a prompt, with other text of its kind before it up to nearly `length` tokens.
+    """Return the tokens of a prompt, filled with text of its kind before it up to nearly `length` tokens.
 
     Args:
-        prompt: What is asked.
-        length: Tokens; a prompt that has as many already stays as it is.
-        encode: Turns what a person says into the tokens of a chat.
+        prompt: Comes last.
+        length: Tokens; a prompt that is as long already stays as it is.
+        encode: Turns a user message into the tokens of a chat.
     """
     ids = encode(prompt.text)
     missing = length - len(ids)
@@ -136,7 +136,7 @@ def filled(prompt: Prompt, length: int, encode: Callable[[str], list[int]]) -> l
         return ids
     passage = PASSAGES[prompt.kind]
     a_passage = len(encode(f"{passage}\n\n{prompt.text}")) - len(ids)
-    # Each passage has a number of its own, or what copies from the context would find a pure repetition.
+    # Passages are numbered, or prompt lookup would find pure repetition.
     count = missing // max(1, a_passage) + 1
     text = "\n\n".join(f"{number}. {passage}" for number in range(1, count + 1))
     shown = len(passage) * missing // max(1, a_passage)

@@ -1,4 +1,7 @@
-"""A measurement as `mtplx tune` prints it. Nothing is rounded across 1, and what is not known is not said."""
+"""Text reports: a measurement as `mtplx tune` prints it, and the tables of `mtplx bench`.
+
+No ratio is rounded across 1, and unknown numbers are left out.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from mtplx_engine.util.formatting import NOTHING, joined
 from mtplx_engine.util.system import Power
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
     from mtplx_engine.measure.measurement import Measurement, VerifyCurve
     from mtplx_engine.measure.results import DepthResult, PlainResult, Results
@@ -21,19 +24,21 @@ if TYPE_CHECKING:
 
 
 _BASE = "mlx-lm"  # the method that all others are compared with
-_TABLE_HEADER = (
-    f"{'':27}{'tok/s':>7}  {'wall vs mlx-lm':>22}  {'decode':>6}  {'per verify':>11}  {'steps':>5}  "
-    f"{'accepted at 1, 2, ...':24}{'same':>6}  verdict"
+_COLUMNS = f"{'per verify':>11}  {'steps':>5}  {'accepted at 1, 2, ...':24}{'same':>6}  verdict"
+_COLUMNS_NOTE = (
+    "per verify: tokens per verify step, of the most possible; "
+    "steps: the verify steps behind it, (few) when under 50"
 )
+_TABLE_HEADER = f"{'':27}{'tok/s':>7}  {'wall vs mlx-lm':>22}  {'decode':>6}  {_COLUMNS}"
 _TABLE_NOTES = (
     "wall, decode: mlx-lm's time / this one's, median (lowest..highest) over prompts, rounded down",
-    "per verify: tokens per verify step, of the most possible; steps: the verify steps behind it, (few) when under 50",
+    _COLUMNS_NOTE,
     "same: prompts with mlx-lm's very tokens; above temperature 0 texts differ by chance, and tests hold their law",
 )
 
 
 def render_table(report: dict[str, Any]) -> str:
-    """Lay out what `plan.measure` returned, with the report of the wheel's BLAS under "stock" if there is one."""
+    """Return the text of a report by `matrix.measure`, with that of the wheel's BLAS under "stock" if it is there."""
     lines = [
         f"{report['model']} on {report['machine']}; {report['prompts']} prompts x {report['tokens']} tokens",
         f"load before: {report['load']:.1f} on {report['cores']} cores",
@@ -53,21 +58,27 @@ def render_table(report: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def spread(ratio: Ratio) -> str:
-    """Return a ratio with its range, as in "1.62x (1.55..1.70)"."""
+def _spread(ratio: Ratio | None) -> str:
+    """Return a ratio with its range, as in "1.62x (1.55..1.70)"; "" for none."""
+    if ratio is None:
+        return ""
     return f"{times(ratio.median)} ({times(ratio.low)[:-1]}..{times(ratio.high)[:-1]})"
 
 
-def per_verify(length: float | None, ceiling: int, steps: int) -> str:
-    """Return a mean acceptance length of the most possible, in brackets where few steps bear it out."""
-    if length is None:
-        return ""
-    text = f"{length:.3f} of {ceiling}"
-    return f"({text})" if steps < FEW_STEPS else text
+def _cells(
+    length: float | None, steps: int, accepted_at: Sequence[float], identical: tuple[int, int] | None
+) -> str:
+    """Return the cells of `_COLUMNS` but the verdict; unknown numbers are left empty."""
+    text = "" if length is None else f"{length:.3f} of {1 + len(accepted_at)}"
+    if text and steps < FEW_STEPS:
+        text = f"({text})"
+    at = " ".join(f"{share:.3f}" for share in accepted_at)
+    same = f"{identical[0]}/{identical[1]}" if identical else ""
+    return f"{text:>11}  {steps or '':>5}  {at:24}{same:>6}"
 
 
 def _against_wheel(own: list[dict[str, Any]], wheel: list[dict[str, Any]]) -> list[str]:
-    """Compare two processes in a line, which is left out when few prompts or a wide range bear nothing out."""
+    """Compare two processes in a line, left out for few prompts or a range that includes 1."""
     ours = max((s for s in own if s["method"] != _BASE), key=lambda s: s["decode_tps"] or 0.0)
     plain = next(s for s in wheel if s["method"] == _BASE)
     if not (ours["wall"] and plain["wall"] and ours["decode_tps"] and plain["decode_tps"]):
@@ -81,42 +92,32 @@ def _against_wheel(own: list[dict[str, Any]], wheel: list[dict[str, Any]]) -> li
 
 
 def _whole(backend: str, temperature: str, table: dict[str, Any]) -> list[str]:
-    """Lay out the rows over all prompts."""
     heading = f"temperature {temperature}, {backend}"
     return ["", heading, _TABLE_HEADER, *(_table_row(summary) for summary in table["summary"])]
 
 
 def _table_row(s: dict[str, Any]) -> str:
-    """Lay out what one method did; what is not known is left empty."""
-    wall, same = Ratio(**s["wall"]) if s["wall"] else None, s["identical"]
+    wall = Ratio(**s["wall"]) if s["wall"] else None
     verdict = "" if s["method"] == _BASE else f"  {wall.verdict if wall else SpeedVerdict.TOO_FEW}"
-    at = " ".join(f"{share:.3f}" for share in s["accepted_at"])
-    length = per_verify(s["tokens_per_verify"], 1 + len(s["accepted_at"]), s["verify_steps"])
     speed = f"{s['decode_tps']:.1f}" if s["decode_tps"] else ""
     decode = times(s["decode"]["median"]) if s["decode"] else ""
-    return (
-        f"{s['method']:27}{speed:>7}  {spread(wall) if wall else '':>22}  {decode:>6}  "
-        f"{length:>11}  {s['verify_steps'] or '':>5}  {at:24}"
-        f"{f'{same[0]}/{same[1]}' if same else '':>6}{verdict}"
-    )
+    cells = _cells(s["tokens_per_verify"], s["verify_steps"], s["accepted_at"], s["identical"])
+    return f"{s['method']:27}{speed:>7}  {_spread(wall):>22}  {decode:>6}  {cells}{verdict}"
 
 
-_HEADER = (
-    f"{'':8}{'whole request':>22}  {'decoding':>8}  {'per verify':>11}  {'steps':>5}  "
-    f"{'accepted at 1, 2, ...':24}{'same':>6}  verdict"
-)
+_HEADER = f"{'':8}{'whole request':>22}  {'decoding':>8}  {_COLUMNS}"
 _NOTES = (
     "whole request, decoding: time of plain decoding / time with drafting, median (lowest..highest), rounded down",
-    "per verify: tokens per verify step, of the most possible; steps: the verify steps behind it, (few) when under 50",
+    _COLUMNS_NOTE,
     "same: answers with the very tokens of plain decoding; above temperature 0 they are not compared",
 )
 
 
 def render_report(measurement: Measurement) -> str:
-    """Lay out a measurement for a terminal."""
+    """Return the text of a measurement, for a terminal."""
     found = results.results_of(measurement)
     parts = [
-        _what(measurement),
+        _subject(measurement),
         ["", *_headline(measurement, found.headline)],
         _lines(sentences.pressure(measurement)),
         ["", _plain(found.plain), "", _HEADER, *map(_row, found.depths)],
@@ -130,7 +131,7 @@ def render_report(measurement: Measurement) -> str:
 
 
 def _headline(measurement: Measurement, best: DepthResult | None) -> list[str]:
-    """Return what a measurement says first, what it means, and how sure that is."""
+    """Return the verdict, its effect, and its range."""
     found = sentences.headline(measurement)
     note = str(found.note)
     whole = sentences.whole_request(best) if best else NOTHING
@@ -141,7 +142,7 @@ def _lines(said: Sentence) -> list[str]:
     return [str(said)] if said else []
 
 
-def _what(measurement: Measurement) -> list[str]:
+def _subject(measurement: Measurement) -> list[str]:
     subject = measurement.subject
     revision = f"revision {subject.revision[:12]}" if subject.revision else ""
     model = [subject.model, revision, subject.quantization, f"drafter {subject.drafter}"]
@@ -182,21 +183,15 @@ def _plain(plain: PlainResult) -> str:
 
 
 def _row(result: DepthResult) -> str:
-    wall = spread(result.wall) if result.wall else ""
     decode = times(result.decode.median) if result.decode else ""
-    length = per_verify(result.mean_length, result.ceiling, result.verify_steps)
-    at = " ".join(f"{share:.3f}" for share in result.acceptance)
-    same = f"{result.identical[0]}/{result.identical[1]}" if result.identical else ""
-    return (
-        f"depth {result.depth} {wall:>22}  {decode:>8}  {length:>11}  {result.verify_steps or '':>5}  "
-        f"{at:24}{same:>6}  {result.verdict}"
-    )
+    cells = _cells(result.mean_length, result.verify_steps, result.acceptance, result.identical)
+    return f"depth {result.depth} {_spread(result.wall):>22}  {decode:>8}  {cells}  {result.verdict}"
 
 
 def _kinds(best: DepthResult | None) -> list[str]:
     if best is None or len(best.by_kind) < 2:
         return []
-    rows = [f"  {kind:16}{spread(ratio):>22}  {ratio.verdict}" for kind, ratio in best.by_kind]
+    rows = [f"  {kind:16}{_spread(ratio):>22}  {ratio.verdict}" for kind, ratio in best.by_kind]
     return ["", f"depth {best.depth} by kind of prompt", *rows]
 
 
@@ -219,25 +214,22 @@ def _curves(curves: tuple[VerifyCurve, ...]) -> list[str]:
         return []
     widths = max(len(curve.seconds) for curve in curves)
     head = "".join(f"{width:>7}" for width in range(1, widths + 1))
-    return [
+    lines = [
         "",
         "what a forward over so many tokens costs, in forwards over one",
         f"{'context':>9}{head}{'one':>10}{'a draft':>10}",
-        *_curve_rows(curves),
     ]
-
-
-def _curve_rows(curves: tuple[VerifyCurve, ...]) -> Iterator[str]:
     for curve in curves:
         one = curve.seconds[0]
         costs = "".join(f"{seconds / one:7.2f}" for seconds in curve.seconds)
         draft = "" if curve.draft_s is None else _ms(curve.draft_s)
-        yield f"{curve.context:9}{costs}{_ms(one):>10}{draft:>10}"
+        lines.append(f"{curve.context:9}{costs}{_ms(one):>10}{draft:>10}")
+    return lines
 
 
 def _cross_check(measurement: Measurement) -> list[str]:
-    told = _lines(sentences.cross_check(measurement))
-    return ["", *told] if told else []
+    lines = _lines(sentences.cross_check(measurement))
+    return ["", *lines] if lines else []
 
 
 def _ms(seconds: float) -> str:

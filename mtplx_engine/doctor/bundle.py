@@ -1,7 +1,7 @@
-"""What has to be right where MTPLX runs as an app: Metal, its library, the keychain, files and memory.
+"""The checks of MTPLX as an app: Metal, its library, the keychain, files, memory.
 
-Each check is a function of what it looks at, so that a Mac's troubles can be tried anywhere; `checks` looks at this
-machine. A check never raises: what it cannot find out is a row that says so.
+Each check is a function of its inputs, so that the faults of a Mac can be tested anywhere; `checks` passes those of
+this machine. A check never raises: what it cannot find out is a row that says so.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from mtplx_engine import backend
-from mtplx_engine.doctor.environment import Check, CheckResult
+from mtplx_engine.doctor.environment import Check
 from mtplx_engine.hub.credentials import system_keychain
 from mtplx_engine.util import formatting, system
 from mtplx_engine.util.files import replace_file
@@ -31,20 +31,20 @@ if TYPE_CHECKING:
 
 _AGAIN = "Move MTPLX to the trash, download it again and put it into Applications."
 _SERVICE, _ACCOUNT = "MTPLX self-test", "doctor"
-_LEAST_MEMORY = 4 << 30  # what the system, the window and the starter take together
-_LEAST_ROOM = 1 << 30  # on the disk, for chats and logs
+_LEAST_MEMORY = 4 << 30  # bytes for the system, the window and the starter model
+_LEAST_DISK = 1 << 30  # bytes for chats and logs
 _LEAST_FILES = 256  # open at once: shards, sockets, the database
-_AGREE = 0.1  # how far our reckoning of Metal's memory may be off
+_TOLERANCE = 0.1  # of our estimate of Metal's memory limit
 
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """What mlx says of the device.
+    """The GPU as mlx reports it.
 
     Attributes:
         name: As in "Apple M3 Pro".
-        limit: Bytes that Metal recommends to use at most.
-        product: What the device computed as the product of two 32 x 32 matrices of ones; each entry must be 32.
+        limit: Bytes, Metal's recommended maximum.
+        product: The device's product of two 32 x 32 matrices of ones; each entry must be 32.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Gpu:
 
 
 def checks(data: Path) -> tuple[Check, ...]:
-    """Look at this machine; imports mlx, so not in a process that has a window.
+    """Check this machine; imports mlx, so not in a process that has a window.
 
     Args:
         data: The data folder.
@@ -61,7 +61,7 @@ def checks(data: Path) -> tuple[Check, ...]:
     gpu, trouble = None, ""
     try:
         gpu = this_gpu()
-    except Exception as error:  # noqa: BLE001 - mlx raises what it likes when its library is of no use
+    except Exception as error:  # noqa: BLE001 - mlx raises anything when its library is unusable
         trouble = str(error) or repr(error)
     return (
         metal(sys.platform, gpu, trouble),
@@ -96,24 +96,20 @@ def metal(system: str, gpu: Gpu | None, trouble: str) -> Check:
     Args:
         system: As `sys.platform` has it.
         gpu: The GPU after it has computed something, None where mlx has none.
-        trouble: What mlx said when it could not even look, else "".
+        trouble: The error of mlx when it could not be asked, else "".
     """
     name = "Metal"
     if system != "darwin":
-        return Check(
-            name, CheckResult.UNKNOWN, "There is no Metal outside macOS; models run on the CPU here."
-        )
+        return Check.unknown(name, "There is no Metal outside macOS; models run on the CPU here.")
     if trouble:
-        return Check(name, CheckResult.FAILED, f"It does not work ({trouble[:200]}). {_AGAIN}")
+        return Check.failed(name, f"It does not work ({trouble[:200]}). {_AGAIN}")
     if gpu is None:
-        return Check(
-            name, CheckResult.FAILED, "mlx finds no Metal device, so nothing would be fast. Restart the Mac."
-        )
+        return Check.failed(name, "mlx finds no Metal device, so nothing would be fast. Restart the Mac.")
     wrong = sum(entry != 32 for entry in gpu.product)
     if wrong or len(gpu.product) != 32 * 32:
         sentence = f"{gpu.name} computed {wrong} of {len(gpu.product)} numbers wrongly. Restart the Mac."
-        return Check(name, CheckResult.FAILED, sentence)
-    return Check(name, CheckResult.PASSED, f"{gpu.name} computes.")
+        return Check.failed(name, sentence)
+    return Check.passed(name, f"{gpu.name} computes.")
 
 
 def library(system: str, search: Sequence[Path]) -> Check:
@@ -121,7 +117,7 @@ def library(system: str, search: Sequence[Path]) -> Check:
 
     Args:
         system: As `sys.platform` has it.
-        search: The folders that modules are imported from. A second mlx among them ends the process.
+        search: The folders that modules are imported from; a second mlx among them ends the process.
     """
     name, suffix = "Library", ".dylib" if system == "darwin" else ".so"
     folders = {(folder / "mlx" / "lib").resolve() for folder in search}
@@ -129,11 +125,11 @@ def library(system: str, search: Sequence[Path]) -> Check:
     if len(found) != 1:
         where = ", ".join(str(path.parent) for path in found) or "nowhere"
         sentence = f"There must be one libmlx{suffix}, but there are {len(found)}: {where}. {_AGAIN}"
-        return Check(name, CheckResult.FAILED, sentence)
+        return Check.failed(name, sentence)
     kernels = found[0].with_name("mlx.metallib")
     if system == "darwin" and not kernels.is_file():
-        return Check(name, CheckResult.FAILED, f"{kernels} is missing. {_AGAIN}")
-    return Check(name, CheckResult.PASSED, f"One libmlx{suffix}, in {found[0].parent}.")
+        return Check.failed(name, f"{kernels} is missing. {_AGAIN}")
+    return Check.passed(name, f"One libmlx{suffix}, in {found[0].parent}.")
 
 
 def keychain(find: Callable[[], Keychain | None]) -> Check:
@@ -147,17 +143,17 @@ def keychain(find: Callable[[], Keychain | None]) -> Check:
     try:
         chain = find()
         if chain is None:
-            return Check(name, CheckResult.UNKNOWN, f"There is no keychain here, so {kept}.")
+            return Check.unknown(name, f"There is no keychain here, so {kept}.")
         chain.set_password(_SERVICE, _ACCOUNT, word)
         same = chain.get_password(_SERVICE, _ACCOUNT) == word
         chain.delete_password(_SERVICE, _ACCOUNT)
     except Exception as error:  # noqa: BLE001 - each backend has errors of its own
         sentence = f"The keychain refused ({type(error).__name__}), so {kept}. Unlock it in Keychain Access."
-        return Check(name, CheckResult.FAILED, sentence)
+        return Check.failed(name, sentence)
     if not same:
         sentence = f"The keychain gave back something else than it was given, so {kept}. Restart the Mac."
-        return Check(name, CheckResult.FAILED, sentence)
-    return Check(name, CheckResult.PASSED, "It keeps a password and gives it back.")
+        return Check.failed(name, sentence)
+    return Check.passed(name, "It keeps a password and gives it back.")
 
 
 def files(data: Path) -> Check:
@@ -172,48 +168,47 @@ def files(data: Path) -> Check:
         free = shutil.disk_usage(data).free
     except OSError as error:
         sentence = f"Nothing can be kept in {data} ({error.strerror or error}). Make that folder writable."
-        return Check(name, CheckResult.FAILED, sentence)
+        return Check.failed(name, sentence)
     if not same:
-        return Check(name, CheckResult.FAILED, f"{data} does not keep what is written there. Check the disk.")
-    if free < _LEAST_ROOM:
+        return Check.failed(name, f"{data} does not keep what is written there. Check the disk.")
+    if free < _LEAST_DISK:
         sentence = f"The disk of {data} has {formatting.size(free)} left. Make room for at least 1 GB."
-        return Check(name, CheckResult.FAILED, sentence)
-    return Check(
-        name, CheckResult.PASSED, f"{data} keeps what is written there; {formatting.size(free)} are free."
-    )
+        return Check.failed(name, sentence)
+    return Check.passed(name, f"{data} keeps what is written there; {formatting.size(free)} are free.")
 
 
 def memory(this: Machine, recommended: int | None) -> Check:
-    """Whether there is memory for a model, and whether we reckon it as Metal does.
+    """Whether there is memory for a model, and whether our estimate agrees with Metal.
 
     Args:
-        this: The machine, as the fit of models is reckoned with.
-        recommended: Bytes that Metal itself recommends to use at most, None without Metal.
+        this: The machine, as the memory fit of models is estimated.
+        recommended: Bytes, Metal's recommended maximum; None without Metal.
     """
     name = "Memory"
     if this.memory < _LEAST_MEMORY:
-        sentence = f"This machine has {this.memory / 2**30:.1f} GB; MTPLX needs 4 GB. Use only small models."
-        return Check(name, CheckResult.FAILED, sentence)
-    share = f"Models can take {this.limit / 2**30:.1f} of {this.memory / 2**30:.1f} GB"
-    if recommended is not None and abs(recommended - this.limit) > _AGREE * recommended:
-        said = f"Metal itself says {recommended / 2**30:.1f} GB"
+        need = formatting.size(_LEAST_MEMORY)
+        sentence = (
+            f"This machine has {formatting.size(this.memory)}; MTPLX needs {need}. Use only small models."
+        )
+        return Check.failed(name, sentence)
+    share = f"Models can take {formatting.size(this.limit)} of {formatting.size(this.memory)}"
+    if recommended is not None and abs(recommended - this.limit) > _TOLERANCE * recommended:
+        said = f"Metal itself says {formatting.size(recommended)}"
         sentence = f"{share} by our reckoning, but {said}, so “fits” may be off; please report it."
-        return Check(name, CheckResult.UNKNOWN, sentence)
-    return Check(name, CheckResult.PASSED, f"{share}.")
+        return Check.unknown(name, sentence)
+    return Check.passed(name, f"{share}.")
 
 
 def open_files(limit: int) -> Check:
     """Whether enough files may be open at once.
 
     Args:
-        limit: So many may be; RLIM_INFINITY for any number.
+        limit: The soft limit of the process; RLIM_INFINITY for any number.
     """
     name = "Open files"
     if limit != resource.RLIM_INFINITY and limit < _LEAST_FILES:
         sentence = (
             f"Only {limit} files may be open at once, {_LEAST_FILES} are needed. Restart this computer."
         )
-        return Check(name, CheckResult.FAILED, sentence)
-    return Check(
-        name, CheckResult.PASSED, "Any number." if limit == resource.RLIM_INFINITY else f"Up to {limit}."
-    )
+        return Check.failed(name, sentence)
+    return Check.passed(name, "Any number." if limit == resource.RLIM_INFINITY else f"Up to {limit}.")

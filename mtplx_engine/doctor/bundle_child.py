@@ -1,4 +1,4 @@
-"""`python -I -m mtplx_engine.doctor.bundle_child DATA_DIR`: what `bundle.checks` finds, as JSON.
+"""`python -I -m mtplx_engine.doctor.bundle_child DATA_DIR`: the results of `bundle.checks`, as JSON.
 
 A process of its own, since it imports mlx, which the window must not, and which ends a process at the worst.
 """

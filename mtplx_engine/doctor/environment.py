@@ -1,4 +1,4 @@
-"""What the doctor reports of the machine: packages, privacy, models."""
+"""The checks of system, packages and models, and the redaction of private text in reports."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class CheckResult(StrEnum):
-    """How a check ended."""
+    """The outcome of a check."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -44,14 +44,29 @@ class Check:
     """A row of the report.
 
     Attributes:
-        name: What was looked at, in a word or two.
-        verdict: How it ended.
-        detail: One sentence for people, with the numbers; of what failed also one thing to do.
+        name: Of the thing checked, in a word or two.
+        verdict: The outcome.
+        detail: One sentence for the user with the numbers; of a failed check also one thing to do.
     """
 
     name: str
     verdict: CheckResult
     detail: str
+
+    @classmethod
+    def passed(cls, name: str, detail: str) -> Check:
+        """Return a check that passed."""
+        return cls(name, CheckResult.PASSED, detail)
+
+    @classmethod
+    def failed(cls, name: str, detail: str) -> Check:
+        """Return a check that failed."""
+        return cls(name, CheckResult.FAILED, detail)
+
+    @classmethod
+    def unknown(cls, name: str, detail: str) -> Check:
+        """Return a check that does not apply, or could not be made."""
+        return cls(name, CheckResult.UNKNOWN, detail)
 
 
 def failed(checks: tuple[Check, ...]) -> tuple[Check, ...]:
@@ -70,18 +85,16 @@ _PACKAGES = (
     "keyring",
     "PySide6-Essentials",
 )
-_OLDEST_SQLITE = (3, 51, 3)  # earlier ones can lose what a crash interrupts
+_OLDEST_SQLITE = (3, 51, 3)  # earlier ones can lose data in a crash
 
 
 def python() -> Check:
-    """Which Python runs, which decides what there are wheels for."""
+    """The version of Python, which decides what there are wheels for."""
     name, version = "Python", platform.python_version()
     runs = f"{platform.python_implementation()} {version}, {platform.machine()}"
     if sys.version_info[:2] != (3, 11):
-        return Check(
-            name, CheckResult.FAILED, f"{runs}; MTPLX is made for 3.11. Install it with Python 3.11."
-        )
-    return Check(name, CheckResult.PASSED, f"{runs}.")
+        return Check.failed(name, f"{runs}; MTPLX is made for 3.11. Install it with Python 3.11.")
+    return Check.passed(name, f"{runs}.")
 
 
 def operating_system() -> Check:
@@ -89,7 +102,7 @@ def operating_system() -> Check:
     mac = platform.mac_ver()[0]
     version = f"macOS {mac}" if mac else f"{platform.system()} {platform.release()}"
     chip = system.chip_name() or "a processor of unknown name"
-    return Check("System", CheckResult.PASSED, f"{version}, {chip}, {os.cpu_count()} cores.")
+    return Check.passed("System", f"{version}, {chip}, {os.cpu_count()} cores.")
 
 
 def packages() -> Check:
@@ -102,8 +115,8 @@ def packages() -> Check:
             missing.append(package)
     if missing:
         sentence = f"{', '.join(missing)} not installed; install MTPLX again. Found: {', '.join(found)}."
-        return Check(name, CheckResult.FAILED, sentence)
-    return Check(name, CheckResult.PASSED, f"{', '.join(found)}.")
+        return Check.failed(name, sentence)
+    return Check.passed(name, f"{', '.join(found)}.")
 
 
 def sqlite() -> Check:
@@ -112,26 +125,24 @@ def sqlite() -> Check:
     try:
         apsw = importlib.import_module("apsw")
     except ImportError:
-        return Check(
-            name, CheckResult.FAILED, "apsw is not installed, so no chats can be kept. Install MTPLX again."
-        )
+        return Check.failed(name, "apsw is not installed, so no chats can be kept. Install MTPLX again.")
     version: str = apsw.sqlite_lib_version()
     if tuple(int(part) for part in version.split(".")) < _OLDEST_SQLITE:
         least = ".".join(map(str, _OLDEST_SQLITE))
-        return Check(name, CheckResult.FAILED, f"{version}, but {least} is needed. Install MTPLX again.")
-    return Check(name, CheckResult.PASSED, f"{version}.")
+        return Check.failed(name, f"{version}, but {least} is needed. Install MTPLX again.")
+    return Check.passed(name, f"{version}.")
 
 
 def keychain_kind() -> Check:
     """Which keychain is used; whether it works is a check of its own."""
     name, found = "Keychain kind", system_keychain()
     if found is None:
-        return Check(name, CheckResult.UNKNOWN, "None that is trusted here; tokens are kept in memory only.")
-    return Check(name, CheckResult.PASSED, f"{type(found).__module__}.{type(found).__qualname__}.")
+        return Check.unknown(name, "None that is trusted here; tokens are kept in memory only.")
+    return Check.passed(name, f"{type(found).__module__}.{type(found).__qualname__}.")
 
 
 def circumstances() -> Check:
-    """What else makes figures better or worse: load, power and heat."""
+    """Load, power and heat, which change all measurements."""
     now = system.system_state()
     load = "unknown" if now.load is None else f"{now.load:.1f}"
     saving = {None: "unknown", True: "on", False: "off"}[now.low_power]
@@ -140,7 +151,7 @@ def circumstances() -> Check:
     return Check("Conditions", CheckResult.PASSED if known else CheckResult.UNKNOWN, sentence)
 
 
-_PROGRAM = "(program)"  # what is below is known to everybody
+_PROGRAM = "(program)"  # paths below it are public
 _BELOW = r"/[^\s/,;:'\"()]+"
 _PATH = re.compile(rf"(?<![\w/:)])(?:~|{_BELOW})(?:{_BELOW})+/?")
 _TOKEN = re.compile(r"\bhf_\w{8,}|\b(?:sk|ghp|xox[abp])[-_]\w{8,}")
@@ -149,11 +160,11 @@ _SHORTEST = 3  # letters; a shorter name is part of too many words
 
 
 class Redactor:
-    """Replaces what is private.
+    """Replaces private text.
 
     Args:
-        folders: What to say instead of each folder.
-        names: Names of the person and of the machine.
+        folders: The replacement of each folder.
+        names: Names of the user and of the machine.
     """
 
     def __init__(self, folders: Mapping[Path, str], names: Iterable[str]) -> None:
@@ -166,12 +177,12 @@ class Redactor:
 
     @classmethod
     def here(cls, data: Path) -> Redactor:
-        """Return one that knows this person, this machine and the data folder."""
+        """Return a redactor for this user, this machine and the data folder."""
         program = {Path(entry): _PROGRAM for entry in (*sys.path, sys.prefix, sys.base_prefix) if entry}
-        places = dict.fromkeys(UserFolders(data).added(), "(place)")
+        added = dict.fromkeys(UserFolders(data).added(), "(place)")
         own = {data: "(data folder)", Path.home(): "(home)", Path.cwd(): "(here)"}
         host = socket.gethostname()
-        return cls(program | places | own, {_user(), Path.home().name, host, host.partition(".")[0]})
+        return cls(program | added | own, {_user(), Path.home().name, host, host.partition(".")[0]})
 
     def clean(self, text: str) -> str:
         """Return a text without anything private."""
@@ -191,51 +202,49 @@ def _user() -> str:
         return os.environ.get("USER", "")
 
 
-_MOST = 30  # models; a report shall fit into a message
+_MOST = 30  # models; a report has to fit into a message
 
 
-def rows(data: Path) -> tuple[Check, ...]:
-    """Return a row for each installed model; one that says so when there is none.
+def models(data: Path) -> tuple[Check, ...]:
+    """Return a check of each installed model; one that says so when there is none.
 
     Args:
         data: The data folder.
     """
     found = library.installed_models(data)
     if not found:
-        return (Check("Models", CheckResult.UNKNOWN, "None is installed."),)
+        return (Check.unknown("Models", "None is installed."),)
     memory = ProbeMemory(data)
-    kept = tuple(_row(number, model, memory) for number, model in enumerate(found[:_MOST], 1))
-    more = len(found) - len(kept)
-    return (*kept, Check("Models", CheckResult.UNKNOWN, f"{more} more were not looked at.")) if more else kept
+    checks = tuple(_model(number, model, memory) for number, model in enumerate(found[:_MOST], 1))
+    more = len(found) - len(checks)
+    return (*checks, Check.unknown("Models", f"{more} more were not looked at.")) if more else checks
 
 
-def _row(number: int, model: InstalledModel, memory: ProbeMemory) -> Check:
-    """Look at one model."""
+def _model(number: int, model: InstalledModel, memory: ProbeMemory) -> Check:
     name = f"Model {number}"
     if not model.there:
-        return Check(name, CheckResult.UNKNOWN, "Its disk is not connected.")
+        return Check.unknown(name, "Its disk is not connected.")
     if not model.complete:
-        return Check(
-            name, CheckResult.FAILED, f"{formatting.size(model.size)}: parts of it are missing. Get it again."
-        )
-    looked = inspect(model.path, memory)
+        return Check.failed(name, f"{formatting.size(model.size)}: parts of it are missing. Get it again.")
+    inspection = inspect(model.path, memory)
     verdict = {Tier.REFUSED: CheckResult.FAILED, Tier.UNSUPPORTED: CheckResult.UNKNOWN}.get(
-        looked.tier, CheckResult.PASSED
+        inspection.tier, CheckResult.PASSED
     )
-    return Check(name, verdict, f"{_known_as(model, looked)}, {formatting.size(model.size)}: {_tier(looked)}")
+    described = f"{_public_name(model, inspection)}, {formatting.size(model.size)}: {_tier(inspection)}"
+    return Check(name, verdict, described)
 
 
-def _known_as(model: InstalledModel, looked: Inspection) -> str:
-    """Return the name of a model that everybody knows; of others, which may be private, only the architecture."""
+def _public_name(model: InstalledModel, inspection: Inspection) -> str:
+    """Return the name of a public model; of others, which may be private, only the architecture."""
     public = {starter.shipped_recipe().name, *(entry.title for entry in search.entries())}
     if model.title in public:
         return model.title
-    family = looked.family if looked.family in (*SUPPORTED, *PLAIN_ONLY) else "some"
+    family = inspection.family if inspection.family in (*SUPPORTED, *PLAIN_ONLY) else "some"
     return f"A {family} model"
 
 
-def _tier(looked: Inspection) -> str:
-    """Return the tier, and why where that is no sentence about the person's files."""
-    if looked.tier is Tier.REFUSED:
+def _tier(inspection: Inspection) -> str:
+    # With the reason only where that is no sentence about the user's files.
+    if inspection.tier is Tier.REFUSED:
         return "refused as unsafe or damaged; `mtplx inspect` says why. Get it again."
-    return f"{looked.tier}. {looked.reason}" if looked.loads else f"{looked.tier}."
+    return f"{inspection.tier}. {inspection.reason}" if inspection.loads else f"{inspection.tier}."

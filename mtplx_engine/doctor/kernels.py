@@ -1,4 +1,4 @@
-"""Numeric self-tests on this machine: devices, kernels, rollback of drafts."""
+"""Numeric self-tests on this machine: matrix products, kernels, verify steps and rollback of small random models."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mlx_lm.models.gated_delta import gated_delta_kernel, gated_delta_ops
 from mtplx_engine import backend
 from mtplx_engine.bench.prefix import compare_rows, compare_verified
 from mtplx_engine.cache.token_cache import TokenCache
-from mtplx_engine.doctor.environment import Check, CheckResult
+from mtplx_engine.doctor.environment import Check
 from mtplx_engine.models import head_builder
 from mtplx_engine.models.families.registry import trunk_for
 from mtplx_engine.models.target import Target
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Product = Callable[[mx.array, mx.array], mx.array]
 
 
-_WIDTHS = (*range(1, 9), 17, 64)  # rows; libraries have kernels of their own for a few
+_WIDTHS = (*range(1, 9), 17, 64)  # rows; libraries have separate kernels for few rows
 _INNER, _COLUMNS = 256, 320
 _CLOSE = 1e-4  # of the largest entry; 256 float32 products are off by 1e-6 at most
 _GROUP, _BITS = 64, 4
@@ -33,16 +33,14 @@ _STEPS = 5
 
 
 def device(policy: backend.Policy) -> Check:
-    """What models run on."""
-    return Check(
-        "Backend", CheckResult.PASSED, f"{policy.description}; mlx's device is {mx.default_device()}."
-    )
+    """The device that models run on."""
+    return Check.passed("Backend", f"{policy.description}; mlx's device is {mx.default_device()}.")
 
 
 def products(policy: backend.Policy, product: Product = mx.matmul) -> Check:
-    """Whether small products of float32 matrices are those that float64 gives.
+    """Whether small float32 matrix products agree with float64.
 
-    Some old OpenBLAS take a processor for another one and give wrong numbers at some widths.
+    Some old versions of OpenBLAS mistake the processor and give wrong numbers at some widths.
 
     Args:
         policy: Says which library multiplies.
@@ -61,12 +59,12 @@ def products(policy: backend.Policy, product: Product = mx.matmul) -> Check:
             f"{library} multiplies wrongly at {', '.join(map(str, wrong))} rows, by {max(errors.values()):.1g} of the "
             "largest number. Update it, or start MTPLX with OPENBLAS_CORETYPE=Haswell."
         )
-        return Check(name, CheckResult.FAILED, sentence)
-    return Check(name, CheckResult.PASSED, f"{library}: right to {max(errors.values()):.0e} at 1 to 64 rows.")
+        return Check.failed(name, sentence)
+    return Check.passed(name, f"{library}: right to {max(errors.values()):.0e} at 1 to 64 rows.")
 
 
 def packed_products(product: Callable[..., mx.array] = mx.quantized_matmul) -> Check:
-    """Whether products with packed weights are those of the unpacked ones, for one row as for several."""
+    """Whether products with quantized weights agree with dequantized ones, for one row and for several."""
     name = "Packed products"
     weights = mx.array(_random(1, _COLUMNS, _INNER))
     packed = mx.quantize(weights, group_size=_GROUP, bits=_BITS)
@@ -78,19 +76,15 @@ def packed_products(product: Callable[..., mx.array] = mx.quantized_matmul) -> C
         errors.append(_error(found, left, plain.T))
     if max(errors) >= _CLOSE:
         sentence = f"{_BITS}-bit weights are multiplied wrongly, by {max(errors):.1g}. Install MTPLX again."
-        return Check(name, CheckResult.FAILED, sentence)
-    return Check(
-        name, CheckResult.PASSED, f"{_BITS}-bit weights: right to {max(errors):.0e} at 1, 4 and 8 rows."
-    )
+        return Check.failed(name, sentence)
+    return Check.passed(name, f"{_BITS}-bit weights: right to {max(errors):.0e} at 1, 4 and 8 rows.")
 
 
 def kernels(policy: backend.Policy) -> Check:
-    """Whether the one kernel that verifying relies on beyond mlx's own, mlx-lm's for gated-delta layers, is right."""
+    """Whether mlx-lm's kernel of gated-delta layers is right, the only one beyond mlx that verifying uses."""
     name = "Kernels"
     if policy.device != "metal":
-        return Check(
-            name, CheckResult.UNKNOWN, "Stock: MTPLX has no kernels of its own, and mlx-lm's are for Metal."
-        )
+        return Check.unknown(name, "Stock: MTPLX has no kernels of its own, and mlx-lm's are for Metal.")
     q, k, v = (mx.array(_random(seed, _STEPS, 2 * 32).reshape(1, _STEPS, 2, 32)) for seed in (1, 2, 3))
     g, beta = (mx.sigmoid(mx.array(_random(seed, _STEPS, 2)))[None] for seed in (4, 5))
     state = mx.zeros((1, 2, 32, 32), mx.float32)
@@ -98,14 +92,12 @@ def kernels(policy: backend.Policy) -> Check:
     error = max(_highest(mx.abs(a - b)) for a, b in zip(own, plain, strict=True))
     if error >= 1e-2:
         sentence = f"The gated-delta kernel is off by {error:.1g}. Restart the Mac, or update macOS."
-        return Check(name, CheckResult.FAILED, sentence)
-    return Check(
-        name, CheckResult.PASSED, f"mlx-lm's gated-delta kernel is right to {error:.0e}; else stock."
-    )
+        return Check.failed(name, sentence)
+    return Check.passed(name, f"mlx-lm's gated-delta kernel is right to {error:.0e}; else stock.")
 
 
 def _openblas() -> str:
-    """Return version and core of the library in use, as it says them itself."""
+    """Return version and core of the loaded OpenBLAS, as it reports them."""
     try:
         library = ctypes.CDLL("libopenblas.so.0")
         library.openblas_get_config.restype = library.openblas_get_corename.restype = ctypes.c_char_p
@@ -121,7 +113,7 @@ def _random(seed: int, rows: int, columns: int) -> NDArray[np.float32]:
 
 
 def _error(found: mx.array, left: NDArray[np.float32], right: NDArray[np.floating]) -> float:
-    """Return the largest error of a product, as a share of its largest entry; infinite where it is no number."""
+    # Relative to the largest entry; infinite where one is NaN.
     exact = left.astype(np.float64) @ right.astype(np.float64)
     errors = np.abs(np.array(found, np.float64) - exact) / np.abs(exact).max()
     return float(np.nan_to_num(errors, nan=np.inf).max())
@@ -158,7 +150,7 @@ CONFIGS: tuple[dict[str, Any], ...] = (
         "linear_conv_kernel_dim": 4,
     },
 )
-"""Of a model that keeps all tokens, and of one with a recurrent state."""
+"""Configs of a model with a KV cache only, and of one with recurrent layers."""
 
 _PREFIX = (5, 17, 3, 80, 41, 9)
 _BLOCK = (12, 60, 33, 7, 90, 21, 2, 50)
@@ -166,12 +158,12 @@ _THEN = 21
 
 
 def targets(policy: backend.Policy) -> list[Target]:
-    """Make a random model of each kind, held as the policy asks for."""
+    """Return a random model for each of `CONFIGS`, with dtypes of the policy."""
     return [_target(config, policy) for config in CONFIGS]
 
 
 def rows(models: Sequence[Target], policy: backend.Policy) -> Check:
-    """Whether one forward of several tokens gives the rows of one forward each."""
+    """Whether one forward over several tokens gives the logits of one forward each."""
     distances = [
         compare_verified(target, _read(target), mx.array(_BLOCK[:width], mx.int32)).distance
         for target in models
@@ -183,7 +175,7 @@ def rows(models: Sequence[Target], policy: backend.Policy) -> Check:
 
 
 def rollback(models: Sequence[Target], policy: backend.Policy) -> Check:
-    """Whether refused tokens are gone from every cache: what comes next is as if they had never been."""
+    """Whether rejected tokens leave no trace in any cache: the next logits are as without them."""
     distances = [
         compare_rows(_after(target, 4, kept), _after(target, kept, kept), target.vocabulary).distance
         for target in models
@@ -205,21 +197,20 @@ def _target(config: dict[str, Any], policy: backend.Policy) -> Target:
 
 
 def _read(target: Target) -> TokenCache:
-    """Return a cache that holds the prefix."""
     cache = TokenCache(target.new_layers())
     mx.eval(target.forward(mx.array(_PREFIX, mx.int32), cache))
     return cache
 
 
 def _after(target: Target, verified: int, kept: int) -> mx.array:
-    """Return the logits [1, V] of a token that follows the first `kept` of so many verified ones."""
+    """Return the logits [1, V] after the first `kept` of `verified` tokens and one more."""
     cache = _read(target)
     mx.eval(target.verify(mx.array(_BLOCK[:verified], mx.int32), cache, strict=False))
     cache.trim_to(len(_PREFIX) + kept)
     return target.verify(mx.array([_THEN], mx.int32), cache, strict=False)[1]
 
 
-def _judged(name: str, distance: float, policy: backend.Policy, what: str) -> Check:
+def _judged(name: str, distance: float, policy: backend.Policy, claim: str) -> Check:
     allowed = backend.rounding(policy)
     if distance > allowed:
         found = f"differ by {distance:.1g}" if distance <= 1 else "are no numbers"
@@ -227,6 +218,6 @@ def _judged(name: str, distance: float, policy: backend.Policy, what: str) -> Ch
             f"Chances {found}, and rounding explains {allowed:g}, so drafting would change answers. "
             "Use --depth 0, and report this."
         )
-        return Check(name, CheckResult.FAILED, sentence)
+        return Check.failed(name, sentence)
     how = "to the last bit" if distance == 0 else f"within {distance:.0e}, which is rounding"
-    return Check(name, CheckResult.PASSED, f"{what[0].upper()}{what[1:]}, {how}.")
+    return Check.passed(name, f"{claim[0].upper()}{claim[1:]}, {how}.")

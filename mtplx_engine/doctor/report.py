@@ -16,30 +16,31 @@ if TYPE_CHECKING:
 
 
 def examine(data: Path) -> tuple[Check, ...]:
-    """Make every check that this machine can make; imports mlx, with the BLAS that models run on.
+    """Run every check that this machine allows; imports mlx, with the BLAS that models run on.
 
     Args:
         data: The data folder.
     """
     backend.prepare()
-    return _private_parts_out(data, (check for part in _parts(data) for check in _guarded(*part)))
+    return _redacted(data, (check for part in _parts(data) for check in _guarded(*part)))
 
 
 def examine_bundle(data: Path) -> tuple[Check, ...]:
-    """Make the checks of what has to be right where MTPLX runs as an app, and no others."""
-    return _private_parts_out(data, bundle.checks(data))
+    """Run only the checks of MTPLX as an app."""
+    return _redacted(data, bundle.checks(data))
 
 
 def render(checks: tuple[Check, ...]) -> str:
-    """Return a report as text."""
+    """Return checks as a text report."""
     width = max(len(check.name) for check in checks)
     lines = [f"{check.verdict:<8} {check.name:<{width}}  {check.detail}" for check in checks]
-    counts = ", ".join(f"{_count(checks, verdict)} {verdict}" for verdict in CheckResult)
+    verdicts = [check.verdict for check in checks]
+    counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in CheckResult)
     return "\n".join((f"MTPLX {importlib.metadata.version('mtplx')}, mtplx doctor", *lines, counts))
 
 
 def as_json(checks: tuple[Check, ...]) -> dict[str, Any]:
-    """Return a report as plain data."""
+    """Return checks as plain data, ready for JSON."""
     return {
         "version": importlib.metadata.version("mtplx"),
         "failed": len(failed(checks)),
@@ -48,7 +49,7 @@ def as_json(checks: tuple[Check, ...]) -> dict[str, Any]:
 
 
 def _parts(data: Path) -> Iterable[tuple[str, Callable[[], Iterable[Check]]]]:
-    """Return the checks by the name that stands for those that cannot be made, in the order of the report."""
+    """Yield the groups of checks in the order of the report, each with the name of a group that raises."""
     alone = {
         "Python": environment.python,
         "System": environment.operating_system,
@@ -62,7 +63,7 @@ def _parts(data: Path) -> Iterable[tuple[str, Callable[[], Iterable[Check]]]]:
     yield "App", lambda: bundle.checks(data)
     yield "Numbers", _numbers
     yield "Decoding", _decoding
-    yield "Models", lambda: environment.rows(data)
+    yield "Models", lambda: environment.models(data)
 
 
 def _numbers() -> Iterable[Check]:
@@ -85,21 +86,17 @@ def _decoding() -> Iterable[Check]:
     return kernels.rows(tiny, policy), kernels.rollback(tiny, policy)
 
 
-def _guarded(name: str, look: Callable[[], Iterable[Check]]) -> tuple[Check, ...]:
-    """Make checks; one that raises is a row that says so, without words that could quote something private."""
+def _guarded(name: str, run: Callable[[], Iterable[Check]]) -> tuple[Check, ...]:
+    """Run checks; one that raises is a row that says so, without its message, which could quote something private."""
     try:
-        return tuple(look())
+        return tuple(run())
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
         sentence = f"It could not be looked at ({type(error).__name__}). Please report this."
-        return (Check(name, CheckResult.FAILED, sentence),)
+        return (Check.failed(name, sentence),)
 
 
-def _private_parts_out(data: Path, checks: Iterable[Check]) -> tuple[Check, ...]:
+def _redacted(data: Path, checks: Iterable[Check]) -> tuple[Check, ...]:
     redactor = Redactor.here(data)
     return tuple(dataclasses.replace(check, detail=redactor.clean(check.detail)) for check in checks)
-
-
-def _count(checks: tuple[Check, ...], verdict: CheckResult) -> int:
-    return sum(check.verdict is verdict for check in checks)

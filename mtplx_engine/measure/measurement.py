@@ -1,6 +1,6 @@
-"""What was measured on this machine, as values that the window and the command line show alike. Imports no mlx.
+"""Measurements and exactness reports as frozen data, shared by window and command line. Imports no mlx.
 
-Only runs are kept; every ratio, range and verdict is worked out of them, so that none can disagree with another.
+Only runs are stored; every ratio, range and verdict is derived from them, so that none can contradict another.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 
 LEAST_PAIRS = 3  # fewer show no range
-FEW_STEPS = 50  # verify steps; a share of fewer is shown, but grey
-_CROSS_GAP = 0.05  # of our plain decoding from mlx-lm's
+FEW_STEPS = 50  # verify steps; rates over fewer are shown as uncertain
+_CROSS_GAP = 0.05  # between our plain decoding and mlx-lm's
 CONTEXT_BUCKETS = (1024, 8192, 32768)
 
 
 def context_bucket(tokens: int) -> int | None:
-    """Return the context length that an answer is counted with: the least that holds it and its prompt, if any does."""
+    """Return the smallest bucket that holds so many tokens of prompt and answer; None for more than the largest."""
     return next((bucket for bucket in CONTEXT_BUCKETS if tokens <= bucket), None)
 
 
 class PromptKind(StrEnum):
-    """What a prompt is like, which decides how well its answer can be drafted."""
+    """The kind of a prompt, which decides how well its answer can be drafted."""
 
     CHAT = "chat"
     CODE = "code"
@@ -41,7 +41,7 @@ class PromptKind(StrEnum):
 
 
 class SpeedVerdict(StrEnum):
-    """A ratio in words."""
+    """The verdict on a ratio of speeds."""
 
     FASTER = "faster"
     SLOWER = "slower"
@@ -50,7 +50,7 @@ class SpeedVerdict(StrEnum):
 
 
 class Doubt(StrEnum):
-    """Why drafting that was slower at every depth that was measured may still pay in chats."""
+    """Why drafting may still pay in chats although it was slower at every measured depth."""
 
     UNTRIED = "other depths were not tried"
     FEW_STEPS = "too few steps were verified"
@@ -59,13 +59,13 @@ class Doubt(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """How many times as fast as plain decoding, over pairs of runs.
+    """Speed relative to plain decoding, over pairs of runs; above 1 is faster.
 
     Attributes:
         median: Of one value a pair.
-        low: The smallest of them.
-        high: The largest.
-        pairs: How many they are.
+        low: Minimum.
+        high: Maximum.
+        pairs: Number of pairs.
     """
 
     median: float
@@ -80,7 +80,7 @@ class Ratio:
 
     @property
     def verdict(self) -> SpeedVerdict:
-        """The ratio in words; a range that holds 1 says nothing either way."""
+        """The verdict; a range that includes 1 is unclear."""
         if self.pairs < LEAST_PAIRS:
             return SpeedVerdict.TOO_FEW
         if self.low > 1:
@@ -89,7 +89,7 @@ class Ratio:
 
 
 def times(ratio: float) -> str:
-    """Return a ratio as in "1.24x", rounded down: a loss never looks like none, nor a gain larger than it is."""
+    """Return a ratio as in "1.24x", rounded down, so that no loss looks like none and no gain larger than it is."""
     return f"{math.floor(ratio * 100 + 1e-9) / 100:.2f}x"
 
 
@@ -98,14 +98,14 @@ class MeasuredRun:
     """One answer of a measurement.
 
     Attributes:
-        pair: Runs with the same number answered the same prompt with the same sampler.
+        pair: Number of the pair; its runs answered the same prompt with the same sampler.
         prompt: Id of the prompt, as in "code-2".
-        kind: What it is like.
+        kind: Of the prompt.
         depth: Draft tokens per verify step, 0 for plain decoding.
-        wall_s: From the request to the last token.
+        wall_s: Seconds from the request to the last token.
         stats: The engine's counts and times.
-        peak_bytes: The most memory that mlx held during the run.
-        identical: Whether its tokens are those of the plain run of its pair; None when sampling, and for plain runs.
+        peak_bytes: Peak memory of mlx during the run.
+        identical: Whether its tokens equal those of the plain run of its pair; None when sampling, and for plain runs.
     """
 
     pair: int
@@ -120,12 +120,12 @@ class MeasuredRun:
 
 @dataclass(frozen=True, slots=True)
 class VerifyCurve:
-    """V(M): what it costs to verify M tokens in one forward.
+    """V(M), the cost of verifying M tokens in one forward.
 
     Attributes:
         context: Tokens in the cache.
         seconds: Median seconds of a forward over 1, 2, ... tokens.
-        draft_s: Median seconds in which one token is drafted; None without a drafter.
+        draft_s: Median seconds per drafted token; None without a drafter.
     """
 
     context: int
@@ -135,17 +135,17 @@ class VerifyCurve:
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkSubject:
-    """What was measured, and where.
+    """The model, drafter and machine of a measurement.
 
     Attributes:
-        key: Stands for the model's files and this machine; the same as in `ModelInfo.speed_key`.
+        key: Identifies the model's files and this machine; equals `ModelInfo.speed_key`.
         model: Name of the model.
-        revision: Of its repository, "" when it is not known.
+        revision: Of its repository, "" when unknown.
         quantization: As in "4-bit, group 64" or "bfloat16".
-        drafter: Who drafted.
-        backend: Device, dtype and BLAS in words.
-        chip: Name of the processor, "" when the system does not tell.
-        memory: Bytes that the machine has.
+        drafter: Kind of the drafter.
+        backend: Description of device, dtype and BLAS.
+        chip: Name of the processor, "" when unknown.
+        memory: Bytes of the machine.
         system: Name and version of the operating system.
         version: Of MTPLX.
     """
@@ -164,22 +164,22 @@ class BenchmarkSubject:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """A whole measurement, its warm-up left out.
+    """A whole measurement, without its warm-up.
 
     Attributes:
-        subject: What was measured, and where.
-        taken_ms: When it ended, in ms since 1970.
+        subject: Model, drafter and machine.
+        taken_ms: Time of its end, in ms since 1970.
         kinds: The kinds of prompts.
-        context: Tokens of prompt and answer together, nearly; the bucket that it stands for.
+        context: Tokens of prompt and answer together, about; usually one of `CONTEXT_BUCKETS`.
         tokens: Of each answer.
         temperature: Of the sampler.
         runs: In the order in which they ran.
-        curves: Cost of verifying, one for each context length that was tried.
+        curves: Cost of verifying, one for each measured context length.
         cross_check: Our plain decoding against plain mlx-lm, above 1 when ours is faster; None when it was not run.
-        before: Conditions at the beginning.
-        after: Conditions at the end.
+        before: State of the system at the start.
+        after: State of the system at the end.
         auto_depths: The draft depths that "auto" chooses among with this model.
-        lifted: Whether the person lets the model draft although it was slower.
+        lifted: Whether the user lets the model draft although it was slower.
     """
 
     subject: BenchmarkSubject
@@ -198,47 +198,47 @@ class Measurement:
 
     @property
     def bucket(self) -> int | None:
-        """The context length of the answers that it decides for, see `context_bucket`."""
+        """The bucket of the answers that it decides for, see `context_bucket`."""
         return context_bucket(self.context)
 
     @property
     def pressure(self) -> tuple[Pressure, ...]:
-        """What held the machine back meanwhile."""
+        """What slowed the machine down meanwhile."""
         return pressure(self.before, self.after)
 
     @property
     def odd_cross_check(self) -> Ratio | None:
-        """The cross-check where it differs by more than 5 %, so that it has to be shown."""
+        """The cross-check if it is off by more than 5 %, so that it has to be shown."""
         ratio = self.cross_check
         return ratio if ratio is not None and abs(ratio.median - 1) > _CROSS_GAP + 1e-9 else None
 
     @property
     def depths(self) -> tuple[int, ...]:
-        """The draft depths, without that of plain decoding."""
+        """The measured draft depths, without 0."""
         return tuple(sorted({run.depth for run in self.runs} - {0}))
 
 
 @dataclass(frozen=True, slots=True)
 class ExactnessReport:
-    """Whether drafting changes what the model says, tried on the person's own model.
+    """Whether drafting changes the output of the user's own model.
 
     Attributes:
-        subject: What was tried, and where.
-        taken_ms: When, in ms since 1970.
+        subject: Model, drafter and machine.
+        taken_ms: Time of its end, in ms since 1970.
         depth: Draft tokens per verify step.
-        prefixes: Beginnings of text that were tried.
-        rows: Verified rows that were compared with plain ones.
-        distance: The largest total variation distance between the two laws of a next token, 0..1.
-        allowed: The largest one that rounding of this device's numbers explains.
+        prefixes: Prompt prefixes that were tried.
+        rows: Rows of logits from verify steps that were compared with rows of plain decoding.
+        distance: The largest total variation distance between two next-token distributions, 0..1.
+        allowed: The largest one that rounding on this device explains.
         logit_distance: The largest absolute difference of a logit.
-        first_choices: Rows whose most probable token was the same.
-        greedy_prefixes: Prefixes that were continued greedily both ways.
+        first_choices: Rows with the same most probable token.
+        greedy_prefixes: Prefixes that were continued greedily, plainly and with drafting.
         greedy_same: How many of them gave the same tokens.
-        greedy_ties: How many of the others parted where two tokens were as probable as rounding can tell.
-        samples: Cycles of draft, verify and accept that were drawn, with all lengths of drafts.
-        tokens_at: Tokens that came of them at draft position 1, 2, ..., accepted or recovered, and as bonus, the last.
-        p_value: How often a right engine draws tokens as odd as these, or odder, for their rows, counting every look
-            that was taken; None when too few were drawn.
+        greedy_ties: How many of the others diverged at a tie, within rounding.
+        samples: Cycles of draft, verify and accept that were sampled, with all lengths of drafts.
+        tokens_at: Tokens sampled at draft position 1, 2, ..., accepted or recovered, and as bonus, the last.
+        p_value: Of the sampled tokens under the distributions of their rows, corrected for the number of tests;
+            None when too few were sampled.
     """
 
     subject: BenchmarkSubject
@@ -259,17 +259,17 @@ class ExactnessReport:
 
     @property
     def visible(self) -> float:
-        """The share of tokens that, where a fault makes them others, are found nine times in ten."""
+        """The share of changed tokens that the check detects nine times in ten, 0..1."""
         return visible_share(sum(self.tokens_at))
 
     @property
     def visible_bonus(self) -> float:
-        """The same of the bonus tokens alone."""
+        """`visible` of the bonus tokens alone."""
         return visible_share(self.tokens_at[-1])
 
 
 def visible_share(tokens: int) -> float:
-    """Return the share of so many drawn tokens that a fault must change to be found nine times in ten, 0..1.
+    """Return the share of so many sampled tokens that a fault must change to be detected nine times in ten, 0..1.
 
     A fault that moves each of them by half of a row's mass moves the mean of uniform numbers by half the share; 6.6
     of its standard deviations are found at a p-value of 1e-6 among up to ten tests.

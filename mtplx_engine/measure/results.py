@@ -1,4 +1,4 @@
-"""What kept measurements show: ratios, ranges, verdicts, exactness."""
+"""Measurements reduced to ratios, ranges and verdicts, and the verdict of an exactness report."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _SHORTEST_S, _LONGEST_S = 1e-9, 1e9
 
 @dataclass(frozen=True, slots=True)
 class PlainResult:
-    """How plain decoding went.
+    """Plain decoding, reduced.
 
     Attributes:
-        runs: How many answers.
+        runs: Number of answers.
         decode_tps: Median tokens per second after the first event.
         prefill_tps: Uncached prompt tokens per second of prefill, over all runs.
         wall_s: Median seconds of an answer.
         step_s: t_plain, median seconds of a forward.
-        peak_bytes: The most memory that mlx held.
+        peak_bytes: Peak memory of mlx.
     """
 
     runs: int
@@ -45,13 +45,13 @@ class PlainResult:
 
 @dataclass(frozen=True, slots=True)
 class DepthResult:
-    """How drafting at one depth went against plain decoding, pair by pair.
+    """Drafting at one depth against plain decoding, pair by pair.
 
     Attributes:
         depth: k, draft tokens per verify step at most.
-        wall: Wall time of plain decoding / wall time with drafting, over the pairs of answers that are equally long;
-            None without such a pair.
-        decode: The same of decode speeds; None where no pair has both.
+        wall: Wall time of plain decoding / wall time with drafting, over the pairs of equally long answers; None
+            without such a pair.
+        decode: Ratio of decode speeds; None where no pair has both.
         by_kind: `wall` by kind of prompt, without kinds that have none.
         decode_tps: Median tokens per second after the first event.
         verify_steps: V, over all answers.
@@ -60,9 +60,9 @@ class DepthResult:
         accepted_at: Accepted at position 1..k; sums to A.
         wall_s: Median seconds of an answer.
         step_s: t_plain of the same pairs, median seconds of a plain forward.
-        cycle_s: t_cycle, median seconds of a cycle: drafting, verifying and taking back.
-        peak_bytes: The most memory that mlx held.
-        identical: Answers that had the tokens of plain decoding, and of how many; None when sampling.
+        cycle_s: t_cycle, median seconds of a cycle: drafting, verifying and rolling back.
+        peak_bytes: Peak memory of mlx.
+        identical: Answers with the tokens of plain decoding, and of how many; None when sampling.
     """
 
     depth: int
@@ -82,7 +82,7 @@ class DepthResult:
 
     @property
     def verdict(self) -> SpeedVerdict:
-        """The wall ratio in words."""
+        """The verdict on the wall ratio."""
         return self.wall.verdict if self.wall else SpeedVerdict.TOO_FEW
 
     @property
@@ -92,7 +92,7 @@ class DepthResult:
 
     @property
     def acceptance(self) -> tuple[float, ...]:
-        """The share of verify steps in which draft 1, 2, ... was accepted; () when nothing was verified."""
+        """Acceptance by position: the share of verify steps that accepted draft 1, 2, ...; () without verify steps."""
         return tuple(count / self.verify_steps for count in self.accepted_at) if self.verify_steps else ()
 
     @property
@@ -112,12 +112,12 @@ class DepthResult:
 
     @property
     def few(self) -> bool:
-        """Whether so few steps were verified that shares of them say little."""
+        """Whether the verify steps are too few for rates to go by."""
         return self.verify_steps < FEW_STEPS
 
     @property
     def predicted(self) -> float | None:
-        """The speedup that the counts and times of cycles make expect: mean length x t_plain / t_cycle."""
+        """The speedup that counts and times of cycles predict: mean length x t_plain / t_cycle."""
         if self.mean_length is None or not self.step_s or not self.cycle_s:
             return None
         return self.mean_length * self.step_s / self.cycle_s
@@ -130,7 +130,7 @@ class Results:
     Attributes:
         plain: Plain decoding.
         depths: Drafting, the shallowest depth first.
-        doubt: Why "slower" would not be enough to turn drafting off, None when it would.
+        doubt: Why "slower" does not suffice to turn drafting off, None when it does.
     """
 
     plain: PlainResult
@@ -139,12 +139,12 @@ class Results:
 
     @property
     def slower(self) -> bool:
-        """Whether drafting is slower at every depth that was measured."""
+        """Whether drafting is slower at every measured depth."""
         return bool(self.depths) and all(result.verdict is SpeedVerdict.SLOWER for result in self.depths)
 
     @property
     def winner(self) -> int | None:
-        """The depth to draft at; 0 when drafting is to be off, None when nothing is clear."""
+        """The depth to draft at; 0 to turn drafting off, None when unclear."""
         faster = [result for result in self.depths if result.verdict is SpeedVerdict.FASTER]
         if faster:
             return _fastest(faster).depth
@@ -152,14 +152,14 @@ class Results:
 
     @property
     def headline(self) -> DepthResult | None:
-        """What the measurement says first: the winning depth, else the one with the best median."""
+        """The winning depth, else the one with the best median wall ratio."""
         return self.at(self.winner) if self.winner else _fastest(self.depths) if self.depths else None
 
     def at(self, depth: int) -> DepthResult:
-        """Return the result of a depth that was measured.
+        """Return the result of a measured depth.
 
         Raises:
-            KeyError: It was not.
+            KeyError: The depth was not measured.
         """
         return {result.depth: result for result in self.depths}[depth]
 
@@ -168,7 +168,7 @@ def results_of(measurement: Measurement) -> Results:
     """Reduce a measurement that has a plain run in each pair.
 
     Raises:
-        ValueError: A pair has none, the counts of a run contradict each other, or its times cannot be.
+        ValueError: A pair has none, the counts of a run contradict each other, or its times are impossible.
     """
     plain = {run.pair: run for run in measurement.runs if not run.depth}
     if not plain or any(run.pair not in plain for run in measurement.runs):
@@ -187,7 +187,7 @@ def compared(depth: int, pairs: Sequence[Pair]) -> DepthResult:
 
     Args:
         depth: Draft tokens per verify step, 0 for plain decoding.
-        pairs: What is compared with, and the run, one for each prompt.
+        pairs: The baseline and the run, one pair for each prompt.
     """
     runs = [run for _, run in pairs]
     kinds = dict.fromkeys(run.kind for run in runs)
@@ -212,12 +212,12 @@ def compared(depth: int, pairs: Sequence[Pair]) -> DepthResult:
 
 
 def decode_ratio(pairs: Iterable[Pair]) -> Ratio | None:
-    """Return how many times as fast as its counterpart each run decodes; None where no pair has both speeds."""
+    """Return the ratio of decode speeds, the run's over the baseline's; None where no pair has both."""
     return _ratio(pairs, _decode)
 
 
 def turns_off(measurement: Measurement) -> bool:
-    """Whether a measurement turns drafting off, for answers of its bucket."""
+    """Whether a measurement turns drafting off for answers of its bucket."""
     return not measurement.lifted and results_of(measurement).winner == 0
 
 
@@ -231,14 +231,12 @@ def _doubt(measurement: Measurement, depths: Iterable[DepthResult]) -> Doubt | N
 
 
 def _adds_up(run: MeasuredRun) -> bool:
-    """Whether a draft was accepted at most as often as the one before it, and all of them as often as is said."""
-    stats = run.stats
+    stats = run.stats  # a draft is accepted at most as often as the one before it
     ordered = min(accepted_histogram(stats.verify_steps, stats.accepted_at)) >= 0
     return ordered and sum(stats.accepted_at) == stats.accepted and len(stats.accepted_at) <= run.depth
 
 
 def _took_time(run: MeasuredRun) -> bool:
-    """Whether its times are such as a clock shows."""
     times = (run.wall_s, run.stats.decode_s, run.stats.prefill_s)
     return all(_SHORTEST_S < seconds < _LONGEST_S for seconds in times if seconds is not None)
 
@@ -257,10 +255,8 @@ def _plain_result(runs: Sequence[MeasuredRun]) -> PlainResult:
 
 
 def _add_up(accepted_at: Sequence[tuple[int, ...]], depth: int) -> tuple[int, ...]:
-    """Add up counts by position, of which runs with shallower drafts have fewer."""
-    return tuple(
-        sum(counts[place] for counts in accepted_at if place < len(counts)) for place in range(depth)
-    )
+    # Runs with shallower drafts have fewer positions.
+    return tuple(sum(counts[at] for counts in accepted_at if at < len(counts)) for at in range(depth))
 
 
 def _ratio(
@@ -272,7 +268,7 @@ def _ratio(
 
 
 def _wall(plain: MeasuredRun, run: MeasuredRun) -> float | None:
-    """Compare the times of a pair; those of answers of different length would say nothing about speed."""
+    # Times of answers of different length would say nothing about speed.
     comparable = plain.stats.emitted == run.stats.emitted and plain.wall_s > 0 and run.wall_s > 0
     return plain.wall_s / run.wall_s if comparable else None
 
@@ -283,15 +279,13 @@ def _decode(plain: MeasuredRun, run: MeasuredRun) -> float | None:
 
 
 def _step_s(run: MeasuredRun) -> float | None:
-    """Return the seconds of a forward of plain decoding, each of which gives a token."""
     speed = run.stats.decode_tps
     return 1 / speed if speed else None
 
 
 def _cycle_s(run: MeasuredRun) -> float | None:
-    """Return the seconds of a cycle; the time counts from the end of the first one."""
     stats = run.stats
-    cycles = stats.verify_steps + stats.plain_steps - 1
+    cycles = stats.verify_steps + stats.plain_steps - 1  # decode_s starts at the end of the first one
     return stats.decode_s / cycles if stats.decode_s and cycles > 0 else None
 
 
@@ -301,35 +295,34 @@ def _median(values: Iterable[float | None]) -> float | None:
 
 
 def _fastest(results: Iterable[DepthResult]) -> DepthResult:
-    """Return the result with the best median, the shallower one of equals."""
     return max(results, key=lambda result: (result.wall.median if result.wall else 0.0, -result.depth))
 
 
 CHANCE = 1e-6
-"""Draws as odd as that, or odder, are no chance: two checks of a right engine in a million say so falsely, at most."""
+"""A p-value below it is a fault; at most two checks of a correct engine in a million report one falsely."""
 
 ODD = 1e-2
-"""Draws as odd as that are looked at again, with more of them; if those are odd too, that is said."""
+"""A p-value below it makes the check sample more tokens; the result is `Exactness.ODD` if it stays below."""
 
 
 class Exactness(StrEnum):
-    """Whether drafting changes what a model says."""
+    """Whether drafting changes the output of a model."""
 
-    IDENTICAL = "identical"  # bit for bit, wherever it was looked at
+    IDENTICAL = "identical"  # bit for bit in all that was compared
     ROUNDING = "same within rounding"  # the rows of wider products differ in their last bits
-    TOO_FEW = "too few draws to tell"  # of whatever else was looked at, nothing differs
+    TOO_FEW = "too few draws to tell"  # and nothing else differs
     ODD = "odd draws"  # odder than a check in a hundred by chance, and not so odd that it must be a fault
     DIFFERENT = "different"  # by more than rounding and chance explain: a fault
 
 
 def judge_exactness(report: ExactnessReport) -> Exactness:
-    """Return what a report says.
+    """Return the verdict of a report.
 
-    Greedy answers may part where two tokens are as probable as rounding can tell; anywhere else they may not.
+    Greedy answers may diverge only at a tie, where two tokens are equally probable within rounding.
     """
-    parted = report.greedy_prefixes - report.greedy_same - report.greedy_ties
+    diverged = report.greedy_prefixes - report.greedy_same - report.greedy_ties
     unlikely = report.p_value is not None and report.p_value < CHANCE
-    if parted or unlikely or report.distance > report.allowed:
+    if diverged or unlikely or report.distance > report.allowed:
         return Exactness.DIFFERENT
     if report.p_value is None:
         return Exactness.TOO_FEW

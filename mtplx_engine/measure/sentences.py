@@ -1,6 +1,6 @@
-"""What is said of a measurement or a check, as data: the command prints it, and the window translates it.
+"""The sentences about measurements and exactness reports, as data: the command prints them, the window translates them.
 
-Nothing is rounded across 1, and what is not known is not said. Imports no mlx.
+No ratio is rounded across 1, and unknown numbers are left out. Imports no mlx.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mtplx_engine.util.system import SystemState
 
 
-_GAP = 0.1  # by which figures differ so much that it needs an explanation
+_GAP = 0.1  # difference of two ratios that needs an explanation
 
 
 # ---------------------------------------------------------------- kinds and contexts
@@ -46,26 +46,26 @@ _AMONG_OTHERS = {
 
 
 def kind(value: PromptKind) -> Sentence:
-    """Return what a kind of prompts is called."""
+    """Return the name of a kind of prompts."""
     return _KINDS[value]
 
 
 def kinds(values: Sequence[PromptKind]) -> Sentence:
-    """Return several kinds of prompts, as in "chat, code"."""
+    """Return the names of several kinds of prompts, as in "chat, code"."""
     if set(values) == set(PromptKind):
         return sentence("all kinds")
     return joined(_AMONG_OTHERS[each] for each in values)
 
 
 def context(tokens: int) -> Sentence:
-    """Return a context length, as in "up to 8k" for one of the buckets and "300 tokens" for others."""
+    """Return a context length, as in "up to 8k" for a bucket and "300 tokens" for others."""
     if tokens in CONTEXT_BUCKETS:
         return sentence("up to {count}k", count=tokens // 1024)
     return sentence("{count} tokens", count=f"{tokens:,}")
 
 
 def chats(bucket: int | None) -> Sentence:
-    """Return which chats a bucket of context stands for, as in "in chats up to 8k tokens"."""
+    """Return the chats of a bucket of context lengths, as in "in chats up to 8k tokens"."""
     if bucket is None:
         return sentence("in chats longer than {count}k tokens", count=CONTEXT_BUCKETS[-1] // 1024)
     return sentence("in chats up to {count}k tokens", count=bucket // 1024)
@@ -76,12 +76,12 @@ def chats(bucket: int | None) -> Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """What a measurement says first.
+    """The verdict of a measurement.
 
     Attributes:
         said: As in "1.62x faster".
-        verdict: Of the ratio that is told.
-        note: What it means in time, and for drafting; it may begin with a small letter.
+        verdict: Of the ratio in it.
+        note: The effect on time and on drafting; it may begin with a small letter.
     """
 
     said: Sentence
@@ -90,7 +90,7 @@ class Headline:
 
 
 def headline(measurement: Measurement) -> Headline:
-    """Return what a measurement says first, and for which chats it holds."""
+    """Return the verdict of a measurement, and for which chats it holds."""
     found = results.results_of(measurement)
     best = found.headline
     if best is None or best.wall is None:
@@ -101,13 +101,12 @@ def headline(measurement: Measurement) -> Headline:
     if verdict is SpeedVerdict.FASTER:
         return Headline(_faster(ratio.median), verdict, more)
     if verdict is SpeedVerdict.SLOWER:
-        return Headline(_slower(ratio.median), verdict, _consequence(measurement, found, more))
-    figures = sentence(
-        "{times} ({low}–{high})",
-        times=times(ratio.median),
-        low=times(ratio.low)[:-1],
-        high=times(ratio.high),
-    )
+        return Headline(
+            sentence("{times}: slower", times=times(ratio.median)),
+            verdict,
+            _consequence(measurement, found, more),
+        )
+    figures = sentence("{times} ({low}–{high})", times=times(ratio.median), **_range(ratio))
     if verdict is SpeedVerdict.UNCLEAR:
         note = sentence(
             "Some answers came faster and some slower {where}; drafting goes on by what it sees in each chat.",
@@ -126,7 +125,7 @@ _WHY_NOT_OFF = {
 
 
 def _consequence(measurement: Measurement, found: Results, more: Sentence) -> Sentence:
-    """Return what comes of drafting that is slower."""
+    """Return the note on drafting that is slower: whether it is turned off, and why not."""
     if measurement.lifted:
         return sentence("It drafts all the same, as you wanted: {more}.", more=more)
     if found.winner == 0:
@@ -135,23 +134,17 @@ def _consequence(measurement: Measurement, found: Results, more: Sentence) -> Se
 
 
 def _where(measurement: Measurement) -> Sentence:
-    """Return for which chats a measurement holds, as in "in chats up to 1k tokens (chat, code)"."""
     return sentence("{where} ({kinds})", where=chats(measurement.bucket), kinds=kinds(measurement.kinds))
 
 
 def _faster(ratio: float) -> Sentence:
-    """Say a gain; one that is not seen in two decimals would read as none."""
-    if times(ratio) == times(1.0):
+    if times(ratio) == times(1.0):  # which would read as no gain
         return sentence("Less than 1 % faster")
     return sentence("{times} faster", times=times(ratio))
 
 
-def _slower(ratio: float) -> Sentence:
-    return sentence("{times}: slower", times=times(ratio))
-
-
 def _time_note(ratio: Ratio) -> Sentence:
-    """Return the ratio as a share of time, cut so that it never looks better than it is."""
+    """Return the change of the time in percent, rounded so that it never looks better than it is."""
     share = (1 / ratio.median - 1) * 100
     if share > 0:
         return sentence("{share} % more waiting", share=math.ceil(share - 1e-9))
@@ -163,8 +156,8 @@ def turned_off(bans: Sequence[Measurement], day: str) -> Sentence:
     """Return where and why drafting is off, as in "off in chats up to 1k tokens: slower here (measured 29 Nov)".
 
     Args:
-        bans: The measurements that turn it off, the newest first; nothing comes of none.
-        day: When the newest one was made.
+        bans: The measurements that turn it off, the newest first; none gives no sentence.
+        day: Date of the newest one.
     """
     if not bans:
         return NOTHING
@@ -176,30 +169,26 @@ def turned_off(bans: Sequence[Measurement], day: str) -> Sentence:
 
 
 def whole_request(best: DepthResult) -> Sentence:
-    """Return which ratio the headline is, and the one beside it."""
+    """Return the range of the wall ratio, and the decode ratio."""
     if best.wall is None:
         return NOTHING
     whole = sentence("Whole request at depth {depth}: {range}.", depth=best.depth, range=_spread(best.wall))
     if best.decode is None:
         return whole
-    ratio = best.decode
+    low, high = times(best.decode.low)[:-1], times(best.decode.high)[:-1]
     alone = sentence(
-        "Writing alone: {times} ({low}–{high}).",
-        times=times(ratio.median),
-        low=times(ratio.low)[:-1],
-        high=times(ratio.high)[:-1],
+        "Writing alone: {times} ({low}–{high}).", times=times(best.decode.median), low=low, high=high
     )
     return joined((whole, alone), " ")
 
 
 def _spread(ratio: Ratio) -> Sentence:
-    """Return a range and its size, as in "1.55–1.70x over 15 pairs"."""
-    return sentence(
-        "{low}–{high} over {pairs} pairs",
-        low=times(ratio.low)[:-1],
-        high=times(ratio.high),
-        pairs=ratio.pairs,
-    )
+    """Return a range and its sample, as in "1.55–1.70x over 15 pairs"."""
+    return sentence("{low}–{high} over {pairs} pairs", pairs=ratio.pairs, **_range(ratio))
+
+
+def _range(ratio: Ratio) -> dict[str, str]:
+    return {"low": times(ratio.low)[:-1], "high": times(ratio.high)}
 
 
 def per_step(best: DepthResult) -> Sentence:
@@ -224,7 +213,7 @@ def kept(best: DepthResult) -> Sentence:
 
 
 def cost(best: DepthResult) -> Sentence:
-    """Return what a step costs, as in "plain 7.5 ms, drafted 11.9 ms"."""
+    """Return the cost of a step, as in "plain 7.5 ms, drafted 11.9 ms"."""
     if not best.step_s or not best.cycle_s:
         return NOTHING
     return sentence(
@@ -235,7 +224,7 @@ def cost(best: DepthResult) -> Sentence:
 
 
 def expected(best: DepthResult) -> Sentence:
-    """Return the speedup that the cost of a step makes expect beside the one of the same, writing alone."""
+    """Return the predicted decode ratio beside the measured one."""
     if best.predicted is None:
         return NOTHING
     if best.decode is None:
@@ -248,7 +237,7 @@ def expected(best: DepthResult) -> Sentence:
 
 
 def explanation(best: DepthResult, measurement: Measurement) -> Sentence:
-    """Return one sentence on why the whole request gains what it does."""
+    """Return the sentence on why the whole request gains what it does."""
     if best.predicted is None or best.wall is None or not best.step_s or not best.cycle_s:
         return NOTHING
     writing = best.decode.median if best.decode else best.predicted
@@ -273,7 +262,7 @@ def explanation(best: DepthResult, measurement: Measurement) -> Sentence:
 
 
 def memory(best: DepthResult, plain: PlainResult) -> Sentence:
-    """Return the peak of memory with drafting and without."""
+    """Return the peak memory with drafting and without."""
     if not best.peak_bytes or not plain.peak_bytes:
         return NOTHING
     more = best.peak_bytes - plain.peak_bytes
@@ -285,7 +274,7 @@ def memory(best: DepthResult, plain: PlainResult) -> Sentence:
 
 
 def identical(best: DepthResult, measurement: Measurement) -> Sentence:
-    """Return whether the answers are those of plain decoding, or which was the first that is not."""
+    """Return how many answers are those of plain decoding, and the first that is not."""
     if best.identical is None:
         return sentence(
             "not compared at temperature {temperature}; the check of exactness below does that",
@@ -299,7 +288,7 @@ def identical(best: DepthResult, measurement: Measurement) -> Sentence:
     return joined((told, sentence("; the first that differs: {prompt}", prompt=first.prompt)), "")
 
 
-# ---------------------------------------------------------------- under which conditions
+# ---------------------------------------------------------------- conditions
 
 
 def cross_check(measurement: Measurement) -> Sentence:
@@ -326,7 +315,7 @@ _PRESSURES = {
 
 
 def pressure(measurement: Measurement) -> Sentence:
-    """Return what may have held the machine back, as far as it is known."""
+    """Return what may have slowed the machine down, as far as it is known."""
     heat = next((each.thermal for each in (measurement.before, measurement.after) if each.hot), "")
     found = joined(_PRESSURES[each].filled(word=heat) for each in measurement.pressure)
     return sentence("Measured under pressure: {what}.", what=found) if found else NOTHING
@@ -340,23 +329,23 @@ _POWERS = {
 
 
 def conditions(measurement: Measurement) -> Sentence:
-    """Return power and load, before and after."""
+    """Return power source and load, before and after."""
     return joined((_POWERS[measurement.before.power], _load(measurement.before, measurement.after)))
 
 
 def provenance(measurement: Measurement) -> tuple[Sentence, Sentence]:
-    """Return what was measured, and where, a line each."""
+    """Return a line on the model and the task, and one on the machine."""
     subject = measurement.subject
-    what: list[str | Sentence] = [subject.model, subject.revision[:12], subject.quantization]
-    what += [
-        _drafter(subject.drafter),
+    task: list[str | Sentence] = [subject.model, subject.revision[:12], subject.quantization]
+    task += [
+        sentence("drafts for itself (MTP)") if subject.drafter == "mtp" else subject.drafter,
         context(measurement.context),
         sentence("{count} tokens each", count=measurement.tokens),
         sentence("temperature {value}", value=f"{measurement.temperature:g}"),
     ]
     memory_ = sentence("{size} memory", size=size(subject.memory)) if subject.memory else NOTHING
-    where = (subject.chip, memory_, subject.backend, subject.system, f"MTPLX {subject.version}")
-    return joined(what, " · "), joined(where, " · ")
+    machine = (subject.chip, memory_, subject.backend, subject.system, f"MTPLX {subject.version}")
+    return joined(task, " · "), joined(machine, " · ")
 
 
 def _milliseconds(seconds: float) -> Sentence:
@@ -364,7 +353,7 @@ def _milliseconds(seconds: float) -> Sentence:
 
 
 def _reading_share(measurement: Measurement) -> float | None:
-    """Return how much of the time of plain answers goes by before their first word, 0..1."""
+    """Return the median share of TTFT in the time of plain answers, 0..1; None when unknown."""
     shares = [
         run.stats.ttft_s / run.wall_s
         for run in measurement.runs
@@ -379,10 +368,6 @@ def _load(before: SystemState, after: SystemState) -> Sentence:
     return sentence(
         "load {before} before, {after} after", before=f"{before.load:.1f}", after=f"{after.load:.1f}"
     )
-
-
-def _drafter(drafter: str) -> str | Sentence:
-    return sentence("drafts for itself (MTP)") if drafter == "mtp" else drafter
 
 
 # ---------------------------------------------------------------- a check of exactness
@@ -401,15 +386,23 @@ _EXACTNESS = {
 
 
 def exactness(report: ExactnessReport) -> Sentence:
-    """Return the verdict of a check in plain words."""
+    """Return the verdict of a check."""
     return _EXACTNESS[judge_exactness(report)]
 
 
 def compared(report: ExactnessReport) -> tuple[tuple[Sentence, Sentence], ...]:
-    """Return what was compared, and what came of it."""
+    """Return each comparison of a check with its result."""
+    chances = sentence(
+        "{distance} apart at most, of 1; rounding explains {allowed}; {places} places "
+        "after {prefixes} beginnings",
+        distance=_small(report.distance),
+        allowed=_small(report.allowed),
+        places=report.rows,
+        prefixes=report.prefixes,
+    )
     first = sentence("the same at {same} of {places} places", same=report.first_choices, places=report.rows)
     return (
-        (sentence("Chances of the next word"), _chances(report)),
+        (sentence("Chances of the next word"), chances),
         (sentence("Likeliest next word"), first),
         (sentence("Answers at temperature 0"), _greedy(report)),
         (sentence("Words drawn at random"), _drawn(report)),
@@ -417,7 +410,7 @@ def compared(report: ExactnessReport) -> tuple[tuple[Sentence, Sentence], ...]:
 
 
 def limits(report: ExactnessReport) -> Sentence:
-    """Return what such a check can and cannot show."""
+    """Return what a check can and cannot detect."""
     shows = sentence("It can show that drafting goes wrong with this model on this computer")
     if report.p_value is not None:
         shows = sentence(
@@ -429,17 +422,6 @@ def limits(report: ExactnessReport) -> Sentence:
         "{more}. It cannot show that no other text would differ: that the method is exact is proven by mathematics, "
         "and tested on models small enough to count everything.",
         more=shows,
-    )
-
-
-def _chances(report: ExactnessReport) -> Sentence:
-    return sentence(
-        "{distance} apart at most, of 1; rounding explains {allowed}; {places} places "
-        "after {prefixes} beginnings",
-        distance=_small(report.distance),
-        allowed=_small(report.allowed),
-        places=report.rows,
-        prefixes=report.prefixes,
     )
 
 
@@ -466,5 +448,5 @@ def _drawn(report: ExactnessReport) -> Sentence:
 
 
 def _small(value: float) -> str:
-    """Return a share of 1; what is not 0 never looks like it."""
+    # A value that is not 0 never looks like it.
     return "0" if value == 0 else f"{value:.1g}" if value < 0.01 else f"{value:.2f}"

@@ -1,4 +1,4 @@
-"""Measurements kept on disk, newest first."""
+"""The store of measurements in the data folder."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ _MOST_BYTES = 8 << 20  # a large one, with hundreds of runs, is 300 kB
 
 
 class MeasurementStore:
-    """The newest measurement of each model, machine and context; what is damaged or contradicts itself is not there.
+    """The newest measurement of each model, machine and context; damaged or contradictory entries are skipped.
 
-    The newest is the one that was kept last: a clock may have been wrong.
+    The newest is the one that was stored last: a clock may have been wrong.
 
     Args:
         data: The data folder; it may not exist yet.
     """
 
     def __init__(self, data: Path) -> None:
-        self._kept = JsonStore(data / NAME, FORMAT, _MOST_BYTES)
+        self._entries = JsonStore(data / NAME, FORMAT, _MOST_BYTES)
 
     def all(self) -> tuple[Measurement, ...]:
-        """Return all of them, the newest first."""
-        parsed = (_parse(key, entry) for key, entry in self._kept.all().items())
+        """Return all measurements, the newest first."""
+        parsed = (_parse(key, entry) for key, entry in self._entries.all().items())
         return tuple(reversed([*filter(None, parsed)]))
 
     def latest(self, key: str) -> Measurement | None:
-        """Return the newest one under a `ModelInfo.speed_key`, whatever its context."""
+        """Return the newest measurement with a `ModelInfo.speed_key`, of any context."""
         return next((found for found in self.all() if found.subject.key == key), None)
 
     def keep(self, measurement: Measurement) -> None:
-        """Keep one, in the place of that of the same key and context; where nothing can be written it is lost."""
-        self._kept.put(_key(measurement), dataclasses.asdict(measurement))
+        """Store a measurement, replacing that of the same key and context; it is lost where nothing can be written."""
+        self._entries.put(_key(measurement), dataclasses.asdict(measurement))
 
     def lift(self, measurement: Measurement) -> None:
         """Let the model draft although this measurement found it slower, until it is measured again."""
@@ -51,18 +51,18 @@ class MeasurementStore:
             self.keep(dataclasses.replace(measurement, lifted=True))
 
     def drop(self, key: str) -> None:
-        """Forget everything under a `ModelInfo.speed_key`."""
-        for kept in self._kept.all():
-            if kept.rpartition(" ")[0] == key:
-                self._kept.drop(kept)
+        """Remove all measurements with a `ModelInfo.speed_key`."""
+        for entry in self._entries.all():
+            if entry.rpartition(" ")[0] == key:
+                self._entries.drop(entry)
 
     def stamp(self) -> tuple[int, ...]:
-        """Return what changes whenever any of them does, whichever process did it."""
-        return self._kept.stamp()
+        """Return a value that changes with the stored file, whichever process wrote it."""
+        return self._entries.stamp()
 
 
 def deciding(found: Iterable[Measurement], key: str) -> dict[int | None, Measurement]:
-    """Return what decides for the answers of each bucket of context.
+    """Return the measurement that decides for each bucket of context lengths.
 
     Args:
         found: Measurements, the newest first.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 
 from app.dashboard.history_page import HistoryPage
-from app.dashboard.records import SpeedRecords
+from app.dashboard.measure_controller import SpeedRecords
 from app.storage import records
 from app.storage.database import ChatDatabase
 from app.storage.schema import transaction

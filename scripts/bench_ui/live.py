@@ -9,8 +9,7 @@ from PySide6.QtCore import QEventLoop, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
 from app.dashboard.live_panel import LivePanel
-from app.dashboard.live_stats import LiveFeed
-from app.dashboard.records import PowerWatch
+from app.dashboard.live_stats import LiveFeed, PowerWatch
 from app.theme import Theme
 from mtplx_engine.ipc.protocol import DepthChosen, DepthReason, Heartbeat, Tokens
 from mtplx_engine.util.system import SystemState
@@ -39,7 +38,7 @@ def measure(_folder: Path, seconds: float) -> list[Figure]:
     alone = _cost(link, seconds)
     queue = FakeQueue()
     link.happened.connect(queue.take)
-    feed, power = LiveFeed(link, queue), PowerWatch(look=SystemState)
+    feed, power = LiveFeed(link, queue), PowerWatch(read=SystemState)
     panel = LivePanel(theme, feed, power)
     panel.resize(*_SIZE)
     panel.show()

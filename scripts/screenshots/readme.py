@@ -9,7 +9,7 @@ import dataclasses
 import tempfile
 from pathlib import Path
 
-from app.dashboard.controller import MeasurePlan
+from app.dashboard.measure_controller import MeasurePlan
 from mtplx_engine import paths
 from mtplx_engine.measure.measurement import PromptKind
 from scripts.screenshots.stage import Stage
@@ -62,14 +62,14 @@ def _play(stage: Stage, out: Path) -> None:
 def _measure(stage: Stage, out: Path) -> None:
     """Have the model measured on this machine, and take what comes of it."""
     stage.until_idle()
-    board = stage.program.speed.board
+    measuring = stage.program.speed.measuring
     window = stage.program.speed.window()
     window.resize(*_SPEED_SIZE)
-    window.open_place(window.places[1])
-    board.plan = MeasurePlan(_KINDS)
-    board.measure()
-    stage.until(lambda: board.trials.going is None, _MEASURING_S)
-    stage.until(lambda: board.shown is not None)
+    window.open_page(window.pages[1])
+    measuring.plan = MeasurePlan(_KINDS)
+    measuring.measure()
+    stage.until(lambda: measuring.runner.trial is None, _MEASURING_S)
+    stage.until(lambda: measuring.shown is not None)
     stage.take(window, out, "dashboard")
 
 

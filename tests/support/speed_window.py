@@ -6,8 +6,9 @@ import dataclasses
 
 from PySide6.QtCore import QObject, Signal
 
-from app.dashboard.controller import BenchmarkRunner, SpeedController
-from app.dashboard.measure_page import MachinePage
+from app.dashboard.benchmark_runner import BenchmarkRunner
+from app.dashboard.measure_controller import MeasureController
+from app.dashboard.measure_page import MeasurePage
 from app.dashboard.window import SpeedWindow
 from app.storage.settings import Settings
 from mtplx_engine.ipc.protocol import CheckExactness
@@ -77,17 +78,19 @@ class Bench:
 
     def __init__(self, theme, *measurements, model=LOADED):
         self.chat = make_bench()
-        self.link, self.line = self.chat.link, self.chat.line
+        self.link, self.queue = self.chat.link, self.chat.line
         self.records, self.library = FakeRecords(*measurements), FakeLibrary()
-        self.trials = BenchmarkRunner(self.line, self.link)
-        self.board = SpeedController(self.trials, self.records, self.library, self.line, link=self.link)
-        self.page = MachinePage(theme, self.board)
+        self.runner = BenchmarkRunner(self.queue, self.link)
+        self.measuring = MeasureController(
+            self.runner, self.records, self.library, self.queue, link=self.link
+        )
+        self.page = MeasurePage(theme, self.measuring)
         self.settings = FakeSettings()
         self.window = SpeedWindow(theme, self.settings, (("This machine", self.page),))
         if model is not None:
             self.link.become_ready(model)
             self.library.list(dataclasses.replace(installed(model.name), path=model.path), OTHER)
-        self.window.open_place(self.page)
+        self.window.open_page(self.page)
 
 
 def rich():
@@ -185,7 +188,7 @@ def waiting(theme):
 
 def loading(theme):
     bench = no_data(theme)
-    bench.board.choose_model(str(OTHER.path))
+    bench.measuring.choose_model(str(OTHER.path))
     bench.page.plan.start.click()
     return bench
 

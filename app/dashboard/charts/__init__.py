@@ -1,1 +1,1 @@
-"""Charts that know nothing of what they show, with an accessible table behind each."""
+"""Charts as widgets, each with an accessible table; they depend on no page of the Speed window."""

@@ -1,4 +1,4 @@
-"""Axes, ticks and units."""
+"""Axes, round ticks, and units of values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from app.chat.metrics import speed
-from app.dashboard.charts.drawing import GAP, LINE, Align, Ink, Rule, Shape, Words
+from app.dashboard.charts.drawing import GAP, LINE, Align, Ink, Rule, Shape, Text
 from app.i18n import tr
 from mtplx_engine.measure.measurement import times
 from mtplx_engine.util.formatting import percent
@@ -16,7 +16,7 @@ from mtplx_engine.util.formatting import percent
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from app.dashboard.charts.drawing import Room
+    from app.dashboard.charts.drawing import Canvas
 
 
 _ROUND = (1, 2, 5, 10)
@@ -25,7 +25,7 @@ _SLACK = 1e-9  # of a step; a value this near to a tick is on it
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A straight mapping of values to pixels; upwards where `end` is less than `start`.
+    """A linear mapping of values to pixels; upwards where `end` is less than `start`.
 
     Attributes:
         low: The value at `start`.
@@ -40,7 +40,7 @@ class Axis:
     end: float
 
     def at(self, value: float) -> float:
-        """Return where a value is, in pixels; what lies outside is moved to the end."""
+        """Return the position of a value, in pixels; values outside are clamped."""
         share = (value - self.low) / (self.high - self.low)
         return self.start + min(max(share, 0.0), 1.0) * (self.end - self.start)
 
@@ -54,12 +54,12 @@ def _round_step(span: float, most: int) -> tuple[int, int]:
 
 
 def round_ticks(low: float, high: float, most: int) -> tuple[float, ...]:
-    """Return at most `most + 2` round values, at equal distances, the first and the last of which hold the range.
+    """Return at most `most + 2` round values at equal distances, which enclose the range.
 
     Args:
-        low: The least value that is shown.
-        high: The greatest; where it is not more than `low`, the ticks reach a little further.
-        most: Steps between the values of the range.
+        low: The smallest value that is shown.
+        high: The largest; where it is not more than `low`, the ticks reach a little further.
+        most: Steps within the range.
     """
     if high <= low:
         high = low + (abs(low) or 1.0)
@@ -74,36 +74,36 @@ def _scale(power: int) -> float:
 
 
 def _multiple(count: int, power: int) -> float:
-    """Return count * 10^power as the float that is written so: 3 * 0.1 would not be 0.3."""
+    # Divided where the power is negative, since 3 * 0.1 would not be 0.3.
     return float(count * 10**power) if power >= 0 else count / 10**-power
 
 
 def upright_scale(axis: Axis, ticks: Sequence[float], unit: Unit, left: float, right: float) -> list[Shape]:
-    """Draw level lines from `left` to `right`, with their values to the left of them."""
+    """Draw horizontal grid lines from `left` to `right`, with their values to the left of them."""
     shapes: list[Shape] = []
     for tick in ticks:
         y = axis.at(tick)
         shapes.append(Rule(left, y, right, y, Ink.GRID))
-        shapes.append(Words(left - GAP, y, unit.tick(tick), Ink.TERTIARY, Align.RIGHT))
+        shapes.append(Text(left - GAP, y, unit.tick(tick), Ink.TERTIARY, Align.RIGHT))
     return shapes
 
 
-def words_below(room: Room, places: Sequence[tuple[float, str]], top: float) -> list[Shape]:
-    """Write words centred below places, moved inwards at the ends; what would touch what is there is left out."""
+def labels_below(canvas: Canvas, labels: Sequence[tuple[float, str]], top: float) -> list[Shape]:
+    """Write labels centred at their x, moved inwards at the ends; one that would touch an earlier one is left out."""
     shapes: list[Shape] = []
     taken: list[tuple[float, float]] = []
-    for x, text in places:
-        half = room.text_width(text) / 2
-        middle = min(max(x, half), room.width - half)
+    for x, text in labels:
+        half = canvas.text_width(text) / 2
+        middle = min(max(x, half), canvas.width - half)
         if any(middle - half < right + GAP and left - GAP < middle + half for left, right in taken):
             continue
         taken.append((middle - half, middle + half))
-        shapes.append(Words(middle, top + LINE / 2, text, Ink.TERTIARY, Align.CENTRE))
+        shapes.append(Text(middle, top + LINE / 2, text, Ink.TERTIARY, Align.CENTRE))
     return shapes
 
 
 class Unit(Enum):
-    """A kind of value."""
+    """A unit of values."""
 
     SPEED = auto()  # tokens per second
     TIMES = auto()  # as fast as plain decoding
@@ -111,37 +111,37 @@ class Unit(Enum):
     PER_STEP = auto()  # tokens per verify step
     SECONDS = auto()
 
-    def words(self, value: float) -> str:
+    def text(self, value: float) -> str:
         """Return a value with its unit, as in "133 tok/s"."""
-        return _PATTERNS[self]().format(self._figure(value))
+        return _PATTERNS[self]().format(self._number(value))
 
     def span(self, low: float, high: float) -> str:
         """Return a range with its unit, as in "130–136 tok/s"."""
-        return _PATTERNS[self]().format(f"{self._figure(low)}–{self._figure(high)}")
+        return _PATTERNS[self]().format(f"{self._number(low)}–{self._number(high)}")
 
     def tick(self, value: float) -> str:
         """Return a round value at an axis, as short as it can be."""
         if self is Unit.SHARE:
             return percent(value)
-        figure = f"{value:,.12g}"
-        return f"{figure}x" if self is Unit.TIMES else figure
+        number = f"{value:,.12g}"
+        return f"{number}x" if self is Unit.TIMES else number
 
-    def _figure(self, value: float) -> str:
+    def _number(self, value: float) -> str:
         if self is Unit.SHARE:
-            return share_words(value).removesuffix(" %")
+            return share_text(value).removesuffix(" %")
         if self is Unit.TIMES:
             return times(value).removesuffix("x")
         return speed(value) if self is Unit.SPEED else f"{value:,.1f}"
 
 
-def share_words(share: float) -> str:
-    """Return a share of 0..1 as in "71 %"; one that is not quite none or all does not look so."""
+def share_text(share: float) -> str:
+    """Return a share of 0..1 as in "71 %"; only 0 and 1 read "0 %" and "100 %"."""
     if 0 < share < 0.005:
         return "<1 %"
     return ">99 %" if 0.995 <= share < 1 else percent(share)
 
 
-# Asked for when they are written, for translations are installed at start-up.
+# Translated when a value is written: translations are installed after this module is imported.
 _PATTERNS = {
     Unit.SPEED: lambda: tr("{} tok/s"),
     Unit.TIMES: lambda: tr("{}x"),

@@ -1,25 +1,26 @@
-"""Bar charts."""
+"""Bar charts: acceptance by position, ranges of runs, histogram of accepted drafts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from app.dashboard.charts.axis import Axis, Unit, round_ticks, share_words, words_below
+from app.dashboard.charts.axis import Axis, Unit, labels_below, round_ticks, share_text
 from app.dashboard.charts.drawing import (
     GAP,
     LINE,
     Align,
     Box,
+    Canvas,
+    ChartTable,
     Drawing,
     Fill,
     Ink,
-    Room,
     Rule,
     Shape,
     Spot,
-    Words,
+    Text,
 )
-from app.dashboard.charts.table_model import ChartTable
 from app.i18n import tr
 from mtplx_engine.measure.measurement import FEW_STEPS, LEAST_PAIRS, Ratio, SpeedVerdict
 from mtplx_engine.stats import accepted_histogram
@@ -30,18 +31,18 @@ _BAR = 14
 
 @dataclass(frozen=True, slots=True)
 class PositionBars:
-    """A bar for each position.
+    """Acceptance by draft position: a bar for each.
 
     Attributes:
-        accepted_at: How many were accepted at draft position 1, 2, ...; as in `DecodeStats`.
-        verify_steps: Out of how many steps.
+        accepted_at: Drafts accepted at position 1, 2, ...; as in `DecodeStats`.
+        verify_steps: Out of so many.
     """
 
     accepted_at: tuple[int, ...]
     verify_steps: int
 
     @property
-    def nothing(self) -> str:
+    def empty_text(self) -> str:
         """Why there is nothing to draw."""
         return "" if self.verify_steps and self.accepted_at else tr("Nothing has been drafted yet.")
 
@@ -52,7 +53,7 @@ class PositionBars:
 
     @property
     def few(self) -> bool:
-        """Whether the steps are too few to go by."""
+        """Whether the verify steps are too few to go by."""
         return self.verify_steps < FEW_STEPS
 
     def table(self) -> ChartTable:
@@ -60,18 +61,18 @@ class PositionBars:
         head = (tr("position"), tr("share accepted"), tr("accepted"), tr("verify steps"))
         steps = f"{self.verify_steps:,}"
         rows = (
-            (str(place), self._share(count), f"{count:,}", steps)
-            for place, count in enumerate(() if self.nothing else self.accepted_at, 1)
+            (str(position), self._share(count), f"{count:,}", steps)
+            for position, count in enumerate(() if self.empty_text else self.accepted_at, 1)
         )
         return ChartTable(head, tuple(rows))
 
-    def drawing(self, room: Room) -> Drawing:
-        """Draw each bar on the track that it could fill, with its share and the sample behind it."""
+    def drawing(self, canvas: Canvas) -> Drawing:
+        """Draw each bar on its track, with its share and the sample behind it."""
         ink, fill = (Ink.PLAIN, Fill.HOLLOW) if self.few else (Ink.DRAFTED, Fill.SOLID)
         samples = [self._sample(count) for count in self.accepted_at]
-        left = room.text_width(str(len(self.accepted_at))) + GAP
-        told = room.width - room.widest(tuple(samples))
-        right = max(left + 1, told - room.text_width(share_words(1.0)) - 3 * GAP)
+        left = canvas.text_width(str(len(self.accepted_at))) + GAP
+        samples_left = canvas.width - canvas.widest(tuple(samples))
+        right = max(left + 1, samples_left - canvas.text_width(share_text(1.0)) - 3 * GAP)
         axis = Axis(0.0, 1.0, left, right)
         shapes: list[Shape] = []
         spots = []
@@ -80,17 +81,17 @@ class PositionBars:
             middle = top + _ROW / 2
             end = axis.at(count / self.verify_steps)
             shapes += [
-                Words(0, middle, str(index + 1), Ink.SECONDARY),
+                Text(0, middle, str(index + 1), Ink.SECONDARY),
                 Box(left, middle - _BAR / 2, right - left, _BAR, Ink.TRACK),
                 Box(left, middle - _BAR / 2, end - left, _BAR, ink, fill),
-                Words(right + 1.5 * GAP, middle, self._share(count), Ink.TERTIARY if self.few else Ink.TEXT),
-                Words(told, middle, sample, Ink.TERTIARY),
+                Text(right + 1.5 * GAP, middle, self._share(count), Ink.TERTIARY if self.few else Ink.TEXT),
+                Text(samples_left, middle, sample, Ink.TERTIARY),
             ]
-            spots.append(Spot(0, top, room.width, _ROW, (end, middle)))
+            spots.append(Spot(0, top, canvas.width, _ROW, (end, middle)))
         return Drawing(tuple(shapes), tuple(spots))
 
     def _share(self, count: int) -> str:
-        return share_words(count / self.verify_steps)
+        return share_text(count / self.verify_steps)
 
     def _sample(self, count: int) -> str:
         sample = tr("{count} of {steps}").format(count=f"{count:,}", steps=f"{self.verify_steps:,}")
@@ -106,15 +107,15 @@ _INKS = {SpeedVerdict.FASTER: Ink.FASTER, SpeedVerdict.SLOWER: Ink.SLOWER}
 
 @dataclass(frozen=True, slots=True)
 class RangeBar:
-    """What several runs gave.
+    """Median and range of several runs.
 
     Attributes:
-        label: What ran, as in "plain" or "depth 2".
+        label: As in "plain" or "depth 2".
         median: Of the runs.
-        low: The least of them.
-        high: The greatest.
-        runs: How many they are; ratios come of as many pairs.
-        drafted: Whether something was drafted in them.
+        low: Their minimum.
+        high: Their maximum.
+        runs: Their number; of a ratio the number of pairs.
+        drafted: Whether they drafted.
     """
 
     label: str
@@ -136,19 +137,19 @@ class RangeBar:
 
     @property
     def verdict(self) -> SpeedVerdict:
-        """What a ratio says."""
+        """The verdict of a ratio."""
         return Ratio(self.median, self.low, self.high, self.runs).verdict
 
 
 @dataclass(frozen=True, slots=True)
 class RangeBars:
-    """Bars below each other. Ratios (`Unit.TIMES`) begin at 1, what plain decoding does; all else at 0."""
+    """Bars with ranges below each other. Ratios (`Unit.TIMES`) start at 1, plain decoding; all else at 0."""
 
     bars: tuple[RangeBar, ...]
     unit: Unit = Unit.SPEED
 
     @property
-    def nothing(self) -> str:
+    def empty_text(self) -> str:
         """Why there is nothing to draw."""
         return "" if self.bars else tr("Nothing has been measured yet.")
 
@@ -163,29 +164,29 @@ class RangeBars:
         head = (tr("decoding"), tr("median"), tr("lowest"), tr("highest"), count, *verdict)
         return ChartTable(head, tuple(self._row(bar) for bar in self.bars))
 
-    def drawing(self, room: Room) -> Drawing:
+    def drawing(self, canvas: Canvas) -> Drawing:
         """Draw labels, bars, values, and the axis below."""
-        left = min(room.widest(tuple(bar.label for bar in self.bars)), _LABELS * room.width) + 2 * GAP
-        told = [(self._value(bar), self._note(bar)) for bar in self.bars]
-        right = max(left + 1, room.width - room.widest(sum(told, ())) - 2 * GAP)
+        left = min(canvas.widest(tuple(bar.label for bar in self.bars)), _LABELS * canvas.width) + 2 * GAP
+        notes = [(self._value(bar), self._note(bar)) for bar in self.bars]
+        right = max(left + 1, canvas.width - canvas.widest(sum(notes, ())) - 2 * GAP)
         bottom = _RANGE_ROW * len(self.bars)
         ticks = self._ticks()
         axis = Axis(ticks[0], ticks[-1], left, right)
         shapes: list[Shape] = [Rule(axis.at(tick), 0, axis.at(tick), bottom, Ink.GRID) for tick in ticks]
         spots = []
-        for index, (bar, (value, note)) in enumerate(zip(self.bars, told, strict=True)):
+        for index, (bar, (value, note)) in enumerate(zip(self.bars, notes, strict=True)):
             top = _RANGE_ROW * index
             middle = top + _RANGE_ROW / 2
-            shapes.append(Words(0, middle, bar.label))
+            shapes.append(Text(0, middle, bar.label))
             shapes += self._bar(bar, axis, middle)
-            shapes.append(Words(right + 2 * GAP, middle - LINE / 2, value))
-            shapes.append(Words(right + 2 * GAP, middle + LINE / 2, note, Ink.SECONDARY))
-            spots.append(Spot(0, top, room.width, _RANGE_ROW, (axis.at(bar.median), middle)))
+            shapes.append(Text(right + 2 * GAP, middle - LINE / 2, value))
+            shapes.append(Text(right + 2 * GAP, middle + LINE / 2, note, Ink.SECONDARY))
+            spots.append(Spot(0, top, canvas.width, _RANGE_ROW, (axis.at(bar.median), middle)))
         base = axis.at(self._base)
         shapes.append(Rule(base, 0, base, bottom, Ink.AXIS))
         named = [(base, tr("plain"))] if self._is_ratio else []
         named += [(axis.at(tick), self.unit.tick(tick)) for tick in ticks]
-        shapes += words_below(room, named, bottom + GAP / 2)
+        shapes += labels_below(canvas, named, bottom + GAP / 2)
         return Drawing(tuple(shapes), tuple(spots))
 
     @property
@@ -202,7 +203,7 @@ class RangeBars:
 
     def _bar(self, bar: RangeBar, axis: Axis, middle: float) -> list[Shape]:
         base, end = axis.at(self._base), axis.at(bar.median)
-        ink, fill = self._look(bar)
+        ink, fill = self._style(bar)
         shapes: list[Shape] = [Box(min(base, end), middle - _BAR / 2, abs(end - base), _BAR, ink, fill)]
         if not bar.few:
             low, high = axis.at(bar.low), axis.at(bar.high)
@@ -210,7 +211,7 @@ class RangeBars:
             shapes += [Rule(x, middle - _CAP / 2, x, middle + _CAP / 2, Ink.TEXT) for x in (low, high)]
         return shapes
 
-    def _look(self, bar: RangeBar) -> tuple[Ink, Fill]:
+    def _style(self, bar: RangeBar) -> tuple[Ink, Fill]:
         if bar.few:
             return Ink.PLAIN, Fill.HOLLOW
         if self._is_ratio:
@@ -219,7 +220,7 @@ class RangeBars:
         return Ink.DRAFTED if bar.drafted else Ink.PLAIN, Fill.SOLID
 
     def _value(self, bar: RangeBar) -> str:
-        value = self.unit.words(bar.median)
+        value = self.unit.text(bar.median)
         return f"{value} {tr(bar.verdict)}" if self._is_ratio and not bar.few else value
 
     def _note(self, bar: RangeBar) -> str:
@@ -231,58 +232,54 @@ class RangeBars:
         return f"{self.unit.span(bar.low, bar.high)} · {count}"
 
     def _row(self, bar: RangeBar) -> tuple[str, ...]:
-        ends = ("", "") if bar.few else (self.unit.words(bar.low), self.unit.words(bar.high))
-        row = (bar.label, self.unit.words(bar.median), *ends, str(bar.runs))
+        ends = ("", "") if bar.few else (self.unit.text(bar.low), self.unit.text(bar.high))
+        row = (bar.label, self.unit.text(bar.median), *ends, str(bar.runs))
         return (*row, tr(bar.verdict)) if self._is_ratio else row
 
 
-_HEIGHT = 132
 _WIDEST = 48
 
 
 @dataclass(frozen=True, slots=True)
 class AcceptedHistogram:
-    """A column for each number of accepted tokens.
+    """Histogram of the drafts that verify steps accepted.
 
     Attributes:
-        steps: How many verify steps accepted 0, 1, 2, ... tokens; they sum to all of them.
+        steps: Verify steps that accepted 0, 1, 2, ... drafts.
     """
 
+    height: ClassVar[int] = 132
     steps: tuple[int, ...]
 
     @classmethod
     def of(cls, accepted_at: tuple[int, ...], verify_steps: int) -> AcceptedHistogram:
-        """Work the columns out of what was accepted at each position: a token is kept only after all before it."""
+        """Derive the columns from the acceptance by position: a draft is accepted only after all before it."""
         return cls(accepted_histogram(verify_steps, accepted_at))
 
     @property
-    def nothing(self) -> str:
+    def empty_text(self) -> str:
         """Why there is nothing to draw."""
         return "" if sum(self.steps) else tr("Nothing has been drafted yet.")
 
     @property
-    def height(self) -> int:
-        """The same for every histogram."""
-        return _HEIGHT
-
-    @property
     def few(self) -> bool:
-        """Whether the steps are too few to go by."""
+        """Whether the verify steps are too few to go by."""
         return sum(self.steps) < FEW_STEPS
 
     def table(self) -> ChartTable:
         """Return a row for each column."""
         head = (tr("accepted in a step"), tr("share of steps"), tr("verify steps"))
-        shown = () if self.nothing else self.steps
+        shown = () if self.empty_text else self.steps
         rows = ((str(kept), self._share(count), f"{count:,}") for kept, count in enumerate(shown))
         return ChartTable(head, tuple(rows))
 
-    def drawing(self, room: Room) -> Drawing:
-        """Draw the columns, their shares above and what they count below."""
+    def drawing(self, canvas: Canvas) -> Drawing:
+        """Draw the columns, their shares above and their numbers of drafts below."""
         ink, fill = (Ink.PLAIN, Fill.HOLLOW) if self.few else (Ink.DRAFTED, Fill.SOLID)
-        bottom = room.height - LINE - GAP / 2
+        text_ink = Ink.TERTIARY if self.few else Ink.TEXT
+        bottom = canvas.height - LINE - GAP / 2
         axis = Axis(0.0, max(self.steps), bottom, LINE + GAP / 2)
-        pitch = room.width / len(self.steps)
+        pitch = canvas.width / len(self.steps)
         breadth = min(0.62 * pitch, _WIDEST)
         shapes: list[Shape] = []
         spots = []
@@ -291,22 +288,20 @@ class AcceptedHistogram:
             top = axis.at(count)
             shapes += [
                 Box(middle - breadth / 2, top, breadth, bottom - top, ink, fill),
-                Words(middle, top - LINE / 2, self._share(count), self._tone, Align.CENTRE),
-                Words(middle, bottom + GAP / 2 + LINE / 2, str(kept), Ink.SECONDARY, Align.CENTRE),
+                Text(middle, top - LINE / 2, self._share(count), text_ink, Align.CENTRE),
+                Text(middle, bottom + GAP / 2 + LINE / 2, str(kept), Ink.SECONDARY, Align.CENTRE),
             ]
-            spots.append(Spot(pitch * kept, 0, pitch, room.height, (middle, top), self._words(kept, count)))
-        shapes.append(Rule(0, bottom, room.width, bottom, Ink.AXIS))
+            spots.append(
+                Spot(pitch * kept, 0, pitch, canvas.height, (middle, top), self._callout(kept, count))
+            )
+        shapes.append(Rule(0, bottom, canvas.width, bottom, Ink.AXIS))
         return Drawing(tuple(shapes), tuple(spots))
 
-    @property
-    def _tone(self) -> Ink:
-        return Ink.TERTIARY if self.few else Ink.TEXT
-
     def _share(self, count: int) -> str:
-        return share_words(count / sum(self.steps))
+        return share_text(count / sum(self.steps))
 
-    def _words(self, kept: int, count: int) -> str:
-        words = tr("{kept} accepted: {share} of the steps\n{count} of {steps} verify steps")
-        return words.format(
+    def _callout(self, kept: int, count: int) -> str:
+        pattern = tr("{kept} accepted: {share} of the steps\n{count} of {steps} verify steps")
+        return pattern.format(
             kept=kept, share=self._share(count), count=f"{count:,}", steps=f"{sum(self.steps):,}"
         )

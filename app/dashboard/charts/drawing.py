@@ -1,4 +1,4 @@
-"""Shapes of a chart, and how they are painted."""
+"""A chart as data: its shapes, its table, the protocol of what can be drawn; and the painter of the shapes."""
 
 from __future__ import annotations
 
@@ -14,22 +14,20 @@ from app.palette import Palette, tint
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from app.dashboard.charts.table_model import ChartTable
 
-
-LINE = 16  # height of a line of words
-GAP = 8  # between words and marks
+LINE = 16  # height of a line of text
+GAP = 8  # between text and marks
 
 
 class Ink(Enum):
-    """What something is drawn in."""
+    """The role of a shape, which decides its colour in each palette."""
 
     TEXT = auto()
     SECONDARY = auto()
     TERTIARY = auto()
-    AXIS = auto()  # where a value begins, and what others are compared with
+    AXIS = auto()  # the base of the bars
     GRID = auto()
-    TRACK = auto()  # all that a bar could fill
+    TRACK = auto()  # the full length of a bar
     BAND = auto()  # behind a curve
     DRAFTED = auto()
     PLAIN = auto()
@@ -38,7 +36,7 @@ class Ink(Enum):
 
 
 class Fill(Enum):
-    """How a bar is filled; it says the same as its ink to people who see few colours."""
+    """How a bar is filled; it repeats what its ink says for users who see few colours."""
 
     SOLID = auto()
     HATCHED = auto()  # a loss
@@ -46,7 +44,7 @@ class Fill(Enum):
 
 
 class Stroke(Enum):
-    """How a curve is drawn."""
+    """The line style of a curve."""
 
     SOLID = auto()
     DASHED = auto()
@@ -54,14 +52,14 @@ class Stroke(Enum):
 
 
 class DotShape(Enum):
-    """The form of a dot."""
+    """The shape of a dot."""
 
     ROUND = auto()
     SQUARE = auto()
 
 
 class Align(Enum):
-    """Which part of a line of words is at its place."""
+    """Which part of a line of text is at its x."""
 
     LEFT = auto()
     CENTRE = auto()
@@ -70,7 +68,7 @@ class Align(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A bar, or part of the ground."""
+    """A bar, or a part of the background."""
 
     x: float
     y: float
@@ -82,7 +80,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A level or upright line, a pixel wide."""
+    """A horizontal or vertical line, a pixel wide."""
 
     x1: float
     y1: float
@@ -93,7 +91,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Straight lines from point to point."""
+    """A polyline."""
 
     points: tuple[tuple[float, float], ...]
     ink: Ink
@@ -102,7 +100,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """What lies between points."""
+    """A filled polygon."""
 
     points: tuple[tuple[float, float], ...]
     ink: Ink
@@ -110,7 +108,7 @@ class Area:
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """A point that was measured."""
+    """A data point."""
 
     x: float
     y: float
@@ -119,8 +117,8 @@ class Dot:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
-    """A line of words; `y` is its middle."""
+class Text:
+    """A line of text; `y` is its middle."""
 
     x: float
     y: float
@@ -129,20 +127,20 @@ class Words:
     align: Align = Align.LEFT
 
 
-Shape = Box | Rule | Curve | Area | Dot | Words
+Shape = Box | Rule | Curve | Area | Dot | Text
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where one row of the table is, and what it says when it is pointed at.
+    """The area of one row of the table, with its callout.
 
     Attributes:
-        x: Left edge of what belongs to it.
+        x: Left edge.
         y: Top edge.
         width: Pixels.
         height: Pixels.
-        at: The point that the words point at.
-        words: In lines; "" where all of it is written in the picture.
+        at: The point that the callout is beside.
+        text: Lines of the callout; "" where the drawing shows all of it.
     """
 
     x: float
@@ -150,10 +148,10 @@ class Spot:
     width: float
     height: float
     at: tuple[float, float]
-    words: str = ""
+    text: str = ""
 
     def distance(self, x: float, y: float) -> float:
-        """Return how far a point is away from it, 0 inside."""
+        """Return the distance of a point from the area, 0 inside."""
         across = max(self.x - x, 0.0, x - self.x - self.width)
         down = max(self.y - y, 0.0, y - self.y - self.height)
         return max(across, down)
@@ -164,8 +162,8 @@ class Drawing:
     """A whole chart.
 
     Attributes:
-        shapes: In the order in which they are painted.
-        spots: One for each row of the table, in its order.
+        shapes: In the order of painting.
+        spots: One for each row of the table.
     """
 
     shapes: tuple[Shape, ...]
@@ -173,13 +171,13 @@ class Drawing:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
-    """What there is to draw in.
+class Canvas:
+    """The area to draw in.
 
     Attributes:
         width: Pixels.
         height: Pixels.
-        text_width: Returns how wide words are, in pixels.
+        text_width: Returns the width of a text, in pixels.
     """
 
     width: float
@@ -187,29 +185,46 @@ class Room:
     text_width: Callable[[str], float]
 
     def widest(self, texts: tuple[str, ...]) -> float:
-        """Return the width of the widest of some words."""
+        """Return the width of the widest text."""
         return max(map(self.text_width, texts), default=0.0)
 
 
+@dataclass(frozen=True, slots=True)
+class ChartTable:
+    """The data of a chart as text.
+
+    Attributes:
+        head: Names of the columns; the first column names the rows.
+        rows: Each as long as `head`.
+    """
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def as_text(self) -> str:
+        """Return tab-separated lines, as spreadsheets paste them."""
+        return "\n".join("\t".join(row) for row in (self.head, *self.rows))
+
+
 class ChartData(Protocol):
-    """What a chart shows: a value, which knows its table and how it is drawn."""
+    """The data of a chart, which know their table and their drawing."""
 
     @property
-    def nothing(self) -> str:
-        """Why there is nothing to draw, in words; "" when there is something."""
+    def empty_text(self) -> str:
+        """Why there is nothing to draw, for the user; "" when there is something."""
 
     @property
     def height(self) -> int:
-        """The height that it wants, in pixels."""
+        """The height of the drawing, in pixels."""
 
     def table(self) -> ChartTable:
-        """Return the figures in words, without rows where there are none."""
+        """Return the data as text, without rows where there are none."""
 
-    def drawing(self, room: Room) -> Drawing:
-        """Draw what is not nothing."""
+    def drawing(self, canvas: Canvas) -> Drawing:
+        """Return the shapes; only for data that are not empty."""
 
 
-# Marks are a little softer than words of the same colour, so that ranges can be read on top of them.
+# Marks are a little softer than text of the same colour, so that ranges can be read on top of them.
 _MARK = 0.72
 
 _COLORS: dict[Ink, Callable[[Palette], QColor]] = {
@@ -228,12 +243,12 @@ _COLORS: dict[Ink, Callable[[Palette], QColor]] = {
 
 
 def color(ink: Ink, palette: Palette) -> QColor:
-    """Return what an ink is in a palette."""
+    """Return the colour of an ink in a palette."""
     return _COLORS[ink](palette)
 
 
 _CORNER = 2.5
-_RULE, _CURVE = 1.0, 2.0  # how wide they are
+_RULE, _CURVE = 1.0, 2.0  # widths
 _DOT = 3.5
 _SQUARE = 3.2
 _DASHES = {
@@ -246,13 +261,13 @@ _ALIGNED = {
     Align.CENTRE: (Qt.AlignmentFlag.AlignHCenter, 0.5),
     Align.RIGHT: (Qt.AlignmentFlag.AlignRight, 1.0),
 }
-_WIDE = 2000.0  # words are never cut
+_WIDE = 2000.0  # text is never cut
 
 
 def snapped(
     x: float, y: float, width: float, height: float, scale: float
 ) -> tuple[float, float, float, float]:
-    """Return a rectangle whose edges lie on device pixels, at least one of them wide and high.
+    """Return a rectangle with its edges on device pixels, at least one wide and high.
 
     Args:
         x: Left edge, in logical pixels.
@@ -268,7 +283,7 @@ def snapped(
 
 
 def rule_box(rule: Rule) -> tuple[float, float, float, float]:
-    """Return what a level or upright line covers: x, y, width, height."""
+    """Return the rectangle of a line: x, y, width, height."""
     left, right = sorted((rule.x1, rule.x2))
     top, bottom = sorted((rule.y1, rule.y2))
     if top == bottom:
@@ -280,7 +295,7 @@ class DrawingPainter:
     """Paints shapes with one painter.
 
     Args:
-        painter: Where to; its font is that of the words.
+        painter: Has the font of the text.
         palette: The colours.
         scale: Device pixels in a logical one.
     """
@@ -310,8 +325,8 @@ class DrawingPainter:
                 self._painter.drawPolygon(_polygon(shape.points))
             case Dot():
                 self._dot(shape)
-            case Words():
-                self._words(shape)
+            case Text():
+                self._text(shape)
 
     def _color(self, shape: Shape) -> QColor:
         return color(shape.ink, self._palette)
@@ -372,11 +387,11 @@ class DrawingPainter:
                 QRectF(*snapped(dot.x - _SQUARE, dot.y - _SQUARE, 2 * _SQUARE, 2 * _SQUARE, self._scale))
             )
 
-    def _words(self, words: Words) -> None:
-        flag, share = _ALIGNED[words.align]
-        area = QRectF(words.x - share * _WIDE, words.y - LINE / 2, _WIDE, LINE)
-        self._painter.setPen(self._color(words))
-        self._painter.drawText(area, flag | Qt.AlignmentFlag.AlignVCenter, words.text)
+    def _text(self, text: Text) -> None:
+        flag, share = _ALIGNED[text.align]
+        area = QRectF(text.x - share * _WIDE, text.y - LINE / 2, _WIDE, LINE)
+        self._painter.setPen(self._color(text))
+        self._painter.drawText(area, flag | Qt.AlignmentFlag.AlignVCenter, text.text)
 
 
 def _polygon(points: tuple[tuple[float, float], ...]) -> QPolygonF:

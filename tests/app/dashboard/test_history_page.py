@@ -125,7 +125,7 @@ def test_some_answers_in_figures_with_what_they_rest_on(shown):
         "Drafts kept",
     ]
     assert shown.rows == [["Toy", "up to 1k", "5", "50 (50–50)", "0.50 s", "600", "75 % of 400"]]
-    assert [day.median for day in shown.page.chart.figures.days] == [50.0]
+    assert [day.median for day in shown.page.chart.chart_data.days] == [50.0]
 
 
 def test_what_came_since_is_there_when_the_page_is_shown_again(shown):
@@ -149,7 +149,7 @@ def test_what_is_not_known_is_a_dash_and_never_zero(shown):
     assert shown.rows == [["Toy", "up to 1k", "1", "–", "–", "–", "–"]]
     assert shown.words.count("–") == 3
     assert not any(words.startswith("0") for words in shown.words)
-    assert shown.page.chart.figures.nothing
+    assert shown.page.chart.chart_data.empty_text
 
 
 def test_filtered_to_nothing_there_is_a_way_back(shown):
@@ -198,7 +198,7 @@ def test_an_answer_that_comes_while_the_page_is_open_is_shown(shown):
     at = bar.value()
     for _ in range(3):
         shown.store.add_figures(lambda: figures({"prompt_tokens": 5000}, day=TODAY))
-    shown.qtbot.waitUntil(lambda: page.facts.answers._figure.text() == "6", timeout=10_000)
+    shown.qtbot.waitUntil(lambda: page.facts.answers._number.text() == "6", timeout=10_000)
     assert [row[1:3] for row in shown.rows] == [["up to 8k", "4"], ["up to 1k", "2"]]
     # The row that was chosen is the first one now.
     assert (page.table.currentIndex().row(), page.table.currentIndex().column()) == (0, 2)
@@ -228,7 +228,7 @@ def test_answers_of_days_to_come_are_left_out_and_counted(shown):
     for days in (7, 30, None):
         shown.choose(shown.page.period, days)
         assert shown.rows[0][2] == "1"
-        assert [day.day for day in shown.page.chart.figures.days] == [TODAY]
+        assert [day.day for day in shown.page.chart.chart_data.days] == [TODAY]
         assert any(words.startswith("2 answers have a date after today") for words in shown.words)
 
 
@@ -331,7 +331,7 @@ def test_time_lost_is_shown_as_lost(shown):
     shown.records.all = ("measured",)
     shown.fill(*[figures({"decode_s": 5.0}, day=TODAY) for _ in range(40)])
     assert "2 min lost" in shown.words
-    assert shown.page.facts.saved._figure.property("tone") == "slower"
+    assert shown.page.facts.saved._number.property("tone") == "slower"
 
 
 # ---------------------------------------------------------------- files
@@ -339,7 +339,7 @@ def test_time_lost_is_shown_as_lost(shown):
 
 def test_what_is_shown_is_exported(shown, tmp_path):
     shown.fill(*[figures(day=TODAY, model=name) for name in "aab"])
-    sheet = shown.page.files.export(shown.page._wanted)
+    sheet = shown.page.ask_export()
     assert sheet.defaultSuffix() == "csv"
     path = tmp_path / "x.json"
     with shown.qtbot.waitSignal(shown.store.history_exported):
@@ -351,7 +351,7 @@ def test_what_is_shown_is_exported(shown, tmp_path):
 
 def test_deleting_asks_first(shown):
     shown.fill(figures(day=TODAY), figures(day=TODAY))
-    box = shown.page.files.delete(2)
+    box = shown.page.ask_delete()
     assert box.text() == "Delete the figures of 2 answers?"
     box.button(box.StandardButton.Cancel).click()
     shown.settle(shown.page.refresh)
@@ -360,7 +360,7 @@ def test_deleting_asks_first(shown):
 
 def test_a_deleted_history_is_gone(shown):
     shown.fill(figures(day=TODAY, model="a"), figures(day=TODAY, model="b"))
-    box = shown.page.files.delete(2)
+    box = shown.page.ask_delete()
     (delete,) = (button for button in box.buttons() if button.text() == "Delete")
     shown.settle(delete.click)
     shown.qtbot.waitUntil(
@@ -384,14 +384,14 @@ def test_answers_in_the_program_are_in_the_history_and_measurements_are_not(star
         drive.ask("Count")
         drive.until_idle()
     drive.program.speed.measure_first(drive.program.line.model.path)
-    trials = drive.program.speed.trials
-    assert trials.going is not None
-    drive.until(lambda: trials.going is None)
-    assert trials.problem is None
+    runner = drive.program.speed.runner
+    assert runner.trial is not None
+    drive.until(lambda: runner.trial is None)
+    assert runner.problem is None
     drive.program.session.delete_chats([drive.program.session.chat_id])
-    window.open_place(page)
+    window.open_page(page)
     drive.until(page.facts.answers.isVisible)
-    assert page.facts.answers._figure.text() == "2"
+    assert page.facts.answers._number.text() == "2"
 
 
 # ---------------------------------------------------------------- without eyes, without a mouse

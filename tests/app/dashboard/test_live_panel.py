@@ -10,8 +10,7 @@ from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QApplication
 
 from app.dashboard.live_panel import LivePanel
-from app.dashboard.live_stats import LiveFeed
-from app.dashboard.records import PowerWatch
+from app.dashboard.live_stats import LiveFeed, PowerWatch
 from app.services.engine_worker import EngineState
 from app.widgets.layouts import ColumnArea
 from mtplx_engine.ipc.protocol import DepthChosen, DepthReason, Finished, Heartbeat, PrefillProgress, Tokens
@@ -41,7 +40,7 @@ def link(qapp):
 
 @pytest.fixture
 def power(qapp):
-    watch = PowerWatch(look=lambda: SystemState(power=Power.MAINS))
+    watch = PowerWatch(read=lambda: SystemState(power=Power.MAINS))
     yield watch
     watch.want(on=False)
 
@@ -81,10 +80,10 @@ def test_it_shows_what_the_engine_tells(panel, link, clock, qtbot):
     assert panel.state.text() == "Toy is answering"
     assert panel.drafting.text() == "depth 2: expected 1.40x"
     assert panel.memory.text() == "4.2 GB"
-    assert panel.positions.figures.accepted_at == (100, 100)
-    assert panel.steps.figures.steps == (0, 0, 100)
+    assert panel.positions.chart_data.accepted_at == (100, 100)
+    assert panel.steps.chart_data.steps == (0, 0, 100)
     assert panel._steps.heading.text() == "Drafts accepted in a step, of 100 steps"
-    assert not panel.strip.figures.nothing
+    assert not panel.strip.chart_data.empty_text
     stats = DecodeStats(emitted=300, verify_steps=100, drafted=200, accepted=200, accepted_at=(100, 100))
     link.happened.emit(Finished(1, FinishReason.END, stats))
     qtbot.waitUntil(lambda: panel.state.text() == "Last answer, just now")
@@ -120,7 +119,7 @@ def test_what_comes_while_nobody_looks_is_there_when_it_is_opened(panel, link, c
 def test_two_hundred_events_a_second_are_few_updates(panel, link, clock, monkeypatch):
     panel.show()
     updates = []
-    monkeypatch.setattr(panel.positions, "show_figures", updates.append)
+    monkeypatch.setattr(panel.positions, "show_data", updates.append)
     write(link, clock, 200)
     assert len(updates) <= 1
 
@@ -179,15 +178,15 @@ def test_power_is_looked_at_on_another_thread_and_only_while_it_is_wanted(qtbot)
             raise outcome
         return outcome
 
-    watch = PowerWatch(look=look)
-    assert watch.conditions is None
+    watch = PowerWatch(read=look)
+    assert watch.state is None
     watch.want(on=True)
     watch.want(on=True)
-    qtbot.waitUntil(lambda: watch.conditions == SystemState())
+    qtbot.waitUntil(lambda: watch.state == SystemState())
     watch._timer.timeout.emit()
-    qtbot.waitUntil(lambda: watch.conditions == SystemState(power=Power.BATTERY))
+    qtbot.waitUntil(lambda: watch.state == SystemState(power=Power.BATTERY))
     watch._timer.timeout.emit()
-    qtbot.waitUntil(lambda: watch.conditions is None)  # unknown again, and no fault of anybody
+    qtbot.waitUntil(lambda: watch.state is None)  # unknown again, and no fault of anybody
     watch.want(on=False)
     assert not watch._timer.isActive()
     assert watch._timer.interval() == 30_000
@@ -197,9 +196,9 @@ def test_power_is_looked_at_on_another_thread_and_only_while_it_is_wanted(qtbot)
 
 def test_a_look_that_hangs_keeps_nobody_waiting(qtbot):
     let_go = threading.Event()
-    watch = PowerWatch(look=lambda: let_go.wait(5) and SystemState())
+    watch = PowerWatch(read=lambda: let_go.wait(5) and SystemState())
     watch.want(on=True)
     watch._timer.timeout.emit()  # one look at a time
     watch.want(on=False)
     let_go.set()
-    assert watch.conditions is None
+    assert watch.state is None

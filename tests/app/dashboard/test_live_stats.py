@@ -45,7 +45,7 @@ def test_nothing_is_known_before_the_first_answer():
         live_panel.acceptance_tile(reading.stats),
     )
     assert [tile.value for tile in tiles] == ["–", "–", "–"]
-    assert live_panel.memory_words(reading.footprint) == "–"
+    assert live_panel.memory_text(reading.footprint) == "–"
 
 
 def test_an_answer_of_known_figures():
@@ -113,7 +113,7 @@ def test_the_end_has_the_figures_of_the_engine():
     assert reading.state is LiveState.LAST
     assert reading.speed == pytest.approx(75.2)
     assert reading.stats.accepted == 280
-    assert live_panel.state_words(reading, "Toy") == "Last answer, just now"
+    assert live_panel.state_text(reading, "Toy") == "Last answer, just now"
 
 
 def test_the_last_answer_grows_old_and_belongs_to_its_model():
@@ -122,7 +122,7 @@ def test_the_last_answer_grows_old_and_belongs_to_its_model():
     assert figures.reading(START + STALE_S - 60).state is LiveState.LAST
     later = figures.reading(START + STALE_S + 60)
     assert later.state is LiveState.STALE
-    assert live_panel.state_words(later, "Toy") == "An earlier answer, 10 minutes ago"
+    assert live_panel.state_text(later, "Toy") == "An earlier answer, 10 minutes ago"
     figures.change_model()
     assert figures.reading(START + 10).state is LiveState.STALE
     write(figures, [1], generation=2)
@@ -156,11 +156,11 @@ def test_an_answer_that_failed_keeps_what_was_counted():
 def test_reading_a_prompt_takes_as_long_as_it_has_taken():
     figures = LiveStats()
     figures.read_prompt(PrefillProgress(1, 1000, 9000, 1000), START)
-    assert live_panel.prompt_words(figures.reading(START)) == "Reading 1,000 of 9,000 tokens"
+    assert live_panel.prompt_text(figures.reading(START)) == "Reading 1,000 of 9,000 tokens"
     figures.read_prompt(PrefillProgress(1, 3000, 9000, 1000), START + 2)
     reading = figures.reading(START + 2)
     assert reading.prompt.left_s == pytest.approx(6)  # 1,000 tokens a second; those of the cache took no time
-    assert live_panel.state_words(reading, "Toy") == "Reading 3,000 of 9,000 tokens, about 6 s left"
+    assert live_panel.state_text(reading, "Toy") == "Reading 3,000 of 9,000 tokens, about 6 s left"
     write(figures, [1], start=START + 9)
     assert figures.reading(START + 9).prompt is None
 
@@ -168,7 +168,7 @@ def test_reading_a_prompt_takes_as_long_as_it_has_taken():
 def test_nothing_is_said_of_a_prompt_that_is_read():
     figures = LiveStats()
     figures.read_prompt(PrefillProgress(1, 9, 9, 0), START)
-    assert live_panel.prompt_words(figures.reading(START)) == ""
+    assert live_panel.prompt_text(figures.reading(START)) == ""
 
 
 # ---------------------------------------------------------------- the last minute
@@ -232,7 +232,7 @@ def test_a_minute_holds_a_minute(steps):
     ],
 )
 def test_power_is_told_as_far_as_it_is_known(conditions, words):
-    assert live_panel.power_words(conditions) == words
+    assert live_panel.power_text(conditions) == words
 
 
 def test_memory_and_depth_are_told_when_the_engine_has_told_them():
@@ -242,6 +242,6 @@ def test_memory_and_depth_are_told_when_the_engine_has_told_them():
     figures.set_footprint(4_200_000_000)
     reading = figures.reading(START)
     assert reading.depth is chosen
-    assert live_panel.memory_words(reading.footprint) == "4.2 GB"
+    assert live_panel.memory_text(reading.footprint) == "4.2 GB"
     figures.set_footprint(None)
     assert figures.reading(START).footprint is None

@@ -11,7 +11,6 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.dashboard import measure_page
-from app.dashboard.records import SpeedFiles
 from app.services.engine_worker import EngineState
 from app.widgets.window_geometry import MINIMUM_SIZE
 from mtplx_engine.ipc.protocol import CheckExactness, Measure
@@ -36,7 +35,7 @@ def show(theme, qtbot):
     for bench in shown:
         bench.window.close()
         bench.window.deleteLater()
-        bench.line.deleteLater()
+        bench.queue.deleteLater()
 
 
 @pytest.mark.parametrize(
@@ -122,7 +121,7 @@ def test_answers_of_this_run_are_enough_to_reckon_with(show):
     bench.chat.actions.send("Why?")
     bench.link.say("Because.")
     bench.link.finish(stats=stats)
-    bench.board.set_context(1024)
+    bench.measuring.set_context(1024)
     assert bench.page.plan.start.accessibleDescription().startswith("About ")
 
 
@@ -160,7 +159,7 @@ def test_stale_results_say_so_and_offer_another_measurement(show):
     page = show("stale").page
     assert page.result.headline.property("tone") == "secondary"
     assert page.again.property("primary")
-    assert page._board.stale == "The files of the model or this machine have changed since."
+    assert page._measuring.stale == "The files of the model or this machine have changed since."
 
 
 def test_a_result_of_another_version_names_it(show):
@@ -168,7 +167,7 @@ def test_a_result_of_another_version_names_it(show):
     (found,) = bench.records.all
     old = dataclasses.replace(found.subject, version="0.0.1")
     bench.records.put(dataclasses.replace(found, subject=old))
-    assert bench.board.stale == "Measured with MTPLX 0.0.1; this one may be faster or slower."
+    assert bench.measuring.stale == "Measured with MTPLX 0.0.1; this one may be faster or slower."
 
 
 def test_a_slower_model_may_draft_again(show):
@@ -185,9 +184,9 @@ def test_what_a_newer_one_of_about_the_same_length_overrules_is_shown_as_such(sh
     (found,) = bench.records.all
     newer = dataclasses.replace(found, context=500)
     bench.records.put(newer, found)
-    assert bench.board.stale == ""
-    bench.board.choose_context(found.context)
-    assert bench.board.stale == "A newer measurement decides for chats of this length."
+    assert bench.measuring.stale == ""
+    bench.measuring.choose_context(found.context)
+    assert bench.measuring.stale == "A newer measurement decides for chats of this length."
     assert not bench.page.result.draft_again.isVisible()
 
 
@@ -200,8 +199,8 @@ def test_one_of_several_lengths_can_be_looked_at(show):
     bench = show("two-lengths")
     assert bench.page.context.text() == "up to 1k"
     bench.page.context.menu().actions()[1].trigger()
-    assert bench.board.shown.context == 8192
-    assert bench.page.result.facts["what"].text().find("up to 8k") > 0
+    assert bench.measuring.shown.context == 8192
+    assert bench.page.result.facts["subject"].text().find("up to 8k") > 0
 
 
 def test_figures_of_few_steps_are_grey(show):
@@ -211,27 +210,27 @@ def test_figures_of_few_steps_are_grey(show):
 
 def test_the_shown_result_is_not_rebuilt_while_something_is_measured(show):
     bench = show("running-again")
-    before = bench.page.result._speeds.figures
+    before = bench.page.result._speeds.chart_data
     bench.link.show_trial(0.2, "depth 1, chat", 70.0)
-    assert bench.page.result._speeds.figures is before
+    assert bench.page.result._speeds.chart_data is before
 
 
 def test_another_model_is_loaded_first(show):
     bench = show("loading")
-    assert bench.trials.going.folder == str(speed_window.OTHER.path)
+    assert bench.runner.trial.folder == str(speed_window.OTHER.path)
     assert bench.page.model.text() == "SmolLM2 135M"
 
 
 def test_what_was_measured_stays_while_the_model_rests(show):
     bench = show("faster")
     bench.link.become(EngineState.NO_MODEL)
-    assert bench.board.stale == ""
+    assert bench.measuring.stale == ""
     assert bench.page.result.isVisible()
 
 
 def test_the_page_goes_along_when_another_model_is_loaded(show):
     bench = show("no-data")
-    bench.board.choose_model(str(speed_window.OTHER.path))
+    bench.measuring.choose_model(str(speed_window.OTHER.path))
     assert bench.page.model.text() == "SmolLM2 135M"
     third = dataclasses.replace(speed_window.LOADED, path="/models/third", name="Third")
     bench.link.become_ready(third)
@@ -268,11 +267,11 @@ def test_a_check_is_asked_for_by_its_button(show):
 
 @pytest.mark.parametrize("suffix", [".json", ".csv"])
 def test_a_measurement_is_written_with_all_that_it_depends_on(show, qtbot, tmp_path, suffix):
-    files = SpeedFiles(show("faster").page)
+    export = show("faster").page.export
     path = tmp_path / f"speed{suffix}"
-    with qtbot.waitSignal(files.told) as told:
-        files.write(path, speed_window.rich())
-    assert told.args == [f"Exported the measurement to speed{suffix}"]
+    with qtbot.waitSignal(export.ended) as ended:
+        export.write(path, speed_window.rich())
+    assert ended.args == [f"Exported the measurement to speed{suffix}"]
     text = path.read_text()
     for part in ("Apple M3", "4-bit, group 64", "macOS 26.1", "0.1.0", "2026-11-29", "code-1"):
         assert part in text
@@ -285,18 +284,18 @@ def test_a_measurement_is_written_with_all_that_it_depends_on(show, qtbot, tmp_p
 
 
 def test_a_place_that_cannot_be_written_is_told(show, qtbot, tmp_path):
-    files = SpeedFiles(show("faster").page)
-    with qtbot.waitSignal(files.told) as told:
-        files.write(tmp_path / "gone" / "speed.json", speed_window.rich())
-    assert told.args[0].startswith("The measurement could not be exported to")
+    export = show("faster").page.export
+    with qtbot.waitSignal(export.ended) as ended:
+        export.write(tmp_path / "gone" / "speed.json", speed_window.rich())
+    assert ended.args[0].startswith("The measurement could not be exported to")
 
 
 def test_export_asks_where(show):
     bench = show("faster")
     asked = []
-    bench.page.export_requested.connect(asked.append)
+    bench.page.export.ask = asked.append
     bench.page.result.export.click()
-    assert asked == [bench.board.shown]
+    assert asked == [bench.measuring.shown]
 
 
 # ---------------------------------------------------------------- the window
@@ -327,5 +326,5 @@ def test_nothing_is_cut_off_at_the_minimum_size_of_the_window(show, state):
 
 @pytest.mark.parametrize("state", ["running", "checking"])
 def test_what_is_done_begins_with_a_capital_letter(show, state):
-    words = show(state).page.progress._what.text()
+    words = show(state).page.progress._step.text()
     assert words[0].isupper()

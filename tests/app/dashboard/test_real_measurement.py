@@ -29,16 +29,16 @@ def test_a_real_measurement_ends_in_a_result_card(driver, qtbot, tmp_path):
     speed = driver.program.speed
     driver.until(lambda: driver.program.line.model is not None)
     driver.window.menus.speed.trigger()
-    page = speed.window().places[1]
-    speed.window().open_place(page)
+    page = speed.window().pages[1]
+    speed.window().open_page(page)
     request = Measure(next(driver.program.line.generations), (PromptKind.COPY,), 320, 24, 3, depths=(2,))
-    speed.trials.start(request, str(TOY), "Toy")
+    speed.runner.start(request, str(TOY), "Toy")
     assert page.progress.isVisible()
-    qtbot.waitUntil(lambda: speed.trials.going is None, timeout=_PATIENCE_MS)
-    assert speed.trials.problem is None, speed.trials.problem
+    qtbot.waitUntil(lambda: speed.runner.trial is None, timeout=_PATIENCE_MS)
+    assert speed.runner.problem is None, speed.runner.problem
     assert page.result.isVisible()
     (kept,) = MeasurementStore(tmp_path).all()
-    assert kept == speed.board.shown
+    assert kept == speed.measuring.shown
     assert kept.subject.key == driver.program.line.model.speed_key
     assert kept.kinds == (PromptKind.COPY,)
     best = results.results_of(kept).headline

@@ -1,4 +1,4 @@
-"""A measurement in words: each verdict, and no figure that looks better than it is."""
+"""Measurements and checks as text: each verdict, no ratio that looks better than it is, never a 0 for what is not 0."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.palette import Tone
 from mtplx_engine.measure import results, sentences
 from mtplx_engine.measure.measurement import PromptKind
 from mtplx_engine.util.system import Power, SystemState
-from tests.support.measurements import CALM, measurement
+from tests.support.measurements import CALM, measurement, report
 
 
 def best(found):
@@ -45,7 +45,7 @@ def told(*ratios, **fields):
 )
 def test_the_headline(ratios, words, tone):
     found = told(*ratios)
-    assert (found.words, found.tone) == (words, tone)
+    assert (found.text, found.tone) == (words, tone)
 
 
 def test_what_it_means_in_time_and_for_which_chats():
@@ -63,7 +63,7 @@ def test_what_it_means_in_time_and_for_which_chats():
 def test_slower_that_turns_nothing_off_says_why():
     more = "67 % more waiting in chats up to 1k tokens (copy-edit)."
     untried = told(0.6, 0.6, 0.6, depth=8, auto_depths=(1, 2, 3, 4), kinds=(PromptKind.COPY,))
-    assert (untried.words, untried.tone) == ("0.60x: slower", Tone.BAD)
+    assert (untried.text, untried.tone) == ("0.60x: slower", Tone.BAD)
     assert untried.note == f"Other depths were not tried, so nothing is turned off: {more}"
     lifted = told(0.6, 0.6, 0.6, lifted=True, kinds=(PromptKind.COPY,))
     assert lifted.note == f"It drafts all the same, as you wanted: {more}"
@@ -75,12 +75,12 @@ def test_answers_of_different_length_are_not_compared():
         dataclasses.replace(run, stats=dataclasses.replace(run.stats, emitted=50)) if run.depth else run
         for run in found.runs
     )
-    assert result_text.headline(dataclasses.replace(found, runs=cut)).words == "Nothing to compare"
+    assert result_text.headline(dataclasses.replace(found, runs=cut)).text == "Nothing to compare"
 
 
 @given(st.floats(0.2, 5.0))
 def test_no_ratio_is_rounded_across_one(ratio):
-    words = told(ratio, ratio, ratio).words
+    words = told(ratio, ratio, ratio).text
     number = float(words.partition("x")[0]) if words[0].isdigit() else None
     if ratio < 1:
         assert words.endswith("slower")
@@ -116,7 +116,7 @@ def test_where_nothing_drafted_was_kept_no_gain_is_told():
     found = measurement(0.5, 0.5, 0.5, accepted_at=(0, 0, 0))
     assert say(sentences.per_step)(best(found)) == "1.0 of 4 tokens per step"
     assert say(sentences.kept)(best(found)) == "0 % of 540 drafts kept"
-    assert told(0.5, 0.5, 0.5, accepted_at=(0, 0, 0)).words == "0.50x: slower"
+    assert told(0.5, 0.5, 0.5, accepted_at=(0, 0, 0)).text == "0.50x: slower"
 
 
 def test_memory_with_and_without():
@@ -198,3 +198,47 @@ def test_drafting_that_is_off_says_where_why_and_since_when():
         "off in chats up to 1k tokens, in chats up to 8k tokens: slower here (measured 29 Nov)"
     )
     assert result_text.turned_off(()) == ""
+
+
+# ---------------------------------------------------------------- exactness
+
+
+def compared(found):
+    return {said(about): said(value) for about, value in sentences.compared(found)}
+
+
+def test_what_is_small_is_not_nothing():
+    assert compared(report(distance=3e-7))["Chances of the next word"].startswith("3e-07 apart at most")
+    assert compared(report(distance=0.0))["Chances of the next word"].startswith("0 apart at most")
+
+
+def test_answers_that_part_where_they_may():
+    assert compared(report())["Answers at temperature 0"] == "8 of 8 word for word the same"
+    assert compared(report(greedy_same=7, greedy_ties=1))["Answers at temperature 0"] == (
+        "7 of 8 word for word the same, 1 parted where two words were equally likely"
+    )
+
+
+def test_drawn_words():
+    assert compared(report(p_value=0.4))["Words drawn at random"] == (
+        "4,000; chance alone makes them as odd as that in 40% of checks"
+    )
+    assert compared(report(p_value=1e-9))["Words drawn at random"].endswith(
+        "in fewer than one of 1,000,000 checks"
+    )
+    assert compared(report(p_value=None))["Words drawn at random"] == "too few to tell"
+
+
+def test_only_a_fault_asks_for_something():
+    assert result_text.advice(report()) == ""
+    assert "mtplx doctor" in result_text.advice(report(p_value=1e-9))
+    assert "Check again" in result_text.advice(report(p_value=1e-4))
+
+
+def test_draws_that_tell_nothing_are_said_with_doubt():
+    for p_value in (None, 1e-4):
+        words, tone = result_text.exactness(report(p_value=p_value))
+        assert tone is Tone.DOUBT
+        assert words.startswith("Nothing differed, but")
+    assert "about 6% of the words" in said(sentences.limits(report()))
+    assert "drawn at random" not in said(sentences.limits(report(p_value=None)))

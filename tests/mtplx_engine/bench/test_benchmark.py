@@ -34,8 +34,8 @@ KINDS = (PromptKind.CHAT, PromptKind.CODE, PromptKind.CHAT)
 NEVER = threading.Event()
 
 
-def contest(clock: Clock, *drafting: dict, plain: dict | None = None, **fields) -> PairedBenchmark:
-    """Plain decoding at 128 tokens a second against drafting as it is given, by depth; three questions."""
+def paired(clock: Clock, *drafting: dict, plain: dict | None = None, **fields) -> PairedBenchmark:
+    """Plain decoding at 128 tokens a second against drafting as it is given, by depth; three prompts."""
     methods = [
         ScriptedMethod(
             f"mtp depth {given.get('depth', 1)}",
@@ -44,7 +44,7 @@ def contest(clock: Clock, *drafting: dict, plain: dict | None = None, **fields) 
         )
         for given in drafting
     ]
-    questions = [BenchmarkPrompt(f"{kind}-{n}", kind, [1] * 10) for n, kind in enumerate(KINDS)]
+    prompts = [BenchmarkPrompt(f"{kind}-{n}", kind, [1] * 10) for n, kind in enumerate(KINDS)]
     return PairedBenchmark(
         **{
             "base": ScriptedMethod(
@@ -52,7 +52,7 @@ def contest(clock: Clock, *drafting: dict, plain: dict | None = None, **fields) 
             ),
             "others": methods,
             "reference": ScriptedMethod("mlx-lm", clock, cycle_s=OTHERS_S, prefill_s=PREFILL_S),
-            "questions": questions,
+            "prompts": prompts,
             "temperature": 0.0,
             "tokens": TOKENS,
             **fields,
@@ -60,10 +60,10 @@ def contest(clock: Clock, *drafting: dict, plain: dict | None = None, **fields) 
     )
 
 
-def hold(
+def run_all(
     given: PairedBenchmark, clock: Clock, cancelled: threading.Event = NEVER
 ) -> tuple[list[Progress], BenchmarkRuns | None]:
-    steps = list(given.hold(cancelled, pause_s=0, clock=clock))
+    steps = list(given.run(cancelled, pause_s=0, clock=clock))
     if isinstance(steps[-1], BenchmarkRuns):
         return steps[:-1], steps[-1]
     return steps, None
@@ -75,7 +75,7 @@ def runs(outcome: BenchmarkRuns) -> tuple[MeasuredRun, ...]:
 
 def measured(*drafting: dict, plain: dict | None = None, **fields) -> Results:
     clock = Clock()
-    _told, outcome = hold(contest(clock, *drafting, plain=plain, **fields), clock)
+    _told, outcome = run_all(paired(clock, *drafting, plain=plain, **fields), clock)
     tried = tuple(sorted({run.depth for run in runs(outcome)} - {0}))
     return results.results_of(dataclasses.replace(measurement(1.0), runs=runs(outcome), auto_depths=tried))
 
@@ -183,9 +183,9 @@ def test_the_depth_that_gains_most_wins_and_memory_is_kept_apart() -> None:
 
 def test_plain_decoding_is_checked_against_that_of_others_in_three_pairs() -> None:
     clock = Clock()
-    questions = [BenchmarkPrompt(f"chat-{n}", PromptKind.CHAT, [1]) for n in range(5)]
-    given = contest(clock, {"accepted": (1,)}, questions=questions)
-    _told, outcome = hold(given, clock)
+    prompts = [BenchmarkPrompt(f"chat-{n}", PromptKind.CHAT, [1]) for n in range(5)]
+    given = paired(clock, {"accepted": (1,)}, prompts=prompts)
+    _told, outcome = run_all(given, clock)
     assert results.decode_ratio(outcome.pairs(given.reference, given.base)) == exactly(1.28)
     assert [prompt for prompt, _ in given.reference.asked] == [0, 0, 1, 2]  # its warm-up, and three pairs
     assert {run.pair for run in runs(outcome)} == set(range(5))
@@ -194,8 +194,8 @@ def test_plain_decoding_is_checked_against_that_of_others_in_three_pairs() -> No
 
 def test_each_round_begins_with_another_method_and_a_short_warm_up_is_dropped() -> None:
     clock = Clock()
-    given = contest(clock, {"accepted": (1,)}, {"depth": 2, "accepted": (0,)}, reference=None)
-    told, outcome = hold(given, clock)
+    given = paired(clock, {"accepted": (1,)}, {"depth": 2, "accepted": (0,)}, reference=None)
+    told, outcome = run_all(given, clock)
     assert [(entry.run.pair, entry.run.depth) for entry in outcome.entries] == [
         *((0, depth) for depth in (0, 1, 2)),
         *((1, depth) for depth in (1, 2, 0)),
@@ -208,8 +208,8 @@ def test_each_round_begins_with_another_method_and_a_short_warm_up_is_dropped() 
 
 def test_answers_with_other_tokens_than_those_of_the_base_are_counted() -> None:
     clock = Clock()
-    given = contest(clock, {"accepted": (1,), "ends_at": 60})
-    _told, outcome = hold(given, clock)
+    given = paired(clock, {"accepted": (1,), "ends_at": 60})
+    _told, outcome = run_all(given, clock)
     assert {entry.run.identical for entry in outcome.entries if entry.method == "depth 0"} == {None}
     assert {entry.run.identical for entry in outcome.entries if entry.method == "mtp depth 1"} == {False}
 
@@ -229,7 +229,7 @@ def test_kinds_are_told_apart() -> None:
 
 def test_progress_only_grows_and_the_time_left_is_that_of_the_turns_left() -> None:
     clock = Clock()
-    told, _outcome = hold(contest(clock, {"accepted": (1,)}), clock)
+    told, _outcome = run_all(paired(clock, {"accepted": (1,)}), clock)
     assert len(told) == 3 + 3 * 3
     fractions = [step.fraction for step in told]
     assert fractions == sorted(fractions)
@@ -259,8 +259,8 @@ def test_cancelled_in_the_middle_nothing_is_measured(at: int) -> None:
         if next(calls) == at:
             cancelled.set()
 
-    given = contest(clock, {"accepted": (0,), "at_each": count}, plain={"at_each": count})
-    told, outcome = hold(given, clock, cancelled)
+    given = paired(clock, {"accepted": (0,), "at_each": count}, plain={"at_each": count})
+    told, outcome = run_all(given, clock, cancelled)
     assert cancelled.is_set()
     assert outcome is None
     assert next(calls) == at + 1  # not a cycle more
@@ -269,7 +269,7 @@ def test_cancelled_in_the_middle_nothing_is_measured(at: int) -> None:
 
 def test_a_pause_ends_when_it_is_cancelled() -> None:
     clock, cancelled = Clock(), threading.Event()
-    steps = contest(clock, {"accepted": (1,)}).hold(cancelled, pause_s=600, clock=clock)
+    steps = paired(clock, {"accepted": (1,)}).run(cancelled, pause_s=600, clock=clock)
     next(steps)
     threading.Timer(0.02, cancelled.set).start()
     assert next(steps, None) is None

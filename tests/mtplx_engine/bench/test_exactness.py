@@ -10,7 +10,7 @@ import pytest
 
 from mtplx_engine import acceptance, decoding
 from mtplx_engine.bench import exactness
-from mtplx_engine.bench.prefix import Draws, PrefixReplay, cuts
+from mtplx_engine.bench.prefix import Draws, PrefixReplay, prompt_prefixes
 from mtplx_engine.bench.prompts import PROMPTS
 from mtplx_engine.cache.token_cache import TokenCache
 from mtplx_engine.engine import Engine
@@ -187,25 +187,25 @@ def test_greedy_answers_may_part_at_a_tie_and_nowhere_else(
 
 def test_the_gap_is_that_of_the_plain_row(engine: Engine) -> None:
     ids = [*range(40, 52)]
-    beginning = PrefixReplay(engine.model.target, engine.drafters().new("mtp"), ids, 64)
-    list(beginning.read())
+    replay = PrefixReplay(engine.model.target, engine.drafters().new("mtp"), ids, 64)
+    list(replay.read())
     cache = TokenCache(engine.model.target.new_layers())
     _, rows = engine.model.target.verify(mx.array([*ids, 60, 61], mx.int32), cache, strict=True)
     expected = (rows[-1, 5] - rows[-1, 9]).item()
-    assert beginning.gap([60, 61], 5, 9) == pytest.approx(expected, abs=1e-5)
+    assert replay.gap([60, 61], 5, 9) == pytest.approx(expected, abs=1e-5)
 
 
-# ---------------------------------------------------------------- cuts
+# ---------------------------------------------------------------- prompt_prefixes
 
 
 def test_beginnings_are_of_all_kinds_and_of_many_lengths() -> None:
-    found = list(cuts(40, lambda text: list(range(len(text))), 200))
+    found = list(prompt_prefixes(40, lambda text: list(range(len(text))), 200))
     assert len({len(ids) for ids in found}) > 20
     assert len(found[0]) == min(200, len(PROMPTS[0].text))
     assert all(2 <= len(ids) <= 200 for ids in found)
     shares = [len(ids) / len(PROMPTS[n % len(PROMPTS)].text) for n, ids in enumerate(found) if len(ids) < 200]
     assert min(shares) > 0.45
-    assert list(cuts(1, lambda text: [1, 2, 3], 200)) == [[1, 2, 3]]
+    assert list(prompt_prefixes(1, lambda text: [1, 2, 3], 200)) == [[1, 2, 3]]
 
 
 # ---------------------------------------------------------------- progress and ends

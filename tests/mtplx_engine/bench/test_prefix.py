@@ -37,11 +37,11 @@ def _cycles(draws: Draws, count: int, seed: int, kept=lambda p, q: p / q) -> Non
 
 def test_tokens_are_counted_by_place_and_the_bonus_last() -> None:
     draws = Draws(2, 1)
-    law = np.full((3, 4), 0.25)
-    draws.add(Cycle([0, 1, 2], law, law[:2]))
-    draws.add(Cycle([0, 1], law[:2], law[:1]))
-    draws.add(Cycle([3], law[:1], law[:2]))
-    draws.add(Cycle([3], law[:1], law[:0]))
+    distribution = np.full((3, 4), 0.25)
+    draws.add(Cycle([0, 1, 2], distribution, distribution[:2]))
+    draws.add(Cycle([0, 1], distribution[:2], distribution[:1]))
+    draws.add(Cycle([3], distribution[:1], distribution[:2]))
+    draws.add(Cycle([3], distribution[:1], distribution[:0]))
     assert draws.counts == (3, 1, 3)
     assert draws.p_value() is None
 
@@ -75,21 +75,25 @@ def test_what_cannot_be_drawn_is_a_fault() -> None:
 
 def test_what_is_said_to_be_visible_is_seen_nine_times_in_ten() -> None:
     """Of 1000 tokens of even rows so many of the upper half come out in the lower half."""
-    generator, law, found = np.random.default_rng(5), np.arange(1, 41.0)[None] / 820, 0
+    generator, distribution, found = np.random.default_rng(5), np.arange(1, 41.0)[None] / 820, 0
     share = visible_share(1000)
-    halves = np.cumsum(law[0]) < 0.5
+    halves = np.cumsum(distribution[0]) < 0.5
     for trial in range(20):
         draws = Draws(1, trial)
-        wrong = law[0] * halves / law[0][halves].sum()
-        right = np.where(halves, law[0], law[0] - share * law[0] * ~halves / law[0][~halves].sum())
+        wrong = distribution[0] * halves / distribution[0][halves].sum()
+        right = np.where(
+            halves,
+            distribution[0],
+            distribution[0] - share * distribution[0] * ~halves / distribution[0][~halves].sum(),
+        )
         off = right + share * wrong
         for token in generator.choice(40, 1000, p=off / off.sum()):
-            draws.add(Cycle([token], law, law[:0]))
+            draws.add(Cycle([token], distribution, distribution[:0]))
         found += draws.p_value() < CHANCE
     assert found >= 15
 
 
-def _law(seed: int, cells: int) -> np.ndarray:
+def _distribution(seed: int, cells: int) -> np.ndarray:
     weights = np.random.default_rng(seed).gamma(0.5, size=cells)
     return weights / weights.sum()
 
@@ -117,9 +121,9 @@ def test_chi_square_tail_is_exact_far_out() -> None:
 @pytest.mark.parametrize(("cells", "samples"), [(4, 500), (256, 500), (256, 3000), (1024, 1500)])
 def test_p_values_of_right_samples_are_uniform(cells: int, samples: int) -> None:
     """The rate of p-values below a level is the level, to three standard deviations of 4000 trials."""
-    law = _law(cells, cells)
-    counts = np.random.default_rng(1).multinomial(samples, law, size=4000)
-    p_values = np.array([g_test(row.astype(float), law) for row in counts])
+    distribution = _distribution(cells, cells)
+    counts = np.random.default_rng(1).multinomial(samples, distribution, size=4000)
+    p_values = np.array([g_test(row.astype(float), distribution) for row in counts])
     for level in (0.2, 0.01, 0.001):
         rate = (p_values < level).mean()
         assert rate <= 1.1 * level + 3 * np.sqrt(level / 4000)
@@ -130,7 +134,7 @@ def test_something_impossible_is_never_fine() -> None:
     assert g_test(np.array([99.0, 1.0]), np.array([1.0, 0.0])) == 0.0
 
 
-def test_a_certain_law_has_nothing_to_test() -> None:
+def test_a_certain_distribution_has_nothing_to_test() -> None:
     assert g_test(np.array([100.0, 0.0]), np.array([1.0, 0.0])) == 1.0
 
 

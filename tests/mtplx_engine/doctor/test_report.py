@@ -105,7 +105,7 @@ def _count(found: dict[str, Check], verdict: CheckResult) -> int:
 
 
 def test_each_model_has_its_tier(canaries: Path) -> None:
-    details = [check.detail for check in environment.rows(canaries)]
+    details = [check.detail for check in environment.models(canaries)]
     assert len(details) == len(library.installed_models(canaries)) == 4
     assert sorted(detail.partition(", ")[0] for detail in details) == [
         "A llama model",
@@ -116,7 +116,7 @@ def test_each_model_has_its_tier(canaries: Path) -> None:
     assert sum("refused as unsafe or damaged" in detail for detail in details) == 1
     assert sum("unsupported architecture." in detail for detail in details) == 1
     shutil.rmtree(canaries)
-    [row] = environment.rows(canaries)
+    [row] = environment.models(canaries)
     assert (row.verdict, row.detail) == (CheckResult.UNKNOWN, "None is installed.")
 
 
@@ -127,7 +127,7 @@ def test_a_model_that_everybody_knows_is_named(tmp_path: Path) -> None:
     name = starter.shipped_recipe().name
     noted = manifest.Manifest("tiny", name, "", "", 1, manifest.record_files(folder, ["config.json"]))
     manifest.write_manifest(folder, noted)
-    [row] = environment.rows(tmp_path)
+    [row] = environment.models(tmp_path)
     assert row.detail.startswith(
         f"{name}, {formatting.size(library.installed_models(tmp_path)[0].size)}: supported, unverified."
     )

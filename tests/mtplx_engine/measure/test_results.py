@@ -1,4 +1,4 @@
-"""Runs reduce to figures that add up, and to verdicts that they bear out."""
+"""Runs reduce to statistics that add up and verdicts that they bear out; a report of exactness to one verdict."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from mtplx_engine.answer import AnswerStats
 from mtplx_engine.decoding import Step
 from mtplx_engine.measure import results
 from mtplx_engine.measure.measurement import Doubt, MeasuredRun, PromptKind, Ratio, SpeedVerdict
-from tests.support.measurements import PLAIN_S, PREFILL_S, TOKENS, measurement, run
+from mtplx_engine.measure.results import Exactness, judge_exactness
+from tests.support.measurements import PLAIN_S, PREFILL_S, TOKENS, measurement, report, run
 
 if TYPE_CHECKING:
     from mtplx_engine.stats import DecodeStats
@@ -228,3 +229,54 @@ def test_acceptance_sums_to_a_over_v_and_the_histogram_to_v_and_tokens_to_those_
         assert sum(found.acceptance) == pytest.approx(found.accepted / found.verify_steps)
         assert list(found.acceptance) == sorted(found.acceptance, reverse=True)
         assert 1 <= found.mean_length <= found.ceiling
+
+
+# ---------------------------------------------------------------- exactness
+
+
+SAME = dataclasses.replace(report(), distance=0.0, logit_distance=0.0)
+
+
+def test_identical_means_bit_for_bit() -> None:
+    assert judge_exactness(SAME) is Exactness.IDENTICAL
+    # Logits may differ where the distribution, after its own rounding, does not.
+    assert judge_exactness(dataclasses.replace(SAME, logit_distance=1e-6)) is Exactness.ROUNDING
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"distance": 0.002, "first_choices": 30},
+        {"greedy_same": 6, "greedy_ties": 2},
+        {"p_value": 1e-2},
+    ],
+)
+def test_rounding_is_no_fault(changes: dict[str, float]) -> None:
+    assert judge_exactness(dataclasses.replace(report(), **changes)) is Exactness.ROUNDING
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"distance": 0.0021},
+        {"greedy_same": 7},
+        {"greedy_same": 6, "greedy_ties": 1},
+        {"p_value": 0.9e-6},
+        {"p_value": 0.0},
+    ],
+)
+def test_more_than_rounding_and_chance_is_a_fault(changes: dict[str, float]) -> None:
+    for sound in (SAME, report()):
+        assert judge_exactness(dataclasses.replace(sound, **changes)) is Exactness.DIFFERENT
+
+
+@pytest.mark.parametrize(
+    ("p_value", "word"), [(None, Exactness.TOO_FEW), (0.9e-2, Exactness.ODD), (1.1e-6, Exactness.ODD)]
+)
+def test_draws_that_are_too_few_or_odd_are_no_good_news(p_value: float | None, word: Exactness) -> None:
+    for sound in (SAME, report()):
+        assert judge_exactness(dataclasses.replace(sound, p_value=p_value)) is word
+        assert (
+            judge_exactness(dataclasses.replace(sound, p_value=p_value, greedy_same=7)) is Exactness.DIFFERENT
+        )

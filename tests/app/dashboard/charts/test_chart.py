@@ -57,7 +57,7 @@ def test_keys_go_from_mark_to_mark_and_stay_inside(chart, qtbot):
     chart.activateWindow()
     chart.setFocus()
     qtbot.waitUntil(chart.hasFocus)
-    assert chart._chosen() == 0
+    assert chart._called_out() == 0
     for key, row in (
         (Qt.Key.Key_Left, 0),
         (Qt.Key.Key_Right, 1),
@@ -68,7 +68,7 @@ def test_keys_go_from_mark_to_mark_and_stay_inside(chart, qtbot):
         (Qt.Key.Key_Home, 0),
     ):
         QTest.keyClick(chart, key)
-        assert chart._chosen() == row
+        assert chart._called_out() == row
     focused = interface(chart).focusChild()
     assert (focused.role(), focused.text(QAccessible.Text.Name)) == (Role.Cell, "79 %")
 
@@ -95,10 +95,10 @@ def test_the_pointer_calls_out_and_goes(chart):
     chart.clearFocus()
     before = chart.grab().toImage()
     QTest.mouseMove(chart.viewport(), chart.visualRect(chart.model().index(2, 0)).center())
-    assert chart._chosen() == 2
+    assert chart._called_out() == 2
     assert chart.grab().toImage() != before
     QGuiApplication.sendEvent(chart, QEvent(QEvent.Type.Leave))
-    assert chart._chosen() is None
+    assert chart._called_out() is None
     assert chart.grab().toImage() == before
 
 
@@ -106,9 +106,9 @@ def test_other_figures_keep_what_is_called_out(chart):
     chart.activateWindow()
     chart.setFocus()
     QTest.keyClick(chart, Qt.Key.Key_End)
-    chart.show_figures(PositionBars((400, 300, 200), 500))
-    assert chart._chosen() == 2
-    chart.show_figures(PositionBars((400,), 500))  # what was called out is no more
+    chart.show_data(PositionBars((400, 300, 200), 500))
+    assert chart._called_out() == 2
+    chart.show_data(PositionBars((400,), 500))  # what was called out is no more
     assert cells(chart, Role.Cell) == ["80 %", "400", "500"]
     chart.grab()
 
@@ -129,13 +129,13 @@ def test_all_figures_are_copied_as_a_table(chart, how):
 
 
 def test_an_empty_chart_says_why_and_can_be_touched(chart):
-    chart.show_figures(PositionBars((), 0))
-    chart.show_figures(PositionBars((), 1))  # Qt warns of changes in a table without rows
+    chart.show_data(PositionBars((), 0))
+    chart.show_data(PositionBars((), 1))  # Qt warns of changes in a table without rows
     assert chart.accessibleDescription() == "Nothing has been drafted yet."
     chart.setFocus()
     QTest.keyClick(chart, Qt.Key.Key_Right)
     QTest.mouseMove(chart.viewport(), chart.viewport().rect().center())
-    assert chart._chosen() is None
+    assert chart._called_out() is None
     chart.grab()
 
 
@@ -156,4 +156,4 @@ def test_a_mark_under_the_pointer_is_the_nearest_one(theme, qtbot, figures):
     for row in range(chart.model().rowCount()):
         centre = chart.visualRect(chart.model().index(row, 0)).center()
         QTest.mouseMove(chart.viewport(), centre)
-        assert chart._chosen() == row
+        assert chart._called_out() == row

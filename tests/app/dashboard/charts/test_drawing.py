@@ -7,16 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtGui import QColor, QImage, QPainter
 
-from app.dashboard.charts.chart import callout_place, marks_of
+from app.dashboard.charts.chart import callout_position, marks_of
 from app.dashboard.charts.drawing import (
     GAP,
     LINE,
     Box,
+    Canvas,
     Drawing,
     DrawingPainter,
     Fill,
     Ink,
-    Room,
     Rule,
     Spot,
     color,
@@ -88,27 +88,27 @@ def test_each_ink_has_a_colour(ink, palette):
 
 @given(places, st.floats(0, 200), st.floats(10, 300), st.floats(10, 60))
 def test_a_callout_is_inside_and_beside_its_point(x, y, width, height):
-    left, top = callout_place(Spot(x, 0, 1, 200, (x, y)), width, height, (500, 200))
+    left, top = callout_position(Spot(x, 0, 1, 200, (x, y)), width, height, (500, 200))
     assert left >= 0
     assert left + width <= 500
     assert top >= 0
     assert top + height <= 200
 
 
-@pytest.mark.parametrize("name", [name for name, figures in FIGURES.items() if not figures.nothing])
+@pytest.mark.parametrize("name", [name for name, figures in FIGURES.items() if not figures.empty_text])
 def test_a_callout_covers_its_own_point_nowhere_and_the_data_where_there_is_room_nowhere(name):
     figures = FIGURES[name]
-    room = (480.0, float(figures.height))
+    canvas = (480.0, float(figures.height))
 
     def text_width(text):
         return 6.0 * len(text)
 
-    drawing = figures.drawing(Room(*room, text_width))
+    drawing = figures.drawing(Canvas(*canvas, text_width))
     marks = marks_of(drawing, text_width)
     assert marks
-    for spot in (spot for spot in drawing.spots if spot.words):
-        width, height = 6.0 * max(map(len, spot.words.split("\n"))), 2.0 * LINE
-        left, top = callout_place(spot, width, height, room, marks)
+    for spot in (spot for spot in drawing.spots if spot.text):
+        width, height = 6.0 * max(map(len, spot.text.split("\n"))), 2.0 * LINE
+        left, top = callout_position(spot, width, height, canvas, marks)
 
         def covered(left, top, width=width, height=height):
             return sum(left < x < left + width and top < y < top + height for x, y in marks)
@@ -116,15 +116,15 @@ def test_a_callout_covers_its_own_point_nowhere_and_the_data_where_there_is_room
         assert not (left < spot.at[0] < left + width and top < spot.at[1] < top + height)
         # No worse than right above and right below.
         x, y = spot.at
-        beside = min(max(0.0, x - width / 2), room[0] - width)
+        beside = min(max(0.0, x - width / 2), canvas[0] - width)
         for other in (y - GAP - height, y + GAP):
-            if other >= 0 and other + height <= room[1]:
+            if other >= 0 and other + height <= canvas[1]:
                 assert covered(left, top) <= covered(beside, other) + 3
 
 
 def test_a_callout_leaves_a_curve_in_sight_where_half_of_the_chart_is_free():
     marks = [(float(x), 30.0) for x in range(0, 500, 5)]
     for x in range(0, 500, 25):
-        left, top = callout_place(Spot(x, 0, 1, 200, (x, 30.0)), 140, 40, (500, 200), marks)
+        left, top = callout_position(Spot(x, 0, 1, 200, (x, 30.0)), 140, 40, (500, 200), marks)
         assert top > 30
         assert left >= 0

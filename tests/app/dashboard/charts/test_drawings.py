@@ -9,21 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.dashboard.charts.axis import Unit, share_words
+from app.dashboard.charts.axis import Unit, share_text
 from app.dashboard.charts.bars import AcceptedHistogram, PositionBars, RangeBar, RangeBars
-from app.dashboard.charts.drawing import Area, Box, Curve, Dot, Fill, Ink, Room, Rule, Stroke, Words
+from app.dashboard.charts.drawing import Area, Box, Canvas, Curve, Dot, Fill, Ink, Rule, Stroke, Text
 from app.dashboard.charts.lines import CostCurve, CostCurves, DailyMedians, DayMetric, SpeedStrip, break_even
 from mtplx_engine.measure.measurement import Ratio, VerifyCurve
 
 DAY = dt.date(2026, 10, 1)
 
 
-def room(figures, width=480):
-    return Room(width, figures.height, lambda text: 7.0 * len(text))
+def canvas(figures, width=480):
+    return Canvas(width, figures.height, lambda text: 7.0 * len(text))
 
 
 def drawn(figures, width=480):
-    return figures.drawing(room(figures, width))
+    return figures.drawing(canvas(figures, width))
 
 
 def shapes(drawing, kind, ink=None):
@@ -31,7 +31,7 @@ def shapes(drawing, kind, ink=None):
 
 
 def texts(drawing):
-    return [words.text for words in shapes(drawing, Words)]
+    return [words.text for words in shapes(drawing, Text)]
 
 
 # ---------------------------------------------------------------- all of them
@@ -97,7 +97,7 @@ def edges(shape):
             yield from ((shape.x1, shape.y1), (shape.x2, shape.y2))
         case Curve() | Area():
             yield from shape.points
-        case Dot() | Words():
+        case Dot() | Text():
             yield shape.x, shape.y
 
 
@@ -105,7 +105,7 @@ def edges(shape):
 def test_all_is_inside_and_each_row_of_the_table_has_its_spot(figures, width):
     table = figures.table()
     assert all(len(row) == len(table.head) for row in table.rows)
-    if figures.nothing:
+    if figures.empty_text:
         assert table.rows == ()
         return
     drawing = drawn(figures, width)
@@ -134,7 +134,7 @@ def test_all_is_inside_and_each_row_of_the_table_has_its_spot(figures, width):
     ],
 )
 def test_what_is_unknown_is_said_in_words_and_never_a_zero(figures):
-    assert figures.nothing.endswith(".")
+    assert figures.empty_text.endswith(".")
     assert figures.table().rows == ()
 
 
@@ -211,7 +211,7 @@ def test_the_histogram_sums_to_the_steps_and_its_mean_to_what_was_accepted(figur
     [(0, "0 %"), (0.001, "<1 %"), (0.006, "1 %"), (0.994, "99 %"), (0.996, ">99 %"), (1, "100 %")],
 )
 def test_a_share_never_looks_like_none_or_all_when_it_is_not(share, words):
-    assert share_words(share) == words
+    assert share_text(share) == words
 
 
 # ---------------------------------------------------------------- the cost of verifying
@@ -244,7 +244,7 @@ def test_curves_are_relative_and_drafting_counts_where_it_costs_most():
     assert (line.stroke, near.stroke, far.stroke) == (Stroke.DOTTED, Stroke.SOLID, Stroke.DASHED)
     assert {"after 1,024 tokens", "after 8,192 tokens", "drafting pays below"} <= set(texts(drawing))
     assert figures.table().rows[2] == ("3", "1.20x", "1.30x", "2.00x")
-    assert drawing.spots[2].words.split("\n") == [
+    assert drawing.spots[2].text.split("\n") == [
         "3 tokens",
         "after 1,024 tokens: 1.20x",
         "after 8,192 tokens: 1.30x",
@@ -272,8 +272,8 @@ def test_the_strip_has_gaps_where_nothing_was_written():
     drawing = drawn(SpeedStrip(speeds))
     assert [len(curve.points) for curve in shapes(drawing, Curve)] == [2, 3]
     assert len(shapes(drawing, Dot)) == 1
-    assert drawing.spots[3].words == "6 s ago: nothing written"
-    assert drawing.spots[-1].words == "now: 52 tok/s"
+    assert drawing.spots[3].text == "6 s ago: nothing written"
+    assert drawing.spots[-1].text == "now: 52 tok/s"
 
 
 def test_a_day_with_few_answers_has_a_median_and_no_middle_half():
@@ -286,7 +286,7 @@ def test_a_day_with_few_answers_has_a_median_and_no_middle_half():
     assert [len(area.points) for area in shapes(drawing, Area)] == [4]
     assert [box.ink for box in shapes(drawing, Box)] == [Ink.BAND]
     assert len(shapes(drawing, Dot)) == len(days)
-    assert ["middle half" in spot.words for spot in drawing.spots] == [not day.few for day in days]
+    assert ["middle half" in spot.text for spot in drawing.spots] == [not day.few for day in days]
     assert [row[2:4] == ("–", "–") for row in medians.table().rows] == [day.few for day in days]
 
 
@@ -297,7 +297,7 @@ def test_days_without_answers_break_the_band_and_dot_the_line():
     lines = shapes(drawing, Curve)
     assert [line.stroke for line in lines].count(Stroke.DOTTED) == 2
     assert [len(line.points) for line in lines if line.stroke is Stroke.SOLID] == [3, 2]
-    assert drawing.spots[0].words == "1 Oct 2026: 40 tok/s\nmiddle half 30–45 tok/s · 4 answers"
+    assert drawing.spots[0].text == "1 Oct 2026: 40 tok/s\nmiddle half 30–45 tok/s · 4 answers"
     across = [spot.at[0] for spot in drawing.spots]
     assert (across[3] - across[2]) == pytest.approx(4 * (across[1] - across[0]))
 
@@ -305,7 +305,7 @@ def test_days_without_answers_break_the_band_and_dot_the_line():
 def test_dates_below_do_not_touch():
     days = tuple(DayMetric(DAY + dt.timedelta(days=offset), 30, 40, 45, 4) for offset in range(400))
     drawing = drawn(DailyMedians(days), 300)
-    below = [words for words in shapes(drawing, Words) if "20" in words.text and " " in words.text]
+    below = [words for words in shapes(drawing, Text) if "20" in words.text and " " in words.text]
     reach = [(words.x - 3.5 * len(words.text), words.x + 3.5 * len(words.text)) for words in below]
     assert len(reach) > 1
     assert all(first[1] < second[0] for first, second in pairwise(reach))

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.metadata
-import sys
 from dataclasses import replace
-from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import mlx.core as mx
 import pytest
 
 from mtplx_engine import backend
 from mtplx_engine.cache.layers import PlainCache
-from mtplx_engine.doctor import environment, kernels
+from mtplx_engine.doctor import kernels
 from mtplx_engine.doctor.environment import CheckResult
 from mtplx_engine.models.target import Target
-from mtplx_engine.util.system import Power, SystemState
 from tests.support import faults
-
-if TYPE_CHECKING:
-    from mtplx_engine.doctor.environment import Check
-
 
 POLICY = backend.policy()
 
@@ -128,58 +118,3 @@ def test_a_state_that_keeps_refused_tokens_is_seen(
 def test_keys_that_stay_are_seen(monkeypatch: pytest.MonkeyPatch, targets: list[Target]) -> None:
     monkeypatch.setattr(PlainCache, "trim", lambda self, surplus: None)
     assert kernels.rollback(targets[:1], POLICY).verdict is CheckResult.FAILED
-
-
-# ---------------------------------------------------------------- environment
-
-
-def _all_right(*checks: Check) -> bool:
-    return all(check.verdict is CheckResult.PASSED for check in checks)
-
-
-def test_this_environment_is_right() -> None:
-    assert _all_right(
-        environment.python(), environment.operating_system(), environment.packages(), environment.sqlite()
-    )
-    assert "mlx-lm 0.32.2" in environment.packages().detail
-
-
-def test_another_python_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "version_info", (3, 13, 0))
-    assert environment.python().verdict is CheckResult.FAILED
-
-
-def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    version = importlib.metadata.version
-
-    def without_numpy(package: str) -> str:
-        if package == "numpy":
-            raise importlib.metadata.PackageNotFoundError(package)
-        return version(package)
-
-    monkeypatch.setattr(importlib.metadata, "version", without_numpy)
-    check = environment.packages()
-    assert check.verdict is CheckResult.FAILED
-    assert check.detail.startswith("numpy not installed")
-    assert "mlx-lm" in check.detail
-
-
-@pytest.mark.parametrize("version", ["3.46.1", "3.51.2"])
-def test_an_old_sqlite_is_seen(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
-    apsw = SimpleNamespace(sqlite_lib_version=lambda: version)
-    monkeypatch.setattr(importlib, "import_module", lambda name: apsw)
-    check = environment.sqlite()
-    assert check.verdict is CheckResult.FAILED
-    assert version in check.detail
-
-
-def test_conditions_say_unknown_where_the_system_does_not_tell(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(environment.conditions, "now", SystemState)
-    check = environment.circumstances()
-    assert check.verdict is CheckResult.UNKNOWN
-    assert check.detail == "Load unknown, power: unknown, Low Power Mode: unknown, heat: unknown."
-    told = SystemState(1.25, Power.BATTERY, low_power=True, thermal="nominal")
-    monkeypatch.setattr(environment.conditions, "now", lambda: told)
-    check = environment.circumstances()
-    assert check.verdict is CheckResult.PASSED
-    assert check.detail == "Load 1.2, power: battery, Low Power Mode: on, heat: nominal."

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from app.dashboard.controller import Stage
+from app.dashboard.benchmark_runner import Stage
 from app.storage.settings import SettingsFile
 from mtplx_engine.measure.store import MeasurementStore
 from tests.support.fake_script import Script
@@ -18,8 +18,8 @@ KEYS = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
 def open_page(driver):
     driver.until(lambda: driver.program.line.model is not None)
     driver.window.menus.speed.trigger()
-    driver.program.speed.window().open_place(driver.program.speed._machine)
-    return driver.program.speed._machine
+    driver.program.speed.window().open_page(driver.program.speed._page)
+    return driver.program.speed._page
 
 
 def test_there_is_one_and_it_comes_with_its_key(start):
@@ -53,7 +53,7 @@ def test_a_question_waits_for_the_measurement_and_is_answered(start):
     driver = start(Script(trial_s=0.5, answer="Because."))
     page = open_page(driver)
     page.plan.start.click()
-    driver.until(lambda: driver.program.speed.trials.going.left_s is not None)
+    driver.until(lambda: driver.program.speed.runner.trial.left_s is not None)
     driver.ask("Why?")
     driver.until(lambda: driver.program.line.pending != ())
     assert driver.program.line.held
@@ -66,9 +66,9 @@ def test_cancel_ends_it_and_keeps_nothing(start):
     driver = start(Script(trial_s=60))
     page = open_page(driver)
     page.plan.start.click()
-    driver.until(lambda: driver.program.speed.trials.going.stage is Stage.RUNNING)
+    driver.until(lambda: driver.program.speed.runner.trial.stage is Stage.RUNNING)
     page.progress.cancel.click()
-    driver.until(lambda: driver.program.speed.trials.going is None)
+    driver.until(lambda: driver.program.speed.runner.trial is None)
     assert page.plan.isVisible()
     assert not driver.program.line.held
 
@@ -77,7 +77,7 @@ def test_the_program_ends_in_the_middle_of_a_measurement(start):
     driver = start(Script(trial_s=60))
     page = open_page(driver)
     page.plan.start.click()
-    driver.until(lambda: driver.program.speed.trials.going.stage is Stage.RUNNING)
+    driver.until(lambda: driver.program.speed.runner.trial.stage is Stage.RUNNING)
     driver.program.close()
     assert driver.program.link.state.name == "CLOSED"
 
@@ -132,7 +132,7 @@ def test_the_first_model_that_was_fetched_is_offered_to_be_measured_once(start):
     driver.until(toast.isVisible)
     assert toast.button.text() == "Measure"
     toast.button.click()
-    page = driver.program.speed._machine
+    page = driver.program.speed._page
     driver.until(page.result.isVisible)
     driver.activate()
     assert not toast.isVisible()

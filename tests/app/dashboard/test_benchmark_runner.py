@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from app.dashboard.controller import BenchmarkRunner, Stage
+from app.dashboard.benchmark_runner import BenchmarkRunner, Stage
 from app.services.engine_worker import EngineState
 from app.session.observers import IdleUnload
 from mtplx_engine.errors import ErrorInfo, ErrorKind
@@ -24,22 +24,22 @@ class Bench:
 
     def __init__(self):
         self.chat = make_bench()
-        self.link, self.line = self.chat.link, self.chat.line
-        self.trials = BenchmarkRunner(self.line, self.link)
+        self.link, self.queue = self.chat.link, self.chat.line
+        self.runner = BenchmarkRunner(self.queue, self.link)
         self.ends, self.loads = [], []
-        self.trials.measured.connect(self.ends.append)
-        self.trials.checked.connect(self.ends.append)
-        self.trials.load_requested.connect(lambda *asked: self.loads.append(asked))
+        self.runner.measured.connect(self.ends.append)
+        self.runner.checked.connect(self.ends.append)
+        self.runner.load_requested.connect(lambda *asked: self.loads.append(asked))
         self.link.become_ready()
 
     def measure(self, model=MODEL):
-        request = Measure(next(self.line.generations), (PromptKind.CHAT,), 1024, 64, 3)
-        self.trials.start(request, model.path, model.name)
+        request = Measure(next(self.queue.generations), (PromptKind.CHAT,), 1024, 64, 3)
+        self.runner.start(request, model.path, model.name)
         return request
 
     @property
     def stage(self):
-        return self.trials.going.stage if self.trials.going else None
+        return self.runner.trial.stage if self.runner.trial else None
 
     @property
     def waits(self):
@@ -50,18 +50,18 @@ class Bench:
 def bench(qapp):
     made = Bench()
     yield made
-    made.line.deleteLater()  # which looks at the clock while an answer is awaited
+    made.queue.deleteLater()  # which looks at the clock while an answer is awaited
 
 
 def test_a_measurement_runs_at_once_when_nothing_is_answered(bench):
     request = bench.measure()
     assert bench.link.trials == [request]
     bench.link.show_trial(0.4, "depth 2, chat", 41.0)
-    assert (bench.trials.going.fraction, bench.trials.going.what) == (0.4, "depth 2, chat")
+    assert (bench.runner.trial.fraction, bench.runner.trial.step) == (0.4, "depth 2, chat")
     bench.link.end_measurement(measurement(2.0, 2.0, 2.0))
     assert bench.ends == [measurement(2.0, 2.0, 2.0)]
     assert bench.stage is None
-    assert not bench.line.held
+    assert not bench.queue.held
 
 
 def test_it_waits_for_the_answers_that_came_first(bench):
@@ -100,30 +100,30 @@ def test_a_question_to_another_model_does_not_take_the_engine_away(bench):
 
 def test_cancel_ends_a_running_one_when_the_engine_says_so(bench):
     request = bench.measure()
-    bench.trials.cancel()
-    bench.trials.cancel()
+    bench.runner.cancel()
+    bench.runner.cancel()
     assert bench.link.cancelled == [request.generation]
     assert bench.stage is Stage.STOPPING
     bench.link.show_trial(0.9)
     assert bench.stage is Stage.STOPPING
     bench.link.abandon()
     assert bench.stage is None
-    assert bench.trials.cancelled
-    assert bench.trials.problem is None
+    assert bench.runner.cancelled
+    assert bench.runner.problem is None
 
 
 def test_one_that_had_to_be_killed_was_cancelled_too(bench):
     bench.measure()
-    bench.trials.cancel()
+    bench.runner.cancel()
     bench.link.fail_trial("The engine did not stop in time.", ErrorKind.ENGINE_LOST)
-    assert bench.trials.cancelled
-    assert bench.trials.problem is None
+    assert bench.runner.cancelled
+    assert bench.runner.problem is None
 
 
 def test_cancel_ends_a_waiting_one_at_once(bench):
     bench.chat.actions.send("Why?")
     bench.measure()
-    bench.trials.cancel()
+    bench.runner.cancel()
     assert bench.stage is None
     bench.link.say("Because.")
     bench.link.finish()
@@ -133,10 +133,10 @@ def test_cancel_ends_a_waiting_one_at_once(bench):
 def test_a_failure_is_kept_until_the_next_one(bench):
     bench.measure()
     bench.link.fail_trial("The engine stopped; nothing of what it measured is kept.")
-    assert bench.trials.problem.message.startswith("The engine stopped")
-    assert not bench.line.held
+    assert bench.runner.problem.message.startswith("The engine stopped")
+    assert not bench.queue.held
     bench.measure()
-    assert bench.trials.problem is None
+    assert bench.runner.problem is None
 
 
 def test_another_model_is_loaded_first(bench):
@@ -154,20 +154,20 @@ def test_a_model_that_cannot_be_loaded_is_not_measured(bench):
     bench.measure(OTHER)
     bench.link.fail_to_load("It needs 24 GB of 16 GB.")
     assert bench.stage is None
-    assert bench.trials.problem.message == "It needs 24 GB of 16 GB."
+    assert bench.runner.problem.message == "It needs 24 GB of 16 GB."
 
 
 def test_an_engine_that_is_given_up_ends_it(bench):
     bench.measure(OTHER)
     bench.link.lost.emit(ErrorInfo(ErrorKind.ENGINE_LOST, "The engine stopped 4 times."))
     bench.link.become(EngineState.GAVE_UP)
-    assert bench.trials.problem.message == "The engine stopped 4 times."
+    assert bench.runner.problem.message == "The engine stopped 4 times."
 
 
 def test_a_third_model_in_between_ends_it(bench):
     bench.measure(OTHER)
     bench.link.become_ready(MODEL)
-    assert bench.trials.problem.message == "Another model was loaded, so nothing was measured."
+    assert bench.runner.problem.message == "Another model was loaded, so nothing was measured."
 
 
 def test_a_model_that_rests_is_loaded_for_it(bench):
@@ -177,7 +177,7 @@ def test_a_model_that_rests_is_loaded_for_it(bench):
 
 
 def test_an_idle_unload_never_cuts_it_off(bench):
-    idle = IdleUnload(bench.line, bench.link)
+    idle = IdleUnload(bench.queue, bench.link)
     idle.set_minutes(1)
     bench.measure()
     idle._clock.timeout.emit()
@@ -188,7 +188,7 @@ def test_an_idle_unload_never_cuts_it_off(bench):
 
 
 def test_a_check_ends_with_its_report(bench):
-    bench.trials.start(CheckExactness(next(bench.line.generations), 8, 200), MODEL.path, MODEL.name)
+    bench.runner.start(CheckExactness(next(bench.queue.generations), 8, 200), MODEL.path, MODEL.name)
     bench.link.end_check(report())
     assert bench.ends == [report()]
 

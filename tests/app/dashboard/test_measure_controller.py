@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from app.dashboard.records import SpeedRecords
+from app.dashboard.measure_controller import SpeedRecords
 from mtplx_engine.measure.store import NAME, MeasurementStore
 from tests.support.measurements import KEY, SUBJECT, measurement
 
