@@ -80,6 +80,11 @@ def read_config(folder: Path) -> dict[str, Any]:
     return flat_config(json_files.read_json(folder / CONFIG_NAME, CONFIG_MAX_BYTES))
 
 
+def read_optional(path: Path) -> dict[str, Any]:
+    """Return the object in a small JSON file, empty when there is no such file; raises as `read_config`."""
+    return json_files.read_json(path, CONFIG_MAX_BYTES) if path.is_file() else {}
+
+
 def flat_config(config: dict[str, Any]) -> dict[str, Any]:
     """Return config.json with the settings of a nested language model (text_config) beside the others.
 
@@ -218,7 +223,7 @@ def check_tokenizer_ids(folder: Path, rows: int) -> None:
     """
     tokenizer = json_files.read_json(folder / TOKENIZER_NAME, _TOKENIZER_MAX_BYTES)
     settings, roles, added = (
-        _optional(folder / name) for name in (TOKENIZER_SETTINGS_NAME, _SPECIAL_TOKENS, _ADDED_TOKENS)
+        read_optional(folder / name) for name in (TOKENIZER_SETTINGS_NAME, _SPECIAL_TOKENS, _ADDED_TOKENS)
     )
     tokens, table = _added_tokens(tokenizer), _table(settings)
     vocabulary = _vocabulary(tokenizer)
@@ -241,10 +246,6 @@ def check_tokenizer_ids(folder: Path, rows: int) -> None:
             f"names the token {text[:40]!r}, which {TOKENIZER_NAME} lacks; with {len(new)} of that kind "
             f"there would be ids up to {largest + len(new)}, but the model has only {rows} of them",
         )
-
-
-def _optional(path: Path) -> dict[str, Any]:
-    return json_files.read_json(path, CONFIG_MAX_BYTES) if path.is_file() else {}
 
 
 def _vocabulary(tokenizer: dict[str, Any]) -> dict[str, Any]:
@@ -294,18 +295,8 @@ def _texts(settings: dict[str, Any]) -> list[str]:
 
 
 def _spelled(tokens: Iterable[Any]) -> list[str]:
-    """Return the texts of tokens, which are written as text or as objects with it."""
     texts = (token.get("content") if isinstance(token, dict) else token for token in tokens)
     return [text for text in texts if isinstance(text, str)]
-
-
-def check_chat_template(folder: Path) -> None:
-    """Check that transformers can read the chat templates of a folder.
-
-    Raises:
-        EngineError: REFUSED.
-    """
-    _chat_template(folder)
 
 
 def chat_template_problem(folder: Path) -> str:

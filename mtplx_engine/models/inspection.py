@@ -345,7 +345,6 @@ class Inspections:
 
 
 def _folders(folder: Path) -> Iterator[Path]:
-    """Yield the folder of a model, and the two that it joins when it is a pair."""
     yield folder
     if pair := manifest.read_pair(folder):
         yield from (Path(pair[1].target), Path(pair[1].folder))

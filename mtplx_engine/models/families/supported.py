@@ -10,16 +10,7 @@ if TYPE_CHECKING:
 
 
 SUPPORTED: frozenset[str] = frozenset(
-    {
-        "deepseek_v3",
-        "glm4_moe",
-        "glm4_moe_lite",
-        "kimi_k2",
-        "llama",
-        "qwen3_5",
-        "qwen3_5_moe",
-        "qwen3_next",
-    }
+    {"deepseek_v3", "glm4_moe", "glm4_moe_lite", "kimi_k2", "llama", "qwen3_5", "qwen3_5_moe", "qwen3_next"}
 )
 """Values of config.json's `model_type` whose drafting heads load; `registry` has a family for each."""
 
