@@ -148,7 +148,7 @@ class _Sizes:
             raise refused(CONFIG_NAME, f"says {name} is 0, but it must be at least 1")
         return value
 
-    def says(self, name: str) -> bool:
+    def is_on(self, name: str) -> bool:
         """Whether a switch is on."""
         return bool(self._values.get(name))
 
@@ -232,7 +232,7 @@ def _gemma4(config: Mapping[str, Any]) -> CacheLayout:
     types = sizes.items("layer_types") or [
         "sliding_attention" if (number + 1) % period else "full_attention" for number in range(count)
     ]
-    few = sizes.says("attention_k_eq_v") and sizes.get("num_global_key_value_heads")
+    few = sizes.is_on("attention_k_eq_v") and sizes.get("num_global_key_value_heads")
     heads = "num_global_key_value_heads" if few else "num_key_value_heads"
     width = "global_head_dim" if sizes["global_head_dim"] else "head_dim"
     own = types[: max(count - sizes["num_kv_shared_layers"], 0)]

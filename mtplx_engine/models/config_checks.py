@@ -1,6 +1,6 @@
 """Checks of a model folder's config.json, tokenizer ids and chat template. Imports no mlx.
 
-What passes here makes neither mlx-lm nor transformers build something absurd, or look up a row that is not there.
+A configuration that passes makes neither mlx-lm nor transformers build an absurd model or read a row out of range.
 """
 
 from __future__ import annotations

@@ -71,15 +71,15 @@ def describe_model(folder: Path, place: str = "") -> InstalledModel:
     """Return the model in a folder; `place` as in `InstalledModel`."""
     if pair := manifest.read_pair(folder):
         return _pair(folder, *pair, place)
-    noted = manifest.read_manifest(folder)
-    if noted:
-        complete = manifest.is_complete(folder, noted)
+    installed = manifest.read_manifest(folder)
+    if installed:
+        complete = manifest.is_complete(folder, installed)
     else:
         complete = (folder / config_checks.CONFIG_NAME).is_file() and _has_all_weights(folder)
     name = hub_cache.title(folder)
     return InstalledModel(
         name=name,
-        title=noted.name if noted else one_line(name),
+        title=installed.name if installed else one_line(name),
         path=folder,
         size=model_size(folder),
         has_head=_has_head(folder),
@@ -93,11 +93,11 @@ def model_size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def _pair(folder: Path, noted: Manifest, binding: HeadBinding, place: str) -> InstalledModel:
+def _pair(folder: Path, pair: Manifest, binding: HeadBinding, place: str) -> InstalledModel:
     target, head = describe_model(Path(binding.target)), Path(binding.folder)
     return InstalledModel(
         name=folder.name,
-        title=noted.name,
+        title=pair.name,
         path=folder,
         size=target.size + model_size(head),
         has_head=True,
@@ -197,7 +197,7 @@ class InstallFolders:
 
         Raises:
             EngineError: NOT_FOUND, when there is no such folder; BAD_REQUEST, when models cannot be installed in it;
-                STORAGE, when it cannot be written to, or the choice cannot be noted.
+                STORAGE, when it cannot be written to, or the choice cannot be stored.
         """
         folder = self._own if folder is None else folder
         if folder != self._own:
@@ -289,7 +289,7 @@ class UserFolders:
 
         Raises:
             EngineError: NOT_FOUND, when it is no folder or has no model; BAD_REQUEST, when it is the root of a disk;
-                STORAGE, when it cannot be noted.
+                STORAGE, when it cannot be stored.
         """
         if not folder.is_dir():
             raise EngineError(ErrorKind.NOT_FOUND, f"There is no folder {folder}; check the path.")
@@ -318,12 +318,12 @@ class UserFolders:
             EngineError: NOT_FOUND, when it was never added.
         """
         added = self.added()
-        noted = folder if folder in added else folder.resolve()
-        if noted not in added:
+        known = folder if folder in added else folder.resolve()
+        if known not in added:
             raise EngineError(
                 ErrorKind.NOT_FOUND, f"{folder} is not among the added folders; `mtplx models` lists them."
             )
-        self._store.drop(str(noted))
+        self._store.drop(str(known))
 
     def models(self) -> tuple[InstalledModel, ...]:
         """Return the models of all folders, each once; those on a disconnected disk as they were last seen."""

@@ -32,7 +32,7 @@ CONTEXT = 8192
 RESERVE = 2_000_000_000
 """Bytes that stay free for the system, the window and the interpreter."""
 
-_COMFORT = 0.75  # of the memory; what takes more may make the system swap, and the chat stutter
+_COMFORT = 0.75  # of the memory; above it the system may swap, and the chat stutter
 _FLOAT32 = 4
 _FLOATS = frozenset({"F64", "F32", "F16", "BF16"})
 _FP8 = "F8_E4M3"

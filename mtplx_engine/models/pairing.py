@@ -100,10 +100,10 @@ def join(target: Path, head: Path, data: Path, name: str = "") -> Path:
     folder = paths.models_dir(data) / _folder_name(title)
     _check_is_free(folder, target, head)
     binding = head_source.bind_head(str(head), checked.config, checked.tensors, target, str(target))
-    noted = Manifest(folder.name, title, "", _SOURCE, 1, (), binding=binding)
-    _check_fits(noted, checked)
+    pair = Manifest(folder.name, title, "", _SOURCE, 1, (), binding=binding)
+    _check_fits(pair, checked)
     folder.mkdir(parents=True, exist_ok=True)
-    manifest.write_manifest(folder, noted)
+    manifest.write_manifest(folder, pair)
     return folder
 
 
@@ -158,10 +158,10 @@ def _check_is_free(folder: Path, target: Path, head: Path) -> None:
         )
 
 
-def _check_fits(noted: Manifest, target: Checkpoint) -> None:
+def _check_fits(pair: Manifest, target: Checkpoint) -> None:
     """Check a pair as its load will."""
     with tempfile.TemporaryDirectory() as draft:
-        manifest.write_manifest(Path(draft), noted)
+        manifest.write_manifest(Path(draft), pair)
         head = checkpoint.check(Path(draft)).head
     problem = head.problem if head else ""
     if head and not problem and (own := differing_tensors(head, target.folder, target.tensors)):

@@ -260,15 +260,15 @@ def _install(folder: Path, source: Recipe, report: Report) -> None:
 def _copy(ready: Path, model: Path, report: Report) -> None:
     """Copy the ready-made model into the new folder `model` and check each file."""
     model.mkdir()
-    noted = manifest.read_manifest(ready)
-    if noted is None:
+    shipped = manifest.read_manifest(ready)
+    if shipped is None:
         raise _damaged(manifest.MANIFEST_NAME)
-    for index, item in enumerate(noted.files):
-        report(index / len(noted.files), "Unpacking the starter model")
+    for index, item in enumerate(shipped.files):
+        report(index / len(shipped.files), "Unpacking the starter model")
         shutil.copyfile(ready / item.name, model / item.name)
         if manifest.file_sha256(model / item.name) != item.sha256:
             raise _damaged(item.name)
-    manifest.write_manifest(model, noted)
+    manifest.write_manifest(model, shipped)
 
 
 def _damaged(name: str) -> EngineError:
