@@ -13,7 +13,7 @@ from mtplx_engine.hub import repository
 from mtplx_engine.hub.errors import HubError, HubErrorKind
 from mtplx_engine.hub.plan import ExtractedHead, Header, Part
 from mtplx_engine.hub.transfer import Body, Requests, Transfer, changed, cut_off
-from mtplx_engine.models import checkpoint, config_checks, head_source, json_files, safetensors_header
+from mtplx_engine.models import checkpoint, config_checks, head_source, safetensors_header
 from mtplx_engine.models.families import appended_names, supported
 
 if TYPE_CHECKING:
@@ -70,9 +70,7 @@ def _config(
     if config_checks.CONFIG_NAME not in files:
         raise _unfit(original, f"has no {config_checks.CONFIG_NAME}")
     copier.lay_file(original, files[config_checks.CONFIG_NAME], folder)
-    return config_checks.flat_config(
-        json_files.read_json(folder / config_checks.CONFIG_NAME, config_checks.CONFIG_MAX_BYTES)
-    )
+    return config_checks.read_config(folder)
 
 
 def _holding(

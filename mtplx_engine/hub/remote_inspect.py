@@ -215,9 +215,7 @@ class _Looking:
     ) -> tuple[DownloadPlan, Inspection, str]:
         """Return the plan with the head that the original has, what is found then, and what there is to know of it."""
         base, folder = wanted.target.base, found.folder
-        config = config_checks.flat_config(
-            json_files.read_json(folder / config_checks.CONFIG_NAME, config_checks.CONFIG_MAX_BYTES)
-        )
+        config = config_checks.read_config(folder)
         try:
             original = repos.read_repo(self._connection, base, interrupt=self._interrupt)
             taken = head_original.find_original(self._copier, original, config, root / "original")

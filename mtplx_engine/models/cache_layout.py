@@ -1,4 +1,4 @@
-"""What the layers of a model keep of the tokens that it has read, by its config.json. Imports no mlx."""
+"""Sizes of a model's caches, from its config.json: what each layer stores per token and in total. Imports no mlx."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mtplx_engine.config import CACHE_STEP, WINDOW_GRAIN
-from mtplx_engine.models.config_checks import Sizes
+from mtplx_engine.models.config_checks import CONFIG_NAME, is_size
+from mtplx_engine.models.json_files import refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
-# What mlx-lm takes for numbers that a config.json does not say.
+# mlx-lm's defaults for settings that a config.json lacks.
 LATENT_DEFAULTS = {"kv_lora_rank": 512, "qk_rope_head_dim": 64}
 QWEN3_5_DEFAULTS = {
     "hidden_size": 4096,
@@ -31,12 +32,12 @@ QWEN3_NEXT_DEFAULTS = {"full_attention_interval": 4}
 
 @dataclass(frozen=True, slots=True)
 class Layers:
-    """Layers that keep the same.
+    """Layers with the same cache.
 
     Attributes:
         count: How many.
-        numbers: What each keeps of a token, keys and values together.
-        window: How many tokens each keeps, 0 for all.
+        numbers: Numbers that each stores per token, keys and values together.
+        window: Tokens that each stores, 0 for all.
     """
 
     count: int
@@ -44,7 +45,7 @@ class Layers:
     window: int = 0
 
     def room(self, context: int, chunk: int) -> int:
-        """Return for how many tokens a layer has buffers, after `context` tokens in forwards of `chunk`."""
+        """Return the capacity in tokens of a layer's buffers, after `context` tokens in forwards of `chunk`."""
         grown = _up(context)
         if not self.window:
             return grown
@@ -53,12 +54,12 @@ class Layers:
 
 @dataclass(frozen=True, slots=True)
 class CacheLayout:
-    """What all layers keep.
+    """The caches of all layers.
 
     Attributes:
-        layers: Those that keep something of every token.
-        tail: Numbers that recurrent layers keep, all together, in the type of activations.
-        state: The same in float32.
+        layers: Those that store numbers per token.
+        tail: Numbers in the convolution tails of all recurrent layers, in the type of activations.
+        state: Numbers in the states of all recurrent layers, in float32.
     """
 
     layers: tuple[Layers, ...]
@@ -67,16 +68,16 @@ class CacheLayout:
 
     @property
     def a_token(self) -> int:
-        """Numbers that a layer keeps of a token which sees all of them, as the layer of a drafting head does."""
+        """Numbers per token in a layer with full attention, as that of a drafting head has."""
         return max((layers.numbers for layers in self.layers if not layers.window), default=0)
 
     @property
     def growth(self) -> int:
-        """Numbers that all layers keep of one more token; those with a window keep no more of them."""
+        """Numbers that all layers store for one more token; those with a window do not grow."""
         return sum(layers.count * layers.numbers for layers in self.layers if not layers.window)
 
     def a_layer(self, context: int) -> int:
-        """Return the numbers in the buffers of such a layer after `context` tokens."""
+        """Return the numbers in the buffers of a layer with full attention after `context` tokens."""
         return self.a_token * _up(context)
 
     def numbers(self, context: int, chunk: int) -> int:
@@ -84,11 +85,11 @@ class CacheLayout:
         return sum(layers.count * layers.numbers * layers.room(context, chunk) for layers in self.layers)
 
     def fixed(self, item: int) -> int:
-        """Return the bytes that do not grow with the context, with activations of `item` bytes."""
+        """Return the bytes of recurrent layers, which do not grow with the context; activations have `item` bytes."""
         return self.tail * item + self.state * 4
 
     def snapshot(self, context: int, item: int) -> int:
-        """Return the bytes of what is kept to go back to a place in a chat: all that cannot simply be cut off."""
+        """Return the bytes of one cache checkpoint: all state that cannot be restored by trimming."""
         windows = (layers for layers in self.layers if layers.window)
         return self.fixed(item) + item * sum(
             layers.count * layers.numbers * min(context, layers.window + WINDOW_GRAIN) for layers in windows
@@ -96,23 +97,78 @@ class CacheLayout:
 
 
 def cache_layout_of(config: Mapping[str, Any]) -> CacheLayout:
-    """Return what the layers of a model keep.
+    """Return the cache layout of a model.
 
     Args:
         config: Its checked config.json, laid flat.
 
     Raises:
-        EngineError: REFUSED, when a number is missing or cannot be.
+        EngineError: REFUSED, when a setting is missing or out of range.
     """
-    return _KINDS.get(config["model_type"], _grouped)(config)
+    return _LAYOUTS.get(config["model_type"], _grouped)(config)
+
+
+class _Sizes:
+    """Checked access to the settings of a config.json.
+
+    Args:
+        config: The parsed file, laid flat.
+        defaults: mlx-lm's own for settings that are missing.
+    """
+
+    def __init__(self, config: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
+        self._values = {**defaults, **config}
+
+    def __getitem__(self, name: str) -> int:
+        """Return a number.
+
+        Raises:
+            EngineError: REFUSED, when it is missing or not a whole one.
+        """
+        value = self.get(name)
+        if value is None:
+            raise refused(CONFIG_NAME, f"does not say {name}")
+        return value
+
+    def get(self, name: str) -> int | None:
+        """Return a number, or None where there is none; raises as above."""
+        value = self._values.get(name)
+        if value is None:
+            return None
+        if not is_size(value):
+            raise refused(CONFIG_NAME, f"says {name} is {str(value)[:20]!r}, but it must be a whole number")
+        number: int = value
+        return number
+
+    def period(self, name: str) -> int:
+        """Return a number that counts layers off, at least 1; raises as above."""
+        value = self[name]
+        if not value:
+            raise refused(CONFIG_NAME, f"says {name} is 0, but it must be at least 1")
+        return value
+
+    def is_on(self, name: str) -> bool:
+        """Whether a switch is on."""
+        return bool(self._values.get(name))
+
+    def items(self, name: str) -> list[Any]:
+        """Return a list, empty where there is none.
+
+        Raises:
+            EngineError: REFUSED, when it is something else.
+        """
+        value = self._values.get(name) or []
+        if not isinstance(value, list):
+            raise refused(CONFIG_NAME, f"says {name} is {str(value)[:20]!r}, but it must be a list")
+        return value
 
 
 def _up(tokens: int) -> int:
     return -(-tokens // CACHE_STEP) * CACHE_STEP
 
 
-def _pair(sizes: Sizes, heads: str = "num_key_value_heads", width: str = "head_dim") -> int:
-    """Return the numbers of a key and a value of grouped heads."""
+def _pair(sizes: _Sizes, heads: str = "num_key_value_heads", width: str = "head_dim") -> int:
+    """Return the numbers of keys and values per token of grouped heads."""
     queries = sizes["num_attention_heads"]
     each = sizes.get(width) or sizes["hidden_size"] // queries
     count = sizes.get(heads)
@@ -121,33 +177,33 @@ def _pair(sizes: Sizes, heads: str = "num_key_value_heads", width: str = "head_d
 
 def _grouped(config: Mapping[str, Any]) -> CacheLayout:
     """Full attention in every layer, or a sliding window in those that `layer_types` names."""
-    sizes = Sizes(config, {})
+    sizes = _Sizes(config, {})
     types = sizes.items("layer_types") or ["full_attention"] * sizes["num_hidden_layers"]
     return _mixed(types, _pair(sizes), _pair(sizes), sizes.get("sliding_window"))
 
 
 def _mixed(types: list[Any], full: int, sliding: int, window: int | None) -> CacheLayout:
-    """Return what layers of these types keep; they see everything where there is no window."""
+    """Return the layout of layers of these types; all have full attention where there is no window."""
     slid = types.count("sliding_attention") if window else 0
     return CacheLayout((Layers(len(types) - slid, full), Layers(slid, sliding, window or 0)))
 
 
 def _latent(config: Mapping[str, Any]) -> CacheLayout:
-    sizes = Sizes(config, LATENT_DEFAULTS)
+    sizes = _Sizes(config, LATENT_DEFAULTS)
     numbers = sizes["kv_lora_rank"] + sizes["qk_rope_head_dim"]
     return CacheLayout((Layers(sizes["num_hidden_layers"], numbers),))
 
 
 def _indexed(config: Mapping[str, Any]) -> CacheLayout:
-    """Latents, and beside them the keys of an index, which are there twice."""
-    sizes = Sizes(config, {**LATENT_DEFAULTS, "index_head_dim": 128})
+    """Latents, and beside them the keys of an index, which are stored twice."""
+    sizes = _Sizes(config, {**LATENT_DEFAULTS, "index_head_dim": 128})
     numbers = sizes["kv_lora_rank"] + sizes["qk_rope_head_dim"] + 2 * sizes["index_head_dim"]
     return CacheLayout((Layers(sizes["num_hidden_layers"], numbers),))
 
 
 def _gated_delta(defaults: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], CacheLayout]:
-    def kept(config: Mapping[str, Any]) -> CacheLayout:
-        sizes = Sizes(config, defaults)
+    def layout(config: Mapping[str, Any]) -> CacheLayout:
+        sizes = _Sizes(config, defaults)
         layers = sizes["num_hidden_layers"]
         full = layers // sizes.period("full_attention_interval")
         heads, width = sizes["linear_num_value_heads"], sizes["linear_key_head_dim"]
@@ -157,11 +213,11 @@ def _gated_delta(defaults: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], C
         recurrent = layers - full
         return CacheLayout((Layers(full, _pair(sizes)),), recurrent * tail, recurrent * state)
 
-    return kept
+    return layout
 
 
 def _gemma4(config: Mapping[str, Any]) -> CacheLayout:
-    """The last layers look at what others keep; keys of full attention are wider, and may be the values too."""
+    """The last layers share caches of earlier ones; keys of full attention are wider, and may be the values too."""
     defaults = {
         "head_dim": 256,
         "global_head_dim": 512,
@@ -170,12 +226,12 @@ def _gemma4(config: Mapping[str, Any]) -> CacheLayout:
         "sliding_window": 512,
         "sliding_window_pattern": 5,
     }
-    sizes = Sizes(config, defaults)
+    sizes = _Sizes(config, defaults)
     count, period = sizes["num_hidden_layers"], sizes.period("sliding_window_pattern")
     types = sizes.items("layer_types") or [
         "sliding_attention" if (number + 1) % period else "full_attention" for number in range(count)
     ]
-    few = sizes.says("attention_k_eq_v") and sizes.get("num_global_key_value_heads")
+    few = sizes.is_on("attention_k_eq_v") and sizes.get("num_global_key_value_heads")
     heads = "num_global_key_value_heads" if few else "num_key_value_heads"
     width = "global_head_dim" if sizes["global_head_dim"] else "head_dim"
     own = types[: max(count - sizes["num_kv_shared_layers"], 0)]
@@ -183,7 +239,7 @@ def _gemma4(config: Mapping[str, Any]) -> CacheLayout:
 
 
 def _mimo_v2(config: Mapping[str, Any]) -> CacheLayout:
-    sizes = Sizes(config, {})
+    sizes = _Sizes(config, {})
     slid = sizes.items("hybrid_layer_pattern").count(1)
     full = sizes["num_key_value_heads"] * (sizes["head_dim"] + sizes["v_head_dim"])
     sliding = sizes["swa_num_key_value_heads"] * (sizes["swa_head_dim"] + sizes["swa_v_head_dim"])
@@ -192,7 +248,7 @@ def _mimo_v2(config: Mapping[str, Any]) -> CacheLayout:
 
 
 def _step3p5(config: Mapping[str, Any]) -> CacheLayout:
-    sizes = Sizes(config, {"sliding_window": 512})
+    sizes = _Sizes(config, {"sliding_window": 512})
     types = sizes.items("layer_types") or [
         "full_attention" if number % 2 else "sliding_attention"
         for number in range(sizes["num_hidden_layers"])
@@ -200,14 +256,14 @@ def _step3p5(config: Mapping[str, Any]) -> CacheLayout:
     full = _pair(sizes, "num_attention_groups")
     other = config.get("attention_other_setting")
     sliding = (
-        _pair(Sizes({**config, **other}, {}), "num_attention_groups") if isinstance(other, dict) else full
+        _pair(_Sizes({**config, **other}, {}), "num_attention_groups") if isinstance(other, dict) else full
     )
     return _mixed(types, full, sliding, sizes["sliding_window"])
 
 
 def _nemotron_h(config: Mapping[str, Any]) -> CacheLayout:
     """Attention, Mamba and feed-forward blocks by a pattern, of letters or of words."""
-    sizes = Sizes(config, {})
+    sizes = _Sizes(config, {})
     pattern = config.get("hybrid_override_pattern")
     blocks = list(pattern) if isinstance(pattern, str) else sizes.items("hybrid_override_pattern")
     blocks = blocks or sizes.items("layers_block_type") or sizes.items("layer_types")
@@ -221,7 +277,7 @@ def _nemotron_h(config: Mapping[str, Any]) -> CacheLayout:
 
 
 _QWEN3_5 = _gated_delta(QWEN3_5_DEFAULTS)
-_KINDS: Mapping[str, Callable[[Mapping[str, Any]], CacheLayout]] = {
+_LAYOUTS: Mapping[str, Callable[[Mapping[str, Any]], CacheLayout]] = {
     "deepseek_v3": _latent,
     "deepseek_v32": _indexed,
     "gemma4": _gemma4,
@@ -236,4 +292,4 @@ _KINDS: Mapping[str, Callable[[Mapping[str, Any]], CacheLayout]] = {
     "qwen3_next": _gated_delta(QWEN3_NEXT_DEFAULTS),
     "step3p5": _step3p5,
 }
-"""By config.json's `model_type`, those that do more than keep keys and values of grouped heads."""
+"""By config.json's `model_type`; the others store keys and values of grouped heads."""

@@ -1,4 +1,7 @@
-"""Checks of config.json, RoPE settings, tokenizer ids and chat template. Imports no mlx."""
+"""Checks of a model folder's config.json, tokenizer ids and chat template. Imports no mlx.
+
+A configuration that passes makes neither mlx-lm nor transformers build an absurd model or read a row out of range.
+"""
 
 from __future__ import annotations
 
@@ -15,72 +18,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-_KEYS = ("rope_scaling", "rope_parameters")
-_FACTORED = frozenset({"deepseek_yarn", "dynamic", "linear", "llama3", "telechat3-yarn", "yarn"})
-_KINDS = _FACTORED | {"default", "longrope", "mrope", "proportional"}
-_POSITIVE = (
-    "beta_fast",
-    "beta_slow",
-    "factor",
-    "high_freq_factor",
-    "low_freq_factor",
-    "original_max_position_embeddings",
-    "partial_rotary_factor",
-    "rope_theta",
-)
-_SECTIONS = 3
-_MOST = 1e12
-
-
-def check_rope(config: Mapping[str, Any], file: str) -> None:
-    """Check the settings of a parsed config.json, laid flat.
-
-    Raises:
-        EngineError: REFUSED, with the setting that cannot be.
-    """
-    for key in _KEYS:
-        if (settings := config.get(key)) is not None:
-            _check(settings, key, file)
-
-
-def _check(settings: Any, path: str, file: str) -> None:
-    if not isinstance(settings, dict):
-        raise refused(file, f"says {path} is {_short_rope(settings)}, but it must be an object")
-    kind = settings.get("type") or settings.get("rope_type", "default")
-    if not isinstance(kind, str) or kind not in _KINDS:
-        raise refused(
-            file, f"asks for rotary positions of the kind {_short_rope(kind)} ({path}), which mlx-lm lacks"
-        )
-    if kind in _FACTORED and settings.get("factor") is None:
-        raise refused(file, f"does not say {path}.factor, which positions of the kind {kind} need")
-    for name in _POSITIVE:
-        value = settings.get(name)
-        if value is not None and not _is_positive(value):
-            raise refused(
-                file,
-                f"says {path}.{name} is {_short_rope(value)}, but it must be above 0 and up to {_MOST:g}",
-            )
-    if kind == "mrope" and not _is_sections(settings.get("mrope_section")):
-        raise refused(file, f"does not say {path}.mrope_section as {_SECTIONS} whole numbers")
-    for name, inner in settings.items():  # settings of their own for each kind of layer
-        if isinstance(inner, dict):
-            _check(inner, f"{path}.{name[:40]}", file)
-
-
-def _is_positive(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= _MOST
-
-
-def _is_sections(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == _SECTIONS and all(type(item) is int for item in value)
-
-
-def _short_rope(value: Any) -> str:
-    return repr(value)[:40]
-
-
 CONFIG_NAME = "config.json"
 CONFIG_MAX_BYTES = 8 << 20
+TOKENIZER_NAME = "tokenizer.json"
+TOKENIZER_SETTINGS_NAME = "tokenizer_config.json"
 
 _REQUIRED = ("hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size")
 _LARGEST = {
@@ -100,12 +41,54 @@ _LARGEST_FLOAT = {"rms_norm_eps": 1.0, "rope_theta": 1e12}
 _OUTER = ("model_type", "quantization")
 _BITS = (2, 3, 4, 5, 6, 8)
 _GROUP_SIZES = (16, 32, 64, 128)
+_LARGEST_SIZE = 2**31 - 1
+
+_ROPE_KEYS = ("rope_scaling", "rope_parameters")
+_ROPE_WITH_FACTOR = frozenset({"deepseek_yarn", "dynamic", "linear", "llama3", "telechat3-yarn", "yarn"})
+_ROPE_KINDS = _ROPE_WITH_FACTOR | {"default", "longrope", "mrope", "proportional"}
+_ROPE_POSITIVE = (
+    "beta_fast",
+    "beta_slow",
+    "factor",
+    "high_freq_factor",
+    "low_freq_factor",
+    "original_max_position_embeddings",
+    "partial_rotary_factor",
+    "rope_theta",
+)
+_ROPE_LARGEST = 1e12
+_ROPE_SECTIONS = 3
+
+_SPECIAL_TOKENS = "special_tokens_map.json"
+_ADDED_TOKENS = "added_tokens.json"
+_TOKENIZER_MAX_BYTES = 128 << 20
+_ROLE = "_token"  # how the names of single roles end
+_COLLECTIONS = ("additional_special_tokens", "extra_special_tokens", "model_specific_special_tokens")
+
+_TEMPLATE_NAME = "chat_template.jinja"
+_TEMPLATE_KEY = "chat_template"
+_MAIN_TEMPLATE = "default"
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """Return the config.json in `folder`, laid flat by `flat_config`, not checked.
+
+    Raises:
+        EngineError: REFUSED, when it is too large or no JSON object.
+        OSError: It cannot be read.
+    """
+    return flat_config(json_files.read_json(folder / CONFIG_NAME, CONFIG_MAX_BYTES))
+
+
+def read_optional(path: Path) -> dict[str, Any]:
+    """Return the object in a small JSON file, empty when there is no such file; raises as `read_config`."""
+    return json_files.read_json(path, CONFIG_MAX_BYTES) if path.is_file() else {}
 
 
 def flat_config(config: dict[str, Any]) -> dict[str, Any]:
     """Return config.json with the settings of a nested language model (text_config) beside the others.
 
-    Those win over others of their name, but for `quantization`, which mlx-lm takes from the outside only.
+    Nested settings win over outer ones of the same name, but for `quantization`, which mlx-lm takes from the outside.
     """
     nested = config.get("text_config")
     if not isinstance(nested, dict):
@@ -115,7 +98,7 @@ def flat_config(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def model_type(folder: Path) -> str | None:
-    """Return what config.json in `folder` names as architecture, None when it cannot be read."""
+    """Return the architecture that config.json in `folder` names, None when it cannot be read."""
     try:
         found = json_files.read_json(folder / CONFIG_NAME, CONFIG_MAX_BYTES).get("model_type")
     except (OSError, EngineError):
@@ -145,9 +128,9 @@ def check_config(config: dict[str, Any]) -> None:
         _check_whole(config.get(name), name, largest)
     for name, most in _LARGEST_FLOAT.items():
         _check_positive(config.get(name), name, most)
-    _check_ends(config.get("eos_token_id"))
+    _check_end_tokens(config.get("eos_token_id"))
     _check_quantization(config.get("quantization"))
-    check_rope(config, CONFIG_NAME)
+    _check_rope(config)
 
 
 def _check_whole(value: Any, name: str, largest: int) -> None:
@@ -169,7 +152,7 @@ def _check_positive(value: Any, name: str, largest: float) -> None:
         )
 
 
-def _check_ends(value: Any) -> None:
+def _check_end_tokens(value: Any) -> None:
     ids = value if isinstance(value, list) else [value]
     if value is not None and not all(isinstance(item, int) and not isinstance(item, bool) for item in ids):
         raise refused(
@@ -190,83 +173,42 @@ def _check_quantization(settings: Any) -> None:
             raise refused(CONFIG_NAME, f"asks for {bits} bits in groups of {group}, which no model uses")
 
 
+def _check_rope(config: Mapping[str, Any]) -> None:
+    for key in _ROPE_KEYS:
+        if (settings := config.get(key)) is not None:
+            _check_rope_settings(settings, key)
+
+
+def _check_rope_settings(settings: Any, path: str) -> None:
+    if not isinstance(settings, dict):
+        raise refused(CONFIG_NAME, f"says {path} is {_short(settings)}, but it must be an object")
+    kind = settings.get("type") or settings.get("rope_type", "default")
+    if not isinstance(kind, str) or kind not in _ROPE_KINDS:
+        raise refused(
+            CONFIG_NAME, f"asks for rotary positions of the kind {_short(kind)} ({path}), which mlx-lm lacks"
+        )
+    if kind in _ROPE_WITH_FACTOR and settings.get("factor") is None:
+        raise refused(CONFIG_NAME, f"does not say {path}.factor, which positions of the kind {kind} need")
+    for name in _ROPE_POSITIVE:
+        _check_positive(settings.get(name), f"{path}.{name}", _ROPE_LARGEST)
+    sections = settings.get("mrope_section")
+    is_sound = isinstance(sections, list) and [type(item) for item in sections] == [int] * _ROPE_SECTIONS
+    if kind == "mrope" and not is_sound:
+        raise refused(CONFIG_NAME, f"does not say {path}.mrope_section as {_ROPE_SECTIONS} whole numbers")
+    for name, inner in settings.items():  # settings of their own for each kind of layer
+        if isinstance(inner, dict):
+            _check_rope_settings(inner, f"{path}.{name[:40]}")
+
+
 def _short(value: Any) -> str:
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**18:
         return "a huge number"
     return repr(value)[:40]
 
 
-_LARGEST_SIZE = 2**31 - 1
-
-
-class Sizes:
-    """The numbers of one config.json.
-
-    Args:
-        config: The parsed file, laid flat.
-        defaults: What mlx-lm takes for numbers that it does not say.
-    """
-
-    def __init__(self, config: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
-        self._values = {**defaults, **config}
-
-    def __getitem__(self, name: str) -> int:
-        """Return a number.
-
-        Raises:
-            EngineError: REFUSED, when it is missing or not a whole one.
-        """
-        value = self.get(name)
-        if value is None:
-            raise refused(CONFIG_NAME, f"does not say {name}")
-        return value
-
-    def get(self, name: str) -> int | None:
-        """Return a number, or None where there is none; raises as above."""
-        value = self._values.get(name)
-        if value is None:
-            return None
-        if not is_size(value):
-            raise refused(CONFIG_NAME, f"says {name} is {str(value)[:20]!r}, but it must be a whole number")
-        number: int = value
-        return number
-
-    def period(self, name: str) -> int:
-        """Return a number that counts layers off, at least 1; raises as above."""
-        value = self[name]
-        if not value:
-            raise refused(CONFIG_NAME, f"says {name} is 0, but it must be at least 1")
-        return value
-
-    def says(self, name: str) -> bool:
-        """Whether a switch is on."""
-        return bool(self._values.get(name))
-
-    def items(self, name: str) -> list[Any]:
-        """Return a list, empty where there is none.
-
-        Raises:
-            EngineError: REFUSED, when it is something else.
-        """
-        value = self._values.get(name) or []
-        if not isinstance(value, list):
-            raise refused(CONFIG_NAME, f"says {name} is {str(value)[:20]!r}, but it must be a list")
-        return value
-
-
 def is_size(value: Any) -> bool:
     """Whether a value can be a dimension."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _LARGEST_SIZE
-
-
-TOKENIZER_NAME = "tokenizer.json"
-TOKENIZER_SETTINGS_NAME = "tokenizer_config.json"
-
-_ROLES = "special_tokens_map.json"
-_ADDED = "added_tokens.json"
-_MAX_BYTES = 128 << 20
-_ROLE = "_token"  # how the names of single roles end
-_COLLECTIONS = ("additional_special_tokens", "extra_special_tokens", "model_specific_special_tokens")
 
 
 def check_tokenizer_ids(folder: Path, rows: int) -> None:
@@ -279,18 +221,20 @@ def check_tokenizer_ids(folder: Path, rows: int) -> None:
     Raises:
         EngineError: REFUSED, also when the vocabulary, an added token or a setting has no sound ids.
     """
-    tokenizer = json_files.read_json(folder / TOKENIZER_NAME, _MAX_BYTES)
-    settings, roles, added = (_optional(folder / name) for name in (TOKENIZER_SETTINGS_NAME, _ROLES, _ADDED))
+    tokenizer = json_files.read_json(folder / TOKENIZER_NAME, _TOKENIZER_MAX_BYTES)
+    settings, roles, added = (
+        read_optional(folder / name) for name in (TOKENIZER_SETTINGS_NAME, _SPECIAL_TOKENS, _ADDED_TOKENS)
+    )
     tokens, table = _added_tokens(tokenizer), _table(settings)
     vocabulary = _vocabulary(tokenizer)
     ids = _whole([*vocabulary.values(), *(token.get("id") for token in tokens)], TOKENIZER_NAME)
-    ids += [*map(int, table), *_whole(added.values(), _ADDED)]
+    ids += [*map(int, table), *_whole(added.values(), _ADDED_TOKENS)]
     largest = max(ids)
     if largest >= rows:
         raise refused(TOKENIZER_NAME, f"has token ids up to {largest}, but the model has only {rows} of them")
     named = {
-        _ADDED: [*added],
-        _ROLES: _texts(roles),
+        _ADDED_TOKENS: [*added],
+        _SPECIAL_TOKENS: _texts(roles),
         TOKENIZER_SETTINGS_NAME: [*_texts(settings), *_spelled(table.values())],
     }
     known = vocabulary.keys() | set(_spelled(tokens))
@@ -302,10 +246,6 @@ def check_tokenizer_ids(folder: Path, rows: int) -> None:
             f"names the token {text[:40]!r}, which {TOKENIZER_NAME} lacks; with {len(new)} of that kind "
             f"there would be ids up to {largest + len(new)}, but the model has only {rows} of them",
         )
-
-
-def _optional(path: Path) -> dict[str, Any]:
-    return json_files.read_json(path, CONFIG_MAX_BYTES) if path.is_file() else {}
 
 
 def _vocabulary(tokenizer: dict[str, Any]) -> dict[str, Any]:
@@ -355,23 +295,8 @@ def _texts(settings: dict[str, Any]) -> list[str]:
 
 
 def _spelled(tokens: Iterable[Any]) -> list[str]:
-    """Return the texts of tokens, which are written as text or as objects with it."""
     texts = (token.get("content") if isinstance(token, dict) else token for token in tokens)
     return [text for text in texts if isinstance(text, str)]
-
-
-_FILE = "chat_template.jinja"
-_KEY = "chat_template"
-_MAIN = "default"
-
-
-def check_chat_template(folder: Path) -> None:
-    """Check that transformers can read what a folder says of templates.
-
-    Raises:
-        EngineError: REFUSED.
-    """
-    _find(folder)
 
 
 def chat_template_problem(folder: Path) -> str:
@@ -380,7 +305,7 @@ def chat_template_problem(folder: Path) -> str:
     Raises:
         EngineError: REFUSED, when the tokenizer's settings are damaged.
     """
-    found = _find(folder)
+    found = _chat_template(folder)
     if not found:
         return "It has no chat template, so it cannot chat; choose an instruct model for that."
     if not isinstance(found, str):
@@ -395,15 +320,17 @@ def chat_template_problem(folder: Path) -> str:
     return ""
 
 
-def _find(folder: Path) -> Any:
-    file, settings = folder / _FILE, folder / TOKENIZER_SETTINGS_NAME
+def _chat_template(folder: Path) -> Any:
+    file, settings = folder / _TEMPLATE_NAME, folder / TOKENIZER_SETTINGS_NAME
     if file.is_file() and file.stat().st_size:
         with file.open("rb") as template:
             raw = template.read(CONFIG_MAX_BYTES)
         return raw.decode("utf-8", errors="replace")
-    found = json_files.read_json(settings, CONFIG_MAX_BYTES).get(_KEY) if settings.is_file() else None
+    found = (
+        json_files.read_json(settings, CONFIG_MAX_BYTES).get(_TEMPLATE_KEY) if settings.is_file() else None
+    )
     if not isinstance(found, list):
         return found
     if not all(isinstance(item, dict) and {"name", "template"} <= item.keys() for item in found):
         raise refused(TOKENIZER_SETTINGS_NAME, "lists chat templates without a name or without their text")
-    return next((item["template"] for item in reversed(found) if item["name"] == _MAIN), None)
+    return next((item["template"] for item in reversed(found) if item["name"] == _MAIN_TEMPLATE), None)

@@ -20,20 +20,30 @@ if TYPE_CHECKING:
     from mtplx_engine.models.manifest import HeadBinding, Manifest
 
 
+INCOMING: Final = ".incoming"
+"""The subfolder for downloads in progress. It tells a connected disk from the empty folder of its mount point."""
+
+_MODELS = "models"
+_INSTALL_FOLDERS_FILE, _INSTALL_FOLDERS_FORMAT = "homes.json", 1
+_CURRENT = "current"  # no path, as the other keys are
+_USER_FOLDERS_FILE, _USER_FOLDERS_FORMAT = "places.json", 1
+_DEEPEST = 2  # levels of folders that are searched below one that was added, as in OWNER/NAME
+_MOST = 1000  # folders that are searched
+
+
 @dataclass(frozen=True, slots=True)
 class InstalledModel:
     """A folder that holds a model, or the remains of one, or joins a model and its head.
 
     Attributes:
-        name: What `--model` takes: the folder's name, or OWNER/NAME in a Hugging Face cache.
-        title: Name for people.
+        name: The name that `--model` takes: the folder's, or OWNER/NAME in a Hugging Face cache.
+        title: Display name.
         path: The folder.
-        size: Bytes of all its files, also of those that it uses elsewhere.
+        size: Bytes of all its files, also of those outside that it uses.
         has_head: Whether it has an MTP head in or beside its weights.
         complete: Whether nothing is missing.
-        place: The folder of the person's that it was found in, where it is used and never changed; empty for
-            models in the data folder.
-        there: Whether its place is there; a disk may not be connected.
+        place: The user's folder that it was found in, where it is used and never changed; empty for installed models.
+        there: Whether its disk is connected.
     """
 
     name: str
@@ -47,29 +57,29 @@ class InstalledModel:
 
     @property
     def repo(self) -> str:
-        """What it is called at the hub, OWNER/NAME; "" when its name does not say that."""
+        """Its repository at the hub, OWNER/NAME; "" when its name does not tell."""
         owner, _, name = self.name.replace("--", "/", 1).partition("/")
         return f"{owner}/{name}" if owner and name else ""
 
     @property
     def owner(self) -> str:
-        """Whose it is at the hub, "" when its name does not say that."""
+        """The owner of that repository, "" when its name does not tell."""
         return self.repo.partition("/")[0]
 
 
 def describe_model(folder: Path, place: str = "") -> InstalledModel:
-    """Return what a folder holds; `place` as above."""
+    """Return the model in a folder; `place` as in `InstalledModel`."""
     if pair := manifest.read_pair(folder):
         return _pair(folder, *pair, place)
-    noted = manifest.read_manifest(folder)
-    if noted:
-        complete = manifest.is_complete(folder, noted)
+    installed = manifest.read_manifest(folder)
+    if installed:
+        complete = manifest.is_complete(folder, installed)
     else:
         complete = (folder / config_checks.CONFIG_NAME).is_file() and _has_all_weights(folder)
     name = hub_cache.title(folder)
     return InstalledModel(
         name=name,
-        title=noted.name if noted else one_line(name),
+        title=installed.name if installed else one_line(name),
         path=folder,
         size=model_size(folder),
         has_head=_has_head(folder),
@@ -83,11 +93,11 @@ def model_size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def _pair(folder: Path, noted: Manifest, binding: HeadBinding, place: str) -> InstalledModel:
+def _pair(folder: Path, pair: Manifest, binding: HeadBinding, place: str) -> InstalledModel:
     target, head = describe_model(Path(binding.target)), Path(binding.folder)
     return InstalledModel(
         name=folder.name,
-        title=noted.name,
+        title=pair.name,
         path=folder,
         size=target.size + model_size(head),
         has_head=True,
@@ -110,28 +120,25 @@ def _has_head(folder: Path) -> bool:
         return False
 
 
-_MODELS = "models"
-
-
 class OfflineModels:
-    """Models by folder.
+    """Remembers the models of each folder for the time when its disk is not connected.
 
     Args:
-        kept: Where they are noted; a folder's path is the key.
+        store: Where they are stored; a folder's path is the key.
     """
 
-    def __init__(self, kept: JsonStore) -> None:
-        self._kept = kept
+    def __init__(self, store: JsonStore) -> None:
+        self._store = store
 
     def note(self, folder: Path, models: tuple[InstalledModel, ...]) -> bool:
-        """Note what is in a folder; return whether that could be written."""
-        self._kept.put(str(folder), {_MODELS: [_as_json(model) for model in models]})
-        return self._kept.get(str(folder)) is not None
+        """Store the models of a folder; return whether that could be written."""
+        self._store.put(str(folder), {_MODELS: [_as_json(model) for model in models]})
+        return self._store.get(str(folder)) is not None
 
     def models(
         self, folder: Path, found: tuple[InstalledModel, ...], *, there: bool
     ) -> tuple[InstalledModel, ...]:
-        """Return the models of a folder: what was found, or what was seen last while the folder is not there."""
+        """Return the models of a folder: those found, or those seen last while it is not `there`."""
         seen = self._seen(folder)
         if not there:
             return tuple(dataclasses.replace(model, there=False) for model in seen)
@@ -140,7 +147,7 @@ class OfflineModels:
         return found
 
     def _seen(self, folder: Path) -> tuple[InstalledModel, ...]:
-        entry = self._kept.get(str(folder))
+        entry = self._store.get(str(folder))
         try:
             return tuple(InstalledModel(**{**item, "path": Path(item["path"])}) for item in entry[_MODELS])  # type: ignore[index]
         except (TypeError, KeyError):
@@ -151,17 +158,10 @@ def _as_json(model: InstalledModel) -> dict[str, Any]:
     return {**dataclasses.asdict(model), "path": str(model.path)}
 
 
-INCOMING: Final = ".incoming"
-"""The folder in which models grow. Where a disk was mounted an empty folder may stay, but without this one in it."""
-
-_NAME, _FORMAT = "homes.json", 1
-_CURRENT = "current"  # no path, as the other keys are
-
-
 class InstallFolders:
-    """What is installed stays where it is and is found there, whichever folder is chosen for what comes next.
+    """The folders that models are installed in: one is current, and earlier choices keep their models.
 
-    Shared by the window and the command.
+    The app and the command share the stored choice.
 
     Args:
         data: The data folder.
@@ -169,130 +169,127 @@ class InstallFolders:
 
     def __init__(self, data: Path) -> None:
         self._own = paths.models_dir(data)
-        self._kept = JsonStore(data / _NAME, _FORMAT)
-        self._seen = OfflineModels(self._kept)
+        self._store = JsonStore(data / _INSTALL_FOLDERS_FILE, _INSTALL_FOLDERS_FORMAT)
+        self._seen = OfflineModels(self._store)
 
     @property
     def own(self) -> Path:
-        """The one in the data folder, which is made when it is needed."""
+        """The one in the data folder, made when it is needed."""
         return self._own
 
     @property
     def current(self) -> Path:
         """Where new models go."""
-        found = self._kept.get(_CURRENT)
+        found = self._store.get(_CURRENT)
         return Path(found) if isinstance(found, str) and Path(found).is_absolute() else self._own
 
     def all(self) -> tuple[Path, ...]:
-        """Return our own folder and all that were chosen at any time, whether they are there or not."""
-        chosen = sorted(key for key in self._kept.all() if Path(key).is_absolute())
+        """Return the folder in the data folder and all that were ever chosen, connected or not."""
+        chosen = sorted(key for key in self._store.all() if Path(key).is_absolute())
         return (self._own, *map(Path, chosen))
 
-    def is_there(self, home: Path) -> bool:
-        """Whether models can be read and installed in one of these folders; its disk may not be connected."""
-        return home == self._own or (home / INCOMING).is_dir()
+    def is_there(self, folder: Path) -> bool:
+        """Whether the disk of one of these folders is connected."""
+        return folder == self._own or (folder / INCOMING).is_dir()
 
     def choose(self, folder: Path | None) -> None:
-        """Let new models go to a folder; None for our own.
+        """Install new models in a folder; None for the one in the data folder.
 
         Raises:
             EngineError: NOT_FOUND, when there is no such folder; BAD_REQUEST, when models cannot be installed in it;
-                STORAGE, when it cannot be written to, or the choice cannot be noted.
+                STORAGE, when it cannot be written to, or the choice cannot be stored.
         """
-        home = self._own if folder is None else folder
-        if home != self._own:
-            self._check(home)
-            if home not in self.all():
-                self._seen.note(home, ())
-        self._kept.put(_CURRENT, str(home))
-        if self.current != home:
+        folder = self._own if folder is None else folder
+        if folder != self._own:
+            self._check(folder)
+            if folder not in self.all():
+                self._seen.note(folder, ())
+        self._store.put(_CURRENT, str(folder))
+        if self.current != folder:
             raise EngineError(
                 ErrorKind.STORAGE, "The choice could not be noted in the data folder. Make it writable."
             )
 
     def forget(self, folder: Path) -> None:
-        """Look for models in a folder no more that was chosen once; nothing in it is touched.
+        """Stop listing the models of a folder that was once chosen; nothing in it is touched.
 
         Raises:
-            EngineError: BAD_REQUEST, while new models go there.
+            EngineError: BAD_REQUEST, while it is current.
         """
         if folder == self.current:
             raise EngineError(
                 ErrorKind.BAD_REQUEST, f"New models go to {folder}. Choose another folder for them first."
             )
-        self._kept.drop(str(folder))
+        self._store.drop(str(folder))
 
     def models(self) -> tuple[InstalledModel, ...]:
-        """Return what we installed in chosen folders; what is on a disk that is not connected as it was last seen."""
-        return tuple(model for home in self.all()[1:] for model in self._models(home))
+        """Return the models installed in chosen folders; those on a disconnected disk as they were last seen."""
+        return tuple(model for folder in self.all()[1:] for model in self._models(folder))
 
-    def _models(self, home: Path) -> tuple[InstalledModel, ...]:
-        there = self.is_there(home)
-        return self._seen.models(home, _installed(home) if there else (), there=there)
+    def _models(self, folder: Path) -> tuple[InstalledModel, ...]:
+        there = self.is_there(folder)
+        return self._seen.models(folder, _installed(folder) if there else (), there=there)
 
-    def _check(self, home: Path) -> None:
-        if not home.is_dir():
-            raise EngineError(ErrorKind.NOT_FOUND, f"There is no folder {home}; make it, or check the path.")
-        if (home / config_checks.CONFIG_NAME).exists():
+    def _check(self, folder: Path) -> None:
+        if not folder.is_dir():
             raise EngineError(
-                ErrorKind.BAD_REQUEST, f"{home} is a model's own folder; choose the one above it."
+                ErrorKind.NOT_FOUND, f"There is no folder {folder}; make it, or check the path."
             )
-        if self._own in home.parents:
+        if (folder / config_checks.CONFIG_NAME).exists():
             raise EngineError(
-                ErrorKind.BAD_REQUEST, f"{home} is inside the usual models folder; choose one elsewhere."
+                ErrorKind.BAD_REQUEST, f"{folder} is a model's own folder; choose the one above it."
+            )
+        if self._own in folder.parents:
+            raise EngineError(
+                ErrorKind.BAD_REQUEST, f"{folder} is inside the usual models folder; choose one elsewhere."
             )
         try:
-            (home / INCOMING).mkdir(exist_ok=True)
-            with tempfile.TemporaryFile(dir=home / INCOMING) as file:
+            (folder / INCOMING).mkdir(exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder / INCOMING) as file:
                 file.write(b"\0")
         except OSError as error:
             raise EngineError(
                 ErrorKind.STORAGE,
-                f"{home} cannot be written to ({error.strerror}), so no model can be kept there. Choose another "
+                f"{folder} cannot be written to ({error.strerror}), so no model can be kept there. Choose another "
                 "folder.",
                 repr(error),
             ) from error
 
 
-def _installed(home: Path) -> tuple[InstalledModel, ...]:
-    """Return the models in a folder that we installed; what else is there is the person's own."""
+def _installed(folder: Path) -> tuple[InstalledModel, ...]:
+    """Return the models in a folder that have a manifest; others there are the user's own."""
     try:
-        folders = [path for path in sorted(home.iterdir()) if not path.name.startswith(".")]
+        folders = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]
         return tuple(describe_model(path) for path in folders if manifest.read_manifest(path) is not None)
     except OSError:  # the disk went in between
         return ()
 
 
-_USER_FOLDERS_NAME, _USER_FOLDERS_FORMAT = "places.json", 1
-_DEEPEST = 2  # folders below a place in which models are looked for, as in OWNER/NAME
-_MOST = 1000  # folders of a place that are looked at
-
-
 class UserFolders:
-    """What the person added; shared by the window and the command.
+    """Folders with models that the user added; the app and the command share the list.
 
-    Of each place it is kept what was in it, so that its models stay in the list while its disk is not connected.
+    The models of each are remembered, so that they stay listed while its disk is not connected.
 
     Args:
         data: The data folder.
-        cache: The cache of Hugging Face's programs, which needs not be added.
+        cache: The Hugging Face cache, by default the user's; it is searched without being added.
     """
 
     def __init__(self, data: Path, cache: Path | None = None) -> None:
-        self._kept = JsonStore(data / _USER_FOLDERS_NAME, _USER_FOLDERS_FORMAT)
-        self._seen = OfflineModels(self._kept)
+        self._store = JsonStore(data / _USER_FOLDERS_FILE, _USER_FOLDERS_FORMAT)
+        self._seen = OfflineModels(self._store)
         self._cache = hub_cache.folder() if cache is None else cache
 
     def added(self) -> tuple[Path, ...]:
-        """Return the folders that the person added."""
-        return tuple(Path(key) for key in self._kept.all())
+        """Return the folders that the user added."""
+        return tuple(Path(key) for key in self._store.all())
 
     def add(self, folder: Path) -> tuple[InstalledModel, ...]:
-        """Add a folder, however its path is written, and return the models in it.
+        """Add a folder and return the models in it.
 
         Raises:
-            EngineError: NOT_FOUND, when it is no folder or has no model; BAD_REQUEST, when it is a whole system;
-                STORAGE, when it cannot be noted.
+            EngineError: NOT_FOUND, when it is no folder or has no model; BAD_REQUEST, when it is the root of a disk;
+                STORAGE, when it cannot be stored.
         """
         if not folder.is_dir():
             raise EngineError(ErrorKind.NOT_FOUND, f"There is no folder {folder}; check the path.")
@@ -321,43 +318,43 @@ class UserFolders:
             EngineError: NOT_FOUND, when it was never added.
         """
         added = self.added()
-        noted = folder if folder in added else folder.resolve()
-        if noted not in added:
+        known = folder if folder in added else folder.resolve()
+        if known not in added:
             raise EngineError(
                 ErrorKind.NOT_FOUND, f"{folder} is not among the added folders; `mtplx models` lists them."
             )
-        self._kept.drop(str(noted))
+        self._store.drop(str(known))
 
     def models(self) -> tuple[InstalledModel, ...]:
-        """Return the models in all places, each once; those on a disk that is not connected as they were last seen."""
+        """Return the models of all folders, each once; those on a disconnected disk as they were last seen."""
         cached = _scan(self._cache) if self._cache.is_dir() else ()
-        added = (model for place in self.added() for model in self._models(place))
+        added = (model for folder in self.added() for model in self._models(folder))
         return tuple({model.path.resolve(): model for model in (*cached, *added)}.values())
 
-    def _models(self, place: Path) -> tuple[InstalledModel, ...]:
-        found = _scan(place) if place.is_dir() else ()
+    def _models(self, folder: Path) -> tuple[InstalledModel, ...]:
+        found = _scan(folder) if folder.is_dir() else ()
         # Where a disk is mounted an empty folder may stay when it is not.
-        return self._seen.models(place, found, there=bool(found))
+        return self._seen.models(folder, found, there=bool(found))
 
 
-def _scan(place: Path) -> tuple[InstalledModel, ...]:
-    """Return the models in a place: itself, what is below it, or the snapshots of a Hugging Face cache."""
-    found = (_model(folder, place) for folder in hub_cache.snapshots(place) or _folders(place))
+def _scan(root: Path) -> tuple[InstalledModel, ...]:
+    """Return the models in a folder: itself, those below it, or the snapshots of a Hugging Face cache."""
+    found = (_model(folder, root) for folder in hub_cache.snapshots(root) or _folders(root))
     return tuple(model for model in found if model is not None)
 
 
-def _model(folder: Path, place: Path) -> InstalledModel | None:
+def _model(folder: Path, root: Path) -> InstalledModel | None:
     """Return the model in a folder, None when it holds none or may not be read."""
     try:
         is_model = (folder / config_checks.CONFIG_NAME).exists() and not head_source.is_head_only(folder)
-        return describe_model(folder, str(place)) if is_model else None
+        return describe_model(folder, str(root)) if is_model else None
     except OSError:
         return None
 
 
-def _folders(place: Path) -> Iterator[Path]:
-    """Yield folders with a model, not those inside of one."""
-    waiting = [(place, 0)]
+def _folders(root: Path) -> Iterator[Path]:
+    """Yield folders with a model, not those inside another model's."""
+    waiting = [(root, 0)]
     for _ in range(_MOST):
         if not waiting:
             return

@@ -1,4 +1,7 @@
-"""mlx-lm's gated-delta-rule layers with a tape: the same output to the bit, and a way back for rejected drafts."""
+"""mlx-lm's gated-delta-rule layers with a tape: bit-equal output, and a state that rolls back rejected drafts.
+
+The recurrence is that of Gated DeltaNet (arXiv:2412.06464, section 3.1).
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class _Gates(NamedTuple):
-    """What steers a layer at each step: z [1, T, Hv, Dv] its output, b [1, T, Hv] writing, a [1, T, Hv] decay."""
+    """Gates of T steps: z [1, T, Hv, Dv] of the output, b [1, T, Hv] of writing, a [1, T, Hv] of decay."""
 
     z: mx.array
     b: mx.array
@@ -24,10 +27,10 @@ class _Gates(NamedTuple):
 
 
 class TapedGatedDeltaNet(qwen3_5.GatedDeltaNet):
-    """The layer of Qwen3.5."""
+    """Taped gated-delta layer of Qwen3.5."""
 
     def __call__(self, inputs: mx.array, mask: mx.array | None = None, cache: Any = None) -> mx.array:
-        """Mix inputs [1, T, H] over time; with another cache than ours it is mlx-lm's own layer."""
+        """Mix inputs [1, T, H] over time; with any other cache than `RecurrentState` it is mlx-lm's own layer."""
         if not isinstance(cache, RecurrentState):
             plain: mx.array = super().__call__(inputs, mask, cache)
             return plain
@@ -37,10 +40,10 @@ class TapedGatedDeltaNet(qwen3_5.GatedDeltaNet):
 
 
 class TapedNextGatedDeltaNet(qwen3_next.Qwen3NextGatedDeltaNet):
-    """The layer of Qwen3-Next, which has the same recurrence behind fused projections."""
+    """Taped gated-delta layer of Qwen3-Next: the same recurrence behind fused projections."""
 
     def __call__(self, inputs: mx.array, mask: mx.array | None = None, cache: Any = None) -> mx.array:
-        """Mix inputs [1, T, H] over time; with another cache than ours it is mlx-lm's own layer."""
+        """Mix inputs [1, T, H] over time; with any other cache than `RecurrentState` it is mlx-lm's own layer."""
         if not isinstance(cache, RecurrentState):
             plain: mx.array = super().__call__(inputs, mask, cache)
             return plain
@@ -58,11 +61,11 @@ _TAPED: dict[type, Any] = {
 
 
 def use_tapes(blocks: Iterable[nn.Module], args: Any) -> None:
-    """Put taped layers in the place of a new model's own, before its weights are loaded.
+    """Replace the gated-delta layers of a new model by taped ones, before its weights are loaded.
 
     Args:
         blocks: The decoder layers.
-        args: What they were made from.
+        args: Their arguments.
     """
     for block in blocks:
         if block.is_linear:
@@ -72,7 +75,7 @@ def use_tapes(blocks: Iterable[nn.Module], args: Any) -> None:
 def with_states(model: nn.Module, layers: list[Any]) -> list[Any]:
     """Return empty caches `layers` of a model, with a `RecurrentState` for each taped layer.
 
-    There may be fewer caches than layers: the last layers of some models look into those of earlier ones.
+    There may be fewer caches than layers: the last layers of some models share those of earlier ones.
     """
     taped = tuple(_TAPED.values())
     return [
@@ -82,7 +85,7 @@ def with_states(model: nn.Module, layers: list[Any]) -> list[Any]:
 
 
 def _mix(layer: Any, mixed: mx.array, gates: _Gates, cache: RecurrentState) -> mx.array:
-    """Do what both layers do behind their input projections.
+    """Run the part behind the input projections, which both layers share; returns [1, T, H].
 
     Args:
         layer: The layer.

@@ -1,4 +1,4 @@
-"""Repack a GGUF checkpoint into mlx form, in a child process."""
+"""Repack a GGUF checkpoint of a Llama model into mlx-lm's form: `python -m mtplx_engine.models.gguf GGUF FOLDER`."""
 
 from __future__ import annotations
 
@@ -15,69 +15,6 @@ from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel, Digits, Sequence
 
 _CONTROL = 3  # GGUF's token type of control tokens
-
-
-def write_tokenizer(metadata: dict[str, Any], folder: Path) -> None:
-    """Write tokenizer.json, tokenizer_config.json and special_tokens_map.json into `folder`.
-
-    Args:
-        metadata: The GGUF's, as mlx loads it; its pre-tokenizer must be "smollm" (byte-level BPE,
-            digits apart).
-        folder: Exists already.
-
-    Raises:
-        ValueError: The GGUF asks for another pre-tokenizer.
-    """
-    if metadata["tokenizer.ggml.pre"] != "smollm":
-        raise ValueError(f"unknown pre-tokenizer {metadata['tokenizer.ggml.pre']!r}")
-    tokens: list[str] = metadata["tokenizer.ggml.tokens"]
-    kinds: list[int] = metadata["tokenizer.ggml.token_type"].tolist()
-    control = [token for token, kind in zip(tokens, kinds, strict=True) if kind == _CONTROL]
-    tokenizer = build_tokenizer(tokens, metadata["tokenizer.ggml.merges"], control)
-    tokenizer.save(str(folder / "tokenizer.json"), pretty=False)
-
-    named = {
-        name: tokens[metadata[f"tokenizer.ggml.{key}_token_id"].item()]
-        for name, key in [
-            ("bos_token", "bos"),
-            ("eos_token", "eos"),
-            ("unk_token", "unknown"),
-            ("pad_token", "padding"),
-        ]
-    }
-    _write_tokenizer_json(folder / "special_tokens_map.json", named)
-    config = {
-        "tokenizer_class": "PreTrainedTokenizerFast",
-        "model_max_length": metadata["llama.context_length"].item(),
-        "add_prefix_space": False,
-        "clean_up_tokenization_spaces": False,
-        **named,
-        "chat_template": metadata["tokenizer.chat_template"],
-    }
-    _write_tokenizer_json(folder / "tokenizer_config.json", config)
-
-
-def build_tokenizer(tokens: list[str], merges: list[str], control: list[str]) -> Tokenizer:
-    """Return a byte-level BPE tokenizer that splits numbers into digits.
-
-    Args:
-        tokens: By id, in byte-level spelling.
-        merges: Pairs "left right", most important first.
-        control: The tokens that text is matched against first, and that decoding may skip.
-    """
-    vocabulary = {token: number for number, token in enumerate(tokens)}
-    pairs = [(left, right) for left, _, right in (merge.partition(" ") for merge in merges)]
-    tokenizer = Tokenizer(BPE(vocab=vocabulary, merges=pairs))
-    tokenizer.pre_tokenizer = Sequence([Digits(individual_digits=True), ByteLevel(add_prefix_space=False)])
-    tokenizer.decoder = ByteLevelDecoder()
-    tokenizer.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in control])
-    return tokenizer
-
-
-def _write_tokenizer_json(path: Path, body: dict[str, Any]) -> None:
-    path.write_text(json.dumps(body, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
 _GROUP = 32  # weights per block in GGUF's Q4_1 and Q8_0
 _BITS = 4
 
@@ -104,7 +41,9 @@ def repack(gguf: Path, folder: Path) -> None:
     Raises:
         ValueError: A tensor is of a kind that could not be kept exactly.
     """
-    tensors, metadata = _load(gguf)
+    loaded: Any = mx.load(str(gguf), return_metadata=True)
+    tensors: dict[str, mx.array] = loaded[0]
+    metadata: dict[str, Any] = loaded[1]
     heads = {
         "attn_q": int(_scalar(metadata, "llama.attention.head_count")),
         "attn_k": int(_scalar(metadata, "llama.attention.head_count_kv")),
@@ -148,10 +87,60 @@ def half_split_rows(rows: mx.array, heads: int) -> mx.array:
     return pairs.swapaxes(1, 2).reshape(rows.shape)
 
 
-def _load(gguf: Path) -> tuple[dict[str, mx.array], dict[str, Any]]:
-    loaded: Any = mx.load(str(gguf), return_metadata=True)
-    tensors, metadata = loaded
-    return tensors, metadata
+def write_tokenizer(metadata: dict[str, Any], folder: Path) -> None:
+    """Write tokenizer.json, tokenizer_config.json and special_tokens_map.json into `folder`.
+
+    Args:
+        metadata: The GGUF's, as mlx loads it; its pre-tokenizer must be "smollm": byte-level BPE, single digits.
+        folder: An existing folder.
+
+    Raises:
+        ValueError: The GGUF asks for another pre-tokenizer.
+    """
+    if metadata["tokenizer.ggml.pre"] != "smollm":
+        raise ValueError(f"unknown pre-tokenizer {metadata['tokenizer.ggml.pre']!r}")
+    tokens: list[str] = metadata["tokenizer.ggml.tokens"]
+    kinds: list[int] = metadata["tokenizer.ggml.token_type"].tolist()
+    control = [token for token, kind in zip(tokens, kinds, strict=True) if kind == _CONTROL]
+    tokenizer = build_tokenizer(tokens, metadata["tokenizer.ggml.merges"], control)
+    tokenizer.save(str(folder / "tokenizer.json"), pretty=False)
+
+    named = {
+        name: tokens[metadata[f"tokenizer.ggml.{key}_token_id"].item()]
+        for name, key in [
+            ("bos_token", "bos"),
+            ("eos_token", "eos"),
+            ("unk_token", "unknown"),
+            ("pad_token", "padding"),
+        ]
+    }
+    _write_json(folder / "special_tokens_map.json", named)
+    config = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "model_max_length": metadata["llama.context_length"].item(),
+        "add_prefix_space": False,
+        "clean_up_tokenization_spaces": False,
+        **named,
+        "chat_template": metadata["tokenizer.chat_template"],
+    }
+    _write_json(folder / "tokenizer_config.json", config)
+
+
+def build_tokenizer(tokens: list[str], merges: list[str], control: list[str]) -> Tokenizer:
+    """Return a byte-level BPE tokenizer that splits numbers into digits.
+
+    Args:
+        tokens: By id, in byte-level spelling.
+        merges: Pairs "left right", most important first.
+        control: Tokens that are matched before any other text, and that decoding may skip.
+    """
+    vocabulary = {token: number for number, token in enumerate(tokens)}
+    pairs = [(left, right) for left, _, right in (merge.partition(" ") for merge in merges)]
+    tokenizer = Tokenizer(BPE(vocab=vocabulary, merges=pairs))
+    tokenizer.pre_tokenizer = Sequence([Digits(individual_digits=True), ByteLevel(add_prefix_space=False)])
+    tokenizer.decoder = ByteLevelDecoder()
+    tokenizer.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in control])
+    return tokenizer
 
 
 def _exact_half(name: str, tensor: mx.array) -> mx.array:
@@ -209,12 +198,12 @@ def _scalar(metadata: dict[str, Any], key: str) -> float:
 
 
 def _decimal(value: float) -> float:
-    """Return the short decimal that was meant by a float32 (1e-05, not 9.999999747e-06)."""
+    """Return the short decimal that a float32 stands for (1e-05, not 9.999999747e-06)."""
     return float(f"{value:.7g}")
 
 
 def _write_json(path: Path, body: dict[str, Any]) -> None:
-    path.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(body, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Build the head module from its tensors."""
+"""Build an MTP head from its tensors, and put weights on the device as the policy says."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from mtplx_engine.models.stored_tensors import infer_packing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from mtplx_engine.backend import Policy
     from mtplx_engine.models.families.family import Family, MTPHead
@@ -30,17 +29,91 @@ if TYPE_CHECKING:
 _PACKED = (nn.QuantizedLinear, nn.QuantizedEmbedding, QuantizedSwitchLinear, QuantizedMultiLinear)
 
 
+class HeadMismatchError(ValueError):
+    """A head does not fit its model; the message names a tensor and its mistake."""
+
+
+def read(source: HeadSource) -> dict[str, mx.array]:
+    """Return the tensors of a head by their names without the prefix; their bytes are not read yet."""
+    paths = {location.path for location in source.tensors.values()}
+    files = {path: cast("dict[str, mx.array]", mx.load(str(path))) for path in paths}
+    return {raw: files[location.path][location.name] for raw, location in source.tensors.items()}
+
+
+def build_head(
+    family: Family,
+    config: Mapping[str, Any],
+    raw: Mapping[str, mx.array],
+    wiring: Wiring,
+    policy: Policy,
+) -> MTPHead:
+    """Build a head, its weights on the device.
+
+    Args:
+        family: The target's.
+        config: Its configuration, laid flat.
+        raw: The head's tensors, named without their prefix; packed or not.
+        wiring: How the head is connected.
+        policy: How weights are held on this device.
+
+    Raises:
+        HeadMismatchError: A tensor is missing, unknown, or of a wrong shape or dtype.
+    """
+    head = assemble(family, config, raw, wiring)
+    place_head(head, policy)
+    return head
+
+
+def assemble(
+    family: Family, config: Mapping[str, Any], raw: Mapping[str, mx.array], wiring: Wiring
+) -> MTPHead:
+    """Build a head without reading a byte of its tensors; arguments and errors as for `build_head`."""
+    try:
+        own = family.head_weights(raw, config)
+    except ValueError as error:  # experts that cannot be stacked; the message names one
+        raise HeadMismatchError(str(error)) from error
+    head = family.new_head(config, wiring)
+    shapes = {name: array.shape for name, array in weights.parameters(head).items()}
+    found = weights.kinds(own)
+    nn.quantize(head, class_predicate=lambda path, module: _packing(path, module, shapes, found))
+    try:
+        weights.check(head, own, weights.Spelling(raw, own))
+    except weights.MismatchError as error:
+        raise HeadMismatchError(str(error)) from error
+    if wiring.norms is Norms.PLUS_ONE:
+        own |= {name: own[name].astype(mx.float32) + 1 for name in shapes if is_gain(name)}
+    head.load_weights(list(own.items()))
+    head.eval()
+    return head
+
+
+def is_gain(name: str) -> bool:
+    """Whether a head tensor is the gain of a norm."""
+    return name.endswith(".weight") and "norm" in name.split(".")[-2]
+
+
+def _packing(
+    path: str, module: nn.Module, shapes: Mapping[str, tuple[int, ...]], found: Mapping[str, Kind]
+) -> dict[str, Any] | bool:
+    """Return the quantization of the module at `path` as `nn.quantize` takes it, false when it has none."""
+    parts = [found.get(f"{path}.{part}") for part in ("weight", "scales")]
+    if None in parts or 0 in shapes[f"{path}.weight"] or not hasattr(module, "to_quantized"):
+        return False
+    packing = infer_packing(shapes[f"{path}.weight"], *cast("list[Kind]", parts))
+    return dataclasses.asdict(packing) if packing else False
+
+
 def place_head(
     module: nn.Module, policy: backend.Policy, progress: Callable[[float], None] | None = None
 ) -> None:
-    """Unpack and cast the weights of `module`, an array at a time to keep the peak low.
+    """Unpack and cast the weights of `module`, an array at a time to keep the memory peak low.
 
-    What the model wants in its own precision (mlx-lm's `cast_predicate`) keeps it.
+    Parameters that mlx-lm's `cast_predicate` excludes keep their precision.
 
     Args:
         module: A model or head.
         policy: Whether weights stay packed, and the dtype of the others.
-        progress: Told how far it is, 0..1; may raise to stop.
+        progress: Called with the progress, 0..1; may raise to stop.
     """
     dtype = backend.dtype(policy)
     if not policy.keep_quantized:
@@ -69,7 +142,7 @@ def _unpacked(module: Any, dtype: mx.Dtype) -> nn.Module:
         plain: nn.Module = module
         return plain
     scales, biases = module.scales, module.biases
-    if biases is not None:  # the formats without biases have scales of a kind of their own
+    if biases is not None:  # formats without biases have scales in a type of their own
         scales, biases = scales.astype(mx.float32), biases.astype(mx.float32)
     weight = mx.dequantize(
         module.weight,
@@ -98,80 +171,3 @@ def _twin(module: nn.Module) -> nn.Module:
         heads: nn.Module = MultiLinear(1, 1, 1)
         return heads
     return nn.Linear(1, 1, bias="bias" in module)
-
-
-class HeadMismatchError(ValueError):
-    """A head does not fit its model; the text names the tensor and what is wrong with it."""
-
-
-def read(source: HeadSource) -> dict[str, mx.array]:
-    """Return the tensors of a head by their names without the prefix; their bytes are not read yet."""
-    files = {path: _arrays(path) for path in {location.path for location in source.tensors.values()}}
-    return {raw: files[location.path][location.name] for raw, location in source.tensors.items()}
-
-
-def build_head(
-    family: Family,
-    config: Mapping[str, Any],
-    raw: Mapping[str, mx.array],
-    wiring: Wiring,
-    policy: Policy,
-) -> MTPHead:
-    """Make the head that tensors describe.
-
-    Args:
-        family: The target's.
-        config: Its configuration, laid flat.
-        raw: The head's tensors, their prefix taken off; packed or not.
-        wiring: How the head is connected.
-        policy: How weights are held on this device.
-
-    Raises:
-        HeadMismatchError: A tensor is missing, unknown, or of a wrong shape or dtype.
-    """
-    head = assemble(family, config, raw, wiring)
-    place_head(head, policy)
-    return head
-
-
-def assemble(
-    family: Family, config: Mapping[str, Any], raw: Mapping[str, mx.array], wiring: Wiring
-) -> MTPHead:
-    """Make a head without reading a byte of its tensors; arguments and errors as for `build`."""
-    try:
-        own = family.head_weights(raw, config)
-    except ValueError as error:  # experts that cannot be stacked; the text names one
-        raise HeadMismatchError(str(error)) from error
-    head = family.new_head(config, wiring)
-    shapes = {name: array.shape for name, array in weights.parameters(head).items()}
-    found = weights.kinds(own)
-    nn.quantize(head, class_predicate=lambda path, module: _packing(path, module, shapes, found))
-    try:
-        weights.check(head, own, weights.Spelling(raw, own))
-    except weights.MismatchError as error:
-        raise HeadMismatchError(str(error)) from error
-    if wiring.norms is Norms.PLUS_ONE:
-        own |= {name: own[name].astype(mx.float32) + 1 for name in shapes if is_gain(name)}
-    head.load_weights(list(own.items()))
-    head.eval()
-    return head
-
-
-def is_gain(name: str) -> bool:
-    """Whether a head tensor is the gain of a norm."""
-    return name.endswith(".weight") and "norm" in name.split(".")[-2]
-
-
-def _packing(
-    path: str, module: nn.Module, shapes: Mapping[str, tuple[int, ...]], found: Mapping[str, Kind]
-) -> dict[str, Any] | bool:
-    """Return how the module at `path` is packed, false when it is not."""
-    parts = [found.get(f"{path}.{part}") for part in ("weight", "scales")]
-    if None in parts or 0 in shapes[f"{path}.weight"] or not hasattr(module, "to_quantized"):
-        return False
-    packing = infer_packing(shapes[f"{path}.weight"], *cast("list[Kind]", parts))
-    return dataclasses.asdict(packing) if packing else False
-
-
-def _arrays(path: Path) -> dict[str, mx.array]:
-    return cast("dict[str, mx.array]", mx.load(str(path)))

@@ -1,4 +1,8 @@
-"""Where the MTP head of a checkpoint is, and its draft vocabulary. Imports no mlx."""
+"""Find the MTP head of a checkpoint, and read its draft vocabulary. Imports no mlx.
+
+A head is among the model's own tensors (below a prefix, or the layer behind the last one), in a file of its own beside
+them, or in a head-only folder: one inside the model's folder, or one that the manifest binds to the model.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from array import array
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mtplx_engine.models import config_checks, json_files, manifest, safetensors_header
+from mtplx_engine.models import config_checks, manifest, safetensors_header
 from mtplx_engine.models.json_files import refused
 from mtplx_engine.models.manifest import HeadBinding
 from mtplx_engine.util.formatting import one_line
@@ -28,16 +32,18 @@ DRAFT_VOCABULARY = "draft_vocab.safetensors"
 HEAD_PREFIXES = ("mtp.", "model.mtp.", "language_model.mtp.", "model.language_model.mtp.")
 _LAYERS = ("model.layers.", "language_model.model.layers.", "model.language_model.layers.")
 _LAYER = re.compile(rf"(?:{'|'.join(map(re.escape, _LAYERS))})(\d{{1,9}})\.")
-# What joins embedding and hidden: a head has some of these, even a damaged one, and a layer of the trunk has none.
+# They join embedding and hidden: a head has some of these, even a damaged one, and a layer of the trunk has none.
 _JOINTS = ("fc.weight", "eh_proj.weight", "enorm.weight", "hnorm.weight")
 _HEAD_ONLY_ENDINGS = ("_mtp", "_assistant")
 _SAMPLED_TENSORS = 8
 _SAMPLED_BYTES = 4096
+_VOCABULARY_TENSOR = "draft_vocab"
+_ARRAY_CODES = {"U16": "H", "I16": "h", "U32": "I", "I32": "i", "U64": "Q", "I64": "q"}
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """One tensor of a head: the file, its name there, and what the file's header says of it."""
+    """One tensor of a head: its file, its name there, and its entry in the file's header."""
 
     path: Path
     name: str
@@ -46,12 +52,12 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class HeadSource:
-    """A drafting head that was found.
+    """The drafting head of a checkpoint.
 
     Attributes:
-        place: Where it is, for people.
+        place: Where it is, as shown to the user.
         tensors: Its tensors by their names without the prefix.
-        draft_vocabulary: The file with the token ids that it may draft, None for all.
+        draft_vocabulary: The file with the token ids that it can draft, None for all.
         problem: Why it must not be used, one sentence; empty when nothing speaks against it.
         unused: Tensors of further heads in the model's own files.
     """
@@ -82,7 +88,7 @@ def find_head(
     """Return the drafting head of the model in `folder`, or None when there is none.
 
     Args:
-        folder: The model's folder, found sound.
+        folder: The model's folder, checked.
         config: Its config.json, laid flat.
         tensors: The tensors of its weight files.
         binding: The head-only folder that the manifest names.
@@ -95,24 +101,25 @@ def find_head(
     if apart is not None:
         files = {location.path for location in apart.tensors.values()}
         other = [location for location in (*inside.values(), *further) if location.path not in files]
-        return _two(apart, other) if other else apart
+        return _both(apart, other) if other else apart
     if inside:
         return HeadSource("inside the model's own files", inside, _draft_vocabulary(folder), unused=further)
-    folders = sorted(
-        path.parent for path in folder.glob(f"*/{config_checks.CONFIG_NAME}") if is_head_only(path.parent)
-    )
-    heads = [_in_folder(found, config) for found in folders]
+    heads = [_in_folder(found, config) for found in head_only_folders(folder)]
     return next((head for head in heads if not head.problem), heads[0] if heads else None)
 
 
 def has_head(folder: Path, names: Iterable[str]) -> bool:
-    """Whether a model in `folder` with tensors of these names seems to have a head; nothing else is looked at."""
+    """Whether a model in `folder` with tensors of these names seems to have a head, by names alone."""
     if any((folder / name).is_file() for name in HEAD_FILES):
         return True
     inside = (name.startswith(HEAD_PREFIXES) or name.endswith(".eh_proj.weight") for name in names)
-    return any(inside) or any(
-        is_head_only(path.parent) for path in folder.glob(f"*/{config_checks.CONFIG_NAME}")
-    )
+    return any(inside) or bool(head_only_folders(folder))
+
+
+def head_only_folders(folder: Path) -> list[Path]:
+    """Return the sorted head-only folders directly inside the folder of a model."""
+    inner = (path.parent for path in folder.glob(f"*/{config_checks.CONFIG_NAME}"))
+    return sorted(filter(is_head_only, inner))
 
 
 def is_head_only(folder: Path) -> bool:
@@ -124,10 +131,10 @@ def is_head_only(folder: Path) -> bool:
 def bind_head(
     folder: str, config: Mapping[str, Any], tensors: Mapping[str, TensorSpec], root: Path, target: str = ""
 ) -> HeadBinding:
-    """Return what ties a head-only folder to the model in `root`.
+    """Return the binding of a head-only folder to the model in `root`.
 
     Args:
-        folder: The head's, as the manifest shall name it.
+        folder: The head's folder, as the manifest shall name it.
         config: The model's config.json, laid flat.
         tensors: The tensors of its weight files.
         root: Its folder.
@@ -144,9 +151,9 @@ def bind_head(
 
 
 def target_fingerprint(folder: Path, tensors: Mapping[str, TensorSpec]) -> str:
-    """Return a hash over some tensors of a model, spread over all of its names: what any training changes.
+    """Return a hash over samples of some tensors, spread over all names, so that any training changes it.
 
-    It tells models apart and stays the same in a copy; whether a head predicts a model, it does not tell.
+    It tells models apart and is the same for a copy; it does not tell whether a head predicts a model.
     """
     names = sorted(tensors)
     digest = hashlib.sha256()
@@ -171,8 +178,8 @@ def _beside(folder: Path, config: Mapping[str, Any]) -> HeadSource | None:
     return None
 
 
-def _two(apart: HeadSource, inside: Iterable[Location]) -> HeadSource:
-    """Return both heads, none of them to be used."""
+def _both(apart: HeadSource, inside: Iterable[Location]) -> HeadSource:
+    """Return the union of two heads, with the reason why neither is used."""
     problem = apart.problem or (
         f"It has two drafting heads, {apart.place} and one inside its own files, so both are off; take the first "
         "one away to use the second."
@@ -207,8 +214,8 @@ def _inside(
 ) -> dict[str, Location]:
     """Return the head among the model's tensors: below a prefix, or the layer behind the last one.
 
-    A tensor that is below two prefixes keeps one of them, so that it is unknown to the head and not dropped. What is
-    below a prefix is a head even when its main tensor lacks or is misnamed: whoever builds it will say so.
+    A tensor that is below two prefixes keeps one of them, so that it is unknown to the head and not dropped. Tensors
+    below a prefix are a head even when its main tensor is missing or misnamed: building it will report that.
     """
     below: dict[str, Location] = {}
     for name, spec in tensors.items():
@@ -243,9 +250,7 @@ def _further(
 
 def _in_folder(folder: Path, config: Mapping[str, Any]) -> HeadSource:
     """Return the head of a head-only folder, with the reason when its sizes are not those of the model."""
-    own = config_checks.flat_config(
-        json_files.read_json(folder / config_checks.CONFIG_NAME, config_checks.CONFIG_MAX_BYTES)
-    )
+    own = config_checks.read_config(folder)
     tensors: dict[str, Location] = {}
     for path in sorted(folder.glob("*.safetensors")):
         if path.name != DRAFT_VOCABULARY:
@@ -285,23 +290,19 @@ def _draft_vocabulary(folder: Path) -> Path | None:
     return path
 
 
-_TENSOR = "draft_vocab"
-_CODES = {"U16": "H", "I16": "h", "U32": "I", "I32": "i", "U64": "Q", "I64": "q"}
-
-
 def read_draft_vocabulary(path: Path, vocabulary: int) -> array[int]:
     """Return the sorted ids [D] in a safetensors file.
 
     Args:
         path: The file.
-        vocabulary: Below which the ids must be.
+        vocabulary: V; ids must be below it.
 
     Raises:
         EngineError: REFUSED, when the file is damaged.
-        ValueError: It holds something else; the text says what, as a predicate.
+        ValueError: It holds no such ids; the text is a predicate that says why.
     """
-    spec = _spec(path, vocabulary)
-    ids = array(_CODES[spec.dtype])
+    spec = _vocabulary_spec(path, vocabulary)
+    ids = array(_ARRAY_CODES[spec.dtype])
     with path.open("rb") as file:
         file.seek(spec.begin)
         ids.frombytes(file.read(spec.size))
@@ -317,8 +318,8 @@ def draft_vocabulary_problem(path: Path | None, vocabulary: int, *, data: bool) 
 
     Args:
         path: The file, None when there is none.
-        vocabulary: As for `read`.
-        data: Whether the ids are there, and not only the header before them.
+        vocabulary: As for `read_draft_vocabulary`.
+        data: Whether the file's data are there, and not only its header.
 
     Raises:
         EngineError: REFUSED, when the file is damaged.
@@ -326,7 +327,7 @@ def draft_vocabulary_problem(path: Path | None, vocabulary: int, *, data: bool) 
     if path is None:
         return ""
     try:
-        (read_draft_vocabulary if data else _spec)(path, vocabulary)
+        (read_draft_vocabulary if data else _vocabulary_spec)(path, vocabulary)
     except ValueError as error:
         return (
             f"The list of tokens that the drafting head may draft, {path.name}, {error}, so the head is off."
@@ -334,11 +335,11 @@ def draft_vocabulary_problem(path: Path | None, vocabulary: int, *, data: bool) 
     return ""
 
 
-def _spec(path: Path, vocabulary: int) -> TensorSpec:
-    spec = safetensors_header.read(path).get(_TENSOR)
+def _vocabulary_spec(path: Path, vocabulary: int) -> TensorSpec:
+    spec = safetensors_header.read(path).get(_VOCABULARY_TENSOR)
     if spec is None:
-        raise ValueError(f"has no tensor {_TENSOR}")
-    if spec.dtype not in _CODES:
+        raise ValueError(f"has no tensor {_VOCABULARY_TENSOR}")
+    if spec.dtype not in _ARRAY_CODES:
         raise ValueError(f"has the type {spec.dtype} and not whole numbers")
     if len(spec.shape) != 1 or not 1 <= spec.shape[0] <= vocabulary:
         raise ValueError(f"has the shape {list(spec.shape)} and is no list of up to {vocabulary} ids")

@@ -1,4 +1,4 @@
-"""The folders in which Hugging Face's programs keep what they fetched: models--OWNER--NAME/snapshots/COMMIT."""
+"""The Hugging Face cache on disk: models--OWNER--NAME/snapshots/COMMIT."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ _SNAPSHOTS = "snapshots"
 
 
 def folder() -> Path:
-    """Return where the user's cache is, whether it is there or not."""
+    """Return the path of the user's cache, which may not exist."""
     from huggingface_hub import constants
 
     return Path(constants.HF_HUB_CACHE)
 
 
 def snapshots(cache: Path) -> tuple[Path, ...]:
-    """Return one snapshot of each model in a cache, the one that `main` means; none for other folders.
+    """Return one snapshot of each model in a cache, that of `main` if it is there; none for other folders.
 
-    Not by the library's `scan_cache_dir`, which leaves out what is not whole (docs/decisions.md, "Model hub").
+    Not by the library's `scan_cache_dir`, which leaves out incomplete models (docs/decisions.md, "Model hub").
     """
     found = (_snapshot(repository) for repository in sorted(cache.glob(f"{_PREFIX}*")))
     return tuple(snapshot for snapshot in found if snapshot is not None)
@@ -34,7 +34,7 @@ def _snapshot(repository: Path) -> Path | None:
 
 
 def title(folder: Path) -> str:
-    """Return what people call a model folder: its repository's name, OWNER/NAME, when it is a snapshot there."""
+    """Return the display name of a model folder: OWNER/NAME for a snapshot in a cache, else the folder's name."""
     parent = folder.absolute().parent
     repository = parent.parent.name
     if parent.name != _SNAPSHOTS or not repository.startswith(_PREFIX):
@@ -43,10 +43,10 @@ def title(folder: Path) -> str:
 
 
 def commit(folder: Path) -> str:
-    """Return the commit that a snapshot is of, "" for other folders."""
+    """Return the commit of a snapshot, "" for other folders."""
     return "" if title(folder) == folder.name else folder.absolute().name
 
 
 def blobs(folder: Path) -> Path:
-    """Return where the files of a snapshot are, to which it only holds links."""
+    """Return the folder of the files that a snapshot links to."""
     return folder.resolve().parent.parent / "blobs"

@@ -1,4 +1,4 @@
-"""Hashes and provenance that tell whether two folders hold the same model."""
+"""The identity of a model: hashes of its files, its revision, how it is quantized, whether it is the starter."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mtplx_engine.models.head_source import HeadSource
 
 
-# Besides the weights: what makes other numbers of them, or other tokens of a text.
+# Files that change a model's outputs besides its weights.
 _SETTINGS = (
     config_checks.CONFIG_NAME,
     config_checks.TOKENIZER_NAME,
@@ -30,13 +30,16 @@ _SETTINGS = (
 _CHUNK = 1 << 20
 _MOST_READ = 1 << 30  # bytes of a head
 _SAMPLE = 1024  # bytes, at the start, in the middle and at the end of a tensor
+_COMMIT = re.compile(r"@([0-9a-f]{7,64})$")  # at the end of a manifest's source
+_MODES = ("mxfp4", "mxfp8", "nvfp4")
+_TYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "F8_E4M3": "float8"}
 
 
 def identity_of(checkpoint: Checkpoint) -> str:
     """Return a hash over the weights of a model, its head's if it has one, its config.json and its tokenizer.
 
-    A target is too large to be read at each load, and so are some heads: their files are known by size, time of
-    change and samples of each tensor. A copy that has times of its own is another model.
+    Targets, and large heads, are too large to be read at each load: size and modification time of their files and
+    samples of each tensor are hashed. So a copy with other times is another model.
     """
     head = "" if checkpoint.head is None else _head(checkpoint.head)
     settings = [_file(checkpoint.folder / name) for name in _SETTINGS]
@@ -48,18 +51,18 @@ def identity_of(checkpoint: Checkpoint) -> str:
 
 
 def speed_key(checkpoints: Iterable[Checkpoint], speed_class: str) -> str:
-    """Return a hash over all that decides how fast a model decodes.
+    """Return a hash over everything that decides how fast a model decodes.
 
     Args:
         checkpoints: The model, and the one that drafts for it if there is one.
-        speed_class: What stands for the machine, see `backend.speed_class`.
+        speed_class: The machine, see `backend.speed_class`.
     """
     parts = [*(identity_of(checkpoint) for checkpoint in checkpoints), speed_class]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def whole_identity(locations: Iterable[Location]) -> str:
-    """Return a hash over name, type, shape and every byte of tensors, in whichever files they are."""
+    """Return a hash over name, type, shape and every byte of tensors, independent of the files they are in."""
     digest = hashlib.sha256()
     for location in sorted(locations, key=lambda item: item.name):
         spec = location.spec
@@ -82,7 +85,7 @@ def _file(path: Path) -> str:
 
 
 def _sampled(locations: Iterable[Location]) -> str:
-    """Return a hash over the files that tensors are in, by size and time, and samples of each tensor."""
+    """Return a hash over size and time of the files that tensors are in, and samples of each tensor."""
     files: dict[Path, list[Location]] = {}
     for location in sorted(locations, key=lambda item: (item.path, item.spec.begin, item.name)):
         files.setdefault(location.path, []).append(location)
@@ -101,9 +104,9 @@ def _sampled(locations: Iterable[Location]) -> str:
 
 
 def is_starter(checked: Checkpoint, head: HeadSource) -> bool:
-    """Whether a model is the starter, with the very bytes of the head that ships with the code."""
-    noted, recipe = checked.manifest, starter.shipped_recipe()
-    if noted is None or (noted.id, noted.head) != (recipe.id, recipe.head):
+    """Whether a model is the starter, its head byte-equal to the one that ships with the code."""
+    installed, recipe = checked.manifest, starter.shipped_recipe()
+    if installed is None or (installed.id, installed.head) != (recipe.id, recipe.head):
         return False
     path = paths.resources() / "starter" / recipe.head.files[0]
     specs = safetensors_header.read(path)
@@ -111,19 +114,14 @@ def is_starter(checked: Checkpoint, head: HeadSource) -> bool:
     return whole_identity(ours) == whole_identity(head.tensors.values())
 
 
-_COMMIT = re.compile(r"@([0-9a-f]{7,64})$")  # at the end of a manifest's source
-_MODES = ("mxfp4", "mxfp8", "nvfp4")
-_TYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "F8_E4M3": "float8"}
-
-
 def revision_of(checkpoint: Checkpoint) -> str:
     """Return the commit of the repository that a model came from, or the number of its recipe; "" when not known."""
-    noted = checkpoint.manifest
-    if noted is None:
+    installed = checkpoint.manifest
+    if installed is None:
         return hub_cache.commit(checkpoint.folder)
-    if found := _COMMIT.search(noted.source):
+    if found := _COMMIT.search(installed.source):
         return found[1]
-    return str(noted.revision) if noted.files else hub_cache.commit(checkpoint.folder)
+    return str(installed.revision) if installed.files else hub_cache.commit(checkpoint.folder)
 
 
 def quantization_of(checkpoint: Checkpoint) -> str:

@@ -1,4 +1,8 @@
-"""The verdict on a model folder, remembered until the folder changes."""
+"""Inspect a model folder before it is loaded: its tier, memory footprint and drafting head. Imports no mlx.
+
+`inspect` checks a folder now, `Inspections` remembers its result for lists until the folder changes, and `ProbeMemory`
+holds what the probe of a drafting head (`probe`) measured when the model was loaded.
+"""
 
 from __future__ import annotations
 
@@ -6,36 +10,37 @@ import hashlib
 import importlib.metadata
 import json
 import os
-from dataclasses import dataclass
+import tempfile
+import time
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.models import (
-    checkpoint,
-    config_checks,
-    hub_cache,
-    identity,
-    manifest,
-    memory_fit,
-    tensor_report,
-)
+from mtplx_engine.models import checkpoint, config_checks, hub_cache, identity, manifest, memory_fit
 from mtplx_engine.models.families import supported
 from mtplx_engine.models.manifest import Concat, Hidden, Norms, Wiring
-from mtplx_engine.util import system
+from mtplx_engine.util import child_process, system
 from mtplx_engine.util.files import JsonStore
 from mtplx_engine.util.formatting import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from mtplx_engine.models.checkpoint import Checkpoint
     from mtplx_engine.models.head_source import HeadSource
     from mtplx_engine.models.memory_fit import Footprint
 
 
-_LONGEST = 60
+LEAST_AGREEMENT = 0.2
+"""The mean agreement with its target that a head must have to draft, see `ProbeResult.score`."""
+
+_LONGEST_FAMILY = 60
+_TENSOR_CHILD = "mtplx_engine.models.tensor_report_child"
+_TENSOR_LIMIT_S = 120.0
+_PROBES, _PROBES_FORMAT = "probes.json", 1
+_GRADES, _GRADES_FORMAT = "inspected.json", 1
 
 
 class Tier(StrEnum):
@@ -51,17 +56,17 @@ class Tier(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What is known of a model folder.
+    """The result of inspecting a model folder.
 
     Attributes:
         folder: Where it is.
-        name: Name for people.
+        name: Display name.
         tier: How well it runs.
         reason: Why, in a sentence or two.
         family: Its architecture, config.json's model_type; empty when that cannot be read.
         head: Its drafting head, None without one or when the model does not load.
-        footprint: What it takes on this machine, None when the model does not load.
-        notes: What else there is to know before it is used, a sentence each.
+        footprint: Its memory use on this machine, None when the model does not load.
+        notes: Further hints for the user, a sentence each.
     """
 
     folder: Path
@@ -82,13 +87,13 @@ class Inspection:
 def inspect(
     folder: Path, memory: ProbeMemory, *, tokenizer: bool = True, tensors: bool = False
 ) -> Inspection:
-    """Look at a model folder.
+    """Inspect a model folder.
 
     Args:
         folder: The folder.
-        memory: What the probe found when models were loaded.
-        tokenizer: Whether to look into its tokenizer too.
-        tensors: Whether to ask mlx-lm in a child process, which takes seconds, if every tensor is there and fits.
+        memory: Results of earlier probes.
+        tokenizer: Whether to read its tokenizer too.
+        tensors: Whether to compare every tensor with mlx-lm's classes, in a child process, which takes seconds.
 
     Raises:
         EngineError: NOT_FOUND, when no model is there.
@@ -99,7 +104,10 @@ def inspect(
         tier = {ErrorKind.REFUSED: Tier.REFUSED, ErrorKind.UNSUPPORTED: Tier.UNSUPPORTED}.get(error.kind)
         if tier is None:
             raise
-        name, family = hub_cache.title(folder), one_line(config_checks.model_type(folder) or "", _LONGEST)
+        name, family = (
+            hub_cache.title(folder),
+            one_line(config_checks.model_type(folder) or "", _LONGEST_FAMILY),
+        )
         if error.kind is ErrorKind.UNSUPPORTED and (later := supported.why_later(family)):
             return Inspection(folder, name, Tier.LATER, later, family)
         return Inspection(folder, name, tier, str(error), family)
@@ -117,36 +125,72 @@ def inspect(
 
 
 def check(folder: Path, *, tokenizer: bool = True, tensors: bool = False) -> tuple[Checkpoint, Footprint]:
-    """Refuse a model folder that this version does not load; return what it says of itself, and what it takes here.
+    """Check that this version loads the model in a folder; return it and its memory footprint on this machine.
 
     Args:
         folder: The folder.
-        tokenizer: Whether to look into its tokenizer too.
-        tensors: As above.
+        tokenizer: As for `inspect`.
+        tensors: As for `inspect`.
 
     Raises:
-        EngineError: NOT_FOUND, REFUSED or UNSUPPORTED, with the reason.
+        EngineError: NOT_FOUND, REFUSED or UNSUPPORTED, with the reason; INTERNAL, when the child does not answer.
     """
     checked = checkpoint.check(folder, tokenizer=tokenizer)
-    footprint = memory_fit.measure_footprint(
-        checked.config, checked.tensors, checked.head, system.this_machine()
+    footprint = _footprint(checked)  # may refuse before a child is started
+    if tensors:
+        checked = _compare_tensors(checked, folder)
+        footprint = _footprint(checked)
+    return checked, footprint
+
+
+def _footprint(checked: Checkpoint) -> Footprint:
+    return memory_fit.measure_footprint(checked.config, checked.tensors, checked.head, system.this_machine())
+
+
+def _compare_tensors(checked: Checkpoint, folder: Path) -> Checkpoint:
+    """Return a checked model, its head marked with what mlx-lm finds wrong with it; raises as `check`.
+
+    Args:
+        checked: The model.
+        folder: The folder that `checked` was made from, also that of a pair.
+    """
+    with tempfile.TemporaryDirectory(prefix="mtplx-tensors-") as work:
+        answer, log = Path(work) / "answer.json", Path(work) / "log"
+        arguments = [str(folder), str(answer)]
+        code = child_process.run(_TENSOR_CHILD, arguments, log, _tensor_time_limit(checked.name))
+        if code or not answer.exists():
+            raise _no_answer(checked.name, f"code {code}\n{log.read_text(errors='replace')}")
+        found = json.loads(answer.read_bytes())
+    if found["refused"]:
+        raise EngineError(ErrorKind.REFUSED, found["refused"], found["details"])
+    if checked.head is None or not found["head"]:
+        return checked
+    return replace(checked, head=replace(checked.head, problem=found["head"]))
+
+
+def _tensor_time_limit(name: str) -> Callable[[], None]:
+    end = time.monotonic() + _TENSOR_LIMIT_S
+
+    def tick() -> None:
+        if time.monotonic() > end:
+            raise _no_answer(name, f"no answer in {_TENSOR_LIMIT_S:g} s")
+
+    return tick
+
+
+def _no_answer(name: str, details: str) -> EngineError:
+    return EngineError(
+        ErrorKind.INTERNAL,
+        f"The tensors of {name} could not be compared with its config.json; please report this.",
+        details,
     )
-    if not tensors:
-        return checked, footprint
-    compared = tensor_report.compared(checked, folder)
-    if compared.head is not checked.head:
-        footprint = memory_fit.measure_footprint(
-            compared.config, compared.tensors, compared.head, system.this_machine()
-        )
-    return compared, footprint
 
 
 def _notes(checked: Checkpoint) -> tuple[str, ...]:
     head = checked.head
-    further = head is not None and head.unused and not head.problem
-    one = "It has several drafting layers, of which this version uses the first." if further else ""
-    notes = (config_checks.chat_template_problem(checked.folder), one)
-    return tuple(note for note in notes if note)
+    has_further = head is not None and head.unused and not head.problem
+    further = "It has several drafting layers, of which this version uses the first." if has_further else ""
+    return tuple(filter(None, (config_checks.chat_template_problem(checked.folder), further)))
 
 
 def _judge(checked: Checkpoint, memory: ProbeMemory) -> tuple[Tier, str]:
@@ -158,25 +202,20 @@ def _judge(checked: Checkpoint, memory: ProbeMemory) -> tuple[Tier, str]:
         return (Tier.LATER if is_later else Tier.NO_HEAD), reason
     if head.problem:
         return Tier.NO_HEAD, head.problem
-    verdict = memory.recall(identity.identity_of(checked))
-    if verdict is None and identity.is_starter(checked, head):
+    result = memory.recall(identity.identity_of(checked))
+    if result is None and identity.is_starter(checked, head):
         return Tier.VERIFIED, "Its head comes with this program and was trained on it."
-    if verdict is None:
+    if result is None:
         return Tier.UNVERIFIED, "It has a drafting head, which is tried when the model is loaded first."
-    if not verdict.usable:
+    if not result.usable:
         return Tier.NO_HEAD, (
-            f"Its head agreed with it on {verdict.score:.0%} of a known text, too little to draft with; "
+            f"Its head agreed with it on {result.score:.0%} of a known text, too little to draft with; "
             "it decodes plainly."
         )
     return (
         Tier.VERIFIED,
-        f"Its head agreed with it on {verdict.score:.0%} of a known text when it was loaded.",
+        f"Its head agreed with it on {result.score:.0%} of a known text when it was loaded.",
     )
-
-
-NAME = "probes.json"
-FORMAT = 1
-LEAST_AGREEMENT = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +224,7 @@ class ProbeResult:
 
     Attributes:
         wiring: The wiring with which it predicts best.
-        agreement: At chained positions 1, 2, ..., how often its best guess is the target's, 0..1.
+        agreement: At draft positions 1, 2, ..., how often its top token is the target's, 0..1.
     """
 
     wiring: Wiring
@@ -203,31 +242,31 @@ class ProbeResult:
 
 
 class ProbeMemory:
-    """The verdicts in a data folder, by what `identity.of` says of target and head.
+    """Probe results in a data folder, keyed by `identity.identity_of` target and head.
 
     Args:
         data: The data folder; it may not exist yet.
     """
 
     def __init__(self, data: Path) -> None:
-        self._results = JsonStore(data / NAME, FORMAT)
+        self._results = JsonStore(data / _PROBES, _PROBES_FORMAT)
 
     def recall(self, key: str) -> ProbeResult | None:
-        """Return the verdict on the files that `key` stands for."""
+        """Return the result for a key, None when there is none that can be read."""
         entry = self._results.get(key)
         try:
             return None if entry is None else _parse(entry)
         except (KeyError, TypeError, ValueError, OverflowError):
             return None
 
-    def remember(self, key: str, verdict: ProbeResult) -> None:
-        """Note a verdict; the oldest ones go. Where nothing can be written, the next load probes again."""
-        wiring = verdict.wiring
+    def remember(self, key: str, result: ProbeResult) -> None:
+        """Store a result; the oldest ones go. Where nothing can be written, the next load probes again."""
+        wiring = result.wiring
         entry = {
             "hidden": wiring.hidden,
             "concat": wiring.concat,
             "norms": wiring.norms,
-            "agreement": verdict.agreement,
+            "agreement": result.agreement,
         }
         self._results.put(key, entry)
 
@@ -238,9 +277,6 @@ def _parse(entry: dict[str, Any]) -> ProbeResult:
     if not agreement or not all(0 <= rate <= 1 for rate in agreement):
         raise ValueError("no agreement")
     return ProbeResult(wiring, agreement)
-
-
-_NAME, _FORMAT = "inspected.json", 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,10 +295,10 @@ class Grade:
 
 
 class Inspections:
-    """Those of one data folder.
+    """Grades of models, cached in a data folder.
 
-    An inspection reads a tokenizer and the tensors of a head, which takes longer than a list may. So it is believed as
-    long as no file of the model has another size or time, the probe has found nothing new, and the program is the same.
+    An inspection reads a tokenizer and the tensors of a head, which takes longer than a list may. So its grade is
+    valid as long as no file of the model has another size or time, no probe result is new, and the program is the same.
 
     Args:
         data: The data folder.
@@ -270,25 +306,24 @@ class Inspections:
 
     def __init__(self, data: Path) -> None:
         self._data = data
-        self._kept = JsonStore(data / _NAME, _FORMAT)
+        self._store = JsonStore(data / _GRADES, _GRADES_FORMAT)
 
     def grade(self, folder: Path) -> Grade | None:
-        """Return how well the model in a folder runs, None when there is none to be read."""
+        """Return the grade of the model in a folder, None when none can be read there."""
         try:
             state = self._state(folder)
-            known = self._known(folder, state)
-            if known is not None:
-                return known
+            if cached := self._cached(folder, state):
+                return cached
             found = inspect(folder, ProbeMemory(self._data))
         except (EngineError, OSError):
             return None
         grade = Grade(found.tier, found.reason, found.loads)
         entry = {"state": state, "tier": grade.tier, "reason": grade.reason, "loads": grade.loads}
-        self._kept.put(str(folder), entry)
+        self._store.put(str(folder), entry)
         return grade
 
-    def _known(self, folder: Path, state: str) -> Grade | None:
-        entry = self._kept.get(str(folder))
+    def _cached(self, folder: Path, state: str) -> Grade | None:
+        entry = self._store.get(str(folder))
         try:
             if entry is None or entry["state"] != state:
                 return None
@@ -297,12 +332,12 @@ class Inspections:
             return None
 
     def _state(self, folder: Path) -> str:
-        """Return what stands for everything that an inspection of a folder depends on.
+        """Return a hash over everything that an inspection of a folder depends on.
 
         Raises:
-            OSError: A file cannot be looked at.
+            OSError: A file cannot be read.
         """
-        probes = self._data / NAME
+        probes = self._data / _PROBES
         parts = [importlib.metadata.version("mtplx"), _stamp(probes) if probes.exists() else ""]
         for part in _folders(folder):
             parts += (_stamp(path) for path in sorted(part.rglob("*")) if not path.is_dir())
@@ -310,7 +345,6 @@ class Inspections:
 
 
 def _folders(folder: Path) -> Iterator[Path]:
-    """Yield the folder of a model, and those that it joins."""
     yield folder
     if pair := manifest.read_pair(folder):
         yield from (Path(pair[1].target), Path(pair[1].folder))

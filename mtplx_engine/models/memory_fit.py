@@ -1,6 +1,6 @@
-"""Whether a model fits this machine, with the sum behind it, from what its files say of themselves. Imports no mlx.
+"""Predict a model's memory use on a machine from its headers and config.json, and judge it. Imports no mlx.
 
-`measure` reads a model once; `judge` is quick enough to be asked at every tick of a slider for the context.
+`measure_footprint` reads a model once; `judge_fit` is quick enough to be called at every tick of a context slider.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
 
 
 CONTEXT = 8192
-"""The context, in tokens, for which models are judged as long as nobody chooses another."""
+"""The default context, in tokens, that models are judged for."""
 
 RESERVE = 2_000_000_000
 """Bytes that stay free for the system, the window and the interpreter."""
 
-_COMFORT = 0.75  # of the memory; what takes more may make the system swap, and the chat stutter
+_COMFORT = 0.75  # of the memory; above it the system may swap, and the chat stutter
 _FLOAT32 = 4
 _FLOATS = frozenset({"F64", "F32", "F16", "BF16"})
 _FP8 = "F8_E4M3"
-# What a forward holds at a time, in hidden vectors and in inner vectors a row: measured, the runtime runs ahead.
+# Hidden vectors and inner vectors that a forward holds at a time for each row: measured, the runtime runs ahead.
 _HIDDENS, _INNERS = 10, 3
-# Head widths for which Metal attends without writing the scores down.
+# Head widths for which Metal's fused attention stores no scores.
 _FUSED_WIDTHS = (64, 80, 128)
-# What is left out when a model is loaded, by its kind: parts of names, and the output head where it may be tied, with
-# what mlx-lm takes for it when config.json does not say.
+# By architecture: parts of the names of tensors that are not loaded, and whether the output head is tied, and so not
+# loaded, when config.json does not say.
 _LEFT_OUT = {
     "deepseek_v3": ("rotary_emb.inv_freq",),
     "kimi_k2": ("rotary_emb.inv_freq",),
@@ -52,7 +52,7 @@ _TIED = {"llama": True, "qwen3_next": False}
 
 
 class MemoryVerdict(StrEnum):
-    """Whether a model fits."""
+    """Whether a model fits into memory."""
 
     FITS = "fits"
     TIGHT = "tight"
@@ -61,22 +61,22 @@ class MemoryVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """What a model takes on a kind of machine, before it is said for how many tokens.
+    """Memory use of a model on a kind of machine, independent of the context.
 
     Attributes:
         weights: Bytes of the model.
         head: Bytes of its drafting head, and of the rows of the output head that it drafts from.
-        kept: What the layers keep of tokens.
-        head_layers: How many layers a drafting head has, which keep what others do.
-        rows: Numbers that a forward needs for each of its rows.
-        scores: Numbers that it needs for each of its rows and each token of the context.
+        caches: The caches of the layers.
+        head_layers: Layers of the drafting head, with caches like those of the model.
+        rows: Numbers that a forward needs for each row.
+        scores: Numbers that it needs for each row and each token of the context.
         logits: Bytes of the logits of the widest verify step.
         window: The model's context window, in tokens.
     """
 
     weights: int
     head: int
-    kept: CacheLayout
+    caches: CacheLayout
     head_layers: int
     rows: int
     scores: int
@@ -85,23 +85,23 @@ class Footprint:
 
     @property
     def a_token(self) -> int:
-        """Numbers that the caches keep of one more token, the head's included."""
-        return self.kept.growth + self.head_layers * self.kept.a_token
+        """Numbers that the caches store for one more token, the head's included."""
+        return self.caches.growth + self.head_layers * self.caches.a_token
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A sum in bytes, and what there is.
+    """Predicted memory use for a context and the memory there is, in bytes.
 
     Attributes:
-        context: Tokens that it is for.
+        context: Tokens.
         weights: The model.
         head: Its drafting head.
-        cache: What the layers keep of the context.
-        scratch: What reading a prompt takes for a moment.
-        reserve: What stays free for the system and this program.
-        memory: What the machine has.
-        limit: What models can take of it, by Metal's account on a Mac.
+        cache: Caches of the context, checkpoints included.
+        scratch: Peak of a prefill above the rest.
+        reserve: Kept free for the system and this program.
+        memory: Of the machine.
+        limit: Part of it that models can use, by Metal's account on a Mac.
     """
 
     context: int
@@ -115,12 +115,12 @@ class Fit:
 
     @property
     def total(self) -> int:
-        """What the model takes."""
+        """The model's use, without the reserve."""
         return self.weights + self.head + self.cache + self.scratch
 
     @property
     def verdict(self) -> MemoryVerdict:
-        """Whether that fits."""
+        """Whether the model fits."""
         if self.total + self.reserve <= comfortable(self.memory, self.limit):
             return MemoryVerdict.FITS
         if self.total <= min(self.memory - self.reserve, self.limit):
@@ -129,7 +129,7 @@ class Fit:
 
     @property
     def in_words(self) -> str:
-        """The sum as people read it."""
+        """The sum as text for the user."""
         parts = [f"weights {formatting.size(self.weights)}"]
         if self.head:
             parts.append(f"drafting head {formatting.size(self.head)}")
@@ -145,11 +145,11 @@ class Fit:
 
 
 def comfortable(memory: int, limit: int) -> float:
-    """Return how many bytes a model that fits and the reserve have together at most.
+    """Return the most bytes that a model that fits takes together with the reserve.
 
     Args:
-        memory: Bytes that the machine has.
-        limit: Bytes that models can take of it.
+        memory: Bytes of the machine.
+        limit: Bytes of it that models can use.
     """
     return min(memory * _COMFORT, limit)
 
@@ -160,16 +160,16 @@ def measure_footprint(
     head: HeadSource | None,
     machine: Machine,
 ) -> Footprint:
-    """Return what a checked model takes on a machine.
+    """Return the footprint of a checked model on a machine.
 
     Args:
         config: Its config.json, laid flat.
         tensors: Its own tensors.
         head: Its drafting head.
-        machine: Where it would run.
+        machine: The machine.
 
     Raises:
-        EngineError: REFUSED, when a number that is needed is missing or cannot be.
+        EngineError: REFUSED, when a setting that is needed is missing or out of range.
     """
     packings = config.get("quantization") or {}
     layers = cache_layout.cache_layout_of(config)
@@ -180,7 +180,7 @@ def measure_footprint(
     return Footprint(
         weights=_bytes(loaded, packings, machine),
         head=_head_bytes(used, loaded, packings, config["vocab_size"], machine) if used else 0,
-        kept=layers,
+        caches=layers,
         head_layers=1 if used else 0,
         rows=_HIDDENS * hidden + _INNERS * _inner(config),
         scores=heads * _score_copies(config, machine),
@@ -190,9 +190,9 @@ def measure_footprint(
 
 
 def judge_fit(footprint: Footprint, context: int, machine: Machine) -> Fit:
-    """Return the sum for a context; a context beyond the model's window counts as the window."""
+    """Return the fit for a context in tokens, at most the model's window."""
     context = min(context, footprint.window)
-    item, chunk, layers = machine.item, machine.chunk, footprint.kept
+    item, chunk, layers = machine.item, machine.chunk, footprint.caches
     a_layer = layers.a_layer(context)
     snapshots = min(MOST_CHECKPOINTS * layers.snapshot(context, item), MOST_CHECKPOINT_BYTES)
     cache = item * (layers.numbers(context, chunk) + footprint.head_layers * a_layer)
@@ -214,7 +214,7 @@ def judge_fit(footprint: Footprint, context: int, machine: Machine) -> Fit:
 
 
 def combined_fit(one: Fit, other: Fit) -> Fit:
-    """Return the sum of two models that are loaded at once; they never read at the same time."""
+    """Return the fit of two models loaded together; their prefills never overlap."""
     return replace(
         one,
         weights=one.weights + other.weights,
@@ -225,7 +225,7 @@ def combined_fit(one: Fit, other: Fit) -> Fit:
 
 
 def check_fit(name: str, fit: Fit) -> None:
-    """Check that the model `name` fits, be it tightly.
+    """Check that the model `name` fits, even if only tightly.
 
     Raises:
         EngineError: TOO_BIG, with the sum.
@@ -239,7 +239,7 @@ def check_fit(name: str, fit: Fit) -> None:
 
 
 def _loaded(config: Mapping[str, Any], tensors: Mapping[str, TensorSpec]) -> Mapping[str, TensorSpec]:
-    """Return the tensors that are not left out when a model is loaded, as those that see are."""
+    """Return the tensors that are loaded; those of vision towers, for example, are not."""
     kind = config["model_type"]
     left_out = _LEFT_OUT.get(kind, ())
     tied = kind in _TIED and config.get("tie_word_embeddings", _TIED[kind])
@@ -261,7 +261,7 @@ def _bytes(tensors: Mapping[str, TensorSpec], packings: Mapping[str, Any], machi
 
 
 def _is_rounded(name: str, spec: TensorSpec, tensors: Mapping[str, TensorSpec]) -> bool:
-    """Whether a tensor becomes one in the type of activations: floating ones do, and fp8 blocks with scales."""
+    """Whether a tensor is cast to the type of activations: floating ones are, and fp8 blocks with scales."""
     return spec.dtype in _FLOATS or (spec.dtype == _FP8 and f"{name}_scale_inv" in tensors)
 
 
@@ -301,21 +301,20 @@ def _head_bytes(
 
 
 def _inner(config: Mapping[str, Any]) -> int:
-    """Return the width of the widest feed-forward layer, all experts that a row goes through together."""
+    """Return the width of the widest feed-forward layer, all active experts of a row together."""
     dense = _whole(config, "intermediate_size")
     routed = _whole(config, "num_experts_per_tok") * _whole(config, "moe_intermediate_size")
     return max(dense, routed + _whole(config, "shared_expert_intermediate_size"))
 
 
 def _score_copies(config: Mapping[str, Any], machine: Machine) -> int:
-    """Return how many numbers each head holds for a row and a token of the context."""
+    """Return how many attention scores each head stores for a row and a token of the context."""
     if config.get("kv_lora_rank"):
-        return 2  # those of positions and those of latents
+        return 2  # of positions and of latents
     width = _whole(config, "head_dim") or config["hidden_size"] // config["num_attention_heads"]
     return 0 if machine.packed and width in _FUSED_WIDTHS else 1
 
 
 def _whole(config: Mapping[str, Any], name: str) -> int:
-    """Return a number of config.json that no check requires, 0 where it is none."""
     value = config.get(name)
     return value if isinstance(value, int) and value > 0 else 0

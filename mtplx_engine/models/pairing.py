@@ -1,4 +1,4 @@
-"""Join a model with the folder of its head, and split them again."""
+"""Join a model and a head-only folder into a pair, split it again, and check that head and model belong together."""
 
 from __future__ import annotations
 
@@ -21,18 +21,21 @@ if TYPE_CHECKING:
     from mtplx_engine.models.safetensors_header import TensorSpec
 
 
-# What a head may repeat, as its names end, and how the target's end.
+# Endings of the tensors that a head may repeat, and of the target's that they repeat.
 _REPEATED = {
     "embed_tokens.weight": ("embed_tokens.weight",),
     "shared_head.head.weight": ("lm_head.weight", "embed_tokens.weight"),
     "lm_head.weight": ("lm_head.weight", "embed_tokens.weight"),
 }
-_PLACES = 8
-_BYTES = 4096
+_SAMPLES = 8
+_SAMPLE_BYTES = 4096
+_SOURCE = "joined from a model and its head"
+_NAME = re.compile(r"[^\W_][\w.+ -]*")
+_LONGEST_NAME = 100
 
 
 def differing_tensors(head: HeadSource, folder: Path, tensors: Mapping[str, TensorSpec]) -> str:
-    """Return the name of a tensor that a head does not share with its target; empty when there is none.
+    """Return the name of a tensor that a head repeats with other values than its target's; empty when there is none.
 
     Tensors that are packed in another way cannot be compared and count as shared.
 
@@ -59,35 +62,29 @@ def _same(repeated: Location, own: Location) -> bool:
 
 
 def _sample(location: Location) -> bytes:
-    """Return bytes from all over a tensor."""
-    spec = location.spec
-    starts = (spec.size * place // _PLACES for place in range(_PLACES))
+    size = location.spec.size
+    starts = (size * number // _SAMPLES for number in range(_SAMPLES))
     with location.path.open("rb") as file:
-        return safetensors_header.sample_tensor(file, spec, starts, _BYTES)
-
-
-_SOURCE = "joined from a model and its head"
-_NAME = re.compile(r"[^\W_][\w.+ -]*")
-_LONGEST_NAME = 100
+        return safetensors_header.sample_tensor(file, location.spec, starts, _SAMPLE_BYTES)
 
 
 def join(target: Path, head: Path, data: Path, name: str = "") -> Path:
     """Join a model and its head; joining the same two again renews their binding.
 
-    What only the probe can tell, whether the head predicts this model, shows when the pair is loaded.
+    Whether the head predicts this model is probed when the pair is loaded.
 
     Args:
         target: The model's folder.
         head: The head-only folder.
         data: The data folder; it may not exist yet.
-        name: What the pair is called, by default after the model.
+        name: Name of the pair, by default the model's with "+mtp".
 
     Returns:
         The pair's folder, which loads like any model's.
 
     Raises:
         EngineError: NOT_FOUND or REFUSED, when one of the folders is no sound one; UNSUPPORTED, when they do not
-            belong together; BAD_REQUEST, when the name cannot be.
+            belong together; BAD_REQUEST, when the name is taken or not allowed.
     """
     target, head = target.resolve(), head.resolve()
     _check_is_head(head)
@@ -103,15 +100,15 @@ def join(target: Path, head: Path, data: Path, name: str = "") -> Path:
     folder = paths.models_dir(data) / _folder_name(title)
     _check_is_free(folder, target, head)
     binding = head_source.bind_head(str(head), checked.config, checked.tensors, target, str(target))
-    noted = Manifest(folder.name, title, "", _SOURCE, 1, (), binding=binding)
-    _check_fits(noted, checked)
+    pair = Manifest(folder.name, title, "", _SOURCE, 1, (), binding=binding)
+    _check_fits(pair, checked)
     folder.mkdir(parents=True, exist_ok=True)
-    manifest.write_manifest(folder, noted)
+    manifest.write_manifest(folder, pair)
     return folder
 
 
 def split(folder: Path) -> None:
-    """Forget that two folders are joined; both stay as they are.
+    """Delete a pair; its two folders stay as they are.
 
     Raises:
         EngineError: BAD_REQUEST, when `folder` is no pair.
@@ -146,7 +143,7 @@ def _check_name(name: str) -> None:
 
 
 def _folder_name(title: str) -> str:
-    """Return a name for a folder that nothing can lead out of."""
+    """Return a title as a folder name that cannot leave the models folder."""
     return re.sub(r"[^\w.+-]+", "--", title).lstrip(".-")[:_LONGEST_NAME]
 
 
@@ -161,10 +158,10 @@ def _check_is_free(folder: Path, target: Path, head: Path) -> None:
         )
 
 
-def _check_fits(noted: Manifest, target: Checkpoint) -> None:
+def _check_fits(pair: Manifest, target: Checkpoint) -> None:
     """Check a pair as its load will."""
     with tempfile.TemporaryDirectory() as draft:
-        manifest.write_manifest(Path(draft), noted)
+        manifest.write_manifest(Path(draft), pair)
         head = checkpoint.check(Path(draft)).head
     problem = head.problem if head else ""
     if head and not problem and (own := differing_tensors(head, target.folder, target.tensors)):

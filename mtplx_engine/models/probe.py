@@ -1,4 +1,8 @@
-"""Find and confirm a head's wiring by a teacher-forced probe."""
+"""Find a head's wiring by a teacher-forced probe, and connect head and target.
+
+`probe` runs every wiring of a head over a known text and compares its top tokens with the target's. `HeadConnector`
+builds the target and its drafter; it probes a head once and remembers the result.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +48,8 @@ Rome. Once upon a time there was a king who had three sons. The first of them wa
 """
 POSITIONS = 3
 MOST_TOKENS = 128
-_UNSETTLED = 8  # the first tokens of a text are anybody's guess
+_FEWEST_TOKENS = 32
+_UNSETTLED = 8  # the first tokens of a text, which nothing predicts
 
 
 def probe(
@@ -57,13 +62,13 @@ def probe(
     tokens: mx.array,
     policy: Policy,
 ) -> ProbeResult:
-    """Try all wirings of a head and return the best.
+    """Measure all wirings of a head and return the best.
 
     Args:
         family: The target's.
         config: Its configuration, laid flat.
         model: The target.
-        raw: The head's tensors, as `head_builder.build` takes them.
+        raw: The head's tensors, as `head_builder.build_head` takes them.
         published: The wiring that is preferred where it is as good as another.
         tokens: [T] ids of `TEXT`, T at most `MOST_TOKENS` and more than 16.
         policy: How weights are held on this device.
@@ -77,24 +82,24 @@ def probe(
     after = ends.norm(before)
     choices = ends.logits(after).argmax(axis=-1)
     mx.eval(before, after, choices)
-    verdicts = []
+    results = []
     for norms, concat in itertools.product(Norms, Concat):
         head = head_builder.build_head(family, config, raw, Wiring(published.hidden, concat, norms), policy)
         for hidden, states in ((Hidden.AFTER_NORM, after), (Hidden.BEFORE_NORM, before)):
             rates = list(_agreement(head, ends, tokens, states, choices))
             mx.eval(rates)
             agreement = tuple(round(float(rate), 4) for rate in rates)
-            verdicts.append(ProbeResult(Wiring(hidden, concat, norms), agreement))
-    return max(verdicts, key=lambda verdict: (verdict.score, verdict.wiring == published))
+            results.append(ProbeResult(Wiring(hidden, concat, norms), agreement))
+    return max(results, key=lambda result: (result.score, result.wiring == published))
 
 
 def _agreement(
     head: MTPHead, ends: EmbeddingAndHead, tokens: mx.array, hidden: mx.array, choices: mx.array
 ) -> Iterator[mx.array]:
-    """Yield how often the head chooses what the target does, 0..1, at chained positions 1, 2, ...
+    """Yield how often the head's top token is the target's, a scalar 0..1, at draft positions 1, 2, ...
 
-    All places of the text are read at once: at position i the head takes its own output of position i-1 for the
-    hiddens [T, H] and the text's own tokens.
+    All tokens of the text are read at once: at position i the head takes its own output of position i-1 as the hiddens
+    [T - i, H], and the text's own tokens.
     """
     embedded = ends.embedding(tokens)
     for position in range(1, POSITIONS + 1):
@@ -104,12 +109,9 @@ def _agreement(
         yield (guesses == choices[position:])[_UNSETTLED:].mean()
 
 
-_FEWEST_TOKENS = 32
-
-
 @dataclass(frozen=True, slots=True)
 class HeadConnection:
-    """A target and what drafts for it.
+    """A target and its drafter.
 
     Attributes:
         target: The target, which hands out the hiddens that its head reads.
@@ -123,44 +125,41 @@ class HeadConnection:
 
 
 class _UnusableHeadError(Exception):
-    """The head must not be used; the text is the sentence for the person."""
+    """The head must not be used; the message is a sentence for the user."""
 
 
+@dataclass(frozen=True, slots=True)
 class HeadConnector:
-    """Connects one model.
+    """Connects a loaded model with its drafting head.
 
-    Args:
-        checkpoint: What the model was loaded from.
+    Attributes:
+        checkpoint: The folder that the model was loaded from.
         trunk: Its family.
         model: The mlx-lm model.
         encode: Turns text into token ids.
         policy: How weights are held on this device.
-        memory: What the probe found before; None takes the published wiring unseen.
+        memory: Results of earlier probes; None takes the published wiring unprobed.
     """
 
-    def __init__(
-        self,
-        checkpoint: Checkpoint,
-        trunk: Trunk,
-        model: nn.Module,
-        *,
-        encode: Callable[[str], Sequence[int]],
-        policy: Policy,
-        memory: ProbeMemory | None,
-    ) -> None:
-        self._checkpoint = checkpoint
-        self._config = checkpoint.config
-        self._vocabulary = int(checkpoint.config["vocab_size"])
-        self._trunk = trunk
-        self._model = model
-        self._encode = encode
-        self._policy = policy
-        self._memory = memory
+    checkpoint: Checkpoint
+    trunk: Trunk
+    model: nn.Module
+    encode: Callable[[str], Sequence[int]]
+    policy: Policy
+    memory: ProbeMemory | None
+
+    @property
+    def _config(self) -> Mapping[str, Any]:
+        return self.checkpoint.config
+
+    @property
+    def _vocabulary(self) -> int:
+        return int(self.checkpoint.config["vocab_size"])
 
     def connect(self) -> HeadConnection:
-        """Join model and head; without a usable head the model decodes plainly and the note says why."""
-        source = self._checkpoint.head
-        reason = supported.why_plain(self._config, self._checkpoint.tensors, head=source is not None)
+        """Connect model and head; without a usable head the model decodes plainly and the note says why."""
+        source = self.checkpoint.head
+        reason = supported.why_plain(self._config, self.checkpoint.tensors, head=source is not None)
         if source is None or reason:
             return self._plain(reason)
         try:
@@ -171,21 +170,21 @@ class HeadConnector:
             return self._plain(stored_tensors.unfit(str(error)))
 
     def _plain(self, note: str) -> HeadConnection:
-        target = Target(self._trunk, self._model, self._vocabulary, self._policy.width_multiple)
+        target = Target(self.trunk, self.model, self._vocabulary, self.policy.width_multiple)
         return HeadConnection(target, None, note)
 
     def _with_head(self, source: HeadSource) -> HeadConnection:
         if source.problem:
             raise _UnusableHeadError(source.problem)
-        if own := pairing.differing_tensors(source, self._checkpoint.folder, self._checkpoint.tensors):
+        if own := pairing.differing_tensors(source, self.checkpoint.folder, self.checkpoint.tensors):
             raise _UnusableHeadError(
                 f"The drafting head does not share {own} with its model, which this version needs, so it is off."
             )
         raw = head_builder.read(source)
         family = family_for(self._config)
         wiring = self._wiring(source, raw, family)
-        head = head_builder.build_head(family, self._config, raw, wiring, self._policy)
-        target = Target(family, self._model, self._vocabulary, self._policy.width_multiple, wiring.hidden)
+        head = head_builder.build_head(family, self._config, raw, wiring, self.policy)
+        target = Target(family, self.model, self._vocabulary, self.policy.width_multiple, wiring.hidden)
         path = source.draft_vocabulary
         ids = (
             None
@@ -198,37 +197,37 @@ class HeadConnector:
         )
 
     def _wiring(self, source: HeadSource, raw: dict[str, mx.array], family: Family) -> Wiring:
-        """Return the wiring that the probe confirms; a manifest is a file like any other and only proposes one.
+        """Return the wiring that the probe confirms; a manifest is as untrusted as any file and only proposes one.
 
-        Our own head needs no probe, which would take seconds of the very first start.
+        The starter's head needs no probe, which would take seconds of the very first start.
         """
-        noted = self._checkpoint.manifest
-        shapes = {name: spec.shape for name, spec in self._checkpoint.tensors.items()}
-        published = noted.head.wiring if noted and noted.head else family.wiring(shapes)
-        if self._memory is None or identity.is_starter(self._checkpoint, source):
+        installed = self.checkpoint.manifest
+        shapes = {name: spec.shape for name, spec in self.checkpoint.tensors.items()}
+        published = installed.head.wiring if installed and installed.head else family.wiring(shapes)
+        if self.memory is None or identity.is_starter(self.checkpoint, source):
             return published
-        key = identity.identity_of(self._checkpoint)
-        verdict = self._memory.recall(key)
-        if verdict is None:
-            verdict = probe(
+        key = identity.identity_of(self.checkpoint)
+        result = self.memory.recall(key)
+        if result is None:
+            result = probe(
                 family,
                 self._config,
-                self._model,
+                self.model,
                 raw,
                 published=published,
                 tokens=self._probe_tokens(),
-                policy=self._policy,
+                policy=self.policy,
             )
-            self._memory.remember(key, verdict)
-        if not verdict.usable:
+            self.memory.remember(key, result)
+        if not result.usable:
             raise _UnusableHeadError(
-                f"The drafting head does not predict this model: it agrees with it on {verdict.score:.0%} of a "
+                f"The drafting head does not predict this model: it agrees with it on {result.score:.0%} of a "
                 f"known text, and {inspection.LEAST_AGREEMENT:.0%} are needed. So it is off."
             )
-        return verdict.wiring
+        return result.wiring
 
     def _probe_tokens(self) -> mx.array:
-        tokens = list(self._encode(TEXT))[:MOST_TOKENS]
+        tokens = list(self.encode(TEXT))[:MOST_TOKENS]
         if len(tokens) < _FEWEST_TOKENS or max(tokens) >= self._vocabulary:
             raise _UnusableHeadError(
                 "The drafting head could not be tried, since this model's tokenizer does not read English text. "

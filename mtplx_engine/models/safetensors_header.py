@@ -1,4 +1,4 @@
-"""Reads the header of a safetensors file and believes nothing that does not add up.
+"""Read and verify the header of a safetensors file, and sample its tensors.
 
 mlx multiplies the dimensions without looking for overflow, so a lying header ends in a segmentation fault there.
 """
@@ -46,7 +46,7 @@ ITEM_BYTES = {
 
 @dataclass(frozen=True, slots=True)
 class TensorSpec:
-    """What a header says of one tensor: dtype as safetensors spells it, shape, the file's name, and where it begins."""
+    """A tensor's entry in a header: dtype as safetensors spells it, shape, file name, offset of its data there."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -60,7 +60,7 @@ class TensorSpec:
 
 
 def read(path: Path) -> dict[str, TensorSpec]:
-    """Return the tensors of a safetensors file by name; the data are not read.
+    """Return the tensors of a safetensors file by name, without reading their data.
 
     Raises:
         EngineError: REFUSED, when the header lies, overlaps, leaves gaps or is too large.
@@ -73,7 +73,7 @@ def read(path: Path) -> dict[str, TensorSpec]:
         if length > MAX_HEADER_BYTES:
             raise refused(path.name, f"has a header of {length} bytes, more than {MAX_HEADER_BYTES}")
         raw = file.read(length)
-    # Counted before parsing too, however their words are spelt: 500,000 tensors would cost seconds only to be refused.
+    # Counted before parsing too: 500,000 tensors would cost seconds only to be refused.
     if raw.count(b"{") > MAX_TENSORS + _OTHER_BRACES or raw.count(b",") > MAX_TENSORS * _MOST_COMMAS:
         raise refused(path.name, f"lists more than {MAX_TENSORS} tensors")
     header = json_files.parse_json(raw, path.name)
@@ -90,13 +90,13 @@ def read(path: Path) -> dict[str, TensorSpec]:
 
 
 def sample_tensor(file: BinaryIO, spec: TensorSpec, starts: Iterable[int], most: int) -> bytes:
-    """Read at most so many bytes of a tensor at each of some places in it.
+    """Read up to `most` bytes of a tensor at each of some offsets, and join them.
 
     Args:
         file: The file that it is in.
-        spec: What the header says of it.
-        starts: Places, counted from where it begins.
-        most: How many bytes at each.
+        spec: Its entry in the header.
+        starts: Offsets in bytes from the tensor's first.
+        most: Bytes at each.
     """
     parts = []
     for start in starts:
@@ -113,7 +113,7 @@ def _check_metadata(metadata: Any, file: str) -> None:
 
 
 def _span(entry: Any, name: str, file: str) -> tuple[int, int]:
-    """Return where a tensor's bytes begin and end, checked against its dtype and shape."""
+    """Return the offsets of a tensor's first byte and of its end, checked against its dtype and shape."""
     if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
         raise refused(file, f"describes the tensor {name[:100]!r} in an unknown way")
     dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]

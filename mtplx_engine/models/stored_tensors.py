@@ -1,4 +1,8 @@
-"""What the tensors of a checkpoint must be, by names, shapes and packing alone. Imports no mlx."""
+"""Check the tensors of a checkpoint by names, types and shapes alone, and infer how they are packed. Imports no mlx.
+
+These checks need no mlx-lm: they find tensors that contradict each other. That every tensor of an architecture is there
+is checked by `weights`, against mlx-lm's classes.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +30,30 @@ WORDS = frozenset({"U32"})
 INTEGERS = frozenset({"I32", "I64"})
 
 _LONGEST_NAME = 100
+# Quantization methods that mlx-lm converts, or whose weights it reads in another way.
+_CONVERTED = frozenset({"awq", "bitnet", "compressed-tensors", "gptq", "modelopt", "ue8m0"})
+_LONGEST_MISMATCH = 200
+_FEW = 8
+_MODELOPT = "hf_quant_config.json"
+_OUTER = re.compile(r"^(?:(?:model|language_model)\.)+")
+_EXPERT = re.compile(r"^(.*\bexperts\.)(\d+)\.(.+)$")
+_NOT_LOADED = re.compile(r"(^|\.)(vision|visual|audio)")
+_LAYER = re.compile(r"(?:^|\.)layers\.\d+\.(.+)$")
+_FP8, _FP8_BLOCK, _FP8_SCALES = "F8_E4M3", 128, "_scale_inv"
+_JOINED = "kv_b_proj."
+_JOINT = "fc.weight"
+_NORMS = ("pre_fc_norm_embedding.weight", "pre_fc_norm_hidden.weight", "norm.weight")
+
+_WORD_BITS = 32
+_AFFINE = "affine"
+_AFFINE_BITS = (2, 3, 4, 5, 6, 8)
+_AFFINE_GROUPS = (32, 64, 128)
+# The mode of packings whose scales are bytes, by bits and group size.
+_BYTE_SCALED = {(4, 16): "nvfp4", (4, 32): "mxfp4", (8, 32): "mxfp8"}
 
 
 class Stored(Protocol):
-    """A tensor that is there: its dtype as safetensors spells it, and its shape."""
+    """A stored tensor: its dtype as safetensors spells it, and its shape."""
 
     @property
     def dtype(self) -> str: ...  # noqa: D102 - the class says it
@@ -39,66 +63,10 @@ class Stored(Protocol):
 
 
 class Want(NamedTuple):
-    """What a tensor must be."""
+    """Required shape and allowed types of a tensor."""
 
     shape: tuple[int, ...]
     dtypes: frozenset[str] = FLOATING
-
-
-def tensor_mismatch(
-    wanted: Mapping[str, Want], found: Mapping[str, Stored], spell: Callable[[str], str] = str
-) -> str:
-    """Say in one clause what does not fit: the first tensor of each kind of mistake, and how many more there are.
-
-    Args:
-        wanted: What must be there.
-        found: What is there.
-        spell: Turns a name into how people know it.
-
-    Returns:
-        The clause, empty when every wanted tensor is there, none is there besides, and all fit.
-    """
-    missing = [name for name in wanted if name not in found]
-    wrong = [name for name, want in wanted.items() if name in found and not _fits(found[name], want)]
-    unknown = [name for name in found if name not in wanted]
-    clauses = []
-    if missing:
-        clauses.append(_clause(missing, "is missing", spell))
-    if wrong:
-        clauses.append(_clause(wrong, _difference(found[wrong[0]], wanted[wrong[0]]), spell))
-    if unknown:
-        clauses.append(_clause(unknown, "is unknown", spell))
-    return "; ".join(clauses)
-
-
-def _fits(stored: Stored, want: Want) -> bool:
-    return stored.shape == want.shape and stored.dtype in want.dtypes
-
-
-def _difference(stored: Stored, want: Want) -> str:
-    if stored.shape != want.shape:
-        return f"has the shape {list(stored.shape)} instead of {list(want.shape)}"
-    return f"has the type {stored.dtype} instead of {' or '.join(sorted(want.dtypes))}"
-
-
-def _clause(names: Sequence[str], predicate: str, spell: Callable[[str], str]) -> str:
-    more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
-    return f"{spell(names[0])[:_LONGEST_NAME]} {predicate}{more}"
-
-
-# These mlx-lm converts, or reads the weights in another way.
-_CONVERTED = frozenset({"awq", "bitnet", "compressed-tensors", "gptq", "modelopt", "ue8m0"})
-_LONGEST = 200
-_FEW = 8
-_MODELOPT = "hf_quant_config.json"
-_OUTER = re.compile(r"^(?:(?:model|language_model)\.)+")
-_EXPERT = re.compile(r"^(.*\bexperts\.)(\d+)\.(.+)$")
-_SEEING = re.compile(r"(^|\.)(vision|visual|audio)")  # parts of a model that are never loaded
-_LAYER = re.compile(r"(?:^|\.)layers\.\d+\.(.+)$")
-_FP8, _FP8_BLOCK, _FP8_SCALES = "F8_E4M3", 128, "_scale_inv"
-_JOINED = "kv_b_proj."
-_JOINT = "fc.weight"
-_NORMS = ("pre_fc_norm_embedding.weight", "pre_fc_norm_hidden.weight", "norm.weight")
 
 
 def check_trunk(folder: Path, config: Mapping[str, Any], tensors: Mapping[str, Stored]) -> None:
@@ -106,11 +74,11 @@ def check_trunk(folder: Path, config: Mapping[str, Any], tensors: Mapping[str, S
 
     Args:
         folder: Its folder.
-        config: Its config.json, as it is.
+        config: Its config.json, not laid flat.
         tensors: Its tensors, without those of its head.
 
     Raises:
-        EngineError: REFUSED, when one is there twice, an expert lacks a part, or a type cannot be.
+        EngineError: REFUSED, when one is there twice, an expert lacks a part, or a type is impossible.
     """
     is_converted = _method(folder, config) in _CONVERTED
     if mismatch := _twice(tensors) or ("" if is_converted else contradiction(tensors)):
@@ -118,12 +86,12 @@ def check_trunk(folder: Path, config: Mapping[str, Any], tensors: Mapping[str, S
 
 
 def misfit(folder: Path, mismatch: str) -> Exception:
-    """Return the error that says what of a model's weights does not fit."""
+    """Return the REFUSED error for weights that do not fit their configuration."""
     return refused(hub_cache.title(folder), f"holds weights that do not fit its config.json: {mismatch}")
 
 
 def head_problem(config: Mapping[str, Any], head: HeadSource, tensors: Mapping[str, Stored]) -> str:
-    """Return why a drafting head cannot be its model's, one sentence; empty when nothing speaks against it.
+    """Return why a drafting head cannot be its model's, one sentence; empty when it may be.
 
     Args:
         config: The model's config.json, laid flat.
@@ -136,8 +104,10 @@ def head_problem(config: Mapping[str, Any], head: HeadSource, tensors: Mapping[s
 
 
 def unfit(mismatch: str) -> str:
-    """Return the sentence that says what of a head does not fit."""
-    return f"The drafting head does not fit this model ({one_line(mismatch, _LONGEST)}), so it is off."
+    """Return the sentence that says that a head does not fit, and why."""
+    return (
+        f"The drafting head does not fit this model ({one_line(mismatch, _LONGEST_MISMATCH)}), so it is off."
+    )
 
 
 def contradiction(found: Mapping[str, Stored]) -> str:
@@ -167,7 +137,7 @@ def contradiction(found: Mapping[str, Stored]) -> str:
 
 
 def _types(name: str, found: Mapping[str, Stored]) -> frozenset[str]:
-    """Return which types a tensor may have: only packed matrices are of whole numbers."""
+    """Return the types that a tensor may have: only packed matrices are of whole numbers."""
     stem, _, part = name.rpartition(".")
     if f"{name}{_FP8_SCALES}" in found:
         return DTYPE_BYTES
@@ -175,13 +145,13 @@ def _types(name: str, found: Mapping[str, Stored]) -> frozenset[str]:
         return WORDS
     if part.endswith(("_packed", "_shape")):
         return INTEGERS
-    if _SEEING.search(name):
+    if _NOT_LOADED.search(name):
         return frozenset({found[name].dtype})
     return FLOATING | DTYPE_BYTES if part in ("scales", "weight") else FLOATING
 
 
 def _want_packed(wanted: dict[str, Want], stem: str, found: Mapping[str, Stored]) -> None:
-    """Want all parts of a packed matrix, as many rows in each."""
+    """Require all parts of a packed matrix, with the same number of rows."""
     weight, scales = found.get(f"{stem}.weight"), found[f"{stem}.scales"]
     rows = (weight or scales).shape[:-1]
     wanted.setdefault(f"{stem}.weight", Want(()))
@@ -191,7 +161,7 @@ def _want_packed(wanted: dict[str, Want], stem: str, found: Mapping[str, Stored]
 
 
 def _agree_on_experts(wanted: dict[str, Want], found: Mapping[str, Stored]) -> None:
-    """Want the same of all experts of a layer; what few of them have is not wanted at all."""
+    """Require the same of all experts of a layer; parts that only a minority has are not required."""
     layers: dict[str, dict[str, dict[str, str]]] = {}
     for name in found:
         if match := _EXPERT.match(name):
@@ -213,7 +183,7 @@ def _agree_on_experts(wanted: dict[str, Want], found: Mapping[str, Stored]) -> N
 
 
 def _twice(found: Mapping[str, Stored]) -> str:
-    """Say which tensor is there under two names that mlx-lm takes for one; empty when none is."""
+    """Say which tensor is there under two names that mlx-lm treats as one; empty when none is."""
     seen: dict[str, str] = {}
     for name in found:
         if (former := seen.setdefault(_OUTER.sub("", name), name)) != name:
@@ -222,7 +192,7 @@ def _twice(found: Mapping[str, Stored]) -> str:
 
 
 def _other_width(config: Mapping[str, Any], found: Mapping[str, Stored]) -> str:
-    """Say which part of a head, around its layer, is not as wide as the model; empty when all are."""
+    """Say which part of a head, outside its layer, is not as wide as the model; empty when all are."""
     spelled = {own: raw for raw in found if (own := appended_names.own_name(raw))}
     size: int = config["hidden_size"]
     wanted = {name: Want((size,)) for name in _NORMS}
@@ -235,9 +205,9 @@ def _other_width(config: Mapping[str, Any], found: Mapping[str, Stored]) -> str:
 
 
 def _other_layer(found: Mapping[str, Stored], tensors: Mapping[str, Stored]) -> str:
-    """Say what in the layer of a head has a shape that no layer of its model has; empty when nothing does.
+    """Say which tensor in the layer of a head has a shape that no layer of its model has; empty when none does.
 
-    Only what both have unpacked and under one name can be compared.
+    Only tensors that both have unpacked and under one name can be compared.
     """
     layers: dict[str, list[tuple[int, ...]]] = {}
     for name, spec in tensors.items():
@@ -253,7 +223,7 @@ def _other_layer(found: Mapping[str, Stored], tensors: Mapping[str, Stored]) -> 
 
 
 def _method(folder: Path, config: Mapping[str, Any]) -> str:
-    """Return how other programs packed the weights, empty when they did not or mlx did."""
+    """Return the method by which another program packed the weights, empty when none or mlx did."""
     if config.get("quantization"):
         return ""
     nested = config.get("text_config")
@@ -267,22 +237,55 @@ def _method(folder: Path, config: Mapping[str, Any]) -> str:
     return "pack-quantized" if settings.get("format") == "pack-quantized" else method
 
 
-_WORD_BITS = 32
-_AFFINE = "affine"
-_AFFINE_BITS = (2, 3, 4, 5, 6, 8)
-_AFFINE_GROUPS = (32, 64, 128)
-# Bits, group size and mode of the packings whose scales are bytes; each width and size has one mode.
-_BYTE_SCALED = {(4, 16): "nvfp4", (4, 32): "mxfp4", (8, 32): "mxfp8"}
+def tensor_mismatch(
+    wanted: Mapping[str, Want], found: Mapping[str, Stored], spell: Callable[[str], str] = str
+) -> str:
+    """Say in one clause what does not fit: the first tensor of each kind of mistake, and how many more there are.
+
+    Args:
+        wanted: The required tensors.
+        found: The stored ones.
+        spell: Turns a name into the file's.
+
+    Returns:
+        The clause, empty when exactly the wanted tensors are there and all fit.
+    """
+    missing = [name for name in wanted if name not in found]
+    wrong = [name for name, want in wanted.items() if name in found and not _fits(found[name], want)]
+    unknown = [name for name in found if name not in wanted]
+    clauses = []
+    if missing:
+        clauses.append(_clause(missing, "is missing", spell))
+    if wrong:
+        clauses.append(_clause(wrong, _difference(found[wrong[0]], wanted[wrong[0]]), spell))
+    if unknown:
+        clauses.append(_clause(unknown, "is unknown", spell))
+    return "; ".join(clauses)
+
+
+def _fits(stored: Stored, want: Want) -> bool:
+    return stored.shape == want.shape and stored.dtype in want.dtypes
+
+
+def _difference(stored: Stored, want: Want) -> str:
+    if stored.shape != want.shape:
+        return f"has the shape {list(stored.shape)} instead of {list(want.shape)}"
+    return f"has the type {stored.dtype} instead of {' or '.join(sorted(want.dtypes))}"
+
+
+def _clause(names: Sequence[str], predicate: str, spell: Callable[[str], str]) -> str:
+    more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
+    return f"{spell(names[0])[:_LONGEST_NAME]} {predicate}{more}"
 
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """One way to pack.
+    """How a matrix is quantized, in mlx's terms.
 
     Attributes:
-        bits: Of a number.
+        bits: Bits of a number.
         group_size: Numbers in a row that share a scale.
-        mode: mlx's name for the kind of numbers.
+        mode: "affine", or mlx's name of a microscaling format.
     """
 
     bits: int
@@ -291,7 +294,7 @@ class Packing:
 
 
 def infer_packing(shape: tuple[int, ...], weight: Stored, scales: Stored) -> Packing | None:
-    """Return how a matrix of this shape was packed into words and scales, None when no packing makes them so."""
+    """Return the packing by which a matrix of `shape` becomes these words and scales, None when there is none."""
     if not weight.shape or not scales.shape or not scales.shape[-1] or not shape[-1]:
         return None
     bits, rest = divmod(weight.shape[-1] * _WORD_BITS, shape[-1])

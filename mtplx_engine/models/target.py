@@ -1,4 +1,4 @@
-"""A loaded model as the decoding loop sees it: tokens in, hiddens and logits out."""
+"""The target model as the decoding loop uses it: tokens in, hiddens and logits out."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class Target:
     """The target model.
 
     Args:
-        family: How its family is wired.
+        family: Its family.
         model: The mlx-lm model.
         vocabulary: V, the number of logits.
         width_multiple: Verify steps are this many rows wide, or a multiple; 1 leaves them as they are.
-        hidden: Which hiddens it hands out: those that its drafting head reads.
+        hidden: Which hiddens it returns: those that its drafting head reads.
 
     Attributes:
-        model: The mlx-lm model, which plain mlx-lm can run too.
+        model: The mlx-lm model, which mlx-lm itself can run too.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Target:
         """Append tokens [M] to the cache; returns their hiddens [M, H] and logits [M, V].
 
         `strict` goes row by row, so that each row has the bits of plain decoding on any kernel. Otherwise widths
-        that this machine's kernels are slow at are filled up with rows that are forgotten again.
+        that this machine's kernels are slow at are padded with rows that are trimmed again.
         """
         count = tokens.size
         if strict and count > 1:

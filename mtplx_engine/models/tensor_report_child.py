@@ -1,11 +1,14 @@
-"""The process that compares tensors with mlx-lm's classes: `python -I -m mtplx_engine.models.tensor_report_child`.
+"""The process that compares a model's tensors with mlx-lm's classes; `inspection` starts it.
 
-Started by `tensor_report`. It checks the folder again before it imports mlx, and reads no byte of the weights.
+`python -I -m mtplx_engine.models.tensor_report_child FOLDER ANSWER` checks the folder again before it imports mlx, and
+reads no byte of the weights. It is bounded in time and memory, since a config.json may ask for any number of modules.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
+import resource
 import signal
 import sys
 from pathlib import Path
@@ -20,13 +23,13 @@ if TYPE_CHECKING:
 
 
 _CPU_S = 60.0
+_MEMORY = 4 << 30  # bytes of address space, the interpreter included
 
 
 def report(folder: Path) -> dict[str, str]:
-    """Return why a model is refused, and why its drafting head is off, each empty when it is not."""
+    """Return why a model is `refused`, with `details`, and why its `head` is off; each empty when it is not."""
     try:
-        checked = checkpoint.check(folder, tokenizer=False)
-        head = _compare(checked)
+        head = _compare(checkpoint.check(folder, tokenizer=False))
     except EngineError as error:
         return {"refused": str(error), "details": error.info.details, "head": ""}
     return {"refused": "", "details": "", "head": head}
@@ -56,6 +59,8 @@ def _compare(checked: Checkpoint) -> str:
 
 def _main(folder: str, answer: str) -> None:
     signal.setitimer(signal.ITIMER_PROF, _CPU_S)  # nobody handles its signal, so it ends the process
+    with contextlib.suppress(ValueError, OSError):  # macOS has no such limit
+        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     Path(answer).write_text(json.dumps(report(Path(folder))))
 
 

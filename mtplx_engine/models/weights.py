@@ -1,4 +1,4 @@
-"""A model's weights as mlx-lm loads them: by its own classes, lazily, and strict about every tensor."""
+"""Load a model's weights by mlx-lm's own classes, lazily, and strict about every tensor's name, shape and type."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _DTYPES = {
     mx.float32: "F32",
     mx.float64: "F64",
 }
-# Parts of mlx-lm's names, and what files have instead that are laid out as the makers publish them.
+# Parts of mlx-lm's tensor names, and of the names in files as published.
 _PUBLISHED = (
     ("switch_mlp.gate_proj.weight", "experts.gate_up_proj"),
     ("switch_mlp.up_proj.weight", "experts.gate_up_proj"),
@@ -59,12 +59,12 @@ _WORD_BITS = 32
 
 
 class MismatchError(ValueError):
-    """Tensors are not those of a module; the text names them in one clause."""
+    """Tensors are not those of a module; the message names them in one clause."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Kind:
-    """Type, as safetensors spells it, and shape of an array."""
+    """Type of an array, as safetensors spells it, and its shape."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -77,8 +77,8 @@ def load(checkpoint: Checkpoint) -> nn.Module:
         EngineError: REFUSED, when weights and configuration do not fit together.
     """
     folder, config = checkpoint.folder, checkpoint.config
-    found = checkpoint.head.locations if checkpoint.head else ()
-    in_head = frozenset(location.name for location in found if _is_read(location, folder))
+    locations = checkpoint.head.locations if checkpoint.head else ()
+    in_head = frozenset(location.name for location in locations if _is_read(location, folder))
     model, arguments = trunk_for(config).model_classes(config)
     try:
         loaded, _ = load_model(
@@ -88,6 +88,8 @@ def load(checkpoint: Checkpoint) -> nn.Module:
         raise stored_tensors.misfit(folder, str(error)) from error
     except Exception as error:  # numbers that contradict each other may raise anything
         _check_settings(arguments, config, error)
+        if mismatch := _tensor_without_width(model, arguments, config):
+            raise stored_tensors.misfit(folder, mismatch) from error
         raise refused(
             hub_cache.title(folder),
             "has a setting in its config.json that this version cannot use",
@@ -131,11 +133,11 @@ def parameters(module: nn.Module) -> Arrays:
 
 
 class Spelling:
-    """What a file calls the tensors that were converted from it; those that were only renamed are the same objects.
+    """Maps names of converted tensors back to the file's; tensors that were only renamed are the same objects.
 
     Args:
-        raw: The file's tensors; none of them is held.
-        converted: What mlx-lm, or a family of ours, made of them.
+        raw: The file's tensors; no reference to them is kept.
+        converted: The same after the `sanitize` of mlx-lm or the conversion of one of our families.
     """
 
     def __init__(self, raw: Mapping[str, mx.array], converted: Mapping[str, mx.array]) -> None:
@@ -146,7 +148,7 @@ class Spelling:
         self._patterns = {_NUMBER.sub("#", name) for name in raw}
 
     def __call__(self, own: str) -> str:
-        """Return the file's name of a tensor, guessed by its neighbours where it was computed or is missing."""
+        """Return the file's name of a tensor, derived from its neighbours' where it was computed or is missing."""
         if own in self._spelled or own in self._raw:
             return self._spelled.get(own, own)
         like = self._like(own)
@@ -172,7 +174,7 @@ class Spelling:
 
 
 def _strict(model: type[nn.Module], left_out: frozenset[str]) -> type[nn.Module]:
-    """Return a model class that names the tensors that do not fit, and leaves out those of a head."""
+    """Return a subclass that drops the tensors `left_out`, a head's, and raises `MismatchError` for misfits."""
     spelling = Spelling({}, {})
 
     class Strict(model):  # type: ignore[misc, valid-type]
@@ -199,10 +201,10 @@ def _strict(model: type[nn.Module], left_out: frozenset[str]) -> type[nn.Module]
 
 
 def _check_packing(module: nn.Module, weights: Arrays, spell: Callable[[str], str]) -> None:
-    """Check what mlx divides by when it packs a module: a zero there ends the process.
+    """Check the sizes that mlx divides by when it packs a module: a zero there ends the process.
 
     Raises:
-        MismatchError: It is one, or packed tensors are not of the module's size.
+        MismatchError: One is zero, or packed tensors are not of the module's size.
     """
     found = kinds(weights)
     for name, array in parameters(module).items():
@@ -220,7 +222,7 @@ def _check_packing(module: nn.Module, weights: Arrays, spell: Callable[[str], st
 def _culprit(convert: Callable[[Arrays], Arrays], raw: Arrays, error: Exception) -> str:
     """Say which tensor keeps mlx-lm from converting the others; empty when that cannot be told.
 
-    It is the one that must only be shaped as its like in another layer is, and all goes well.
+    Found by trial: with a tensor of zeros in the shape of its counterpart in another layer, the conversion succeeds.
     """
     if isinstance(error, MismatchError | ValueError) and any(name in str(error) for name in raw):
         return str(error)
@@ -252,10 +254,10 @@ def _want(array: mx.array) -> Want:
 
 
 def _check_settings(arguments: type, config: Mapping[str, Any], error: Exception) -> None:
-    """Say which number of a config.json cannot be, now that mlx-lm could not build a model by it.
+    """Find the setting in config.json that kept mlx-lm from building the model.
 
     Raises:
-        EngineError: REFUSED, when it is known.
+        EngineError: REFUSED, when there is one that is missing or no size.
     """
     for field in dataclasses.fields(arguments) if dataclasses.is_dataclass(arguments) else ():
         value, is_number = config.get(field.name), field.type in (int, "int")
@@ -272,6 +274,22 @@ def _check_settings(arguments: type, config: Mapping[str, Any], error: Exception
                 f"says {field.name} is {str(value)[:20]!r}, but it must be a whole number",
                 details=repr(error),
             ) from error
+
+
+def _tensor_without_width(model: Any, arguments: Any, config: Mapping[str, Any]) -> str:
+    """Say in one clause which tensor a setting of 0 leaves without numbers; empty when no such setting is to blame.
+
+    It is to blame when the model can be built with 1 and with 2 in its place, and some shapes then differ.
+    """
+    for setting in [name for name, value in config.items() if type(value) is int and value == 0]:
+        try:
+            one, two = (parameters(model(arguments.from_dict({**config, setting: size}))) for size in (1, 2))
+        except Exception:  # noqa: BLE001, S112 - it was another one
+            continue
+        for name, array in one.items() if one.keys() == two.keys() else ():
+            if array.shape != two[name].shape:
+                return f"{name} has no width, since {setting} is 0"
+    return ""
 
 
 def _is_read(location: Location, folder: Path) -> bool:

@@ -54,7 +54,7 @@ def look(
     footprint = Footprint(
         weights=size,
         head=head_size or (size // 20 if own_head else 0),
-        kept=CacheLayout((Layers(count=8, numbers=2048, window=0),), tail=0, state=0),
+        caches=CacheLayout((Layers(count=8, numbers=2048, window=0),), tail=0, state=0),
         head_layers=1,
         rows=60_000,
         scores=0,

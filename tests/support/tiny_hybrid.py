@@ -12,8 +12,7 @@ from mlx.utils import tree_flatten
 from mlx_lm.models import qwen3_5, qwen3_next
 
 from mtplx_engine.draft.mtp_head import MTPDrafter
-from mtplx_engine.models.families import qwen3_5 as qwen3_5_family
-from mtplx_engine.models.families import qwen3_next as qwen3_next_family
+from mtplx_engine.models.families import hybrid
 from mtplx_engine.models.gated_delta import use_tapes
 from mtplx_engine.models.manifest import Wiring
 from mtplx_engine.models.target import Target
@@ -50,7 +49,7 @@ _EXPERTS = {
     "moe_intermediate_size": 16,
     "shared_expert_intermediate_size": 16,
 }
-_FAMILIES = {"qwen3_5": qwen3_5_family.FAMILY, "qwen3_next": qwen3_next_family.FAMILY}
+_FAMILIES = {"qwen3_5": hybrid.QWEN3_5, "qwen3_next": hybrid.QWEN3_NEXT}
 KINDS = tuple(_FAMILIES)
 
 

@@ -1,1 +1,1 @@
-"""One module for each model family: how it is wired."""
+"""The model families: how mlx-lm's models are run, and how their MTP heads are built."""

@@ -1,15 +1,21 @@
-"""Families whose MTP heads are appended as further layers."""
+"""GLM-4.5 to 4.7, GLM-4.7-Flash, DeepSeek-V3 and R1, Kimi-K2: the MTP head is one more layer behind the trunk's.
+
+All of them route experts. GLM-4.5 to 4.7 have grouped attention, the others multi-head latent attention
+(DeepSeek-V2, arXiv:2405.04434, section 2.1).
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import re
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import mlx.core as mx
+from mlx_lm.models import deepseek_v3, glm4_moe, glm4_moe_lite
 from mlx_lm.models.base import BaseModelArgs, create_attention_mask, scaled_dot_product_attention
 
-from mtplx_engine.models.families.appended_names import in_head, without_head
+from mtplx_engine.models.families.appended_names import in_head
 from mtplx_engine.models.families.family import EmbeddingAndHead, MTPHead
 from mtplx_engine.models.manifest import Wiring
 
@@ -19,18 +25,28 @@ if TYPE_CHECKING:
     from mlx import nn
 
 
+_LAYER = re.compile(r"model\.layers\.(\d{1,9})\.")
+
+
 class AppendedModel:
-    """Goes in front of one of mlx-lm's model classes."""
+    """Mixin before one of mlx-lm's model classes; refuses tensors that those would drop silently."""
 
     def sanitize(self: Any, weights: dict[str, mx.array]) -> dict[str, mx.array]:
-        """Leave out the head, whose number some of mlx-lm's classes take to be fixed, and convert the rest."""
-        trunk = without_head(weights, self.args.num_hidden_layers)
-        converted: dict[str, mx.array] = super().sanitize(trunk)  # type: ignore[misc]
+        """Convert the trunk's tensors, those of the head being left out already.
+
+        Raises:
+            ValueError: A tensor is behind the last layer; the message names it.
+        """
+        for name in weights:
+            match = _LAYER.match(name)
+            if match and int(match[1]) >= self.args.num_hidden_layers:
+                raise ValueError(f"{name} is unknown")
+        converted: dict[str, mx.array] = super().sanitize(weights)  # type: ignore[misc]
         return converted
 
 
 class AppendedHead(MTPHead):
-    """A head of this kind."""
+    """An MTP head that is one decoder layer of its target's kind."""
 
     @property
     def cast_predicate(self) -> Callable[[str], bool]:
@@ -40,14 +56,14 @@ class AppendedHead(MTPHead):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AppendedFamily:
-    """A family of this kind; see `Family` for its methods.
+    """A family whose MTP head is an appended layer; see `Family` for its methods.
 
     Attributes:
-        model: The model class; it leaves out what is behind its last layer, and has the attention that the head has.
+        model: The model class, with the head's attention.
         args: The class of its arguments.
         stock: mlx-lm's own model class, whose `sanitize` converts the original layout.
-        head: Makes the head from arguments and wiring. Which hidden goes into the next step is its own affair.
-        array_mask: Whether attention wants its mask as an array, to add to it.
+        head: Makes the head from arguments and wiring; it decides which hidden goes into the next step.
+        array_mask: Whether attention takes its mask as an array.
     """
 
     model: type[nn.Module]
@@ -94,14 +110,14 @@ class AppendedFamily:
 
 
 class LatentAttention:
-    """Goes in front of one of mlx-lm's attention classes, whose weights and names it uses.
+    """Mixin before one of mlx-lm's attention classes, whose weights and names it uses; attends over latents always.
 
     Its cache holds the latents [1, 1, n, kv_lora_rank] as keys and the rotated position keys [1, 1, n, rope_dim],
     which all heads share, as values.
     """
 
     def __call__(self: Any, x: mx.array, mask: mx.array | None = None, cache: Any = None) -> mx.array:
-        """Append rows x [1, m, H] to the cache, which must be there, and attend; `mask` is True where one looks."""
+        """Append rows x [1, m, H] to the cache, which must be there, and attend where `mask` is True."""
         length, offset = x.shape[1], cache.offset
         latents, position_keys = cache.update_and_fetch(*self.keys_values(x, offset))
         queries = self._queries(x).reshape(1, length, self.num_heads, -1).transpose(0, 2, 1, 3)
@@ -130,7 +146,7 @@ class LatentAttention:
 
 
 class LatentModel(AppendedModel):
-    """Goes in front of one of mlx-lm's model classes, whose layers get the attention.
+    """Mixin before one of mlx-lm's model classes, whose layers get that attention.
 
     Attributes:
         attention: One of mlx-lm's attention classes with `LatentAttention` in front.
@@ -145,7 +161,7 @@ class LatentModel(AppendedModel):
 
 
 class LatentHead(AppendedHead):
-    """A head whose block has that attention.
+    """An appended head whose block has that attention.
 
     Attributes:
         layer: mlx-lm's class of the target's decoder layers.
@@ -170,3 +186,77 @@ class LatentHead(AppendedHead):
         """Return latents and position keys."""
         cached: tuple[mx.array, mx.array] = self.layers[0].self_attn.keys_values(normed, offset)
         return cached
+
+
+class Glm4MoeModel(AppendedModel, glm4_moe.Model):
+    """GLM-4.5, 4.6 and 4.7."""
+
+
+class Glm4MoeHead(AppendedHead):
+    """A head that hands its normed output on to the next step."""
+
+    def __init__(self, args: glm4_moe.ModelArgs, wiring: Wiring) -> None:
+        block = glm4_moe.DecoderLayer(args, args.num_hidden_layers)
+        super().__init__(block, args.hidden_size, args.rms_norm_eps, wiring)
+
+    def keys_values(self, normed: mx.array, offset: int) -> tuple[mx.array, mx.array]:
+        """Return keys and values of the block's attention."""
+        attention = self.layers[0].self_attn
+        shape = (1, normed.shape[1], attention.n_kv_heads, -1)
+        keys = attention.k_proj(normed).reshape(shape)
+        if attention.use_qk_norm:
+            keys = attention.k_norm(keys)
+        values = attention.v_proj(normed).reshape(shape).transpose(0, 2, 1, 3)
+        return attention.rope(keys.transpose(0, 2, 1, 3), offset=offset), values
+
+
+class Glm4MoeLiteAttention(LatentAttention, glm4_moe_lite.Glm4MoeLiteAttention):
+    """Latent attention of GLM-4.7-Flash."""
+
+
+class Glm4MoeLiteModel(LatentModel, glm4_moe_lite.Model):
+    """GLM-4.7-Flash."""
+
+    attention = Glm4MoeLiteAttention
+
+
+class Glm4MoeLiteHead(LatentHead):
+    """A head that hands its normed output on to the next step."""
+
+    layer = glm4_moe_lite.Glm4MoeLiteDecoderLayer
+    attention = Glm4MoeLiteAttention
+
+
+class DeepseekV3Attention(LatentAttention, deepseek_v3.DeepseekV3Attention):
+    """Latent attention of DeepSeek-V3 and Kimi-K2."""
+
+
+class DeepseekV3Model(LatentModel, deepseek_v3.Model):
+    """DeepSeek-V3 and R1, Kimi-K2."""
+
+    attention = DeepseekV3Attention
+
+
+class DeepseekV3Head(LatentHead):
+    """A head that hands its block's output on to the next step as it is; only the output head reads it normed."""
+
+    layer = deepseek_v3.DeepseekV3DecoderLayer
+    attention = DeepseekV3Attention
+
+    def __call__(self, inputs: mx.array, cache: Any) -> mx.array:
+        """Run the block over inputs [1, m, H]; returns [m, H] before the head's norm."""
+        return self.block_output(inputs, cache)
+
+    def readout(self, hidden: mx.array) -> mx.array:
+        """Norm hiddens [m, H] for the output head."""
+        rows: mx.array = self.norm(hidden)
+        return rows
+
+
+GLM4_MOE = AppendedFamily(Glm4MoeModel, glm4_moe.ModelArgs, glm4_moe.Model, Glm4MoeHead, array_mask=False)
+GLM4_MOE_LITE = AppendedFamily(
+    Glm4MoeLiteModel, glm4_moe_lite.ModelArgs, glm4_moe_lite.Model, Glm4MoeLiteHead, array_mask=True
+)
+DEEPSEEK_V3 = AppendedFamily(
+    DeepseekV3Model, deepseek_v3.ModelArgs, deepseek_v3.Model, DeepseekV3Head, array_mask=True
+)

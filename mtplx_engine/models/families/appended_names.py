@@ -1,4 +1,4 @@
-"""The names of tensors in a head that is one more decoder layer, and where such a layer begins."""
+"""Tensor names of a head that is one more decoder layer behind the trunk. Imports no mlx."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-_Tensor = TypeVar("_Tensor")  # an mlx array, or what stands for one where mlx is not imported
+_Tensor = TypeVar("_Tensor")  # an mlx array, or its header entry where mlx is not imported
 
-# Head-only repositories put all below `model.` and say `mtp_block`, `shared_head_norm` and `lm_head`.
+# Head-only repositories put all tensors below `model.`, and use `mtp_block`, `shared_head_norm` and `lm_head`.
 _RENAMED = (
     (re.compile(r"^model\."), ""),
     (re.compile(r"^mtp_block\."), ""),
@@ -26,31 +26,18 @@ _REPEATED = re.compile(r"^(embed_tokens|shared_head\.head|lm_head)\.")
 
 
 def in_head(raw: Mapping[str, _Tensor]) -> dict[str, _Tensor]:
-    """Return the tensors of a head by its own names, without those that it borrows from its target."""
+    """Return the tensors of a head by its own names, without those that it shares with its target."""
     named = ((own_name(name), array) for name, array in raw.items())
     return {name: array for name, array in named if name is not None}
 
 
 def own_name(name: str) -> str | None:
-    """Return what a head calls the tensor that a file calls `name`, None when it borrows it from its target."""
+    """Return the head's own name for the file's tensor `name`, None when it shares the tensor with its target."""
     for pattern, replacement in _RENAMED:
         name = pattern.sub(replacement, name)
     return None if _REPEATED.match(name) else name
 
 
 def is_repeated(name: str, architecture: str) -> bool:
-    """Whether a head of an architecture borrows the tensor that a file calls `name` from its target."""
+    """Whether a head of an architecture shares the file's tensor `name` with its target."""
     return architecture in _ARCHITECTURES and own_name(name) is None
-
-
-def without_head(weights: Mapping[str, _Tensor], layers: int) -> dict[str, _Tensor]:
-    """Return the tensors of a trunk with so many layers, without those of the head behind it.
-
-    Raises:
-        ValueError: There is a second head; it would be dropped without a word.
-    """
-    found = {name: re.match(r"model\.layers\.(\d+)\.", name) for name in weights}
-    numbers = {name: int(match[1]) for name, match in found.items() if match}
-    if max(numbers.values(), default=0) > layers:
-        raise ValueError(f"more than one layer behind the {layers} of the trunk")
-    return {name: array for name, array in weights.items() if numbers.get(name, 0) < layers}

@@ -1,4 +1,4 @@
-"""What every model family declares, and parts that families share."""
+"""The interfaces of a model family, and parts that families share: head module, embedding and output head, experts."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class Trunk(Protocol):
-    """A model family as plain decoding needs it. `config` is always config.json with a nested text_config laid flat."""
+    """A model family as plain decoding needs it; `config` is always config.json with a nested text_config laid flat."""
 
     def model_classes(self, config: Mapping[str, Any]) -> tuple[type[nn.Module], type]:
-        """Return the model and its arguments for `mlx_lm.utils.load_model`; the model leaves out head tensors."""
+        """Return model and argument class for `mlx_lm.utils.load_model`; it gets no tensors of the head."""
         ...
 
     def ends(self, model: nn.Module) -> EmbeddingAndHead:
@@ -35,24 +35,24 @@ class Trunk(Protocol):
 class Family(Trunk, Protocol):
     """A model family with its drafting heads.
 
-    Head tensors have two sets of names: "raw" are those of the file without their prefix, and the others are those
-    of the head's own parameters.
+    Head tensors have two sets of names: "raw" are the file's without their prefix, the others are those of the
+    head's parameters.
     """
 
     def head_weights(self, raw: Mapping[str, mx.array], config: Mapping[str, Any]) -> dict[str, mx.array]:
-        """Rename raw tensors to the head's names, stacking or splitting experts; unknown ones keep their name.
+        """Rename raw tensors to the head's names and stack or split experts; unknown ones keep their name.
 
         Raises:
-            ValueError: Experts do not belong together; the text names one.
+            ValueError: Experts do not belong together; the message names one.
         """
         ...
 
     def wiring(self, shapes: Mapping[str, tuple[int, ...]]) -> Wiring:
-        """Return how a head found beside target tensors of these names and shapes is connected, as published."""
+        """Return the published wiring of a head, given names and shapes of its target's tensors."""
         ...
 
     def new_head(self, config: Mapping[str, Any], wiring: Wiring) -> MTPHead:
-        """Make a head, its parameters not yet filled."""
+        """Make a head whose weights are still to be loaded."""
         ...
 
 
@@ -62,7 +62,7 @@ Projection = Callable[[mx.array], mx.array]
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingAndHead:
-    """Modules of a model, not copies.
+    """Embedding, final norm and output head of a model: its own modules, no copies.
 
     Attributes:
         embedding: nn.Embedding or its quantized form.
@@ -81,7 +81,7 @@ class EmbeddingAndHead:
         return rows
 
     def projection(self, ids: mx.array | None) -> Projection:
-        """Return `logits` for the sorted token ids [D] alone, or for all of them; packed rows stay packed."""
+        """Return `logits` restricted to the sorted token ids [D], or to none; packed rows stay packed."""
         head = self.output
         if ids is None:
             return self.logits
@@ -96,12 +96,14 @@ class EmbeddingAndHead:
 
 
 class MTPHead(nn.Module):
-    """A head whose block is one of its target's own kind; families say how keys and values are made.
+    """An MTP head: a decoder layer of its target's kind over fc(concat(norm(embedding), norm(hidden))).
+
+    See DeepSeek-V3, arXiv:2412.19437, section 2.2. Families define how its keys and values are made.
 
     Args:
-        block: Attention block of mlx-lm: `self_attn`, `input_layernorm`, called with (inputs, mask, cache).
+        block: Decoder layer of mlx-lm: has `self_attn` and `input_layernorm`, is called with (inputs, mask, cache).
         size: H.
-        eps: Of the norms.
+        eps: Epsilon of the norms.
         wiring: How it is connected.
     """
 
@@ -134,16 +136,16 @@ class MTPHead(nn.Module):
         return hidden
 
     def readout(self, hidden: mx.array) -> mx.array:
-        """Turn hiddens [m, H] of `__call__` into what the output head reads; here they are that already."""
+        """Turn hiddens [m, H] of `__call__` into the output head's input; here they are that already."""
         return hidden
 
     def remember(self, inputs: mx.array, cache: Any) -> None:
-        """Write only keys and values of inputs [1, m, H]: all that history needs."""
+        """Append only keys and values of inputs [1, m, H] to the cache, which is all that later steps need."""
         block = self.layers[0]
         cache.update_and_fetch(*self.keys_values(block.input_layernorm(inputs), cache.offset))
 
     def keys_values(self, normed: mx.array, offset: int) -> tuple[mx.array, mx.array]:
-        """Return what the block's attention caches for its inputs [1, m, H], the first at position `offset`."""
+        """Return keys and values as the attention caches them, of normed inputs [1, m, H] from position `offset`."""
         raise NotImplementedError
 
 
@@ -155,12 +157,12 @@ def stacked(weights: Mapping[str, mx.array], count: int) -> dict[str, mx.array]:
     """Return tensors with numbered experts stacked to `switch_mlp` and fused ones split.
 
     Args:
-        weights: Tensors by name; others than experts stay as they are.
-        count: How many experts a layer has.
+        weights: Tensors by name; those that are no experts stay as they are.
+        count: Experts in a layer.
 
     Raises:
         ValueError: An expert is missing or unknown, has another shape or dtype than the first, or a fused array
-            cannot be split; the text names it.
+            cannot be split; the message names it.
     """
     result: dict[str, mx.array] = {}
     numbered: dict[tuple[str, str], dict[int, str]] = {}
@@ -176,7 +178,7 @@ def stacked(weights: Mapping[str, mx.array], count: int) -> dict[str, mx.array]:
         else:
             result[name] = array
     for (prefix, projection), names in numbered.items():
-        _check(names, count, weights)
+        _check_numbered(names, count, weights)
         result[f"{prefix}switch_mlp.{projection}"] = mx.stack(
             [weights[names[number]] for number in range(count)]
         )
@@ -184,23 +186,24 @@ def stacked(weights: Mapping[str, mx.array], count: int) -> dict[str, mx.array]:
 
 
 def _split(prefix: str, projection: str, array: mx.array) -> dict[str, mx.array]:
-    """Name a fused array [E, rows, columns]; gate and up lie one after the other in one of them."""
+    """Name the parts of a fused array [E, rows, columns]; gate and up rows lie one after the other in one of them."""
     if projection == "down":
         return {f"{prefix}switch_mlp.down_proj.weight": array}
     gate, up = mx.split(array, 2, axis=-2)
     return {f"{prefix}switch_mlp.gate_proj.weight": gate, f"{prefix}switch_mlp.up_proj.weight": up}
 
 
-def _check(names: Mapping[int, str], count: int, weights: Mapping[str, mx.array]) -> None:
+def _check_numbered(names: Mapping[int, str], count: int, weights: Mapping[str, mx.array]) -> None:
     """Check that experts 0 to `count` - 1 and no others are there and alike.
 
     Raises:
-        ValueError: They are not; the text names one.
+        ValueError: They are not; the message names one.
     """
     some = min(names)
     missing = next((number for number in range(count) if number not in names), None)
     if missing is not None:
-        raise ValueError(f"{_numbered(names[some], some, missing)} is missing")
+        name = names[some].replace(f".experts.{some}.", f".experts.{missing}.")
+        raise ValueError(f"{name} is missing")
     if unknown := sorted(names.keys() - range(count)):
         raise ValueError(f"{names[unknown[0]]} is unknown, there are {count} experts")
     first = weights[names[0]]
@@ -209,7 +212,3 @@ def _check(names: Mapping[int, str], count: int, weights: Mapping[str, mx.array]
             raise ValueError(
                 f"{name} has the shape {list(weights[name].shape)}, but the first expert has {list(first.shape)}"
             )
-
-
-def _numbered(name: str, number: int, other: int) -> str:
-    return name.replace(f".experts.{number}.", f".experts.{other}.")

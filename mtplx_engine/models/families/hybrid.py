@@ -1,8 +1,8 @@
-"""Families of gated-delta and full-attention layers, whose head is one gated full-attention layer (`mtp.*`).
+"""Qwen3.5, 3.6, 3.8 and Qwen3-Next: gated-delta and full-attention layers, dense or with experts.
 
-The head reads the hidden after the final norm and hands on its own after `mtp.norm`; embedding and output head are
-the target's. Gains of norms are published as gain minus one, and convolutions as [C, 1, K]; converted checkpoints
-hold gains and [C, K, 1].
+Their MTP head (`mtp.*`) is one gated full-attention layer. It reads the hidden after the final norm and hands on its
+own after `mtp.norm`; embedding and output head are the target's. Norm gains are published as gain minus one, and
+convolutions as [C, 1, K]; converted checkpoints hold gains and [C, K, 1].
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ import copy
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
+from mlx_lm.models import qwen3_5, qwen3_5_moe, qwen3_next
 from mlx_lm.models.base import create_attention_mask
 
-from mtplx_engine.models import head_source
 from mtplx_engine.models.families.family import EmbeddingAndHead, MTPHead, stacked
+from mtplx_engine.models.gated_delta import use_tapes
 from mtplx_engine.models.manifest import Norms, Wiring
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class HybridHead(MTPHead):
-    """A head of this kind."""
+    """The MTP head of a hybrid model."""
 
     def keys_values(self, normed: mx.array, offset: int) -> tuple[mx.array, mx.array]:
         """Return keys and values of the block's attention."""
@@ -38,13 +39,13 @@ class HybridHead(MTPHead):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class HybridFamily:
-    """A family of this kind; see `Family` for its methods.
+    """A family of hybrid models; see `Family` for its methods.
 
     Attributes:
-        model: The model class, with taped layers; it leaves out the head.
-        model_args: What `model` is made from.
+        model: The model class, with taped layers.
+        model_args: The class of the arguments of `model`.
         text_args: The class of the language model's own arguments.
-        block: Makes one full-attention decoder layer from them.
+        block: Makes one full-attention decoder layer from the latter.
     """
 
     model: type[nn.Module]
@@ -86,19 +87,68 @@ class HybridFamily:
 
     def new_head(self, config: Mapping[str, Any], wiring: Wiring) -> MTPHead:
         """Make a head for a model with this configuration."""
-        args = self.text_args.from_dict(
-            copy.deepcopy(dict(config))
-        )  # it changes the rope settings it is given
+        args = self.text_args.from_dict(copy.deepcopy(dict(config)))  # changes the rope settings it is given
         return HybridHead(self.block(args), args.hidden_size, args.rms_norm_eps, wiring)
 
 
-def without_head(weights: Mapping[str, mx.array]) -> dict[str, mx.array]:
-    """Return the tensors of a trunk.
+class Qwen35Model(qwen3_5_moe.Model):
+    """mlx-lm's language model with taped layers; its `sanitize` converts dense models as well."""
+
+    def __init__(self, args: qwen3_5.ModelArgs) -> None:
+        super().__init__(args)
+        use_tapes(self.layers, self.language_model.args)
+
+    def sanitize(self, weights: dict[str, mx.array]) -> dict[str, mx.array]:
+        """Stack numbered experts and convert the trunk's tensors, those of the head being left out already."""
+        _check_no_head(weights)
+        trunk = stacked(weights, self.language_model.args.num_experts)
+        converted: dict[str, mx.array] = super().sanitize(trunk)
+        return converted
+
+
+def _qwen3_5_block(args: qwen3_5.TextModelArgs) -> nn.Module:
+    block: nn.Module = qwen3_5.DecoderLayer(args, args.full_attention_interval - 1)
+    return block
+
+
+class Qwen3NextModel(qwen3_next.Model):
+    """mlx-lm's model with taped layers."""
+
+    def __init__(self, args: qwen3_next.ModelArgs) -> None:
+        super().__init__(args)
+        use_tapes(self.layers, args)
+
+    @property
+    def cast_predicate(self) -> Callable[[str], bool]:
+        """Which parameters may be cast; the rounding error of the decay would add up over a long text."""
+        return lambda path: not path.endswith("A_log")
+
+    def sanitize(self, weights: dict[str, mx.array]) -> dict[str, mx.array]:
+        """Convert the trunk's tensors, those of the head being left out already.
+
+        Numbered experts tell mlx-lm that the layout is the original.
+        """
+        _check_no_head(weights)
+        converted: dict[str, mx.array] = super().sanitize(weights)
+        return converted
+
+
+def _qwen3_next_block(args: qwen3_next.ModelArgs) -> nn.Module:
+    """Make a full-attention layer; the head's has experts whichever layers of the trunk are dense."""
+    sparse = dataclasses.replace(args, mlp_only_layers=[], decoder_sparse_step=1)
+    block: nn.Module = qwen3_next.Qwen3NextDecoderLayer(sparse, args.full_attention_interval - 1)
+    return block
+
+
+QWEN3_5 = HybridFamily(Qwen35Model, qwen3_5.ModelArgs, qwen3_5.TextModelArgs, _qwen3_5_block)
+QWEN3_NEXT = HybridFamily(Qwen3NextModel, qwen3_next.ModelArgs, qwen3_next.ModelArgs, _qwen3_next_block)
+
+
+def _check_no_head(weights: Mapping[str, mx.array]) -> None:
+    """Check that no tensor seems to be a head's: where no head is searched for, mlx-lm would drop it silently.
 
     Raises:
-        ValueError: A tensor seems to be a head's, but is where no head is looked for; mlx-lm would drop it.
+        ValueError: One does; the message names it.
     """
-    rest = {name: array for name, array in weights.items() if not name.startswith(head_source.HEAD_PREFIXES)}
-    if stray := sorted(name for name in rest if "mtp." in name):
-        raise ValueError(f"{stray[0]}: unknown")
-    return rest
+    if strays := sorted(name for name in weights if "mtp." in name):
+        raise ValueError(f"{strays[0]} is unknown")

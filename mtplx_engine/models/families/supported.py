@@ -1,4 +1,4 @@
-"""The architectures that this version can run. Imports no mlx: it is asked before any load."""
+"""The architectures that this version can run. Imports no mlx, since it is read before any load."""
 
 from __future__ import annotations
 
@@ -10,21 +10,12 @@ if TYPE_CHECKING:
 
 
 SUPPORTED: frozenset[str] = frozenset(
-    {
-        "deepseek_v3",
-        "glm4_moe",
-        "glm4_moe_lite",
-        "kimi_k2",
-        "llama",
-        "qwen3_5",
-        "qwen3_5_moe",
-        "qwen3_next",
-    }
+    {"deepseek_v3", "glm4_moe", "glm4_moe_lite", "kimi_k2", "llama", "qwen3_5", "qwen3_5_moe", "qwen3_next"}
 )
 """Values of config.json's `model_type` whose drafting heads load; `registry` has a family for each."""
 
 PUBLISHED: frozenset[str] = SUPPORTED - {"llama"}
-"""Those of `SUPPORTED` whose makers publish heads; for the others there are only such as were trained later."""
+"""Those of `SUPPORTED` whose makers publish heads; heads of the others are trained later by somebody else."""
 
 PLAIN_ONLY: Mapping[str, str] = {
     "deepseek_v32": "DeepSeek-V3.2",
@@ -36,18 +27,18 @@ PLAIN_ONLY: Mapping[str, str] = {
     "nemotron_h": "Nemotron-H",
     "step3p5": "Step-3.5",
 }
-"""Those that decode plainly until their drafting heads are supported, with their names for people."""
+"""Those that decode plainly until their drafting heads are supported, with display names."""
 
 _UNDRAFTED: frozenset[str] = frozenset({"deepseek_v32", "glm_moe_dsa", "nemotron_h"})
-"""Those of `PLAIN_ONLY` that nothing can draft for: mlx-lm computes the rows of a wide forward in another way than
-single ones, and the state of Nemotron-H's layers cannot be taken back."""
+"""Those of `PLAIN_ONLY` that cannot verify drafts: mlx-lm computes the rows of a wide forward in another way than
+single ones, and the state of Nemotron-H's layers cannot be rolled back."""
 
 _HEAD = re.compile(r"(^|\.)mtp(_\w+)?\.")
 _LAYER = re.compile(r"(^|\.)layers\.(\d{1,9})\.")
 
 
 def why_later(architecture: str) -> str:
-    """Return why a folder with only a drafting head waits for a later version; empty when none will read it."""
+    """Return why a folder with only a drafting head is not used yet; empty when no later version will use it."""
     target = architecture.removesuffix("_assistant")
     if target == architecture or target not in PLAIN_ONLY:
         return ""
@@ -55,12 +46,12 @@ def why_later(architecture: str) -> str:
 
 
 def takes_drafts(config: Mapping[str, Any]) -> bool:
-    """Whether a model can verify drafts and take them back; one that cannot does not draft for others either."""
+    """Whether a model can verify drafts and roll them back; one that cannot does not draft for others either."""
     return config["model_type"] not in _UNDRAFTED
 
 
 def has_head(config: Mapping[str, Any], names: Iterable[str]) -> bool:
-    """Whether tensors of these names hold a drafting head: below `mtp`, or in a layer behind the trunk's last."""
+    """Whether some of these tensors are a drafting head's: below `mtp`, or in a layer behind the trunk's last."""
     layers: int = config["num_hidden_layers"]
     return any(
         _HEAD.search(name) or ((match := _LAYER.search(name)) and int(match[2]) >= layers) for name in names
@@ -68,11 +59,11 @@ def has_head(config: Mapping[str, Any], names: Iterable[str]) -> bool:
 
 
 def why_plain(config: Mapping[str, Any], names: Iterable[str], *, head: bool) -> str:
-    """Return why nothing drafts for a model unless it is told to, one sentence; empty when its head may be tried.
+    """Return why a model has no drafter of its own, one sentence; empty when its head may be used.
 
     Args:
         config: Its config.json, laid flat.
-        names: Its tensors' names, without those of a head that was found.
+        names: Its tensors' names, without those of the head that was found.
         head: Whether a head was found.
     """
     later = PLAIN_ONLY.get(config["model_type"])

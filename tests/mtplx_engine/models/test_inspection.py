@@ -69,7 +69,7 @@ def test_the_starter_is_verified(starter_dir: Path, tmp_path: Path) -> None:
     assert (found.tier, found.family, found.notes) == (Tier.VERIFIED, "llama", ())
     assert found.footprint
     assert 134e6 * 4 < found.footprint.weights < 135e6 * 4
-    assert found.footprint.kept.numbers(8192, 64) == 8192 * 30 * 2 * 3 * 64
+    assert found.footprint.caches.numbers(8192, 64) == 8192 * 30 * 2 * 3 * 64
 
 
 @pytest.fixture

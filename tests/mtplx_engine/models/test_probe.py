@@ -266,7 +266,7 @@ def test_verdicts_are_kept(tmp_path: Path) -> None:
     ],
 )
 def test_a_damaged_memory_is_an_empty_one(tmp_path: Path, text: str) -> None:
-    (tmp_path / inspection.NAME).write_text(text)
+    (tmp_path / inspection._PROBES).write_text(text)
     memory = ProbeMemory(tmp_path)
     assert memory.recall("k") is None
     found = ProbeResult(Wiring(), (0.3,))
@@ -286,7 +286,7 @@ def test_the_oldest_verdicts_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     memory = ProbeMemory(tmp_path)
     for key in ("a", "b", "a", "c"):
         memory.remember(key, ProbeResult(Wiring(), (0.3,)))
-    kept = json.loads((tmp_path / inspection.NAME).read_text())["results"]
+    kept = json.loads((tmp_path / inspection._PROBES).read_text())["results"]
     assert list(kept) == ["a", "c"]
 
 

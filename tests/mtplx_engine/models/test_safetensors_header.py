@@ -169,7 +169,7 @@ def test_a_header_with_too_much_in_it_is_not_even_parsed(
     tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(safetensors_header, "MAX_TENSORS", 300)
-    monkeypatch.setattr(safetensors_header.json_file, "parse", lambda *_: pytest.fail("parsed"))
+    monkeypatch.setattr(safetensors_header.json_files, "parse_json", lambda *_: pytest.fail("parsed"))
     raw = ",".join([text] * 4000).encode()
     with pytest.raises(EngineError, match="more than 300 tensors"):
         read(tmp_path, len(raw).to_bytes(8, "little") + raw)

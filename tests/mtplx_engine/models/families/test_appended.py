@@ -108,7 +108,7 @@ def test_its_head_can_be_tried(tiny: Tiny, loaded: dict[str, LoadedModel]) -> No
         family,
         checked.config,
         model.target.model,
-        probe._read(checked.head),
+        head_builder.read(checked.head),
         published=family.wiring({}),
         tokens=tokens,
         policy=backend.policy(),
@@ -225,7 +225,7 @@ def test_a_layer_too_many_is_no_head(tiny: Tiny, tmp_path: Path) -> None:
     trunk = {name: array for name, array in tensors.items() if not name.startswith(tiny.head_prefix)}
     write(tmp_path, tiny, trunk | layer)
     with pytest.raises(EngineError, match=r"model\.layers\.2\..* is unknown") as caught:
-        checkpoint.check(tmp_path)
+        load(tmp_path)
     assert caught.value.kind is ErrorKind.REFUSED
 
 
@@ -235,7 +235,7 @@ def test_a_second_head_is_not_dropped_without_a_word(tiny: Tiny, tmp_path: Path)
     second = f"model.layers.{tiny.config['num_hidden_layers'] + 1}.enorm.weight"
     write(tmp_path, tiny, tensors | {second: tensors["model.norm.weight"]})
     with pytest.raises(EngineError) as caught:
-        checkpoint.check(tmp_path)
+        load(tmp_path)
     assert caught.value.kind is ErrorKind.REFUSED
     assert f"{second} is unknown" in str(caught.value)
 

@@ -248,7 +248,7 @@ def test_a_head_where_none_is_looked_for_is_not_dropped_without_a_word(tiny: Tin
     tensors = tiny.original(tiny.converted())
     write(tmp_path, tiny, tensors | {"decoder.mtp.fc.weight": tensors["mtp.fc.weight"]})
     with pytest.raises(EngineError) as caught:
-        checkpoint.check(tmp_path)
+        load(tmp_path)
     assert caught.value.kind is ErrorKind.REFUSED
     assert "decoder.mtp.fc.weight is unknown" in str(caught.value)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mlx_lm.models import glm4_moe_lite as stock
 from mlx_lm.models.cache import KVCache
 
-from mtplx_engine.models.families import deepseek_v3, glm4_moe_lite
+from mtplx_engine.models.families import appended
 from tests.support.checkpoints.deepseek_v3 import TINY as DEEPSEEK
 from tests.support.checkpoints.glm4_moe_lite import TINY as GLM
 
@@ -37,8 +37,8 @@ def outputs(attention: Callable[..., mx.array], cuts: list[int]) -> np.ndarray:
 
 
 ATTENTIONS = (
-    deepseek_v3.Attention(deepseek_v3.FAMILY.args.from_dict(DEEPSEEK.config)),
-    glm4_moe_lite.Attention(glm4_moe_lite.FAMILY.args.from_dict(GLM.config)),
+    appended.DeepseekV3Attention(appended.DEEPSEEK_V3.args.from_dict(DEEPSEEK.config)),
+    appended.Glm4MoeLiteAttention(appended.GLM4_MOE_LITE.args.from_dict(GLM.config)),
 )
 
 

@@ -8,7 +8,7 @@ import mlx.core as mx
 import pytest
 
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.models import checkpoint, inspection, tensor_report, tensor_report_child, weights
+from mtplx_engine.models import checkpoint, inspection, tensor_report_child, weights
 from mtplx_engine.models.inspection import ProbeMemory, Tier
 from mtplx_engine.util import child_process
 from tests.support import odd_folders
@@ -94,7 +94,7 @@ def test_a_head_that_the_child_finds_unfit_counts_for_nothing(
 
 
 def test_a_child_that_dies_is_no_fault_of_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tensor_report, "_CHILD", "no_such_module")
+    monkeypatch.setattr(inspection, "_TENSOR_CHILD", "no_such_module")
     GOOD[0].build(tmp_path / "model")
     with pytest.raises(EngineError, match="could not be compared") as caught:
         inspection.inspect(tmp_path / "model", ProbeMemory(tmp_path), tensors=True)
@@ -103,7 +103,7 @@ def test_a_child_that_dies_is_no_fault_of_the_model(tmp_path: Path, monkeypatch:
 
 
 def test_a_child_that_does_not_answer_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tensor_report, "_LONGEST_S", 0.0)
+    monkeypatch.setattr(inspection, "_TENSOR_LIMIT_S", 0.0)
     GOOD[0].build(tmp_path / "model")
     with pytest.raises(EngineError, match="could not be compared") as caught:
         inspection.inspect(tmp_path / "model", ProbeMemory(tmp_path), tensors=True)

@@ -1,4 +1,4 @@
-"""Families whose heads wait for a later version: they decode as mlx-lm does, and say what is with their head."""
+"""Families whose heads wait for a later version: they decode as mlx-lm does, and say why their head is off."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pytest
 
 from mtplx_engine.cache.token_cache import TokenCache
 from mtplx_engine.models import inspection
-from mtplx_engine.models.families.registry import FAMILIES, PLAIN
+from mtplx_engine.models.families.plain import PLAIN
+from mtplx_engine.models.families.registry import FAMILIES
 from mtplx_engine.models.families.supported import PLAIN_ONLY, SUPPORTED, takes_drafts
 from mtplx_engine.models.inspection import ProbeMemory
 from tests.support.checkpoints import plain
