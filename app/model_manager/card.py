@@ -1,4 +1,4 @@
-"""One row as a card, and the list of cards."""
+"""Cards, each of which shows a `ModelRow`, and the list of cards."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ _SIZE_WIDTH, _FIT_WIDTH, _ACTIONS_WIDTH, _ACTIONS_HEIGHT = 68, 206, 150, 30
 
 
 class ModelCard(QFrame):
-    """Shows a `ModelRow`; another one of the same key may follow at any time.
+    """Shows a `ModelRow`, which may be replaced by another of the same key.
 
     Attributes:
-        row: What it shows.
-        buttons: Those of the row's actions.
+        row: The row.
+        buttons: The row's actions.
         more: The button of the menu at the end.
-        remedy: The button about what went wrong.
+        remedy: The button about a failure.
 
     Signals:
-        chosen(str, Action): Something is to be done about a key.
-        remedy_chosen(str): The one thing about what went wrong is to be done.
+        chosen(str, Action): A row's key, and the chosen action.
+        remedy_chosen(str): A row's key, whose remedy is chosen.
     """
 
     chosen = Signal(str, object)
@@ -55,7 +55,7 @@ class ModelCard(QFrame):
         self._theme = theme
         self.row = row
         self.setObjectName("modelCard")
-        # The end of a name tells its quantization.
+        # The end of a name has the quantization.
         self._title = _line(theme, TEXT_PX, QFont.Weight.DemiBold, Qt.TextElideMode.ElideMiddle)
         self._size = QLabel()
         self._size.setFont(theme.figures_font(CODE_PX))
@@ -87,7 +87,7 @@ class ModelCard(QFrame):
         self.show_row(row)
 
     def show_row(self, row: ModelRow) -> None:
-        """Show something else about the same key."""
+        """Show another row of the same key."""
         before, self.row = self.row, row
         self._title.setText(row.title)
         self._title.setToolTip(_tip(row.title))
@@ -124,7 +124,7 @@ class ModelCard(QFrame):
         self.buttons = [self._button(action) for action in row.actions]
         for place, button in enumerate(self.buttons):
             self._actions.insertWidget(place + 2, button)
-            button.show()  # now, since what is hidden takes no focus
+            button.show()  # now, since a hidden button takes no focus
         if focused is not None and self.buttons:
             same = [button for button in self.buttons if button.text() == focused]
             (same or self.buttons)[0].setFocus()
@@ -154,7 +154,7 @@ class ModelCard(QFrame):
         self._fill(self._row(self._title, self._size, self._fit, self._room(_ACTIONS_WIDTH)), self._note)
 
     def _room(self, width: int) -> QWidget:
-        """Return where the buttons are: of one width, so that the figures of all rows stand in columns."""
+        """Return the widget of the buttons, of a fixed least width, so that the sizes of all rows stand in columns."""
         self._actions.setContentsMargins(0, 0, 0, 0)
         self._actions.addStretch(1)
         self._actions.addWidget(self._state)
@@ -165,7 +165,7 @@ class ModelCard(QFrame):
         return room
 
     def _row(self, first: QWidget, *others: QWidget) -> QHBoxLayout:
-        """Return widgets beside each other, the first of which takes what is left."""
+        """Return widgets side by side, the first of which takes the free space."""
         row = QHBoxLayout()
         row.setSpacing(SPACE_M)
         row.addWidget(first, 1)
@@ -192,13 +192,13 @@ class ModelCard(QFrame):
 
 
 class DownloadCard(ModelCard):
-    """A row about a download, on one line, since several stand below what else is shown."""
+    """A row of a download, on one line to save space."""
 
     def _lay_out(self) -> None:
         row = self._row(self._title, self._note, self._room(0))
         self._note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self._note.setFont(self._theme.figures_font(SMALL_PX))
-        for figure in (self._size, self._fit):  # of which a download says nothing
+        for figure in (self._size, self._fit):  # which a download has not
             figure.setParent(self)
         self._fill(row)
 
@@ -216,12 +216,11 @@ def _line(
 
 
 def _tip(text: str) -> str:
-    """Return a tooltip that takes nothing of a text as HTML, and breaks its lines."""
+    # As HTML, so that its lines are broken.
     return f"<p>{html.escape(text)}</p>" if text else ""
 
 
 def _paint(label: QLabel, color: str) -> None:
-    """Colour one label; its style sheet beats that of the program."""
     label.setStyleSheet(f"color: {QColor(color).name()};")
 
 
@@ -229,20 +228,20 @@ _EMPTY_PX = 17
 
 
 class CardList(QScrollArea):
-    """Keeps the widgets of rows that stay, and with them the focus.
+    """A scrolling list of cards, which keeps the card, and with it the focus, of a row that stays.
 
     Args:
-        theme: The look.
-        name: What is listed, for a screen reader.
-        row: What the rows are.
+        theme: The theme.
+        name: Name of the list for screen readers.
+        row: The class of the cards.
 
     Attributes:
-        cards: The rows by key, in order.
+        cards: By key, in order.
 
     Signals:
-        chosen(str, Action): Something is to be done about a key.
-        remedy_chosen(str): The one thing about what went wrong with a key is to be done.
-        moved: Other rows may be in sight now.
+        chosen(str, Action): A row's key, and the chosen action.
+        remedy_chosen(str): A row's key, whose remedy is chosen.
+        moved: Other rows may be in sight.
     """
 
     chosen = Signal(str, object)
@@ -283,7 +282,7 @@ class CardList(QScrollArea):
         self.verticalScrollBar().rangeChanged.connect(self.moved)
 
     def show_rows(self, rows: tuple[ModelRow, ...], title: str = "", sentence: str = "") -> None:
-        """Show rows; without any, a title and a sentence."""
+        """Show rows, or a title and a sentence if there are none."""
         if [row.key for row in rows] != list(self.cards):
             self._rearrange(rows)
         for row in rows:
@@ -294,7 +293,7 @@ class CardList(QScrollArea):
         self._column.setStretch(self._column.count() - 1, 1 if rows else 0)
 
     def in_sight(self) -> tuple[str, ...]:
-        """Return the keys of the rows of which something can be seen, the upper ones first."""
+        """Return the keys of the rows in sight, from the top."""
         top = self.verticalScrollBar().value()
         bottom = top + self.viewport().height()
         return tuple(
@@ -302,9 +301,9 @@ class CardList(QScrollArea):
         )
 
     def _rearrange(self, rows: tuple[ModelRow, ...]) -> None:
-        kept = self.cards
-        self.cards = {row.key: kept.get(row.key) or self._card(row) for row in rows}
-        for card in (card for key, card in kept.items() if key not in self.cards):
+        former = self.cards
+        self.cards = {row.key: former.get(row.key) or self._card(row) for row in rows}
+        for card in (card for key, card in former.items() if key not in self.cards):
             self._column.removeWidget(card)
             card.hide()
             card.deleteLater()

@@ -1,4 +1,4 @@
-"""What the Models window shows and does."""
+"""The controller of the Models window: what its tabs show, what is searched, inspected and fetched, and remedies."""
 
 from __future__ import annotations
 
@@ -10,10 +10,18 @@ from PySide6.QtGui import QDesktopServices
 
 from app.i18n import tr
 from app.model_manager import first_model, row_state, rows
-from app.model_manager.hub_client import HubQuestion, RepoLookups
+from app.model_manager.hub_client import HubQuestion
 from app.model_manager.installed import InstalledModels
-from app.model_manager.row_state import ABOUT_CHOICE, ABOUT_TOKEN, ABOUT_WAY, Action, Fault, HubSnapshot
-from mtplx_engine.hub import search
+from app.model_manager.repo_lookups import RepoLookups
+from app.model_manager.row_state import (
+    ABOUT_CHOICE,
+    ABOUT_CONNECTION,
+    ABOUT_TOKEN,
+    Action,
+    Fault,
+    HubSnapshot,
+)
+from mtplx_engine.hub import catalogue
 from mtplx_engine.hub.errors import HubErrorKind
 from mtplx_engine.hub.plan import folder_name
 from mtplx_engine.models.memory_fit import MemoryVerdict
@@ -34,33 +42,33 @@ if TYPE_CHECKING:
 
 
 class ModelsWindowController(QObject):
-    """Follows the services and answers for the rows.
+    """Follows the services and gives the window its rows.
 
     Args:
-        hub: Asks the hub.
-        downloads: Fetches models.
-        library: Lists and keeps what is installed.
-        machine: Where models would run.
+        hub: Sends requests to the hub.
+        downloads: The queue of downloads.
+        library: The installed models.
+        machine: The machine that models would run on.
         endpoint: Returns the address of the hub, which the user may change.
 
     Attributes:
-        hits: What the last search found, None before the first.
-        odd_hits: How many entries of the hub's list made no sense.
-        searching: Whether a search is going on.
+        hits: The results of the last search, None before the first.
+        odd_hits: How many entries of the hub's list were invalid.
+        searching: Whether a search is running.
         search_fault: Why the last search failed, None when it did not.
-        lookups: What is known of repositories at the hub.
-        installed: The models on this computer and the downloads.
+        lookups: The inspections of repositories.
+        installed: The installed models and the downloads.
 
     Signals:
-        changed: Rows look different now.
-        token_wanted: The user is to enter a token.
-        network_wanted: The user is to look at how the hub is reached.
-        folder_wanted: The user is to look at where new models go.
+        changed: Rows have changed.
+        token_wanted: The token dialog is to be shown.
+        network_wanted: The settings of the hub's connection are to be shown.
+        folder_wanted: The setting of the models folder is to be shown.
         arrived(str): A model is installed; its title.
-        choice_wanted: The user is to choose another model.
-        details_wanted(str): All about a repository is to be shown.
-        refused(str): A repository cannot be had now or will not fit; what is known of it says why.
-        loading_first(str): The model that was to be loaded once it is installed is about to be; its folder.
+        choice_wanted: The recommended models are to be shown.
+        details_wanted(str): The details of a repository are to be shown.
+        refused(str): A requested repository cannot be fetched or will not fit; its row says why.
+        loading_first(str): The folder of the model that is loaded now that it is installed.
     """
 
     changed = Signal()
@@ -95,10 +103,10 @@ class ModelsWindowController(QObject):
         self.search_fault: Fault | None = None
         self.lookups = RepoLookups(hub, self)
         self.installed = InstalledModels(library, downloads, machine, self)
-        self._words = ""
+        self._query = ""
         self._detailed = ""
-        self._wanted: set[str] = set()  # repositories to be fetched once the hub has said what they are
-        self._to_load = ""  # the folder name of what is to be loaded once it is installed
+        self._wanted: set[str] = set()  # repositories to be fetched once they are inspected
+        self._to_load = ""  # folder name of the model that is loaded once it is installed
         self._to_load_arrived = False
         hub.found.connect(self._found)
         hub.failed.connect(self._failed)
@@ -108,16 +116,16 @@ class ModelsWindowController(QObject):
         self.installed.changed.connect(self.changed)
         library.changed.connect(self._load_arrived)
 
-    # ------------------------------------------------------------ what is shown
+    # ------------------------------------------------------------ rows
 
     @property
     def snapshot(self) -> HubSnapshot:
-        """What is known at this moment."""
+        """What rows of models at the hub are made from."""
         names = {name.casefold() for model in self.library.models for name in (model.name, model.path.name)}
         return HubSnapshot(
             self.machine,
             frozenset(names),
-            self.lookups.looks,
+            self.lookups.inspections,
             self.lookups.faults,
             {row.id: row for row in self.downloads.rows()},
             self.lookups.asking,
@@ -128,25 +136,27 @@ class ModelsWindowController(QObject):
     def recommended(self) -> tuple[ModelRow, ...]:
         """The recommended models."""
         known = self.snapshot
-        return tuple(rows.recommended(entry, known) for entry in search.entries())
+        return tuple(rows.recommended(entry, known) for entry in catalogue.entries())
 
     def row_of(self, repo_id: str) -> ModelRow:
         """Return the row of a repository, recommended or found."""
-        entry = search.entry_of(repo_id)
+        entry = catalogue.entry_of(repo_id)
         if entry is not None:
             return rows.recommended(entry, self.snapshot)
         hit = next((hit for hit in self.hits or () if hit.id == repo_id), None)
         return rows.found(hit, self.snapshot) if hit else rows.unlisted(repo_id, self.snapshot)
 
     @property
-    def looked_at_hits(self) -> int:
-        """How many of what was found the hub was asked about."""
-        return sum(hit.id in self.lookups.looks or hit.id in self.lookups.faults for hit in self.hits or ())
+    def inspected_hits(self) -> int:
+        """How many results are inspected."""
+        return sum(
+            hit.id in self.lookups.inspections or hit.id in self.lookups.faults for hit in self.hits or ()
+        )
 
     @property
     def trouble(self) -> Fault | None:
-        """Why none of the recommended models can be had, None when one can or nobody knows yet."""
-        faults = [self.lookups.faults.get(entry.target) for entry in search.entries()]
+        """Why none of the recommended models can be fetched, None when one can or it is unknown."""
+        faults = [self.lookups.faults.get(entry.target) for entry in catalogue.entries()]
         if all(fault is not None and fault.problem in ABOUT_TOKEN for fault in faults):
             sentence = tr("{host} has none of these models, or gives them only to those who have a token.")
             host = QUrl(self.endpoint()).host()
@@ -155,61 +165,60 @@ class ModelsWindowController(QObject):
 
     @property
     def offer(self) -> Offer | None:
-        """The one model to begin with, while there is none but the starter."""
+        """The offered first model, while only the starter is installed."""
         return first_model.offer(self.snapshot) if self.installed.models is not None else None
 
     def searched(self, filters: Filters) -> tuple[ModelRow, ...]:
-        """Return what was found, without what is known not to pass the filters."""
+        """Return the rows of the results that pass the filters, or may pass them."""
         known = self.snapshot
         passing = (hit for hit in self.hits or () if filters.may_pass(hit, known))
         return tuple(rows.found(hit, known) for hit in passing)
 
-    def look_of(self, repo_id: str) -> RepoInspection | None:
-        """Return what is known of a repository, None while nothing is."""
-        return self.lookups.looks.get(repo_id)
+    def inspection_of(self, repo_id: str) -> RepoInspection | None:
+        """Return the inspection of a repository, None without one."""
+        return self.lookups.inspections.get(repo_id)
 
-    # ------------------------------------------------------------ what is asked
+    # ------------------------------------------------------------ search and inspection
 
     def open(self) -> None:
-        """Bring everything up to date, when the window opens."""
+        """Update everything, when the window opens."""
         self.library.refresh()
         self.lookups.retry()
-        self.lookups.look_at_all(entry.target for entry in search.entries())
+        self.lookups.inspect_all(entry.target for entry in catalogue.entries())
         if self._detailed:
-            self.lookups.look(self._detailed)
-        if self._words and self.hits is None and self.search_fault is None and not self.searching:
-            self.search(self._words)
+            self.lookups.inspect(self._detailed)
+        if self._query and self.hits is None and self.search_fault is None and not self.searching:
+            self.search(self._query)
 
     def forget_hub(self) -> None:
-        """Forget all that a hub said; `open` asks again."""
+        """Drop all that came from the hub; `open` asks again."""
         self.hub.stop(HubQuestion.SEARCH)
         self.hits, self.searching, self.search_fault = None, False, None
         self.lookups.forget()
 
-    def look_at_hits(self) -> None:
-        """Ask the hub about all that was found, so that it can be filtered."""
-        self.lookups.look_at_all(hit.id for hit in self.hits or ())
+    def inspect_hits(self) -> None:
+        """Inspect all results, so that they can be filtered."""
+        self.lookups.inspect_all(hit.id for hit in self.hits or ())
 
-    def look_at_seen(self, repo_ids: tuple[str, ...]) -> None:
-        """Ask the hub about what is in sight of what was found, and no more about what was."""
-        self.lookups.keep_waiting(lambda repo_id: repo_id in repo_ids or self._is_needed(repo_id))
-        self.lookups.look_at_all(repo_ids)
+    def inspect_visible(self, repo_ids: tuple[str, ...]) -> None:
+        """Inspect the results that are in sight, and no longer those that were."""
+        self.lookups.narrow(lambda repo_id: repo_id in repo_ids or self._is_needed(repo_id))
+        self.lookups.inspect_all(repo_ids)
 
     def _is_needed(self, repo_id: str) -> bool:
-        """Whether it must be known of a repository, whatever is found and in sight."""
-        return repo_id in self._wanted or search.entry_of(repo_id) is not None
+        return repo_id in self._wanted or catalogue.entry_of(repo_id) is not None
 
     def search(self, words: str) -> None:
-        """Search the hub."""
-        self._words = words
-        self.lookups.keep_waiting(self._is_needed)
+        """Search the hub for names with these words."""
+        self._query = words
+        self.lookups.narrow(self._is_needed)
         self.lookups.retry()
         self.searching, self.search_fault = True, None
         self.hub.search(words)
         self.changed.emit()
 
     def _found(self, words: str, found: Found) -> None:
-        if words == self._words:
+        if words == self._query:
             self.hits, self.odd_hits, self.searching = found.hits, found.odd, False
             self.changed.emit()
 
@@ -219,7 +228,7 @@ class ModelsWindowController(QObject):
             self.changed.emit()
 
     def act_on_repo(self, repo_id: str, action: Action) -> None:
-        """Do something about a repository."""
+        """Carry out an action of a repository's row."""
         match action:
             case Action.GET:
                 self.fetch(repo_id)
@@ -227,39 +236,39 @@ class ModelsWindowController(QObject):
                 self._fetch_anyway(repo_id)
             case Action.DETAILS:
                 self._detailed = repo_id
-                self.lookups.look(repo_id)
+                self.lookups.inspect(repo_id)
                 self.details_wanted.emit(repo_id)
 
-    # ------------------------------------------------------------ what is fetched
+    # ------------------------------------------------------------ fetching
 
     def fetch(self, repo_id: str) -> None:
-        """Download a model as soon as the hub has said that it fits."""
+        """Download a model as soon as its inspection says that it fits."""
         self._wanted.add(repo_id)
-        self.lookups.look(repo_id)
+        self.lookups.inspect(repo_id)
         self._fetch_wanted()
 
     def fetch_and_load(self, repo_id: str) -> None:
-        """Download a model if it fits, and load it as soon as it is there."""
+        """Download a model if it fits, and load it once it is installed."""
         self._to_load, self._to_load_arrived = folder_name(repo_id), False
         self.fetch(repo_id)
 
     def _fetch_anyway(self, repo_id: str) -> None:
-        """Download the model of a repository, be it too big."""
-        look = self.look_of(repo_id)
-        if look is not None:
-            judged = row_state.judge(look.found, self.machine)
+        """Download the model of a repository even if it is too big."""
+        inspection = self.inspection_of(repo_id)
+        if inspection is not None:
+            judged = row_state.judge(inspection.found, self.machine)
             anyway = judged is not None and judged.verdict is MemoryVerdict.TOO_BIG
-            self.downloads.enqueue(dataclasses.replace(look.plan, anyway=anyway))
+            self.downloads.enqueue(dataclasses.replace(inspection.plan, anyway=anyway))
 
     def _fetch_wanted(self) -> None:
-        """Download what the hub has told enough about; what cannot be had is wanted no more."""
+        """Download the wanted repositories that are inspected and fit; the others are refused."""
         for repo_id in sorted(self._wanted):
             if repo_id in self.lookups.asking:
                 continue
             self._wanted.discard(repo_id)
-            look = self.look_of(repo_id)
-            if look is not None and row_state.fits(look.found, self.machine):
-                self.downloads.enqueue(look.plan)
+            inspection = self.inspection_of(repo_id)
+            if inspection is not None and row_state.fits(inspection.found, self.machine):
+                self.downloads.enqueue(inspection.plan)
             else:
                 self._load_no_more(folder_name(repo_id))
                 self.refused.emit(repo_id)
@@ -275,7 +284,7 @@ class ModelsWindowController(QObject):
         self.arrived.emit(row.title)
 
     def _load_arrived(self) -> None:
-        """Load what has arrived as soon as it is in the list, and nothing of the user's own with its name."""
+        """Load the model that has arrived once it is listed, but no model of the user's own with its name."""
         ours = (model for model in self.library.models if not model.place)
         found = next((model for model in ours if self._to_load_arrived and model.name == self._to_load), None)
         if found is not None:
@@ -283,29 +292,29 @@ class ModelsWindowController(QObject):
             self.loading_first.emit(str(found.path))
             self.installed.load(found.path)
 
-    # ------------------------------------------------------------ what helps
+    # ------------------------------------------------------------ remedies
 
     def help_repo(self, repo_id: str) -> None:
-        """Do the one thing about what went wrong with a repository."""
+        """Carry out the remedy for a repository's failure."""
         fault = self.lookups.faults.get(repo_id)
         if fault is not None and not self._help(fault, repo_id):
-            self.lookups.look_again(repo_id)
+            self.lookups.retry_repo(repo_id)
 
-    def help_way(self) -> None:
-        """Do the one thing about what lies on the way to the hub."""
+    def help_connection(self) -> None:
+        """Carry out the remedy for a failure on the way to the hub."""
         fault = self.trouble
         if fault is not None and not self._help(fault, ""):
             self.lookups.retry()
 
     def help_search(self) -> None:
-        """Do the one thing about what went wrong with a search."""
+        """Carry out the remedy for a failed search."""
         if self.search_fault is None:
-            self.help_way()
+            self.help_connection()
         elif not self._help(self.search_fault, ""):
-            self.search(self._words)
+            self.search(self._query)
 
     def help_download(self, download: str) -> None:
-        """Do the one thing about what went wrong with a download."""
+        """Carry out the remedy for a failed download."""
         row = next((row for row in self.downloads.rows() if row.id == download), None)
         if row is None or row.error is None:
             return
@@ -314,21 +323,21 @@ class ModelsWindowController(QObject):
             self.downloads.resume(download)
 
     def retry_refused(self) -> None:
-        """Ask again what failed for want of a token, when there is another one."""
+        """Try again whatever failed for lack of a token, with the new one."""
         for repo_id, fault in list(self.lookups.faults.items()):
             if fault.problem in ABOUT_TOKEN:
-                self.lookups.look_again(repo_id)
+                self.lookups.retry_repo(repo_id)
         self.installed.retry(ABOUT_TOKEN)
         if self.search_fault is not None and self.search_fault.problem in ABOUT_TOKEN:
-            self.search(self._words)
+            self.search(self._query)
 
     def _help(self, fault: Fault, repo_id: str) -> bool:
-        """Do what helps against a failure, unless that is to try again."""
+        """Carry out the remedy for a failure; return False when that is to try again."""
         if fault.problem in ABOUT_TOKEN:
             self.token_wanted.emit()
         elif fault.problem in ABOUT_CHOICE:
             self.choice_wanted.emit()
-        elif fault.problem in ABOUT_WAY:
+        elif fault.problem in ABOUT_CONNECTION:
             self.network_wanted.emit()
         elif fault.problem is HubErrorKind.READ_ONLY:
             self.folder_wanted.emit()

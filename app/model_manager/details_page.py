@@ -56,7 +56,7 @@ def steps(window: int) -> tuple[int, ...]:
 
 
 def nearest(found: tuple[int, ...], context: int) -> int:
-    """Return the place of the first step that holds a context, the last one when none does."""
+    """Return the index of the first step of at least `context`, that of the last step without one."""
     return min(bisect_left(found, context), len(found) - 1)
 
 
@@ -69,7 +69,7 @@ class FitBox(QWidget):
 
     Attributes:
         slider: Chooses the context.
-        verdict: What the sum says.
+        verdict: Whether it fits.
     """
 
     def __init__(self, theme: Theme, machine: Machine, parent: QWidget | None = None) -> None:
@@ -83,7 +83,7 @@ class FitBox(QWidget):
         self.slider = QSlider(Qt.Orientation.Horizontal)
         self.slider.setAccessibleName(tr("Tokens of context"))
         self.slider.setPageStep(1)
-        self.slider.valueChanged.connect(self._weigh)
+        self.slider.valueChanged.connect(self._judge)
         self._context = QLabel()
         self._context.setFont(theme.figures_font(CODE_PX))
         self._context.setMinimumWidth(120)
@@ -106,26 +106,26 @@ class FitBox(QWidget):
         column.addWidget(self.verdict)
         column.addLayout(row)
         column.addLayout(grid)
-        theme.changed.connect(self._weigh)
+        theme.changed.connect(self._judge)
 
     @property
     def judged(self) -> Fit | None:
-        """The sum for the chosen context, None without a model."""
+        """The memory fit for the chosen context, None without a model."""
         if self._footprint is None:
             return None
         return memory_fit.judge_fit(self._footprint, self._steps[self.slider.value()], self._machine)
 
     def show_footprint(self, footprint: Footprint) -> None:
-        """Show the sum for a model; another one begins with the usual context."""
+        """Show the memory fit of a model; another model begins with the usual context."""
         if footprint != self._footprint:
             self._footprint = footprint
             self._steps = steps(footprint.window)
             self.slider.setRange(0, len(self._steps) - 1)
             self.slider.setVisible(len(self._steps) > 1)  # where there is something to choose
             self.slider.setValue(nearest(self._steps, memory_fit.CONTEXT))
-        self._weigh()
+        self._judge()
 
-    def _weigh(self) -> None:
+    def _judge(self) -> None:
         judged = self.judged
         if judged is None:
             return
@@ -164,14 +164,14 @@ _MOST_FILES, _MOST_LEFT = 60, 5
 
 
 class DetailsPage(QWidget):
-    """Follows the controller.
+    """The details of a repository.
 
     Attributes:
-        repo_id: The repository that is shown.
-        back: Leads to where the user came from.
+        repo_id: The repository.
+        back: Goes back to the tabs.
         get: Downloads the model.
-        fit: The sum.
-        trouble: Why nothing is known.
+        fit: Its memory fit.
+        trouble: Why it cannot be inspected.
 
     Signals:
         left: The user goes back.
@@ -218,30 +218,30 @@ class DetailsPage(QWidget):
         self.refresh()
 
     def refresh(self) -> None:
-        """Show what is known now."""
+        """Show the current state."""
         if not self.repo_id:
             return
-        look = self._controller.look_of(self.repo_id)
+        inspection = self._controller.inspection_of(self.repo_id)
         row = self._controller.row_of(self.repo_id)
         self._title.setText(row.title)
         self._title.setToolTip(row.title)
         self._state.setText(row.state)
-        show_fault(self.trouble, self._fault(look))
-        sizes_known = look is not None and look.found.footprint is not None
+        show_fault(self.trouble, self._fault(inspection))
+        sizes_known = inspection is not None and inspection.found.footprint is not None
         self.fit.setVisible(sizes_known)
-        self._heading.setVisible(look is not None)
-        self._files.setVisible(look is not None)
-        self._warnings.setVisible(look is not None and bool(_warnings(look)))
-        self._about.setText(_about(look, row.title) if look is not None else "")
-        if look is not None:
-            self._warnings.setText("\n".join(_warnings(look)))
-            self._files.setText(_files(look))
-            if look.found.footprint is not None:
-                self.fit.show_footprint(look.found.footprint)
+        self._heading.setVisible(inspection is not None)
+        self._files.setVisible(inspection is not None)
+        self._warnings.setVisible(inspection is not None and bool(_warnings(inspection)))
+        self._about.setText(_about(inspection, row.title) if inspection is not None else "")
+        if inspection is not None:
+            self._warnings.setText("\n".join(_warnings(inspection)))
+            self._files.setText(_files(inspection))
+            if inspection.found.footprint is not None:
+                self.fit.show_footprint(inspection.found.footprint)
         self._name_get()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Scroll, as nothing on the page itself has the focus for that."""
+        """Scroll, since no widget of the page has the focus for that."""
         steps = {
             Qt.Key.Key_PageDown: QSlider.SliderAction.SliderPageStepAdd,
             Qt.Key.Key_PageUp: QSlider.SliderAction.SliderPageStepSub,
@@ -255,10 +255,10 @@ class DetailsPage(QWidget):
             self._area.verticalScrollBar().triggerAction(step)
 
     def _name_get(self) -> None:
-        """Let the button say that it is a risk where the model will not fit, and advise it only where it does."""
-        look = self._controller.look_of(self.repo_id)
+        """Label the button as a risk where the model will not fit, and make it primary only where it does."""
+        inspection = self._controller.inspection_of(self.repo_id)
         state = self._controller.row_of(self.repo_id).state if self.repo_id else ""
-        self.get.setVisible(look is not None and look.found.loads and not state)
+        self.get.setVisible(inspection is not None and inspection.found.loads and not state)
         judged = self.fit.judged
         risky = judged is not None and judged.verdict is MemoryVerdict.TOO_BIG
         self.get.setText(tr((Action.GET_ANYWAY if risky else Action.GET).value))
@@ -266,16 +266,15 @@ class DetailsPage(QWidget):
             self.get.setProperty("primary", not risky)
             restyle(self.get)
 
-    def _fault(self, look: RepoInspection | None) -> Fault | None:
-        """Return why nothing is known of the repository."""
+    def _fault(self, inspection: RepoInspection | None) -> Fault | None:
         lookups = self._controller.lookups
-        return lookups.faults.get(self.repo_id) or lookups.trouble if look is None else None
+        return lookups.faults.get(self.repo_id) or lookups.trouble if inspection is None else None
 
     def _help(self) -> None:
         if self.repo_id in self._controller.lookups.faults:
             self._controller.help_repo(self.repo_id)
         else:
-            self._controller.help_way()
+            self._controller.help_connection()
 
     def _open_page(self) -> None:
         QDesktopServices.openUrl(QUrl(f"{self._controller.endpoint()}/{self.repo_id}"))
@@ -319,36 +318,38 @@ class DetailsPage(QWidget):
         self._warnings.setStyleSheet(f"color: {self._theme.palette.warning};")
 
 
-def _about(look: RepoInspection, title: str) -> str:
-    """Return where a model comes from unless its title says so, its licence, and whether it drafts."""
-    target = look.plan.target
+def _about(inspection: RepoInspection, title: str) -> str:
+    """Return a model's repository unless that is its title, its size and licence, and how it drafts."""
+    target = inspection.plan.target
     licence = tr("licence {name}").format(name=target.licence) if target.licence else tr("no licence given")
     gated = tr("gated: accept its licence at the hub first") if target.gated else ""
-    size = formatting.size(look.plan.size)
-    drafts = row_state.drafts(look) or tr("plain decoding")
+    size = formatting.size(inspection.plan.size)
+    drafts = row_state.drafts(inspection) or tr("plain decoding")
     source = target.id if target.id != title else ""
     first = " · ".join(part for part in (source, size, licence, gated) if part)
-    words = tr("{drafts}, taken out of {repo}") if look.plan.taken else tr("{drafts}, from {repo}")
-    second = words.format(drafts=drafts, repo=look.plan.head_repo) if look.plan.head_repo else drafts
+    words = tr("{drafts}, taken out of {repo}") if inspection.plan.taken else tr("{drafts}, from {repo}")
+    second = (
+        words.format(drafts=drafts, repo=inspection.plan.head_repo) if inspection.plan.head_repo else drafts
+    )
     return f"{first}\n{second}"
 
 
-def _warnings(look: RepoInspection) -> tuple[str, ...]:
-    reason = "" if look.found.loads else look.reason
-    return tuple(part for part in (reason, *look.found.notes, *look.warnings) if part)
+def _warnings(inspection: RepoInspection) -> tuple[str, ...]:
+    reason = "" if inspection.found.loads else inspection.reason
+    return tuple(part for part in (reason, *inspection.found.notes, *inspection.warnings) if part)
 
 
-def _files(look: RepoInspection) -> str:
-    """Return the files that would be fetched, the large ones first."""
-    files = sorted(look.plan.files(), key=lambda item: -item[1].size)
+def _files(inspection: RepoInspection) -> str:
+    """Return the files that would be fetched, the largest first."""
+    files = sorted(inspection.plan.files(), key=lambda item: -item[1].size)
     lines = [f"{name} · {formatting.size(file.size)}" for _, file, name in files[:_MOST_FILES]]
     if len(files) > _MOST_FILES:
         lines.append(tr("and {count} more").format(count=len(files) - _MOST_FILES))
-    if look.plan.taken is not None:
+    if inspection.plan.taken is not None:
         words = tr("the drafting head out of {repo} · {size}")
-        size = formatting.size(look.plan.head_size)
-        lines.append(words.format(repo=look.plan.head_repo, size=size))
-    left_out = look.plan.target.left_out
+        size = formatting.size(inspection.plan.head_size)
+        lines.append(words.format(repo=inspection.plan.head_repo, size=size))
+    left_out = inspection.plan.target.left_out
     if left_out:
         names = ", ".join(left_out[:_MOST_LEFT]) + ("…" if len(left_out) > _MOST_LEFT else "")
         lines.append(tr("Never fetched: {names}").format(names=names))

@@ -1,4 +1,7 @@
-"""One download on its own thread."""
+"""One download on a worker thread, and which downloads go on at the next start.
+
+The hub's modules are imported late: the start of the program needs none of them.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,6 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mtplx_engine.hub import download
 from mtplx_engine.hub.errors import MOVED, CancelledError, CancelToken, HubError
 from mtplx_engine.util.files import JsonStore
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from mtplx_engine.hub.download import Download
     from mtplx_engine.hub.http import HubConnection
     from mtplx_engine.hub.plan import DownloadPlan
-    from mtplx_engine.hub.transfer import TransferStats
+    from mtplx_engine.hub.transfer_stats import TransferStats
 
 
 # A longer wait gives up the place in the queue.
@@ -26,11 +28,11 @@ _HOLD_S, _PATIENCE_S = 5.0, 15.0
 
 @dataclass(frozen=True, slots=True)
 class DownloadEnd:
-    """How it ended.
+    """The result of a download job.
 
     Attributes:
-        plan: What was installed, or was to be; another one than at the beginning when the hub has that no more.
-        present: Bytes that are there.
+        plan: What was installed, or was to be; another one than at the start when the hub no longer has that.
+        present: Bytes on the disk.
         error: Why the model is not installed; None when it is.
     """
 
@@ -40,12 +42,12 @@ class DownloadEnd:
 
 
 class DownloadJob:
-    """Fetches a model. `run` belongs to a thread of its own, everything else may be called from any.
+    """Fetches a model. `run` belongs to a thread of its own, everything else is thread-safe.
 
     Args:
         plan: What is installed.
         data_dir: The data folder.
-        connect: Returns the way to the hub.
+        connect: Returns the connection to the hub.
     """
 
     def __init__(self, plan: DownloadPlan, data_dir: Path, connect: Callable[[], HubConnection]) -> None:
@@ -59,12 +61,12 @@ class DownloadJob:
 
     @property
     def plan(self) -> DownloadPlan:
-        """What is fetched now."""
+        """The plan that is fetched now."""
         return self._plan
 
     @property
     def tally(self) -> TransferStats | None:
-        """How far it is, None before it began."""
+        """Its progress, None before it began."""
         return self._download.tally if self._download is not None else None
 
     def stop(self) -> None:
@@ -77,6 +79,8 @@ class DownloadJob:
 
     def run(self) -> DownloadEnd:
         """Fetch what is missing, and keep a Mac awake meanwhile."""
+        from mtplx_engine.hub import download
+
         try:
             with download.kept_awake():
                 self._fetch()
@@ -85,7 +89,6 @@ class DownloadJob:
         return DownloadEnd(self._plan, self._plan.size)
 
     def _fetch(self) -> None:
-        """Fetch it, or what the hub has in its place now."""
         try:
             self._begin().run()
         except HubError as error:
@@ -100,6 +103,7 @@ class DownloadJob:
             self._begin().run()
 
     def _present(self) -> int:
+
         from mtplx_engine.hub import download
 
         try:
@@ -109,7 +113,7 @@ class DownloadJob:
 
     def _begin(self) -> Download:
         from mtplx_engine.hub.download import Download
-        from mtplx_engine.hub.http import Retries
+        from mtplx_engine.hub.retries import Retries
 
         retries = Retries(hold_s=_HOLD_S, patience_s=_PATIENCE_S)
         begun = Download(self._plan, self._data_dir, self._connect(), retries)
@@ -125,12 +129,12 @@ _NAME, _FORMAT, _GOING = "downloads.json", 1, "going"
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A download that was begun.
+    """A download that an earlier run of the program began.
 
     Attributes:
         plan: What is to be installed.
-        present: Bytes of it that are there.
-        going: Whether it was under way when the program was quit.
+        present: Bytes of it on the disk.
+        going: Whether it was running when the program was quit.
     """
 
     plan: DownloadPlan
@@ -139,7 +143,7 @@ class Begun:
 
 
 class DownloadFolder:
-    """Belongs to the program that runs; the command has downloads of its own in it.
+    """The staging folders of downloads, shared with `mtplx pull`, and which of them go on at the next start.
 
     Args:
         data_dir: The data folder.
@@ -150,13 +154,12 @@ class DownloadFolder:
         self._kept = JsonStore(data_dir / _NAME, _FORMAT)
 
     def open(self) -> tuple[Begun, ...]:
-        """Delete what is too old, and return the other ones."""
-        # The start of the program needs none of it.
+        """Delete downloads that are too old, and return the others."""
         from mtplx_engine.hub import download, plan
 
         plan.sweep_plans(self._data_dir)
         going = self._kept.get(_GOING)
-        # What is killed later is to stay paused.
+        # After a crash they stay paused.
         self._kept.drop(_GOING)
         return tuple(
             Begun(
@@ -166,7 +169,7 @@ class DownloadFolder:
         )
 
     def note(self, plan: DownloadPlan) -> DownloadPlan:
-        """Remember a download that has not begun; return its plan with the folder that it goes to from now on.
+        """Store the plan of a download that has not begun, and return it with the folder that it goes to.
 
         Raises:
             HubError: The disk does not take it, or is not there.
@@ -182,7 +185,7 @@ class DownloadFolder:
         return wanted
 
     def discard(self, plan: DownloadPlan) -> None:
-        """Delete what has arrived.
+        """Delete the partial files.
 
         Raises:
             HubError: BUSY, while another program fetches it.
@@ -192,5 +195,5 @@ class DownloadFolder:
         download.discard(self._data_dir, plan)
 
     def note_going(self, plan_ids: Iterable[str]) -> None:
-        """Remember which ones are to go on by themselves at the next start."""
+        """Store which downloads go on by themselves at the next start."""
         self._kept.put(_GOING, list(plan_ids))

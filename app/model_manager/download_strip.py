@@ -1,4 +1,4 @@
-"""The downloads, at the lower edge of the window while there are any."""
+"""The strip of downloads at the lower edge of the Models window."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _SHOWN, _SHARE = 3, 3  # rows before the strip scrolls, and the part of a low wi
 
 
 class DownloadStrip(QWidget):
-    """Follows the controller.
+    """Lists the downloads; hidden while there are none.
 
     Attributes:
         list: The rows.
-        resume_all: Goes on with all that is halted, where that is more than one.
-        clear_all: Takes all that is done off the list, where that is more than one.
+        resume_all: Resumes all halted downloads, when there are several.
+        clear_all: Removes all installed ones from the list, when there are several.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class DownloadStrip(QWidget):
         self.list.remedy_chosen.connect(controller.help_download)
 
     def refresh(self) -> None:
-        """Show what is known now, in as much room as that needs and the window has."""
+        """Show the current rows, in a height that suits them and the window."""
         models = self._installed
         rows, halted, done = models.download_rows, len(models.halted) > 1, len(models.done) > 1
         self.setVisible(bool(rows))
@@ -66,7 +66,7 @@ class DownloadStrip(QWidget):
         self.fit()
 
     def fit(self) -> None:
-        """Take the height of the first rows, or less in a low window."""
+        """Take the height of the first three rows, or less in a low window."""
         heights = [card.sizeHint().height() for card in self.list.cards.values()]
         above = 0 if self._all.isHidden() else self._all.sizeHint().height()
         wanted = above + sum(heights[:_SHOWN]) + 2 * SPACE_S + 1

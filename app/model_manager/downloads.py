@@ -1,4 +1,4 @@
-"""The queue of downloads and its rows."""
+"""The queue of downloads, and their states."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.model_manager.download_job import DownloadFolder, DownloadJob
 from app.services.tasks import TaskRunner, describe
-from mtplx_engine.hub import http
+from mtplx_engine.hub import retries
 from mtplx_engine.hub.errors import CancelledError, HubError
-from mtplx_engine.hub.http import Retries
-from mtplx_engine.hub.transfer import Speed
+from mtplx_engine.hub.retries import Retries
+from mtplx_engine.hub.transfer_stats import Speed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,13 +25,14 @@ if TYPE_CHECKING:
 
     from app.model_manager.download_job import Begun, DownloadEnd
     from mtplx_engine.errors import ErrorInfo
-    from mtplx_engine.hub.errors import HubErrorKind, Waiting
+    from mtplx_engine.hub.errors import HubErrorKind
     from mtplx_engine.hub.http import HubConnection
     from mtplx_engine.hub.plan import DownloadPlan
+    from mtplx_engine.hub.retries import Waiting
 
 
 class DownloadState(StrEnum):
-    """How a download stands."""
+    """The state of a download in the queue."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -47,18 +48,17 @@ class DownloadRow:
 
     Attributes:
         id: Of the model, and of its folder.
-        title: Name for people.
-        state: How it stands.
-        done: Bytes that are there and of use.
+        title: Name for the user.
+        state: Its state.
+        done: Valid bytes on the disk.
         total: Bytes of all files.
-        bytes_s: Bytes a second, None while too little was seen.
-        seconds_left: How long the rest takes, None when nobody knows.
-        waiting: Why nothing comes at the moment: WAITING for a time at which it is in the queue again, or, for a
-            moment, RUNNING. None without a reason.
-        again_s: Whole seconds that it still waits, None without `waiting`.
-        renewed: Whether the hub had what was looked at no more, so that what it has now is fetched.
+        bytes_s: Bytes per second, None before there is a measurement.
+        seconds_left: How long the rest takes, None when it is unknown.
+        waiting: The wait before the next try: out of the queue if WAITING, a short one if RUNNING.
+        again_s: Whole seconds left of `waiting`, None without it.
+        renewed: Whether the hub's files have changed since the inspection, so that the new ones are fetched.
         error: Why it failed.
-        problem: What kind of failure that is; its value names the one thing to do.
+        problem: The kind of the failure, whose value names the remedy.
     """
 
     id: str
@@ -76,15 +76,15 @@ class DownloadRow:
 
 
 class DownloadItem:
-    """What the list keeps of a download.
+    """A download in the queue.
 
     Attributes:
         plan: What is installed.
-        row: As people see it.
-        noted: Whether the folder of downloads knows of it.
-        present: Bytes that were there before its job began to count.
-        speed: How fast its job is.
-        failures: Of its jobs, in a row, without a byte in between.
+        row: Its state, for the user.
+        noted: Whether its plan is stored on the disk.
+        present: Bytes that were on the disk before its job began.
+        speed: The speed of its job.
+        failures: Failures of its jobs in a row, without a byte in between.
     """
 
     def __init__(self, plan: DownloadPlan, state: DownloadState, present: int, *, noted: bool) -> None:
@@ -101,24 +101,24 @@ AT_ONCE = 2
 _READING_MS = 250
 _WAITING_MS = 1000
 _END_S = 0.9
-_AGAIN = Retries(first_s=10.0, longest_s=120.0)  # of downloads that gave up their place in the queue
+_AGAIN = Retries(first_s=10.0, longest_s=120.0)  # of downloads that wait out of the queue
 _HALTED = (DownloadState.PAUSED, DownloadState.FAILED, DownloadState.WAITING)
 _GOING = (DownloadState.QUEUED, DownloadState.RUNNING, DownloadState.WAITING)  # at the next start too
 _STILL = {"bytes_s": None, "seconds_left": None, "waiting": None, "again_s": None}
 
 
 class Downloads(QObject):
-    """Fetches models, two at a time, the others in line. What is begun is there again after any end of the program.
+    """The queue of downloads, two of which run at a time. It outlasts the program.
 
-    After a quit, what was under way goes on by itself; after a crash it is paused. What has to wait, since the hub asks
-    for it or cannot be reached, lets the next one go on, and is in line again after that.
+    After a quit, unfinished downloads go on by themselves; after a crash they are paused. A download that has to wait,
+    because the hub asks for it or cannot be reached, makes room for the next one and is queued again after the wait.
 
     Args:
         data_dir: The data folder.
-        connect: Returns the way to the hub; called on another thread.
+        connect: Returns the connection to the hub; called on another thread.
 
     Signals:
-        changed(DownloadRow): A row is new, or another one now.
+        changed(DownloadRow): A row is new or has changed.
         removed(str): The row with this id is gone.
         installed(DownloadRow): A model is ready.
     """
@@ -135,7 +135,7 @@ class Downloads(QObject):
         self._connect = connect
         self._folder = DownloadFolder(data_dir)
         self._items: dict[str, DownloadItem] = {}
-        self._unwanted: dict[str, DownloadPlan] = {}  # to be deleted, once nobody works on it
+        self._unwanted: dict[str, DownloadPlan] = {}  # to be deleted once they have no task
         self._tasks = TaskRunner("download", self, end_s=_END_S)
         self._working: set[str] = set()  # downloads with a task, at most one for each
         self._jobs: dict[str, DownloadJob] = {}
@@ -146,15 +146,15 @@ class Downloads(QObject):
         self._again.timeout.connect(self._count_down)
 
     def open(self) -> None:
-        """Find what was begun before: `changed` follows for each."""
+        """Find the unfinished downloads: `changed` follows for each."""
         self._begin("", self._folder.open, self._opened)
 
     def rows(self) -> tuple[DownloadRow, ...]:
-        """Return all downloads of the list, the oldest first; what is done stays until it is cleared."""
+        """Return all downloads, the oldest first; installed ones stay until they are cleared."""
         return tuple(item.row for item in self._items.values())
 
     def enqueue(self, plan: DownloadPlan) -> None:
-        """Fetch a model; nothing happens when that is under way. Another plan than the one begun starts over."""
+        """Queue a model unless it is queued or running; another plan than the one begun starts over."""
         known = self._items.get(plan.id)
         if known is not None and known.row.state in (DownloadState.QUEUED, DownloadState.RUNNING):
             return
@@ -168,7 +168,7 @@ class Downloads(QObject):
         self._advance()
 
     def pause(self, plan_id: str) -> None:
-        """Stop a download where it is."""
+        """Pause a download."""
         item = self._items[plan_id]
         if item.row.state in _GOING:
             self._stop(plan_id)
@@ -176,14 +176,14 @@ class Downloads(QObject):
             self._advance()
 
     def resume(self, plan_id: str) -> None:
-        """Go on with a download that is paused, failed or waiting."""
+        """Queue a download that is paused, failed or waiting."""
         item = self._items[plan_id]
         if item.row.state in _HALTED:
             self._set(item, state=DownloadState.QUEUED, error=None, problem=None, **_STILL)
             self._advance()
 
     def cancel(self, plan_id: str) -> None:
-        """Take a download off the list, and delete what has arrived unless the model is installed."""
+        """Remove a download from the list, and delete its partial files unless the model is installed."""
         item = self._items.pop(plan_id)
         self._stop(plan_id)
         if item.row.state is not DownloadState.DONE:
@@ -192,7 +192,7 @@ class Downloads(QObject):
         self._advance()
 
     def close(self) -> None:
-        """End all downloads where they are, within a second. A second call does nothing."""
+        """Stop all downloads, within a second; they go on at the next start. A second call does nothing."""
         if self._closed:
             return
         self._closed = True
@@ -205,10 +205,10 @@ class Downloads(QObject):
         if going:
             self._folder.note_going(going)
 
-    # ------------------------------------------------------------ what comes next
+    # ------------------------------------------------------------ scheduling
 
     def _advance(self) -> None:
-        """Begin what can be begun."""
+        """Start the tasks that can start."""
         for plan_id in dict.fromkeys((*self._unwanted, *self._items)):
             item = self._items.get(plan_id)
             if plan_id in self._working:
@@ -249,7 +249,7 @@ class Downloads(QObject):
         if job is not None:
             job.stop()
 
-    # ------------------------------------------------------------ how it went
+    # ------------------------------------------------------------ outcomes
 
     def _opened(self, outcome: tuple[Begun, ...] | BaseException) -> None:
         if isinstance(outcome, BaseException):
@@ -266,11 +266,11 @@ class Downloads(QObject):
             self._fail(item, outcome)
         else:
             item.plan, item.noted = outcome, True
-            if self._unwanted.get(outcome.id) == outcome:  # cancelled meanwhile; now it is known where it is
+            if self._unwanted.get(outcome.id) == outcome:  # cancelled meanwhile; now its folder is known
                 self._unwanted[outcome.id] = outcome
 
     def _discarded(self, plan: DownloadPlan, error: BaseException | None) -> None:
-        """Put a download on the list again that is still there, with the reason."""
+        """List a download again whose files could not be deleted, with the reason."""
         if error is None:
             return
         if plan.id in self._items:
@@ -281,7 +281,7 @@ class Downloads(QObject):
 
     def _fetched(self, item: DownloadItem, end: DownloadEnd) -> None:
         tally = self._jobs.pop(item.plan.id).tally
-        self._set(item, **_of(end.plan, item))
+        self._set(item, **_plan_fields(end.plan, item))
         item.plan = end.plan
         if tally is not None and tally.fetched:
             item.failures = 0
@@ -297,11 +297,11 @@ class Downloads(QObject):
             self._fail(item, end.error)
 
     def _put_off(self, item: DownloadItem, error: HubError) -> None:
-        """Let a download wait, out of the queue."""
+        """Let a download wait out of the queue."""
         describe(error, f"download of {item.plan.id}")
         item.failures += 1
-        waiting = http.waiting(error, _AGAIN.wait_s(item.failures, error))
-        self._set(item, state=DownloadState.WAITING, done=item.present, **_STILL | _wait(waiting))
+        waiting = retries.waiting(error, _AGAIN.wait_s(item.failures, error))
+        self._set(item, state=DownloadState.WAITING, done=item.present, **_STILL | _wait_fields(waiting))
         self._again.start()
 
     def _fail(self, item: DownloadItem, error: BaseException) -> None:
@@ -316,10 +316,10 @@ class Downloads(QObject):
         )
 
     def _count_down(self) -> None:
-        """Put what has waited long enough into the queue again, and count the seconds of the others."""
+        """Queue the downloads whose wait is over, and count down the others."""
         waiting = [item for item in self._items.values() if item.row.state is DownloadState.WAITING]
         for item in waiting:
-            found = _wait(item.row.waiting)
+            found = _wait_fields(item.row.waiting)
             if found["again_s"]:
                 self._set(item, **found)
             else:
@@ -336,15 +336,15 @@ class Downloads(QObject):
             item.speed.note(time.monotonic(), tally.fetched)
             self._set(
                 item,
-                **_of(plan, item),
+                **_plan_fields(plan, item),
                 done=max(tally.done, item.present if plan == item.plan else 0),
                 bytes_s=item.speed.bytes_s,
                 seconds_left=item.speed.seconds_left(plan.size - tally.done),
-                **_wait(tally.waiting),
+                **_wait_fields(tally.waiting),
             )
 
     def _set(self, item: DownloadItem, **fields: object) -> None:
-        """Change a row, and tell if it is still in the list."""
+        """Change a row; `changed` follows if it is still in the list."""
         row = dataclasses.replace(item.row, **fields)  # type: ignore[arg-type]
         if row != item.row:
             item.row = row
@@ -352,12 +352,10 @@ class Downloads(QObject):
                 self.changed.emit(row)
 
 
-def _of(plan: DownloadPlan, item: DownloadItem) -> dict[str, Any]:
-    """Return what a row says of what is fetched, which may be another plan than before."""
+def _plan_fields(plan: DownloadPlan, item: DownloadItem) -> dict[str, Any]:
     return {"total": plan.size, "renewed": item.row.renewed or plan != item.plan}
 
 
-def _wait(waiting: Waiting | None) -> dict[str, Any]:
-    """Return what a row says of a wait."""
+def _wait_fields(waiting: Waiting | None) -> dict[str, Any]:
     seconds = None if waiting is None else math.ceil(waiting.seconds(time.time()))
     return {"waiting": waiting, "again_s": seconds}

@@ -1,4 +1,4 @@
-"""The offer of a first model that fits this machine."""
+"""The offer of a first model that fits this machine, in the Models window and in an empty chat."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ if TYPE_CHECKING:
     from app.model_manager.row_state import HubSnapshot
     from app.storage.settings import SettingsFile
     from app.theme import Theme
-    from mtplx_engine.hub.search import Entry
+    from mtplx_engine.hub.catalogue import Entry
     from mtplx_engine.util.system import Machine
 
 
-# Of a recommended model: bits of a parameter with its share of scales and of the head, and what it takes in use.
+# Of a recommended model: bits per parameter with scales and head, and the factor for its memory in use.
 _BITS, _BESIDE = 4.8, 1.15
-_USUAL_BYTES_S = 50e6 / 8  # a common line into a house; nobody knows this one before the first byte
+_USUAL_BYTES_S = 50e6 / 8  # a common household connection
 _OFFER_TITLE_PX = 17
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """The one model to begin with: the largest recommended one that fits this machine.
+    """The offered first model: the largest recommended one that fits this machine.
 
     Attributes:
         repo_id: Its repository.
-        title: Name for people.
-        why: Why this one, a sentence.
-        cost: Its size and how long that takes.
+        title: Name for the user.
+        why: The reason for it, a sentence.
+        cost: Its size and the time to download it.
     """
 
     repo_id: str
@@ -53,12 +53,12 @@ class Offer:
 
 
 def estimate(machine: Machine) -> Offer | None:
-    """Return what can be offered before the hub has been asked about anything; None when nothing would fit."""
-    # Here and below, since a start without an offer needs none of it.
-    from mtplx_engine.hub import search
+    """Return an offer without asking the hub, by estimated sizes; None when nothing would fit."""
+    # Late, here and below: a start without an offer needs none of it.
+    from mtplx_engine.hub import catalogue
     from mtplx_engine.models import memory_fit
 
-    for entry in reversed(search.entries()):
+    for entry in reversed(catalogue.entries()):
         parameters = entry.billions * 1_000_000_000
         size = round(parameters * _BITS / 8)
         weights = size if machine.packed else parameters * machine.item
@@ -70,30 +70,29 @@ def estimate(machine: Machine) -> Offer | None:
 
 
 def offer(known: HubSnapshot) -> Offer | None:
-    """Return the offer; None when there is a model besides the starter, or none fits, or not all is known yet."""
+    """Return an offer by inspections; None with a model besides the starter, or when none fits or some are missing."""
     from app.model_manager import row_state
-    from mtplx_engine.hub import search
+    from mtplx_engine.hub import catalogue
     from mtplx_engine.models.memory_fit import MemoryVerdict
 
     if known.installed - {starter.shipped_recipe().id.casefold()} or known.downloads:
         return None
-    for entry in reversed(search.entries()):
-        look = known.looks.get(entry.target)
-        if look is None:
+    for entry in reversed(catalogue.entries()):
+        inspection = known.inspections.get(entry.target)
+        if inspection is None:
             if entry.target in known.faults:
                 continue
             return None
-        judged = row_state.judge(look.found, known.machine)
+        judged = row_state.judge(inspection.found, known.machine)
         if judged is not None and judged.verdict is MemoryVerdict.FITS:
             share = row_state.share(judged.total, row_state.for_models(judged))
             why = tr("The largest recommended model that fits: it needs {share}. Good for {what}.")
             why = why.format(share=share, what=entry.good_for)
-            return _offer(entry, why, tr("{size}, about {time} at 50 Mbit/s"), look.plan.size)
+            return _offer(entry, why, tr("{size}, about {time} at 50 Mbit/s"), inspection.plan.size)
     return None
 
 
 def _offer(entry: Entry, why: str, cost: str, size: int) -> Offer:
-
     seconds = max(size / _USUAL_BYTES_S, 1)
     cost = cost.format(size=formatting.size(size), time=formatting.duration(seconds))
     return Offer(entry.target, entry.title, why, cost)
@@ -101,13 +100,13 @@ def _offer(entry: Entry, why: str, cost: str, size: int) -> Offer:
 
 @dataclass(frozen=True, slots=True)
 class FirstState:
-    """What the main window shows of it.
+    """What the empty chat shows of the offer.
 
     Attributes:
         title: The model.
-        why: Why this one, or what happens to it.
-        after: What it costs, or how far it is.
-        fraction: How much of it is there, 0..1; None before it is on its way.
+        why: The reason for it, or its download.
+        after: Its cost, or its progress.
+        fraction: Progress of its download, 0..1; None before that.
         can_get: Whether it can be accepted.
     """
 
@@ -119,17 +118,17 @@ class FirstState:
 
 
 class FirstModel(QObject):
-    """Offers it in the main window until there is another model, or the user wants none.
+    """Offers a first model in an empty chat until there is one, or the user dismisses the offer.
 
-    Knows by itself what may fit; the hub is asked only once the user has accepted.
+    The hub is asked only once the user has accepted.
 
     Args:
-        library: The models that there are.
-        downloads: Those that are on their way.
-        settings: Remember that nothing is offered any more.
+        library: The installed models.
+        downloads: The queue of downloads.
+        settings: Where a dismissal is stored.
 
     Signals:
-        changed: `state` is another one now.
+        changed: `state` has changed.
         accepted(str): The model of a repository is to be fetched.
     """
 
@@ -155,12 +154,12 @@ class FirstModel(QObject):
 
     @property
     def state(self) -> FirstState | None:
-        """What is shown now, None for nothing."""
+        """What is shown, None for nothing."""
         if self._offer is None:
             return None
         row = next((row for row in self._downloads.rows() if row.state is not DownloadState.DONE), None)
         if row is not None:
-            return _on_its_way(row)
+            return _downloading(row)
         return FirstState(
             self._offer.title,
             self._offer.why,
@@ -176,7 +175,7 @@ class FirstModel(QObject):
             self.accepted.emit(self._offer.repo_id)
 
     def refuse(self, repo_id: str) -> bool:
-        """Take note that a model cannot be had; return whether it is the one that was accepted here."""
+        """Note that a model cannot be fetched; return whether it is the one that was accepted here."""
         was_asked = self._asking and self._offer is not None and self._offer.repo_id == repo_id
         if was_asked:
             self._asking = False
@@ -184,7 +183,7 @@ class FirstModel(QObject):
         return was_asked
 
     def dismiss(self) -> None:
-        """Offer nothing any more, at later starts neither."""
+        """Offer nothing any more, not even at later starts."""
         self._settings.change(first_offer=False)
         self._offer = None
         self.changed.emit()
@@ -210,7 +209,7 @@ class FirstModel(QObject):
             self.changed.emit()
 
 
-def _on_its_way(row: DownloadRow) -> FirstState:
+def _downloading(row: DownloadRow) -> FirstState:
     from app.model_manager import rows
 
     after = row.error.message if row.error is not None else rows.progress(row)
@@ -219,15 +218,15 @@ def _on_its_way(row: DownloadRow) -> FirstState:
 
 
 class OfferCard(QFrame):
-    """The offer in the Models window; hidden while there is none.
+    """The offer in the Models window; hidden without one.
 
     Attributes:
         button: Downloads the model.
-        details: Shows all about it.
+        details: Shows its details.
 
     Signals:
-        accepted(Offer): The offered model is to be downloaded.
-        details_wanted(Offer): All about it is to be shown.
+        accepted(Offer): The model is to be downloaded.
+        details_wanted(Offer): Its details are to be shown.
     """
 
     accepted = Signal(object)
@@ -260,7 +259,7 @@ class OfferCard(QFrame):
         self.hide()
 
     def show_offer(self, offer: Offer | None) -> None:
-        """Offer a model, or nothing."""
+        """Show an offer, or none."""
         self._offer = offer
         self.setVisible(offer is not None)
         if offer is not None:
@@ -274,16 +273,16 @@ class OfferCard(QFrame):
 
 
 class FirstCard(QFrame):
-    """The offer in an empty chat, and then how far the model is; hidden while there is none.
+    """The offer in an empty chat, and then the progress of its download; hidden without one.
 
     Attributes:
         get: Accepts it.
-        models: Leads to the others.
-        close_button: Takes it away for good.
+        models: Opens the Models window.
+        close_button: Dismisses it for good.
 
     Signals:
-        models_pressed: The user wants to see all models.
-        changed: It may need another height, or none.
+        models_pressed: The Models window is to be opened.
+        changed: Its height may have changed.
     """
 
     models_pressed = Signal()

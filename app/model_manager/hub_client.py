@@ -1,4 +1,7 @@
-"""Search, inspection and access token at the hub, off the main thread."""
+"""Search, inspection and access token at the hub, off the main thread.
+
+The hub's modules are imported late: the start of the program needs none of them.
+"""
 
 from __future__ import annotations
 
@@ -9,49 +12,46 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
 
-from app.model_manager.row_state import Fault
 from app.services.tasks import TaskRunner, describe
 from mtplx_engine.errors import EngineError
-from mtplx_engine.hub.errors import ON_THE_WAY, CancelledError, CancelToken
+from mtplx_engine.hub.errors import CancelledError, CancelToken
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
     from pathlib import Path
 
-    from mtplx_engine.errors import ErrorInfo
-    from mtplx_engine.hub.api import HubSettings
     from mtplx_engine.hub.credentials import Keychain, SecretStore, TokenStore
-    from mtplx_engine.hub.errors import HubErrorKind
     from mtplx_engine.hub.http import HubConnection
     from mtplx_engine.hub.remote_inspect import RepoInspection
     from mtplx_engine.hub.search import Found
+    from mtplx_engine.hub.settings import HubSettings
 
 
 class HubQuestion(Enum):
-    """What can be asked; a new question of a kind takes the place of the one before."""
+    """The kinds of requests; a new one of a kind replaces the one before."""
 
     SEARCH = auto()
-    LOOK = auto()
+    INSPECT = auto()
     TOKEN = auto()
 
 
 class HubClient(QObject):
-    """Asks the hub, each question on a thread of its own.
+    """Sends requests to the hub, each on a thread of its own.
 
     Args:
-        access: The way to the hub.
+        access: Gives the connection to the hub.
 
     Signals:
-        found(str, Found): Words, and the models that fit them.
-        looked(str, Look): A repository, and what it holds.
-        token_checked(str): The token is good, and known from now on; the name of its account.
-        token_forgotten: No token is known any more.
-        failed(Question, ErrorInfo, Problem | None): The newest question of a kind has no answer. With TOKEN after
-            `token_checked`, the keychain did not keep it.
+        found(str, Found): A query and its results.
+        inspected(str, RepoInspection): A repository and its inspection.
+        token_checked(str): The token is valid and in use; the name of its account.
+        token_forgotten: The token is deleted.
+        failed(HubQuestion, ErrorInfo, HubErrorKind | None): The newest request of a kind failed. With TOKEN after
+            `token_checked`, the keychain did not store it.
     """
 
     found = Signal(str, object)
-    looked = Signal(str, object)
+    inspected = Signal(str, object)
     token_checked = Signal(str)
     token_forgotten = Signal()
     failed = Signal(object, object, object)
@@ -63,18 +63,17 @@ class HubClient(QObject):
         self._tasks = TaskRunner("hub", self)
 
     def search(self, words: str) -> None:
-        """Look for models: `found` follows, or `failed`."""
+        """Search for models: `found` follows, or `failed`."""
 
         def work(interrupt: CancelToken) -> Found:
-            # Here and below, since the start of the program needs none of it.
             from mtplx_engine.hub import search
 
             return search.search(self._access.connection(), words, interrupt=interrupt)
 
         self._ask(HubQuestion.SEARCH, work, partial(self.found.emit, words))
 
-    def look(self, repo_id: str, head: str = "") -> None:
-        """Look at a repository, and at `head` with its drafting head: `looked` follows, or `failed`."""
+    def inspect(self, repo_id: str, head: str = "") -> None:
+        """Inspect a repository, with the drafting head in `head`: `inspected` follows, or `failed`."""
 
         def work(interrupt: CancelToken) -> RepoInspection:
             from mtplx_engine.hub import remote_inspect
@@ -86,10 +85,10 @@ class HubClient(QObject):
                 interrupt,
             )
 
-        self._ask(HubQuestion.LOOK, work, partial(self.looked.emit, repo_id))
+        self._ask(HubQuestion.INSPECT, work, partial(self.inspected.emit, repo_id))
 
     def check_token(self, token: str) -> None:
-        """Ask whose token this is, and keep it when it is somebody's: `token_checked` follows, or `failed`."""
+        """Ask for the account of a token and store a valid one: `token_checked` follows, or `failed`."""
 
         def work(interrupt: CancelToken) -> tuple[str, BaseException | None]:
             from mtplx_engine.hub.api import Api
@@ -107,7 +106,7 @@ class HubClient(QObject):
         self._ask(HubQuestion.TOKEN, work, self._token_good)
 
     def forget_token(self) -> None:
-        """Forget the token, in the keychain too: `token_forgotten` follows, or `failed`."""
+        """Delete the token, in the keychain too: `token_forgotten` follows, or `failed`."""
 
         def work(_interrupt: CancelToken) -> None:
             self._access.store(self._access.settings.connection(None).host).forget()
@@ -115,13 +114,13 @@ class HubClient(QObject):
         self._ask(HubQuestion.TOKEN, work, lambda _: self.token_forgotten.emit())
 
     def stop(self, question: HubQuestion) -> None:
-        """Let a question go unanswered."""
+        """Cancel the request of a kind."""
         interrupt = self._interrupts.pop(question, None)
         if interrupt is not None:
             interrupt.set()
 
     def close(self) -> None:
-        """Let all questions go unanswered, and end their threads within a second. A second call does nothing."""
+        """Cancel all requests, and end their threads within a second. A second call does nothing."""
         for question in HubQuestion:
             self.stop(question)
         self._tasks.abandon()
@@ -152,18 +151,17 @@ class HubClient(QObject):
 
 
 def _find_keychain() -> Keychain | None:
-    # Here and below, since the start of the program needs none of it.
     from mtplx_engine.hub.credentials import system_keychain
 
     return system_keychain()
 
 
 class HubAccess:
-    """Callable from any thread; `connection` and `store` may wait for a dialog of the keychain.
+    """The hub's settings and secrets; thread-safe. `connection` and `store` may wait for a dialog of the keychain.
 
     Args:
-        data_dir: Where the settings are that the window and the command share.
-        find_keychain: Returns where tokens last, None for memory only.
+        data_dir: The data folder, whose settings the command line shares.
+        find_keychain: Returns the keychain, None for memory only.
     """
 
     def __init__(self, data_dir: Path, find_keychain: Callable[[], Keychain | None] = _find_keychain) -> None:
@@ -176,58 +174,58 @@ class HubAccess:
     @property
     def settings(self) -> HubSettings:
         """Address and proxy."""
-        from mtplx_engine.hub import api
+        from mtplx_engine.hub import settings
 
-        return api.read_settings(self._data_dir)
+        return settings.read_settings(self._data_dir)
 
     @property
     def default(self) -> HubSettings:
-        """What holds where nothing is set."""
-        from mtplx_engine.hub.api import HubSettings
+        """The settings without any choice of the user."""
+        from mtplx_engine.hub.settings import HubSettings
 
         return HubSettings()
 
     @property
     def lasts(self) -> bool:
-        """Whether secrets are still known at the next start."""
+        """Whether secrets outlast the program."""
         return self._find_keychain() is not None
 
     def set_settings(self, settings: HubSettings) -> None:
         """Use another hub or proxy from now on; a password in the proxy's address goes to the keychain.
 
         Raises:
-            EngineError: BAD_REQUEST, when one of them is no address, and nothing is changed then; STORAGE, when the
-                keychain does not keep the password: it is known until the program ends then.
-            OSError: The disk does not take it.
+            EngineError: BAD_REQUEST, when an address is invalid and nothing is changed; STORAGE, when the keychain does
+                not store the password, which is then known until the program ends.
+            OSError: The disk cannot be written.
         """
-        from mtplx_engine.hub import api as kept
         from mtplx_engine.hub import credentials
+        from mtplx_engine.hub.settings import write_settings
 
         settings.connection(None)
-        kept.write_settings(self._data_dir, settings)
+        write_settings(self._data_dir, settings)
         address, password = credentials.without_password(settings.proxy)
         store = self._password(address)
         if password and store is not None:
             store.set(password)
 
     def connection(self) -> HubConnection:
-        """Return the way to the hub, with the token and the password of the proxy that are known.
+        """Return the connection to the hub, with token and proxy password.
 
-        Without a token of ours it is the one of a login by Hugging Face's own programs.
+        Without a token of ours, that of a login by Hugging Face's own programs is used.
 
         Raises:
-            EngineError: BAD_REQUEST, when the settings are of no use.
+            EngineError: BAD_REQUEST, when the settings are invalid.
         """
         from mtplx_engine.hub import api
 
-        found = self.settings
-        bare = found.connection(None)
+        settings = self.settings
+        bare = settings.connection(None)
         token = self.store(bare.host).get() or api.login(bare.endpoint)
-        store = self._password(found.proxy)
-        return found.connection(token, store.get() if store is not None else None)
+        store = self._password(settings.proxy)
+        return settings.connection(token, store.get() if store is not None else None)
 
     def store(self, host: str) -> TokenStore:
-        """Return what keeps the token of a hub."""
+        """Return the store of a hub's token."""
         from mtplx_engine.hub.credentials import TokenStore
 
         with self._lock:
@@ -236,111 +234,10 @@ class HubAccess:
             return self._tokens[host]
 
     def _password(self, address: str) -> SecretStore | None:
-        """Return what keeps the password of the proxy at an address, None when it wants none."""
+        """Return the store of the password for the proxy at an address, None when it needs none."""
         from mtplx_engine.hub import credentials
 
         with self._lock:
             if address not in self._passwords:
                 self._passwords[address] = credentials.store_proxy(address, self._find_keychain())
             return self._passwords[address]
-
-
-class RepoLookups(QObject):
-    """Asks about each repository once; after a failure only when it is told to.
-
-    Attributes:
-        looks: What is known, by repository.
-        faults: Why nothing is, by repository.
-        trouble: Why the hub cannot be asked about any, None while it can; nothing is asked until `retry`.
-
-    Signals:
-        changed: One of them is another now.
-    """
-
-    changed = Signal()
-
-    def __init__(self, hub: HubClient, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._hub = hub
-        self.looks: dict[str, RepoInspection] = {}
-        self.faults: dict[str, Fault] = {}
-        self.trouble: Fault | None = None
-        self._waiting: list[str] = []
-        self._now = ""
-        hub.looked.connect(self._looked)
-        hub.failed.connect(self._failed)
-
-    @property
-    def asking(self) -> frozenset[str]:
-        """The repositories whose answers are still to come."""
-        return frozenset({*self._waiting, self._now} - {""}) if self.trouble is None else frozenset()
-
-    def look(self, repo_id: str) -> None:
-        """Ask about a repository, before all others that wait."""
-        if repo_id in self.looks or repo_id in self.faults or repo_id == self._now:
-            return
-        is_new = repo_id not in self._waiting
-        if not is_new:
-            self._waiting.remove(repo_id)
-        self._waiting.append(repo_id)
-        self._go_on()
-        if is_new:
-            self.changed.emit()
-
-    def look_at_all(self, repo_ids: Iterable[str]) -> None:
-        """Ask about repositories, the first one first."""
-        for repo_id in reversed(tuple(repo_ids)):
-            if repo_id not in self._waiting:
-                self.look(repo_id)
-
-    def look_again(self, repo_id: str) -> None:
-        """Ask about a repository that failed."""
-        del self.faults[repo_id]
-        self.look(repo_id)
-
-    def keep_waiting(self, wanted: Callable[[str], object]) -> None:
-        """Ask no more about what waits and is not wanted."""
-        kept = [repo_id for repo_id in self._waiting if wanted(repo_id)]
-        if kept != self._waiting:
-            self._waiting = kept
-            self.changed.emit()
-
-    def retry(self) -> None:
-        """Go on after a trouble."""
-        if self.trouble is not None:
-            self.trouble = None
-            self._go_on()
-            self.changed.emit()
-
-    def forget(self) -> None:
-        """Know nothing, and ask nothing that was to be asked."""
-        self._hub.stop(HubQuestion.LOOK)
-        self._waiting, self._now = [], ""
-        self.looks.clear()
-        self.faults.clear()
-        self.trouble = None
-        self.changed.emit()
-
-    def _go_on(self) -> None:
-        if not self._now and self._waiting and self.trouble is None:
-            self._now = self._waiting.pop()
-            self._hub.look(self._now)
-
-    def _looked(self, repo_id: str, look: RepoInspection) -> None:
-        self.looks[repo_id] = look
-        self._now = ""
-        self._go_on()
-        self.changed.emit()
-
-    def _failed(self, question: HubQuestion, error: ErrorInfo, problem: HubErrorKind | None) -> None:
-        if question is not HubQuestion.LOOK:
-            return
-        fault, repo_id = Fault.of(error, problem), self._now
-        self._now = ""
-        if problem in ON_THE_WAY:
-            self._waiting.append(repo_id)
-            self.trouble = fault
-        else:
-            self.faults[repo_id] = fault
-            self._go_on()
-        self.changed.emit()

@@ -1,4 +1,4 @@
-"""The models on this computer and those on their way to it: their rows, and what is done with them."""
+"""The installed models and the downloads: their rows, and the actions on them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.i18n import tr
 from app.model_manager import rows
 from app.model_manager.downloads import DownloadState
 from app.model_manager.row_state import Action
-from app.model_manager.rows import Use
+from app.model_manager.rows import UseState
 from mtplx_engine.errors import ErrorKind
 
 if TYPE_CHECKING:
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
     from mtplx_engine.util.system import Machine
 
 
-_NAMED = 3  # damaged files that are named
+_NAMED = 3  # how many damaged files are named
 
 
 class InstalledModels(QObject):
-    """Follows the library, the downloads and what the engine does with models.
+    """Follows the library, the downloads, and the engine's loading of models.
 
     Signals:
-        changed: Rows look different now.
-        removal_wanted(InstalledModel): The user is to say whether a model is deleted.
-        forgetting_wanted(Path): The user is to say whether models in a folder are listed no more.
-        load_requested(str, bool): The model in a folder is to be loaded, also when it will not fit if true.
-        unload_requested: The loaded model is to give its memory back.
-        failed(str): What was asked about no row cannot be done, a sentence.
+        changed: Rows have changed.
+        removal_wanted(InstalledModel): The user is to confirm that a model is deleted.
+        forgetting_wanted(Path): The user is to confirm that a folder's models are no longer listed.
+        load_requested(str, bool): The model in a folder is to be loaded; if true, even if it will not fit.
+        unload_requested: The loaded model is to be unloaded.
+        failed(str): An action that concerns no row has failed, a sentence.
     """
 
     changed = Signal()
@@ -62,7 +62,7 @@ class InstalledModels(QObject):
         self._anyway = False
         self._faults: dict[Path, ErrorInfo] = {}
         self._verified: dict[Path, str] = {}
-        self._reading: dict[Path, float] = {}
+        self._verify_progress: dict[Path, float] = {}
         library.changed.connect(self._listed)
         library.inspected.connect(self.changed)
         library.loadable.connect(self._loadable)
@@ -72,22 +72,22 @@ class InstalledModels(QObject):
         downloads.changed.connect(self.changed)
         downloads.removed.connect(self.changed)
 
-    # ------------------------------------------------------------ what is here
+    # ------------------------------------------------------------ installed models
 
     @property
     def models(self) -> tuple[InstalledModel, ...] | None:
-        """What is installed, None before it was listed."""
+        """The installed models, None before they are listed."""
         return self._library.contents.models
 
     @property
     def rows(self) -> tuple[ModelRow, ...]:
         """The rows of installed models."""
-        use = Use(
+        use = UseState(
             self._library.contents,
             self._loaded,
             self._loading,
             self._verified,
-            self._reading,
+            self._verify_progress,
             self._faults,
             self._library.inspections,
             self._machine,
@@ -95,7 +95,7 @@ class InstalledModels(QObject):
         return tuple(rows.installed(model, use, time.time()) for model in self._library.models)
 
     def act(self, folder: str, action: Action) -> None:
-        """Do something about the model in a folder."""
+        """Carry out an action of the row of the model in a folder."""
         model = self._model(folder)
         if model is None:
             return
@@ -109,7 +109,7 @@ class InstalledModels(QObject):
                 self._library.set_default(model.path)
             case Action.VERIFY:
                 self._verified.pop(model.path, None)
-                self._reading[model.path] = 0.0
+                self._verify_progress[model.path] = 0.0
                 self._library.verify(model.path)
             case Action.SHOW:
                 QDesktopServices.openUrl(QUrl.fromLocalFile(folder))
@@ -120,28 +120,28 @@ class InstalledModels(QObject):
         self.changed.emit()
 
     def help(self, folder: str) -> None:
-        """Do the one thing about a failure: load the model although it is too big."""
+        """Carry out the only remedy for a failure: load the model although it is too big."""
         self.act(folder, Action.LOAD_ANYWAY)
 
     def load(self, folder: Path, *, anyway: bool = False) -> None:
-        """Have the model in a folder loaded, as soon as it is known that it can be."""
+        """Have the model in a folder loaded once a check says that it can be."""
         self._loading, self._anyway = folder, anyway
         self._library.check(folder, anyway=anyway)
         self.changed.emit()
 
     def models_in(self, place: Path) -> tuple[InstalledModel, ...]:
-        """Return the models that are listed because of a folder."""
+        """Return the models that are listed for a folder."""
         return tuple(model for model in self._library.models if rows.place(model) == place)
 
     def show_loaded(self, folder: Path | None) -> None:
-        """Say which model is loaded, None for none."""
+        """Show which model is loaded, None for none."""
         self._loaded = folder
         if folder is not None:
             self._loading = None
         self.changed.emit()
 
     def show_load_failed(self, error: ErrorInfo) -> None:
-        """Say why the model that was asked for here last is not loaded."""
+        """Show why the model that was last requested here is not loaded."""
         folder, self._loading = self._loading, None
         if folder is not None:
             self._faults[folder] = error
@@ -159,11 +159,11 @@ class InstalledModels(QObject):
             self.load_requested.emit(str(folder), self._anyway)
 
     def _verifying(self, folder: Path, fraction: float) -> None:
-        self._reading[folder] = fraction
+        self._verify_progress[folder] = fraction
         self.changed.emit()
 
     def _note_verified(self, folder: Path, differing: tuple[str, ...]) -> None:
-        self._reading.pop(folder, None)
+        self._verify_progress.pop(folder, None)
         if differing:
             words = tr("damaged, download it again: {files}")
             more = "…" if len(differing) > _NAMED else ""
@@ -175,35 +175,35 @@ class InstalledModels(QObject):
     def _failed(self, folder: Path | None, error: ErrorInfo) -> None:
         has_row = folder is not None and self._model(str(folder)) is not None
         if folder is not None:
-            self._reading.pop(folder, None)
+            self._verify_progress.pop(folder, None)
             self._loading = None if folder == self._loading else self._loading
-        # What is not there has no row any more in a moment.
+        # A model that is gone is about to lose its row.
         if folder is not None and has_row and error.kind is not ErrorKind.NOT_FOUND:
             self._faults[folder] = error
         else:
             self.failed.emit(error.message)
         self.changed.emit()
 
-    # ------------------------------------------------------------ what is on its way
+    # ------------------------------------------------------------ downloads
 
     @property
     def download_rows(self) -> tuple[ModelRow, ...]:
-        """The rows of downloads, as they stand in the queue."""
+        """The rows of downloads, in the order of the queue."""
         return rows.downloads(self._downloads.rows())
 
     @property
     def halted(self) -> tuple[DownloadRow, ...]:
-        """The downloads that go on only when they are told to."""
+        """The downloads that are paused or failed."""
         states = (DownloadState.PAUSED, DownloadState.FAILED)
         return tuple(row for row in self._downloads.rows() if row.state in states)
 
     @property
     def done(self) -> tuple[DownloadRow, ...]:
-        """The downloads that are over."""
+        """The downloads that are installed."""
         return tuple(row for row in self._downloads.rows() if row.state is DownloadState.DONE)
 
     def act_on_download(self, download: str, action: Action) -> None:
-        """Do something about a download."""
+        """Carry out an action of a download's row."""
         match action:
             case Action.PAUSE:
                 self._downloads.pause(download)
@@ -213,17 +213,17 @@ class InstalledModels(QObject):
                 self._downloads.cancel(download)
 
     def resume_all(self) -> None:
-        """Go on with all downloads that are halted."""
+        """Resume all halted downloads."""
         for row in self.halted:
             self._downloads.resume(row.id)
 
     def clear_all(self) -> None:
-        """Take all downloads off the list that are over."""
+        """Remove all installed downloads from the list."""
         for row in self.done:
             self._downloads.cancel(row.id)
 
     def retry(self, problems: Collection[HubErrorKind]) -> None:
-        """Go on with the downloads that failed for one of these."""
+        """Resume the downloads that failed for one of these."""
         for row in self._downloads.rows():
             if row.problem in problems:
                 self._downloads.resume(row.id)

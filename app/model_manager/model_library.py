@@ -1,4 +1,4 @@
-"""The installed models, live."""
+"""The installed models, live, and the folder that new ones go to."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What was found.
+    """The result of listing the models.
 
     Attributes:
-        models: All models, None before anything was looked for.
+        models: All models, None before they are listed.
         default: Folder of the default one, None for the starter.
-        used: When each was loaded last, in seconds since 1970, by its folder; those that never were are missing.
-        places: Folders that models are looked for in and that can be taken off the list.
+        used: When each was last loaded, in seconds since the epoch, by its folder; without those that never were.
+        places: The listed folders with models that can be taken off the list.
     """
 
     models: tuple[InstalledModel, ...] | None = None
@@ -49,24 +49,24 @@ class Contents:
 class ModelLibrary(QObject):
     """Lists, inspects, checks, deletes and chooses models, on other threads.
 
-    A model is meant by its folder, never by a name.
+    A model is identified by its folder, never by a name.
 
     Args:
         data_dir: The data folder.
-        link: The engine, which may have a model in use that is to be deleted.
+        link: The engine, which may be using a model that is to be deleted.
 
     Attributes:
-        contents: What was found last.
-        inspections: What the files of models say, by folder.
+        contents: The last listing.
+        inspections: By folder.
 
     Signals:
-        changed: `contents` was looked for again.
-        inspected(Path): There is an inspection of a folder.
-        loadable(Path): A model is there, sound, and fits.
-        verifying(Path, float): A model is being read, and how much of it was, 0..1.
+        changed: `contents` is new.
+        inspected(Path): A folder is inspected.
+        loadable(Path): A model can be loaded, and fits.
+        verifying(Path, float): Progress of verifying a model, 0..1.
         verified(Path, tuple[str, ...]): A model, and its files that are not as they were installed.
         removed(Path): A model is deleted.
-        failed(Path | None, ErrorInfo): What was asked about a folder (or about none) cannot be done.
+        failed(Path | None, ErrorInfo): A request about a folder, or about none, has failed.
     """
 
     changed = Signal()
@@ -86,8 +86,8 @@ class ModelLibrary(QObject):
         self.contents = Contents()
         self.inspections: dict[Path, Inspection] = {}
         self._loaded: Path | None = None
-        self._leaving: set[Path] = set()  # to be deleted, once the engine has let go of them
-        self._asked = self._answered = 0  # looks at the disk
+        self._to_delete: set[Path] = set()  # once the engine has unloaded them
+        self._listings = self._shown = 0  # counts, so that an older listing never replaces a newer one
         self._to_inspect: list[Path] = []
         self._tasks = TaskRunner("models", self)
         self._inspecting = TaskRunner("inspection", self)
@@ -99,46 +99,46 @@ class ModelLibrary(QObject):
 
     @property
     def models(self) -> tuple[InstalledModel, ...]:
-        """All models, as far as anything is known."""
+        """All models, none before they are listed."""
         return self.contents.models or ()
 
     def choices(self) -> tuple[tuple[str, str], ...]:
-        """Return the name and the title of each model that can be loaded, both of one model alone."""
+        """Return the name and the title, each unique, of every model that can be loaded."""
         return library.choices(self.models)
 
     def refresh(self) -> None:
-        """Look what there is: `changed` follows, or `failed`."""
-        self._asked += 1
-        self._do(None, self._look, partial(self._show, self._asked))
+        """List the models: `changed` follows, or `failed`."""
+        self._listings += 1
+        self._do(None, self._list, partial(self._show, self._listings))
 
     def inspect(self) -> None:
-        """Inspect all that can be, one after the other, from the first on: `inspected` follows for each sound one."""
+        """Inspect all complete models, one after the other: `inspected` follows for each sound one."""
         self._to_inspect = [model.path for model in self.models if model.there and model.complete]
         self._inspect_next()
 
     def check(self, folder: Path, *, anyway: bool) -> None:
-        """Look whether a model can be loaded, before another one is given up for it: `loadable` follows, or `failed`.
+        """Check whether a model can be loaded, before another is unloaded for it: `loadable` follows, or `failed`.
 
         Args:
-            folder: The model's.
+            folder: The model's folder.
             anyway: Whether it may be too big.
         """
         self._do(folder, partial(self._check, folder, anyway=anyway), lambda _: self.loadable.emit(folder))
 
     def verify(self, folder: Path) -> None:
-        """Read all of a model: `verified` follows, or `failed`."""
+        """Check all files of a model: `verified` follows, or `failed`."""
         self._do(folder, partial(self._verify, folder), partial(self.verified.emit, folder))
 
     def remove(self, folder: Path) -> None:
-        """Delete a model of the data folder, unloaded first: `removed` and `changed` follow, or `failed`."""
+        """Unload and delete an installed model: `removed` and `changed` follow, or `failed`."""
         if self.is_in_use(folder):
-            self._leaving.add(folder)
+            self._to_delete.add(folder)
             self._link.unload()
         else:
             self._delete(folder)
 
     def set_default(self, folder: Path | None) -> None:
-        """Choose the model that is loaded at a start, None for the starter: `changed` follows, or `failed`."""
+        """Choose the model that is loaded at the start, None for the starter: `changed` follows, or `failed`."""
 
         def choose() -> None:
             if folder is not None:
@@ -148,15 +148,15 @@ class ModelLibrary(QObject):
         self._do(folder, choose, lambda _: self.refresh())
 
     def add_place(self, folder: Path) -> None:
-        """Use the models in a folder where they are: `changed` follows, or `failed`."""
+        """List the models in a folder of the user's own: `changed` follows, or `failed`."""
         self._do(folder, lambda: UserFolders(self._data_dir).add(folder), lambda _: self.refresh())
 
     def forget_place(self, folder: Path) -> None:
-        """Look there no more: `changed` follows, or `failed`."""
+        """Take such a folder off the list: `changed` follows, or `failed`."""
         self._do(folder, lambda: library.forget_model(folder, self._data_dir), lambda _: self.refresh())
 
     def is_in_use(self, folder: Path) -> bool:
-        """Whether the engine has a model, or is about to load it."""
+        """Whether the engine has loaded a model or is loading it."""
         if self._link.state in (EngineState.STARTING, EngineState.LOADING):
             wanted = self._link.model
             meant = library.called(wanted, self.models)
@@ -164,7 +164,7 @@ class ModelLibrary(QObject):
         return self._link.state is EngineState.READY and folder == self._loaded
 
     def close(self) -> None:
-        """Hear of nothing any more, within a second. A second call does nothing."""
+        """Abandon all tasks, within a second. A second call does nothing."""
         self._closing.set()
         self._to_inspect.clear()
         self._tasks.abandon()
@@ -172,15 +172,17 @@ class ModelLibrary(QObject):
 
     # ------------------------------------------------------------ on other threads
 
-    def _look(self) -> Contents:
-        habits, homes = ModelPreferences(self._data_dir), InstallFolders(self._data_dir)
+    def _list(self) -> Contents:
+        preferences, homes = ModelPreferences(self._data_dir), InstallFolders(self._data_dir)
         models = library.installed_models(self._data_dir)
-        used = {model.path: when for model in models if (when := habits.last_used(model.path)) is not None}
+        used = {
+            model.path: when for model in models if (when := preferences.last_used(model.path)) is not None
+        }
         places = {*UserFolders(self._data_dir).added(), *homes.all()} - {homes.own, homes.current}
-        return Contents(models, habits.default(), used, frozenset(places))
+        return Contents(models, preferences.default(), used, frozenset(places))
 
     def _check(self, folder: Path, *, anyway: bool) -> None:
-        # Here, since the start of the program needs none of it.
+        # Late: the start of the program needs none of it.
         from mtplx_engine.models import inspection, memory_fit
         from mtplx_engine.util import system
 
@@ -241,11 +243,11 @@ class ModelLibrary(QObject):
         error = describe(raised, f"model {folder}")[0]
         self.failed.emit(folder, error)
         if folder is not None and error.kind is ErrorKind.NOT_FOUND:
-            self.refresh()  # what is listed is not so
+            self.refresh()  # the list is out of date
 
-    def _show(self, look: int, contents: Contents) -> None:
-        if look > self._answered:  # or a later one has already said more
-            self._answered = look
+    def _show(self, listing: int, contents: Contents) -> None:
+        if listing > self._shown:
+            self._shown = listing
             self.contents = contents
             self.changed.emit()
 
@@ -255,8 +257,8 @@ class ModelLibrary(QObject):
     def _note_state(self, state: EngineState) -> None:
         if state in (EngineState.NO_MODEL, EngineState.GAVE_UP, EngineState.CLOSED):
             self._loaded = None
-            leaving, self._leaving = self._leaving, set()
-            for folder in sorted(leaving):
+            to_delete, self._to_delete = self._to_delete, set()
+            for folder in sorted(to_delete):
                 self._delete(folder)
 
     def _delete(self, folder: Path) -> None:
@@ -268,14 +270,14 @@ class ModelLibrary(QObject):
 
 
 class ModelsFolder(QObject):
-    """The folder that the user chose for what is fetched from now on.
+    """The models folder that new downloads go to.
 
     Args:
         data_dir: The data folder.
 
     Signals:
-        changed: New models go elsewhere now.
-        failed(str): They cannot go where they were to, a sentence.
+        changed: Another folder is chosen.
+        failed(str): A folder cannot be chosen, a sentence.
     """
 
     changed = Signal()
@@ -303,26 +305,26 @@ class ModelsFolder(QObject):
 
     @property
     def free_bytes(self) -> int | None:
-        """How much room its disk has, None while that is not connected."""
+        """Free bytes of its disk, None while that is not connected."""
         home = self.path
         if not self._homes.is_there(home):
             return None
-        # Ours may not have been made yet.
+        # The folder itself may not exist yet.
         nearest = next(path for path in (home, *home.parents) if path.is_dir())
         try:
             return shutil.disk_usage(nearest).free
-        except OSError:  # it went in between
+        except OSError:  # it was disconnected meanwhile
             return None
 
     def choose(self, folder: Path | None) -> None:
-        """Let new models go to a folder, None for the usual one: `changed` follows, or `failed`."""
+        """Choose the folder, None for the one in the data folder: `changed` follows, or `failed`."""
         if not self._tasks.busy:
             self._tasks.run(
                 partial(self._homes.choose, folder), lambda _: self.changed.emit(), self._not_chosen
             )
 
     def close(self) -> None:
-        """Hear of nothing any more. A second call does nothing."""
+        """Abandon all tasks. A second call does nothing."""
         self._tasks.abandon()
 
     def _not_chosen(self, error: BaseException) -> None:

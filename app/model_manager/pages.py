@@ -1,4 +1,4 @@
-"""The tabs of the Models window: search, recommended, installed."""
+"""The three tabs of the Models window: search, recommended and installed models."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
     from app.theme import Theme
 
 
-_PAUSE_MS = 500  # after which what was typed is meant; each search is a request to the hub
+_PAUSE_MS = 500  # of no typing before a search, which is a request to the hub
 _ICON, _FIELD_HEIGHT, _LONGEST = 16, 30, 200
 _SIZE_WIDTH = 130
-_SEEN_MS = 300  # for which rows must be in sight before the hub is asked about them
+_SEEN_MS = 300  # for which rows must be in sight before they are inspected
 _MOST_SEEN = 12
 
 
 class SearchPage(QWidget):
-    """Follows the controller.
+    """Searches the hub, and filters the results.
 
     Attributes:
-        field: What is searched for.
+        field: The query.
         fitting, drafting, largest: The filters.
         trouble: Why a search failed.
         list: The rows.
@@ -80,7 +80,7 @@ class SearchPage(QWidget):
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._pause.timeout.connect(self._search)
         self._seen = QTimer(self, singleShot=True, interval=_SEEN_MS)
-        self._seen.timeout.connect(self._look_at_seen)
+        self._seen.timeout.connect(self._inspect_visible)
         self.list.moved.connect(self._seen.start)
         self.field.textEdited.connect(self._pause.start)
         self.field.returnPressed.connect(self._search)
@@ -90,42 +90,41 @@ class SearchPage(QWidget):
 
     @property
     def filters(self) -> Filters:
-        """What is wanted."""
+        """The chosen filters."""
         return Filters(self.fitting.isChecked(), self.drafting.isChecked(), self._bytes)
 
     def refresh(self) -> None:
-        """Show what is known now."""
+        """Show the current state."""
         controller = self._controller
         if self.filters:
-            controller.look_at_hits()
+            controller.inspect_hits()
         show_fault(self.trouble, controller.search_fault or controller.lookups.trouble)
         rows = controller.searched(self.filters)
-        self._progress.setText(self._progress_words())
+        self._progress.setText(self._progress_text())
         before = list(self.list.cards)
-        self.list.show_rows(() if controller.search_fault is not None else rows, *self._nothing())
+        self.list.show_rows(() if controller.search_fault is not None else rows, *self._empty_text())
         if list(self.list.cards) != before:
             self._seen.start()
 
-    def _look_at_seen(self) -> None:
-        """Let the rows that are in sight say their sizes, and whether they fit."""
+    def _inspect_visible(self) -> None:
         if self.isVisible() and not self.filters and not self._controller.searching:
-            self._controller.look_at_seen(self.list.in_sight()[:_MOST_SEEN])
+            self._controller.inspect_visible(self.list.in_sight()[:_MOST_SEEN])
 
-    def _progress_words(self) -> str:
+    def _progress_text(self) -> str:
         hits = self._controller.hits
         if self._controller.searching and hits is not None:
             return tr("Searching…")
-        looked = self._controller.looked_at_hits
-        if hits and self.filters and looked < len(hits):
-            return tr("Looking at {count} of {all}…").format(count=looked + 1, all=len(hits))
+        inspected = self._controller.inspected_hits
+        if hits and self.filters and inspected < len(hits):
+            return tr("Looking at {count} of {all}…").format(count=inspected + 1, all=len(hits))
         odd = self._controller.odd_hits
         if odd and hits is not None:
             words = tr("1 odd entry left out") if odd == 1 else tr("{count} odd entries left out")
             return words.format(count=odd)
         return ""
 
-    def _nothing(self) -> tuple[str, str]:
-        """Return what is said where there are no rows."""
+    def _empty_text(self) -> tuple[str, str]:
+        """Return title and sentence for an empty list."""
         controller = self._controller
         if controller.search_fault is not None:
             return "", ""
@@ -184,11 +183,11 @@ class SearchPage(QWidget):
 
 
 class RecommendedPage(QWidget):
-    """Follows the controller.
+    """The recommended models, with the offer of a first one.
 
     Attributes:
-        offer: The card with the model to begin with.
-        trouble: Why the hub cannot be asked.
+        offer: The card of the offer.
+        trouble: Why the hub cannot be reached.
         list: The rows.
     """
 
@@ -199,7 +198,7 @@ class RecommendedPage(QWidget):
         self._controller = controller
         self.offer = OfferCard(theme)
         self.trouble = ErrorCard(theme, "", "")
-        self.trouble.pressed.connect(controller.help_way)
+        self.trouble.pressed.connect(controller.help_connection)
         self.list = CardList(theme, tr("Recommended models"))
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -218,7 +217,7 @@ class RecommendedPage(QWidget):
         self.list.remedy_chosen.connect(controller.help_repo)
 
     def refresh(self) -> None:
-        """Show what is known now."""
+        """Show the current state."""
         offered, fault = self._controller.offer, self._controller.trouble
         show_fault(self.trouble, fault)
         self.offer.show_offer(offered)
@@ -229,11 +228,11 @@ class RecommendedPage(QWidget):
 
 
 class InstalledPage(QWidget):
-    """Follows the controller.
+    """The installed models.
 
     Attributes:
         list: The rows.
-        add: Asks for a folder of the user's own.
+        add: Adds a folder of the user's own.
     """
 
     def __init__(
@@ -260,7 +259,7 @@ class InstalledPage(QWidget):
         self.list.remedy_chosen.connect(self._installed.help)
 
     def refresh(self) -> None:
-        """Show what is known now."""
+        """Show the current state."""
         if self._installed.models is None:
             self.list.show_rows((), tr("Looking for models…"))
         else:

@@ -1,4 +1,4 @@
-"""The state of one row of the Models window, and its memory fit in words."""
+"""The state of one row of the Models window, its memory fit in words, and its failures with their remedies."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Action(StrEnum):
-    """What can be done with a model; the value is what its button says."""
+    """What can be done with a model; the value is the label of the button."""
 
     GET = marked("Get")
     GET_ANYWAY = marked("Get Anyway")
@@ -52,20 +52,20 @@ class ModelRow:
     """One row.
 
     Attributes:
-        key: What its actions are about: a repository, a download, or the folder of an installed model.
-        title: Name for people.
-        note: The second line, quieter.
-        size: Bytes in words, "" while they are not known.
+        key: The repository, the download, or the folder of the installed model.
+        title: Name for the user.
+        note: The second line.
+        size: Bytes in words, "" while they are unknown.
         fit: Whether it fits, in a few words.
-        tone: How loudly `fit` is said.
-        because: The sum behind `fit`, or all of what went wrong.
-        actions: The buttons, the one that is meant first.
-        more: What the menu at the end offers.
-        state: What is said in place of buttons, as "Installed".
-        fraction: How far something is, 0..1; None when nothing is going on.
-        dimmed: Whether the model is out of reach at the moment.
-        problem: What went wrong, a sentence.
-        remedy: What the button about `problem` says, "" without one.
+        tone: The colour of `fit`.
+        because: The sum behind `fit`, or the reason of a failure.
+        actions: The buttons, the primary one first.
+        more: The actions of the menu at the end.
+        state: Shown in place of buttons, such as "Installed".
+        fraction: Progress, 0..1; None without any.
+        dimmed: Whether the model is unreachable at the moment.
+        problem: The failure, a sentence.
+        remedy: The label of the button about `problem`, "" without one.
     """
 
     key: str
@@ -102,36 +102,38 @@ def fits(found: Inspection, machine: Machine) -> bool:
     return judged is not None and judged.verdict is not memory_fit.MemoryVerdict.TOO_BIG
 
 
-def words(sum_: Fit) -> tuple[str, Tone]:
-    """Return a verdict with what the model needs and what models can have, and how loudly it is said."""
+def words(judged: Fit) -> tuple[str, Tone]:
+    """Return a verdict with the bytes that the model needs and that models can have, and its tone."""
     sentence = {
         memory_fit.MemoryVerdict.FITS: tr("fits (needs {share})"),
         memory_fit.MemoryVerdict.TIGHT: tr("tight (needs {share})"),
         memory_fit.MemoryVerdict.TOO_BIG: tr("will not fit (needs {share})"),
-    }[sum_.verdict]
-    return sentence.format(share=share(sum_.total, for_models(sum_))), _TONES[sum_.verdict]
+    }[judged.verdict]
+    return sentence.format(share=share(judged.total, for_models(judged))), _TONES[judged.verdict]
 
 
-def for_models(sum_: Fit) -> int:
-    """Return the bytes that a model can have on the machine of a sum."""
-    return min(sum_.memory - sum_.reserve, sum_.limit)
+def for_models(judged: Fit) -> int:
+    """Return the bytes that a model can have on the machine."""
+    return min(judged.memory - judged.reserve, judged.limit)
 
 
-def parts(sum_: Fit) -> tuple[tuple[str, int], ...]:
-    """Return the sum line by line: what it is, and its bytes."""
-    lines = [(tr("Weights"), sum_.weights)]
-    if sum_.head:
-        lines.append((tr("Drafting head"), sum_.head))
-    context = tr("{count} tokens of context").format(count=f"{sum_.context:,}")
-    return (*lines, (context, sum_.cache), (tr("Reading a prompt"), sum_.scratch))
+def parts(judged: Fit) -> tuple[tuple[str, int], ...]:
+    """Return the parts of the needed memory: name and bytes."""
+    lines = [(tr("Weights"), judged.weights)]
+    if judged.head:
+        lines.append((tr("Drafting head"), judged.head))
+    context = tr("{count} tokens of context").format(count=f"{judged.context:,}")
+    return (*lines, (context, judged.cache), (tr("Reading a prompt"), judged.scratch))
 
 
-def drafts(look: RepoInspection) -> str:
-    """Return how a model is made faster, "" when it is not."""
-    if look.found.head is None or look.found.head.problem:
+def drafts(inspection: RepoInspection) -> str:
+    """Return how a model drafts, "" when it does not."""
+    if inspection.found.head is None or inspection.found.head.problem:
         return ""
-    if look.plan.head_size:
-        return tr("drafts for itself (MTP), its head adds {size}").format(size=size(look.plan.head_size))
+    if inspection.plan.head_size:
+        return tr("drafts for itself (MTP), its head adds {size}").format(
+            size=size(inspection.plan.head_size)
+        )
     return tr("drafts for itself (MTP)")
 
 
@@ -144,15 +146,15 @@ def share(part: int, whole: int) -> str:
 
 
 ABOUT_TOKEN: Final = frozenset({HubErrorKind.NO_TOKEN, HubErrorKind.BAD_TOKEN, HubErrorKind.FORBIDDEN})
-"""What another token helps against."""
+"""Failures that another token remedies."""
 
-ABOUT_WAY: Final = frozenset({HubErrorKind.PROXY, HubErrorKind.ADDRESS})
-"""What another address in the settings helps against."""
+ABOUT_CONNECTION: Final = frozenset({HubErrorKind.PROXY, HubErrorKind.ADDRESS})
+"""Failures that another address in the settings remedies."""
 
 ABOUT_CHOICE: Final = frozenset(
     {HubErrorKind.NOT_FOUND, HubErrorKind.UNSAFE, HubErrorKind.NO_MODEL, HubErrorKind.UNFIT_HEAD}
 )
-"""What only another model helps against."""
+"""Failures that only another model remedies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +162,8 @@ class Fault:
     """A failure.
 
     Attributes:
-        sentence: What happened, for people.
-        problem: What kind of failure it is, None when it has none of the hub's.
+        sentence: What happened, for the user.
+        problem: Its kind, None for a failure that is not the hub's.
     """
 
     sentence: str
@@ -169,17 +171,17 @@ class Fault:
 
     @classmethod
     def of(cls, error: ErrorInfo, problem: HubErrorKind | None) -> Fault:
-        """Return the failure that a service tells of."""
+        """Return the failure of a service's signal."""
         return cls(error.message, problem)
 
     @property
     def remedy(self) -> str:
-        """What the button about it says."""
+        """The label of the button about it."""
         return tr(self.problem.value) if self.problem is not None else tr(Action.LOOK_AGAIN.value)
 
 
 def show_fault(card: ErrorCard, fault: Fault | None) -> None:
-    """Let a card say what went wrong, and hide it when nothing did."""
+    """Show a failure on a card; hide the card without one."""
     card.setVisible(fault is not None)
     if fault is not None:
         card.label.setText(fault.sentence)
@@ -191,25 +193,25 @@ class HubSnapshot:
     """What rows of models at the hub and the offer are made from.
 
     Attributes:
-        machine: Where models would run.
-        installed: The folder names of installed models, in small letters.
-        looks: By repository.
-        faults: Why a look failed, by repository.
+        machine: The machine that models would run on.
+        installed: The folder names of installed models, in lower case.
+        inspections: By repository.
+        faults: Why an inspection failed, by repository.
         downloads: By folder name.
-        asking: Repositories that the hub is being asked about.
-        wanted: Repositories that are fetched as soon as it is known that they may be.
+        asking: Repositories whose inspection is still to come.
+        wanted: Repositories that are fetched once they are inspected.
     """
 
     machine: Machine
     installed: frozenset[str] = frozenset()
-    looks: Mapping[str, RepoInspection] = field(default_factory=dict)
+    inspections: Mapping[str, RepoInspection] = field(default_factory=dict)
     faults: Mapping[str, Fault] = field(default_factory=dict)
     downloads: Mapping[str, DownloadRow] = field(default_factory=dict)
     asking: frozenset[str] = frozenset()
     wanted: frozenset[str] = frozenset()
 
     def is_installed(self, repo_id: str) -> bool:
-        """Whether the model of a repository is there, from the hub or in the Hugging ModelRow cache."""
+        """Whether the model of a repository is installed, by us or in the Hugging Face cache."""
         return bool({folder_name(repo_id).casefold(), repo_id.casefold()} & self.installed)
 
     def download_of(self, repo_id: str) -> DownloadRow | None:

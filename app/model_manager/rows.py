@@ -1,4 +1,4 @@
-"""Rows of the Models window from any source."""
+"""Builds the rows of the Models window: of installed models, models at the hub, and downloads."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from app.model_manager.downloads import DownloadState
 from app.model_manager.row_state import Action, Fault, ModelRow
 from app.palette import Tone
 from mtplx_engine.errors import ErrorKind
-from mtplx_engine.hub import search
-from mtplx_engine.hub.errors import COUNTED_S, clock
+from mtplx_engine.hub import catalogue
+from mtplx_engine.hub.retries import COUNTED_S, clock
 from mtplx_engine.models.inspection import Tier
 from mtplx_engine.util import formatting
 
@@ -27,49 +27,50 @@ if TYPE_CHECKING:
     from app.model_manager.model_library import Contents
     from app.model_manager.row_state import HubSnapshot
     from mtplx_engine.errors import ErrorInfo
-    from mtplx_engine.hub.search import Entry, Hit
+    from mtplx_engine.hub.catalogue import Entry
+    from mtplx_engine.hub.search import Hit
     from mtplx_engine.models.folders import InstalledModel
     from mtplx_engine.models.inspection import Inspection
     from mtplx_engine.util.system import Machine
 
 
 def _judged(found: Inspection, reason: str, machine: Machine) -> tuple[str, Tone, str]:
-    """Return whether a model fits, how loudly that is said, and the sum behind it or why it does not load."""
+    """Return whether a model fits, its tone, and the sum behind it or why it does not load."""
     judged = row_state.judge(found, machine)
     if judged is None:
         return tr("does not load here"), Tone.BAD, reason
     return *row_state.words(judged), judged.in_words
 
 
-# ------------------------------------------------------------ what is installed
+# ------------------------------------------------------------ installed models
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class UseState:
     """How the installed models are used.
 
     Attributes:
-        contents: What was found on this computer.
+        contents: The installed models.
         loaded: The folder of the loaded model, None without one.
         loading: The folder of the model that is being loaded, None without one.
-        verified: What a check of a model's files found, by its folder.
-        reading: How far such a check is, 0..1, by folder.
-        faults: What could not be done with a model, by folder.
-        inspected: What the files of models say, by folder.
-        machine: Where they would run.
+        verified: The result of checking a model's files, by its folder.
+        verifying: Progress of such a check, 0..1, by folder.
+        faults: The last failure with a model, by folder.
+        inspected: The inspections of models, by folder.
+        machine: The machine that they would run on.
     """
 
     contents: Contents
     loaded: Path | None
     loading: Path | None
     verified: Mapping[Path, str]
-    reading: Mapping[Path, float]
+    verifying: Mapping[Path, float]
     faults: Mapping[Path, ErrorInfo]
     inspected: Mapping[Path, Inspection]
     machine: Machine
 
 
-def installed(model: InstalledModel, use: Use, now_s: float) -> ModelRow:
+def installed(model: InstalledModel, use: UseState, now_s: float) -> ModelRow:
     """Return the row of an installed model."""
     fault, found = use.faults.get(model.path), use.inspected.get(model.path)
     fit, tone, because = (
@@ -86,15 +87,15 @@ def installed(model: InstalledModel, use: Use, now_s: float) -> ModelRow:
         actions=_actions(model, use),
         more=_more(model, use),
         state=_use_state(model, use),
-        fraction=use.reading.get(model.path),
+        fraction=use.verifying.get(model.path),
         dimmed=not model.there,
         problem=fault.message if fault else "",
         remedy=_remedy(model, fault),
     )
 
 
-def _use_state(model: InstalledModel, use: Use) -> str:
-    if model.path in use.reading:
+def _use_state(model: InstalledModel, use: UseState) -> str:
+    if model.path in use.verifying:
         return tr("Checking…")
     if use.loading == model.path:
         return tr("Loading…")
@@ -102,13 +103,13 @@ def _use_state(model: InstalledModel, use: Use) -> str:
 
 
 def _remedy(model: InstalledModel, fault: ErrorInfo | None) -> str:
-    """Return what the button about a failure says; only a load can be tried again."""
+    # Only a load can be tried again.
     if fault is None or not (model.there and model.complete):
         return ""
     return tr(Action.LOAD_ANYWAY.value) if fault.kind is ErrorKind.TOO_BIG else ""
 
 
-def _notes(model: InstalledModel, use: Use, now_s: float) -> list[str]:
+def _notes(model: InstalledModel, use: UseState, now_s: float) -> list[str]:
     notes = []
     if model.owner and model.repo != model.title:
         notes.append(tr("by {owner}").format(owner=model.owner))
@@ -129,7 +130,7 @@ def _notes(model: InstalledModel, use: Use, now_s: float) -> list[str]:
 
 
 def _tier(model: InstalledModel, found: Inspection | None) -> str:
-    """Return how well a model runs; before it was inspected what its file names say."""
+    """Return how a model runs by its inspection, and before that by its file names."""
     drafts = tr("drafts for itself (MTP)")
     if found is None:
         return drafts if model.has_head else tr("plain decoding")
@@ -144,7 +145,7 @@ def _tier(model: InstalledModel, found: Inspection | None) -> str:
             return tr("plain decoding")
 
 
-def _actions(model: InstalledModel, use: Use) -> tuple[Action, ...]:
+def _actions(model: InstalledModel, use: UseState) -> tuple[Action, ...]:
     if use.loading == model.path:
         return ()
     if use.loaded == model.path:
@@ -153,11 +154,11 @@ def _actions(model: InstalledModel, use: Use) -> tuple[Action, ...]:
 
 
 def place(model: InstalledModel) -> Path:
-    """Return the folder because of which a model is listed."""
+    """Return the folder that a model is listed for."""
     return Path(model.place) if model.place else model.path.parent
 
 
-def _more(model: InstalledModel, use: Use) -> tuple[Action, ...]:
+def _more(model: InstalledModel, use: UseState) -> tuple[Action, ...]:
     forget = (Action.FORGET,) if place(model) in use.contents.places else ()
     if not model.there:
         return forget
@@ -167,13 +168,13 @@ def _more(model: InstalledModel, use: Use) -> tuple[Action, ...]:
         Action.VERIFY,
         Action.SHOW,
         *forget,
-        # What the user brought is never deleted from here.
+        # The user's own models are never deleted from here.
         *(() if model.place else (Action.DELETE,)),
     )
 
 
 def _ago(then_s: int, now_s: float) -> str:
-    """Return when something was, as people say it."""
+    """Return when a model was used, in words."""
     then, now = (datetime.fromtimestamp(moment, UTC).astimezone().date() for moment in (then_s, now_s))
     days = (now - then).days
     if days <= 0:
@@ -183,21 +184,21 @@ def _ago(then_s: int, now_s: float) -> str:
     return tr("used {days} days ago").format(days=days) if days < 60 else tr("used on {day}").format(day=then)
 
 
-# ------------------------------------------------------------ what the hub has
+# ------------------------------------------------------------ models at the hub
 
 
 SIZES: Final = tuple(gigabytes * 1_000_000_000 for gigabytes in (2, 4, 8, 16, 32, 64))
-"""Bytes that the largest wanted model may have, as they are offered."""
+"""The offered upper limits of a model's size, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What must hold for what a search found; what nobody has asked the hub about yet passes.
+    """Filters of search results; a repository that is not inspected yet passes.
 
     Attributes:
-        fitting: It fits this machine, be it tightly.
-        drafting: It has a drafting head, or one goes with it.
-        largest: Bytes that it may have, its head included; None for any size.
+        fitting: It fits this machine, if only tightly.
+        drafting: It has a drafting head, or one is recommended with it.
+        largest: Upper limit of its bytes, its head included; None for any size.
     """
 
     fitting: bool = False
@@ -205,23 +206,27 @@ class Filters:
     largest: int | None = None
 
     def __bool__(self) -> bool:
-        """Whether anything is wanted at all."""
+        """Whether any filter is set."""
         return self != Filters()
 
     def may_pass(self, hit: Hit, known: HubSnapshot) -> bool:
-        """Return whether a model that was found passes as far as is known."""
-        look = known.looks.get(hit.id)
-        if look is None:
+        """Return whether a result passes, as far as is known."""
+        inspection = known.inspections.get(hit.id)
+        if inspection is None:
             return True
         return (
-            (not self.fitting or row_state.fits(look.found, known.machine))
-            and (not self.drafting or bool(row_state.drafts(look)) or search.entry_of(hit.id) is not None)
-            and (self.largest is None or look.plan.size <= self.largest)
+            (not self.fitting or row_state.fits(inspection.found, known.machine))
+            and (
+                not self.drafting
+                or bool(row_state.drafts(inspection))
+                or catalogue.entry_of(hit.id) is not None
+            )
+            and (self.largest is None or inspection.plan.size <= self.largest)
         )
 
 
 def recommended(entry: Entry, known: HubSnapshot) -> ModelRow:
-    """Return the row of a recommended model; why it cannot be had is said in its details."""
+    """Return the row of a recommended model; its details say why it cannot be fetched."""
     row = _at_hub(entry.target, entry.title, _good_for(entry), known)
     if not row.problem:
         return row
@@ -236,7 +241,7 @@ def recommended(entry: Entry, known: HubSnapshot) -> ModelRow:
 
 
 def found(hit: Hit, known: HubSnapshot) -> ModelRow:
-    """Return the row of a found repository."""
+    """Return the row of a search result."""
     words = tr("1 download") if hit.downloads == 1 else tr("{count} downloads")
     downloads = words.format(count=_count(hit.downloads))
     parts = [tr("gated") if hit.gated else "", hit.model_type, downloads, hit.updated]
@@ -244,16 +249,16 @@ def found(hit: Hit, known: HubSnapshot) -> ModelRow:
 
 
 def unlisted(repo_id: str, known: HubSnapshot) -> ModelRow:
-    """Return the row of a repository that is in no list any more."""
+    """Return the row of a repository that is no longer listed."""
     return _at_hub(repo_id, repo_id, "", known)
 
 
 def _at_hub(repo_id: str, title: str, about: str, known: HubSnapshot) -> ModelRow:
-    look, fault = known.looks.get(repo_id), known.faults.get(repo_id)
+    inspection, fault = known.inspections.get(repo_id), known.faults.get(repo_id)
     state = _fetch_state(repo_id, known)
-    if fault is not None and look is None:
+    if fault is not None and inspection is None:
         return ModelRow(repo_id, title, about, state=state, problem=fault.sentence, remedy=fault.remedy)
-    if look is None:
+    if inspection is None:
         return ModelRow(
             repo_id,
             title,
@@ -262,13 +267,13 @@ def _at_hub(repo_id: str, title: str, about: str, known: HubSnapshot) -> ModelRo
             state=state,
             actions=(Action.DETAILS,) if state else (Action.GET, Action.DETAILS),
         )
-    fit, tone, because = _judged(look.found, look.reason, known.machine)
-    gets = row_state.fits(look.found, known.machine) and not state
+    fit, tone, because = _judged(inspection.found, inspection.reason, known.machine)
+    gets = row_state.fits(inspection.found, known.machine) and not state
     return ModelRow(
         repo_id,
         title,
-        " · ".join(part for part in (row_state.drafts(look) or tr("plain decoding"), about) if part),
-        size=formatting.size(look.plan.size),
+        " · ".join(part for part in (row_state.drafts(inspection) or tr("plain decoding"), about) if part),
+        size=formatting.size(inspection.plan.size),
         fit=fit,
         tone=tone,
         because=because,
@@ -278,7 +283,7 @@ def _at_hub(repo_id: str, title: str, about: str, known: HubSnapshot) -> ModelRo
 
 
 def _fetch_state(repo_id: str, known: HubSnapshot) -> str:
-    """Return what is said in place of Get."""
+    """Return what the row shows in place of Get, "" for Get."""
     row = known.download_of(repo_id)
     if row is not None and row.state is not DownloadState.DONE:
         words = {
@@ -298,14 +303,14 @@ def _good_for(entry: Entry) -> str:
 
 
 def _count(count: int) -> str:
-    """Return a number of downloads as people say it."""
+    """Return a number of downloads, rounded to thousands or millions."""
     for unit, factor in ((tr("{count} M"), 1_000_000), (tr("{count} k"), 1_000)):
         if count >= factor:
             return unit.format(count=f"{count / factor:,.0f}")
     return str(count)
 
 
-# ------------------------------------------------------------ what is on its way
+# ------------------------------------------------------------ downloads
 
 
 _DOWNLOAD_ACTIONS = {
@@ -319,7 +324,7 @@ _DOWNLOAD_ACTIONS = {
 
 
 def downloads(items: Iterable[DownloadRow]) -> tuple[ModelRow, ...]:
-    """Return the rows of downloads; those with one title say whose they are too."""
+    """Return the rows of downloads; those with equal titles name their owners."""
     items = tuple(items)
     titles = Counter(item.title for item in items)
     return tuple(
@@ -339,7 +344,6 @@ def _download(row: DownloadRow, title: str) -> ModelRow:
         title=title,
         note=progress(row),
         actions=_DOWNLOAD_ACTIONS[row.state],
-        # What is done needs no bar.
         fraction=None if row.state is DownloadState.DONE else fraction(row),
         problem=failed.sentence if failed else "",
         remedy=failed.remedy if failed else "",
@@ -347,14 +351,14 @@ def _download(row: DownloadRow, title: str) -> ModelRow:
 
 
 def fraction(row: DownloadRow) -> float:
-    """Return how much of a download is there, 0..1."""
+    """Return the progress of a download, 0..1."""
     return min(row.done / row.total, 1.0) if row.total else 0.0
 
 
 def progress(row: DownloadRow) -> str:
-    """Return bytes, speed and time left in words, and whether it is not what was looked at."""
-    said = _progress(row)
-    return tr("{progress} · changed at the hub meanwhile").format(progress=said) if row.renewed else said
+    """Return bytes, speed and time left in words, and whether the hub's files have changed since the inspection."""
+    text = _progress(row)
+    return tr("{progress} · changed at the hub meanwhile").format(progress=text) if row.renewed else text
 
 
 def _progress(row: DownloadRow) -> str:
@@ -375,7 +379,7 @@ def _progress(row: DownloadRow) -> str:
 
 
 def _wait(row: DownloadRow) -> tuple[str, ...]:
-    """Return why nothing comes, and for how long."""
+    """Return the reason and the end of a wait."""
     if row.waiting is None or row.again_s is None:
         return ()
     cause, until = row.waiting.cause, row.waiting.until

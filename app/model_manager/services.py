@@ -1,4 +1,4 @@
-"""The models of the program: the services about them, and the one window, made when it is wanted first."""
+"""The services about models, and the Models window, which is made when it is first needed."""
 
 from __future__ import annotations
 
@@ -25,22 +25,21 @@ if TYPE_CHECKING:
 
 
 class ModelServices(QObject):
-    """Goes on with downloads from the start of the program on, whether the window is open or not.
+    """Holds the services for models, which work without the window too, and connects them with the engine.
 
     Attributes:
-        access: The way to the hub.
-        library: The models on this computer.
-        downloads: Those on their way.
+        access: The hub's settings and secrets.
+        library: The installed models.
+        downloads: The queue of downloads.
         folder: Where new models go.
-        first: The model to begin with, while one is offered.
+        first: The offer of a first model.
 
     Signals:
-        load_requested(str, str, bool): The model in a folder, its title, and whether it is to be loaded also when it
-            will not fit.
+        load_requested(str, str, bool): The folder and title of a model, and whether to load it even if it will not fit.
         removed(Path): A model is deleted.
-        network_wanted: The user is to look at how the hub is reached.
-        first_loaded(ModelInfo): The model that was fetched to begin with is in.
-        folder_wanted: The user is to look at where new models go.
+        network_wanted: The settings of the hub's connection are to be shown.
+        first_loaded(ModelInfo): The first model that was offered is loaded.
+        folder_wanted: The setting of the models folder is to be shown.
     """
 
     load_requested = Signal(str, str, bool)
@@ -69,7 +68,7 @@ class ModelServices(QObject):
         self.first = FirstModel(self.library, self.downloads, settings, self)
         self.first.accepted.connect(self._fetch_first)
         self._loaded: Path | None = None
-        self._first = ""  # the folder of the model to begin with, while it is on its way into memory
+        self._first = ""  # the folder of the offered first model, while it is being loaded
         self._window: ModelsWindow | None = None
         link.loaded.connect(self._note_loaded)
         link.state_changed.connect(self._note_state)
@@ -77,23 +76,23 @@ class ModelServices(QObject):
         self.folder.changed.connect(self._use_folder)
 
     def start(self) -> None:
-        """Look what there is, and go on with what was being fetched when the program ended."""
+        """List the models, and go on with the downloads of the last run."""
         self.downloads.open()
         self.library.refresh()
 
     def window(self) -> ModelsWindow:
-        """Return the one window; its `open_place` shows it."""
+        """Return the only window; its `open_place` shows it."""
         if self._window is None:
             self._window = self._make_window()
         return self._window
 
     def ask_anew(self) -> None:
-        """Believe nothing of what was heard, since the hub is another one now; what is being fetched goes on."""
+        """Drop what the former hub has said, since another one is set; downloads go on."""
         if self._window is not None:
             self._window.ask_anew()
 
     def close(self) -> None:
-        """Close the window and end what is going on; downloads go on at the next start."""
+        """Close the window and end all tasks; downloads go on at the next start."""
         if self._window is not None:
             self._window.close()
             self._window.deleteLater()
@@ -104,7 +103,7 @@ class ModelServices(QObject):
         self.downloads.close()
 
     def _make_window(self) -> ModelsWindow:
-        # Here, since the start of the program needs none of it.
+        # Late: the start of the program needs none of it.
         from app.model_manager.controller import ModelsWindowController
         from app.model_manager.window import ModelsWindow
         from mtplx_engine.util import system
@@ -131,7 +130,6 @@ class ModelServices(QObject):
         self.window().controller.fetch_and_load(repo_id)
 
     def _first_refused(self, repo_id: str) -> None:
-        """Show why, and what can be had instead."""
         if self.first.refuse(repo_id):
             window = self.window()
             window.open_place(window.recommended)
@@ -167,7 +165,7 @@ class ModelServices(QObject):
             installed.show_load_failed(event.error)
 
     def _use_folder(self) -> None:
-        """Let what failed for its folder try the new one, as far as it has not begun in the old one."""
+        """Resume the downloads that failed for their folder; those that have not begun use the new one."""
         for row in self.downloads.rows():
             if row.problem in IN_THE_FOLDER:
                 self.downloads.resume(row.id)

@@ -1,4 +1,4 @@
-"""Ask for the access token of the hub."""
+"""The dialog that asks for the access token of the hub."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _WIDTH = 420
 
 
 class TokenDialog(QDialog):
-    """Closes when the hub has recognised the token.
+    """Asks for a token, has the hub check it, and closes when it is valid.
 
     Args:
-        theme: The look.
+        theme: The theme.
         hub: Checks the token.
         host: The hub's name.
-        lasts: Whether a token is still known at the next start.
+        lasts: Whether a token outlasts the program.
 
     Attributes:
-        field: Where it is entered; never shown in letters.
-        check: The button that has it checked.
-        where: Says where it stays.
-        words: What the hub says to it.
+        field: Where it is entered, hidden.
+        check: The button that checks it.
+        where: Says where it is stored.
+        words: The result of the check.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The Models window: three places, and the downloads below."""
+"""The Models window: three tabs, the details page, and the downloads below."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ _REFRESH_MS = 100
 
 
 class ModelsWindow(QWidget):
-    """There is one of it.
+    """The only Models window.
 
     Args:
-        theme: The look.
-        controller: What is shown and done.
-        free_bytes: Returns how much room the disk of new models has, None while it is not connected.
-        token_lasts: Returns whether a token is still known at the next start.
+        theme: The theme.
+        controller: Provides the rows and carries out the actions.
+        free_bytes: Returns the free bytes of the models folder's disk, None while it is not connected.
+        token_lasts: Returns whether a token outlasts the program.
 
     Attributes:
-        controller: What it shows and does.
-        recommended, search, installed: Its places, which `tabs` are about.
-        details: The page about one repository.
+        controller: As given.
+        recommended, search, installed: The pages of the `tabs`.
+        details: The page of one repository.
         strip: The downloads.
     """
 
@@ -72,9 +72,9 @@ class ModelsWindow(QWidget):
         self.installed = InstalledPage(theme, controller)
         self.details = DetailsPage(theme, controller)
         self.strip = DownloadStrip(theme, controller)
-        self._places = QStackedWidget()
-        for place in (*self._all(), self.details):
-            self._places.addWidget(place)
+        self._pages = QStackedWidget()
+        for page in (*self._all(), self.details):
+            self._pages.addWidget(page)
         self.tabs = PageTabs(theme, (tr("Recommended"), tr("Search"), tr("Installed")), self)
         self.tabs.turned.connect(self._turn)
         self._room = QLabel()
@@ -85,7 +85,7 @@ class ModelsWindow(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.tabs)
-        column.addWidget(self._places, 1)
+        column.addWidget(self._pages, 1)
         column.addWidget(self.strip)
         self._reading = ReadingOrder(self)
         self._refreshes = Throttle(_REFRESH_MS, self)
@@ -104,7 +104,7 @@ class ModelsWindow(QWidget):
         self._refresh()
 
     def open_place(self, place: QWidget | None = None) -> None:
-        """Come to the front, at a place or where it was."""
+        """Come to the front, at this page or the last one."""
         if place is not None:
             self.tabs.choose(self._all().index(place))
         self.controller.open()
@@ -113,12 +113,12 @@ class ModelsWindow(QWidget):
         self.activateWindow()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Let the downloads have their part of the height."""
+        """Fit the downloads to the height."""
         super().resizeEvent(event)
         self.strip.fit()
 
     def ask_anew(self) -> None:
-        """Forget what the hub said; it is asked again now, or when the window is opened."""
+        """Drop what the hub has said; it is asked again now, or when the window is opened."""
         self.controller.forget_hub()
         if self.isVisible():
             self.controller.open()
@@ -127,27 +127,27 @@ class ModelsWindow(QWidget):
         return (self.recommended, self.search, self.installed)
 
     def _turn(self, index: int) -> None:
-        self._places.setCurrentIndex(index)
+        self._pages.setCurrentIndex(index)
         to = self.search.field if self._all()[index] is self.search else self.tabs.buttons[index]
         to.setFocus()
 
     def _show_details(self, repo_id: str) -> None:
         self.details.show_repo(repo_id)
-        self._places.setCurrentWidget(self.details)
+        self._pages.setCurrentWidget(self.details)
         self.details.back.setFocus()
 
     def _leave_details(self) -> None:
-        self._places.setCurrentIndex(self.tabs.chosen)
+        self._pages.setCurrentIndex(self.tabs.chosen)
 
     def _go_back(self) -> None:
-        if self._places.currentWidget() is self.details:
+        if self._pages.currentWidget() is self.details:
             self._leave_details()
         else:
             self.close()
 
     def _refresh(self) -> None:
-        for place in (*self._all(), self.details):
-            place.refresh()
+        for page in (*self._all(), self.details):
+            page.refresh()
         self.strip.refresh()
         self._reading.keep()
         models = self.controller.installed.models
@@ -201,7 +201,7 @@ class ModelsWindow(QWidget):
         )
 
     def _ask(self, question: str, more: str, button: str, act: Callable[[], None]) -> None:
-        """Ask before something that cannot be undone here; nothing happens without its button."""
+        """Ask for confirmation, and call `act` if the button is pressed."""
         box = MessageBox(question, more, self)
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         box.addButton(button, QMessageBox.ButtonRole.DestructiveRole).clicked.connect(act)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from mtplx_engine.cli import output
 from mtplx_engine.config import MAX_DEPTH, ChatMessage, DraftCore, SamplerConfig
-from mtplx_engine.hub import api, credentials, remote_inspect
+from mtplx_engine.hub import api, credentials, remote_inspect, settings
 from mtplx_engine.hub.credentials import TokenStore, system_keychain
 from mtplx_engine.models.memory_fit import CONTEXT
 
@@ -237,9 +237,9 @@ def connect(arguments: argparse.Namespace, data: Path) -> HubConnection:
     Raises:
         EngineError: BAD_REQUEST, when an address is none, or no token was entered.
     """
-    found = api.read_settings(data)
+    found = settings.read_settings(data)
     if arguments.endpoint:
-        found = api.HubSettings(arguments.endpoint, found.proxy)
+        found = settings.HubSettings(arguments.endpoint, found.proxy)
     connection = found.connection(None)
     keychain = system_keychain()
     store = TokenStore(connection.host, keychain)

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 from mtplx_engine import paths
 from mtplx_engine.cli import options, output
 from mtplx_engine.cli.output import Console
-from mtplx_engine.hub import remote_inspect, search
+from mtplx_engine.hub import catalogue, remote_inspect, search
 from mtplx_engine.hub.errors import ON_THE_WAY, HubError
 from mtplx_engine.util import formatting
 
 if TYPE_CHECKING:
     import argparse
 
+    from mtplx_engine.hub.catalogue import Entry
     from mtplx_engine.hub.errors import CancelToken
     from mtplx_engine.hub.http import HubConnection
-    from mtplx_engine.hub.search import Entry, Hit
+    from mtplx_engine.hub.search import Hit
     from mtplx_engine.util.formatting import Report
 
 
@@ -124,7 +125,7 @@ def _sizes(connection: HubConnection, hits: tuple[Hit, ...], most: int) -> dict[
 
 
 def _recommend(console: Console, *, as_json: bool) -> None:
-    entries = search.entries()
+    entries = catalogue.entries()
     if as_json:
         console.json({"models": [_UNKNOWN | _of_entry(entry) for entry in entries]})
         return
@@ -139,13 +140,13 @@ def _of_entry(entry: Entry) -> dict[str, Any]:
 
 def _as_json(hit: Hit, sizes: dict[str, int] | None) -> dict[str, Any]:
     """Return a hit with the same keys as a recommendation, null for what nobody has said."""
-    entry = search.entry_of(hit.id)
+    entry = catalogue.entry_of(hit.id)
     size = sizes[hit.id] if sizes else None
     return _UNKNOWN | (_of_entry(entry) if entry else {}) | dataclasses.asdict(hit) | {"size": size}
 
 
 def _row(hit: Hit, sizes: dict[str, int] | None) -> tuple[str, ...]:
-    entry = search.entry_of(hit.id)
+    entry = catalogue.entry_of(hit.id)
     kind = f"{hit.model_type or 'unknown'}{', gated' if hit.gated else ''}"
     cells = (hit.id, kind, f"{hit.downloads:,}", hit.updated, entry.head if entry else "")
     return (*cells, formatting.size(sizes[hit.id])) if sizes else cells

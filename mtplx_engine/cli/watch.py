@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mtplx_engine.cli import output
 from mtplx_engine.cli.output import Console
-from mtplx_engine.hub import download, transfer
+from mtplx_engine.hub import download, transfer_stats
 from mtplx_engine.util import formatting
 from mtplx_engine.util.formatting import ProgressLine
 
@@ -29,7 +29,7 @@ def run(fetching: Download, *, as_json: bool) -> Path | BaseException:
     Returns:
         The model's folder, or why there is none.
     """
-    pace = transfer.Speed()
+    pace = transfer_stats.Speed()
     with contextlib.ExitStack() as stack:
         stack.enter_context(download.kept_awake())
         show = _in_lines_of_json if as_json else _on_one_line(stack)
@@ -41,12 +41,12 @@ def run(fetching: Download, *, as_json: bool) -> Path | BaseException:
         return output.on_thread(fetching.run, fetching.stop, tick, _JSON_TICK_S if as_json else _TICK_S)
 
 
-def _on_one_line(stack: contextlib.ExitStack) -> Callable[[Download, transfer.Speed], None]:
+def _on_one_line(stack: contextlib.ExitStack) -> Callable[[Download, transfer_stats.Speed], None]:
     line = stack.enter_context(contextlib.closing(ProgressLine(sys.stderr)))
     return lambda fetching, pace: line(fetching.tally.done / max(fetching.total, 1), _phase(fetching, pace))
 
 
-def _in_lines_of_json(fetching: Download, pace: transfer.Speed) -> None:
+def _in_lines_of_json(fetching: Download, pace: transfer_stats.Speed) -> None:
     tally = fetching.tally
     body: dict[str, object] = {"event": "progress", "done": tally.done, "total": fetching.total}
     if (waiting := tally.waiting) is not None:
@@ -57,7 +57,7 @@ def _in_lines_of_json(fetching: Download, pace: transfer.Speed) -> None:
     Console(sys.stdout).event(**body)
 
 
-def _phase(fetching: Download, pace: transfer.Speed) -> str:
+def _phase(fetching: Download, pace: transfer_stats.Speed) -> str:
     tally = fetching.tally
     amount = f"{formatting.size(tally.done)} of {formatting.size(fetching.total)}"
     if (waiting := tally.waiting) is not None:

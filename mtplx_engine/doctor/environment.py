@@ -15,7 +15,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mtplx_engine.hub import search
+from mtplx_engine.hub import catalogue
 from mtplx_engine.hub.credentials import system_keychain
 from mtplx_engine.models import library, starter
 from mtplx_engine.models.families.supported import PLAIN_ONLY, SUPPORTED
@@ -236,7 +236,7 @@ def _model(number: int, model: InstalledModel, memory: ProbeMemory) -> Check:
 
 def _public_name(model: InstalledModel, inspection: Inspection) -> str:
     """Return the name of a public model; of others, which may be private, only the architecture."""
-    public = {starter.shipped_recipe().name, *(entry.title for entry in search.entries())}
+    public = {starter.shipped_recipe().name, *(entry.title for entry in catalogue.entries())}
     if model.title in public:
         return model.title
     family = inspection.family if inspection.family in (*SUPPORTED, *PLAIN_ONLY) else "some"

@@ -1,4 +1,4 @@
-"""What a hub's answer, or the lack of one, means to the person who waits for a model."""
+"""Translates HTTP responses, failed connections and disk errors into a `HubError` with a sentence for the user."""
 
 from __future__ import annotations
 
@@ -19,29 +19,30 @@ from huggingface_hub.errors import (
 )
 from huggingface_hub.utils import hf_raise_for_status
 
-from mtplx_engine.hub.errors import LONGEST_S, HubError, HubErrorKind, asked_for
+from mtplx_engine.hub.errors import HubError, HubErrorKind
+from mtplx_engine.hub.retries import LONGEST_S, asked_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-_RESET = re.compile(r";\s*t\s*=\s*(\d{1,18})")  # of a RateLimit header: "api";r=0;t=55
+_RESET = re.compile(r";\s*t\s*=\s*(\d{1,18})")  # in a RateLimit header: "api";r=0;t=55
 _NOT_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "HTTP_REQUEST")
-_PASSING = (408, 416, 425, 429)  # of the errors that are said to be ours
+_PASSING = (408, 416, 425, 429)  # 4xx statuses after which the same request may succeed
 
 
 def refusal(
     status: int, headers: Mapping[str, str], *, host: str, has_token: bool, repo: str = "", file: str = ""
 ) -> HubError | None:
-    """Return why an answer is no success, None when it is one or a redirection.
+    """Return the error that an HTTP response stands for, None for a success or a redirection.
 
     Args:
         status: The HTTP status.
-        headers: The answer's headers; names in any case must be found.
-        host: Who answered.
+        headers: The response's headers, with case-insensitive names.
+        host: The host that answered.
         has_token: Whether a token was sent.
-        repo: The repository that was asked for; "" where the hub itself was asked, as in a search.
-        file: The file of it.
+        repo: The requested repository; "" for a request about the hub itself, such as a search.
+        file: The requested file of the repository, "" for none.
     """
     if status < 400:
         return None
@@ -67,7 +68,7 @@ def refusal(
 
 
 def _library_error(status: int, code: str) -> HfHubHTTPError | None:
-    """Return the error that the library knows an answer by; its body is left out, which may be of any length."""
+    """Return the library's error for a response; the body is left out, since it may be of any length."""
     headers = {"X-Error-Code": code} if code.isascii() else {}
     try:
         hf_raise_for_status(httpx2.Response(status, headers=headers, request=httpx2.Request("GET", "")))
@@ -77,7 +78,6 @@ def _library_error(status: int, code: str) -> HfHubHTTPError | None:
 
 
 def _busy(status: int, wait: float | None, host: str, details: str) -> HubError:
-    """Return what passes by itself, at a time that the hub may say."""
     if status == 429:
         if wait is None:
             sentence = f"{host} gets too many requests from here (429). Try again in a few minutes."
@@ -90,17 +90,16 @@ def _busy(status: int, wait: float | None, host: str, details: str) -> HubError:
 
 
 def failure(error: httpx2.HTTPError | OSError, *, host: str, via_proxy: bool) -> HubError:
-    """Return what a connection that failed means.
+    """Return the error that a failed connection stands for.
 
     Args:
-        error: As it was raised.
-        host: Who was to be reached.
-        via_proxy: Whether a proxy stood in between.
+        error: As the HTTP client raised it.
+        host: The host that was to be reached.
+        via_proxy: Whether the connection went through a proxy.
     """
     causes = _causes(error)
-    details = (
-        type(error).__name__ if via_proxy else repr(error)
-    )  # an address of a proxy may hold its password
+    # The address of a proxy may hold its password.
+    details = type(error).__name__ if via_proxy else repr(error)
     if isinstance(error, httpx2.ProxyError):
         return _refused_by_proxy(error, host, details)
     if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
@@ -140,7 +139,7 @@ def _unreachable(error: BaseException, causes: list[BaseException], host: str, d
 
 
 def portal(host: str, details: str) -> HubError:
-    """Return that somebody else answered in the name of `host`, as the sign-in page of a hotel does."""
+    """Return the error for a response of somebody else in the name of `host`, such as a captive portal's."""
     sentence = (
         f"This network answers for {host} with a page of its own. Open a browser and sign in to it first."
     )
@@ -148,20 +147,20 @@ def portal(host: str, details: str) -> HubError:
 
 
 def no_hub(host: str, details: str) -> HubError:
-    """Return that what answers is a program, but no hub of models."""
+    """Return the error for a server that is no model hub."""
     sentence = f"{host} does not answer as a hub of models does. Check its address in Settings."
     return HubError(HubErrorKind.ADDRESS, sentence, details)
 
 
 def odd(repo: str, problem: str, details: str = "") -> HubError:
-    """Return that what the hub says of a repository makes no sense."""
+    """Return the error for a description of a repository that makes no sense."""
     return HubError(
         HubErrorKind.UNSAFE, f"{repo} cannot be fetched: {problem}. Choose another model.", details
     )
 
 
 def disk_failure(error: OSError, what: str) -> HubError:
-    """Return what a write that failed means."""
+    """Return the error that a failed write of `what` stands for."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         sentence = (
             f"The disk is full, so {what} is paused; what has arrived is kept. Make room and try again."
@@ -180,10 +179,10 @@ def disk_failure(error: OSError, what: str) -> HubError:
 
 
 def wait_seconds(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that a hub asks to wait, at most a day; None when it asks for nothing that makes sense.
+    """Return the seconds that a hub asks to wait, at most a day; None without a valid request to wait.
 
-    Said by Retry-After as a number or a date (RFC 9110, 10.2.3), or by RateLimit as the seconds until the count of
-    requests begins anew (draft-ietf-httpapi-ratelimit-headers).
+    Read from Retry-After, a number or a date (RFC 9110, 10.2.3), or from RateLimit, the seconds until the quota is
+    reset (draft-ietf-httpapi-ratelimit-headers).
     """
     value = headers.get("Retry-After", "").strip()
     if value.isascii() and value.isdigit():
@@ -234,7 +233,7 @@ def _missing(repo: str, file: str, host: str, details: str, *, is_revision: bool
 
 
 def _refused_by_proxy(error: httpx2.ProxyError, host: str, details: str) -> HubError:
-    said = str(error)  # begins with the status that the proxy gave, if it gave one
+    said = str(error)  # begins with the proxy's status, if there is one
     if said.startswith("407"):
         return _proxy_password(details)
     status = f" ({said[:3]})" if said[:3].isdigit() else ""
@@ -252,7 +251,7 @@ def _proxy_password(details: str) -> HubError:
 
 
 def _causes(error: BaseException) -> list[BaseException]:
-    """Return an error and what led to it."""
+    """Return an error and its chain of causes."""
     found: list[BaseException] = []
     current: BaseException | None = error
     while current is not None and current not in found:

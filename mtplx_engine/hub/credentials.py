@@ -1,4 +1,4 @@
-"""Access token, keychain and proxy password."""
+"""Access token and proxy password, stored in the system's keychain. Imports nothing of the hub's client."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ _SERVICE = "MTPLX"
 
 
 class Keychain(Protocol):
-    """Keeps passwords, as keyring's backends do."""
+    """Stores passwords, as keyring's backends do."""
 
     def get_password(self, service: str, username: str) -> str | None:
-        """Return a password, None when there is none."""
+        """Return a password, None without one."""
 
     def set_password(self, service: str, username: str, password: str) -> None:
-        """Keep a password."""
+        """Store a password."""
 
     def delete_password(self, service: str, username: str) -> None:
-        """Forget a password."""
+        """Delete a password."""
 
 
 def system_keychain() -> Keychain | None:
-    """Return this system's keychain, None where there is none that we trust.
+    """Return the system's keychain, None where there is no trusted one.
 
-    Named, not looked for: keyring's own search would take a plain file, or a backend that keeps nothing.
+    Named, not looked for: keyring's own search would take a plain file, or a backend that stores nothing.
     """
     if platform.system() != "Darwin":
         return None
@@ -40,14 +40,14 @@ def system_keychain() -> Keychain | None:
 
 
 class SecretStore:
-    """One secret; callable from any thread.
+    """One secret; thread-safe.
 
-    The keychain is asked when the secret is needed first, since asking may show a dialog.
+    The keychain is asked when the secret is first needed, since it may show a dialog.
 
     Args:
-        account: The name under which the keychain has it.
-        keychain: Where it stays, None for memory only.
-        what: What it is, for people.
+        account: Its name in the keychain.
+        keychain: Where it is stored, None for memory only.
+        what: What it is called in messages.
     """
 
     def __init__(self, account: str, keychain: Keychain | None, what: str) -> None:
@@ -63,11 +63,11 @@ class SecretStore:
 
     @property
     def lasts(self) -> bool:
-        """Whether a secret is still known at the next start."""
+        """Whether a secret outlasts the program."""
         return self._keychain is not None
 
     def get(self) -> str | None:
-        """Return the secret, None when there is none or the keychain does not give it."""
+        """Return the secret, None without one or when the keychain refuses."""
         with self._lock:
             if not self._known:
                 self._secret = self._read()
@@ -75,10 +75,10 @@ class SecretStore:
             return self._secret
 
     def set(self, secret: str) -> None:
-        """Keep a secret, in place of the one before.
+        """Replace the secret.
 
         Raises:
-            EngineError: STORAGE, when the keychain does not keep it: it is known until the program ends then.
+            EngineError: STORAGE, when the keychain does not store it: it is then known until the program ends.
         """
         with self._lock:
             self._secret, self._known = secret, True
@@ -86,17 +86,17 @@ class SecretStore:
                 return
             try:
                 self._keychain.set_password(_SERVICE, self._account, secret)
-                kept = self._keychain.get_password(_SERVICE, self._account) == secret
+                stored = self._keychain.get_password(_SERVICE, self._account) == secret
             except Exception as error:
-                raise self._not_kept(repr(type(error))) from error
-        if not kept:
-            raise self._not_kept("read back differently")
+                raise self._not_stored(repr(type(error))) from error
+        if not stored:
+            raise self._not_stored("read back differently")
 
     def forget(self) -> None:
-        """Forget the secret, here and in the keychain.
+        """Delete the secret, in memory and in the keychain.
 
         Raises:
-            EngineError: STORAGE, when the keychain does not let it go.
+            EngineError: STORAGE, when the keychain does not delete it.
         """
         with self._lock:
             self._secret, self._known = None, True
@@ -117,10 +117,10 @@ class SecretStore:
             return None
         try:
             return self._keychain.get_password(_SERVICE, self._account)
-        except Exception:  # noqa: BLE001 - a keychain that is locked, or a person who said no
+        except Exception:  # noqa: BLE001 - the keychain is locked, or the user refused
             return None
 
-    def _not_kept(self, details: str) -> EngineError:
+    def _not_stored(self, details: str) -> EngineError:
         # Nothing that could hold the secret goes into the details.
         return EngineError(
             ErrorKind.STORAGE,
@@ -131,26 +131,26 @@ class SecretStore:
 
 
 _SHORTEST, _LONGEST = 8, 512
-_SIGNS = re.compile(r"[\x21-\x7e]+")  # what may stand in a header
+_CHARACTERS = re.compile(r"[\x21-\x7e]+")  # characters that an HTTP header may hold
 
 
 class TokenStore(SecretStore):
-    """The token of one hub, under the name of its host."""
+    """The access token of one hub, stored under its host."""
 
     def __init__(self, host: str, keychain: Keychain | None) -> None:
         super().__init__(host, keychain, "the token")
 
     def set(self, secret: str) -> None:
-        """Keep a token, see `SecretStore.set`.
+        """Replace the token, see `SecretStore.set`.
 
         Raises:
-            EngineError: BAD_REQUEST, when it is none; STORAGE.
+            EngineError: BAD_REQUEST, when it cannot be a token; STORAGE.
         """
         super().set(cleaned(secret))
 
 
 def cleaned(text: str) -> str:
-    """Return the token in what a person pasted.
+    """Return the token in pasted text.
 
     Raises:
         EngineError: BAD_REQUEST, when there is none.
@@ -160,7 +160,7 @@ def cleaned(text: str) -> str:
         problem = "No access token was entered."
     elif len(token.split()) > 1:
         problem = "This is no access token: one is a single word without spaces and line breaks."
-    elif not _SIGNS.fullmatch(token):
+    elif not _CHARACTERS.fullmatch(token):
         problem = "This is no access token: one has only the letters A to Z, digits and common signs."
     elif len(token) < _SHORTEST:
         problem = (
@@ -176,7 +176,7 @@ def cleaned(text: str) -> str:
 
 
 def without_password(address: str) -> tuple[str, str]:
-    """Return the address without the password in it, and the password, "" when there is none."""
+    """Split the password off an address; it is "" without one."""
     parts = urlsplit(address)
     user, at, server = parts.netloc.rpartition("@")
     name, colon, password = user.partition(":")
@@ -186,14 +186,14 @@ def without_password(address: str) -> tuple[str, str]:
 
 
 def with_password(address: str, password: str) -> str:
-    """Return the address of a proxy that wants a name, with the password that goes with it."""
+    """Return the address of a proxy, which has a user name, with its password."""
     parts = urlsplit(address)
     name, _, server = parts.netloc.rpartition("@")
     return parts._replace(netloc=f"{name}:{quote(password, safe='')}@{server}").geturl()
 
 
 def store_proxy(address: str, keychain: Keychain | None) -> SecretStore | None:
-    """Return what keeps the password of the proxy at this address, None when it wants none."""
+    """Return the store of the password for the proxy at this address, None when it needs none."""
     parts = urlsplit(without_password(address)[0])
     if "@" not in parts.netloc:
         return None

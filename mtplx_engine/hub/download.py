@@ -1,4 +1,4 @@
-"""One download from plan to installed model."""
+"""One download, from its plan to the installed model, and the downloads that are unfinished."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.hub import answers, partial, plan, repository
+from mtplx_engine.hub import answers, partial, repository
 from mtplx_engine.hub import plan as plans
 from mtplx_engine.hub.errors import CancelToken, HubError, HubErrorKind
 from mtplx_engine.hub.head_extract import RangeAssembler
-from mtplx_engine.hub.http import Retries
-from mtplx_engine.hub.plan import HEAD_FOLDER
-from mtplx_engine.hub.transfer import Requests, Transfer, TransferStats
+from mtplx_engine.hub.retries import Retries
+from mtplx_engine.hub.transfer import Requests, Transfer
+from mtplx_engine.hub.transfer_stats import TransferStats
 from mtplx_engine.models import checkpoint, config_checks, head_source, json_files, manifest
 from mtplx_engine.models.manifest import FileRecord, Manifest
 from mtplx_engine.util import files, formatting
@@ -35,60 +35,18 @@ if TYPE_CHECKING:
     from mtplx_engine.models.manifest import HeadBinding
 
 
-def link_same(plan: DownloadPlan, folder: Path, installed: Path, interrupt: CancelToken) -> None:
-    """Give files of an installed model that are what a plan wants a second name in the folder where it grows.
-
-    Where a volume knows no second names, nothing happens.
-
-    Args:
-        plan: What is wanted.
-        folder: Where it grows.
-        installed: The folder of the model, which may not be there.
-        interrupt: Stops it.
-
-    Raises:
-        CancelledError: The interrupt was set.
-    """
-    if installed.is_symlink():
-        return
-    for _, file, name in plan.files():
-        old, new = installed / name, folder / name
-        if new.exists() or partial.is_growing(new) or old.is_symlink() or not old.is_file():
-            continue
-        if old.stat().st_size == file.size and file.digest.is_of(old, interrupt.check):
-            new.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                os.link(old, new)
-            except OSError:
-                return
-
-
-def leave_same(folder: Path, former: DownloadPlan, plan: DownloadPlan) -> None:
-    """Delete what a former plan brought into the folder where a model grows, and another one does not have.
-
-    Raises:
-        OSError: The disk does not let it go.
-    """
-    same = {name: file.digest for _, file, name in plan.files()}
-    for _, file, name in former.files():
-        if same.get(name) != file.digest:
-            partial.delete(folder / name)
-    if former.taken != plan.taken:
-        shutil.rmtree(folder / HEAD_FOLDER, ignore_errors=True)
-
-
 THREADS = 4
 
 _LONGEST_PID = 20  # digits
 
 
 class Download:
-    """Installs one model. `run` belongs to a thread of its own, everything else may be called from any.
+    """Installs one model. `run` belongs to a thread of its own, everything else is thread-safe.
 
     Attributes:
         plan: What is installed.
         total: Bytes of all its files.
-        tally: How far it is.
+        tally: Its progress.
     """
 
     def __init__(
@@ -109,17 +67,17 @@ class Download:
         self._interrupt = CancelToken()
 
     def stop(self) -> None:
-        """End `run` at once; what has arrived stays for the next one."""
+        """End `run` at once; the partial files stay for the next one."""
         self._interrupt.set()
 
     def run(self) -> Path:
-        """Fetch what is missing, check it and install the model.
+        """Fetch the missing files, check them and install the model.
 
         Returns:
             The model's folder.
 
         Raises:
-            HubError: It cannot be had, or there is no room for it, or it must not be loaded.
+            HubError: It cannot be fetched, the disk has no room, or the model is refused.
             CancelledError: `stop` was called.
         """
         folder = _staging(self._data, self.plan)
@@ -140,55 +98,55 @@ class Download:
             (repo.source(self._connection, file), folder / name) for repo, file, name in self.plan.files()
         ]
         head_folder = folder / plans.HEAD_FOLDER
-        taken = [] if self.plan.taken is None else [(self.plan.taken.source, head_folder / plan.HEAD_NAME)]
+        taken = [] if self.plan.taken is None else [(self.plan.taken.source, head_folder / plans.HEAD_NAME)]
         self.tally.find(sum(partial.present(path, source.identity) for source, path in (*sources, *taken)))
         records = []
-        weighed = False
+        checked = False
         try:
             for source, path in sources:
-                if not weighed and repository.is_weights(source.name):
-                    weighed = True
+                if not checked and repository.is_weights(source.name):
+                    checked = True
                     self._check_settings(folder)
                     promised = _promised(self._data, self.plan.id, folder)
                     plans.check_room(folder, self.plan, _present(folder), promised)
-                records.append(self._bring(source, requests, folder, path))
+                records.append(self._fetch_file(source, requests, folder, path))
             if self.plan.taken is not None:
-                records += self._take(self.plan.taken, head_folder, requests)
+                records += self._extract_head(self.plan.taken, head_folder, requests)
         finally:
             requests.close()
         return tuple(records)
 
-    def _bring(self, source: Source, giver: RangeSource, folder: Path, path: Path) -> FileRecord:
-        """Fetch what is missing of one file of the model in `folder`."""
+    def _fetch_file(self, source: Source, ranges: RangeSource, folder: Path, path: Path) -> FileRecord:
+        """Complete one file of the model in `folder`, and return its record."""
         path.parent.mkdir(parents=True, exist_ok=True)
         if partial.is_whole(path, source.identity):
             sha256 = manifest.file_sha256(path, self._interrupt.check)
         else:
-            transfer = Transfer(source, giver, self._interrupt, self._retries, self.tally.receive)
+            transfer = Transfer(source, ranges, self._interrupt, self._retries, self.tally.receive)
             sha256 = transfer.run(path, self._threads)
         return FileRecord(str(path.relative_to(folder)), source.size, sha256)
 
-    def _take(self, head: ExtractedHead, folder: Path, requests: Requests) -> tuple[FileRecord, ...]:
-        """Make the files of a head that is taken out of another repository."""
-        gatherer = RangeAssembler(head, self._connection, requests)
-        gatherer.open(self._interrupt, self._retries)
-        record = self._bring(head.source, gatherer, folder.parent, folder / plan.HEAD_NAME)
+    def _extract_head(self, head: ExtractedHead, folder: Path, requests: Requests) -> tuple[FileRecord, ...]:
+        """Make the files of a head that is extracted from another repository."""
+        assembler = RangeAssembler(head, self._connection, requests)
+        assembler.open(self._interrupt, self._retries)
+        record = self._fetch_file(head.source, assembler, folder.parent, folder / plans.HEAD_NAME)
         files.replace_file(folder / config_checks.CONFIG_NAME, head.config)
         self.tally.find(len(head.config))
         return record, *manifest.record_files(folder.parent, [f"{folder.name}/{config_checks.CONFIG_NAME}"])
 
     def _check_settings(self, folder: Path) -> None:
-        """Refuse what would be refused when it is loaded, as far as it can be known without the weights."""
+        """Refuse a model that would not load, as far as is known without its weights."""
         try:
             checkpoint.check_settings(folder)
         except EngineError as error:
-            shutil.rmtree(folder)  # as little as there is of it
+            shutil.rmtree(folder)  # only its small files are there
             why = json_files.cause(str(error))
             sentence = f"{self.plan.target.id} was not fetched, since it must not be loaded: {why}"
             raise HubError(HubErrorKind.UNSAFE, sentence) from error
 
     def _check(self, folder: Path) -> HeadBinding | None:
-        """Refuse what would be refused when it is loaded; return what ties the head to its model."""
+        """Refuse a model that would not load; return the binding of a head from another repository."""
         try:
             checked = checkpoint.check(folder)
         except EngineError as error:
@@ -207,11 +165,11 @@ class Download:
             id=self.plan.id,
             name=self.plan.title,
             licence=target.licence,
-            source=plan.origin_of(target, self._connection.endpoint),
+            source=plans.origin_of(target, self._connection.endpoint),
             revision=1,
             files=records,
             binding=binding,
-            head_source=plan.origin_of_head(self.plan, self._connection.endpoint),
+            head_source=plans.origin_of_head(self.plan, self._connection.endpoint),
         )
         (folder / plans.PLAN_NAME).unlink()
         manifest.write_manifest(folder, noted)
@@ -223,25 +181,69 @@ class Download:
         return final
 
 
+def link_same(plan: DownloadPlan, folder: Path, installed: Path, interrupt: CancelToken) -> None:
+    """Hard-link those files of an installed model that a plan needs too into the plan's staging folder.
+
+    Does nothing where the volume has no hard links.
+
+    Args:
+        plan: What is downloaded.
+        folder: Its staging folder.
+        installed: The folder of the installed model, which may not exist.
+        interrupt: Cancels it.
+
+    Raises:
+        CancelledError: The interrupt was set.
+    """
+    if installed.is_symlink():
+        return
+    for _, file, name in plan.files():
+        old, new = installed / name, folder / name
+        if new.exists() or partial.is_growing(new) or old.is_symlink() or not old.is_file():
+            continue
+        if old.stat().st_size == file.size and file.digest.is_of(old, interrupt.check):
+            new.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                os.link(old, new)
+            except OSError:
+                return
+
+
+def leave_same(folder: Path, former: DownloadPlan, plan: DownloadPlan) -> None:
+    """Delete the files of a former plan from a staging folder that the new plan does not have.
+
+    Raises:
+        OSError: The disk does not delete them.
+    """
+    same = {name: file.digest for _, file, name in plan.files()}
+    for _, file, name in former.files():
+        if same.get(name) != file.digest:
+            partial.delete(folder / name)
+    if former.taken != plan.taken:
+        shutil.rmtree(folder / plans.HEAD_FOLDER, ignore_errors=True)
+
+
 def discard(data: Path, plan: DownloadPlan) -> None:
-    """Delete what has arrived of a model that is not wanted any more.
+    """Delete the partial files of a download that is cancelled.
 
     Raises:
         HubError: BUSY, while it is downloaded.
     """
     folder = _staging(data, plan)
     if not folder.parent.is_dir():
-        return  # and no folder is made where a disk should be
+        return  # where a disk is not mounted, no folder must be made
     with _only_one(folder, plan.title):
-        (folder / plans.PLAN_NAME).unlink(missing_ok=True)  # first: half of it must not look like a download
+        (folder / plans.PLAN_NAME).unlink(
+            missing_ok=True
+        )  # first, so that a rest does not look like a download
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def exchange(data: Path, plan: DownloadPlan) -> None:
-    """Let a download that was begun bring something else, or what the repository has now; what is the same stays.
+    """Replace the plan of a download that has begun; files that are the same stay.
 
     Raises:
-        HubError: BUSY, while another program fetches it; or the disk does not take it.
+        HubError: BUSY, while another program fetches it; or the disk cannot be written.
     """
     folder = _staging(data, plan)
     former = plans.read_plan(folder)
@@ -256,12 +258,11 @@ def exchange(data: Path, plan: DownloadPlan) -> None:
 
 
 def present(data: Path, plan: DownloadPlan) -> int:
-    """Return about how many bytes of a model have arrived, to a few kilobytes a file."""
+    """Return how many bytes of a model have arrived, to within a few kilobytes per file."""
     return min(_present(_staging(data, plan)), plan.size)
 
 
 def _final(folder: Path) -> Path:
-    """Return where what grows in a folder is installed."""
     return folder.parent.parent / folder.name
 
 
@@ -271,7 +272,7 @@ def _staging(data: Path, plan: DownloadPlan) -> Path:
 
 @contextmanager
 def _only_one(folder: Path, title: str) -> Iterator[None]:
-    """Hold the lock of a download.
+    """Hold the lock of a staging folder.
 
     Raises:
         HubError: BUSY, when another thread or program holds it.
@@ -291,7 +292,7 @@ def _only_one(folder: Path, title: str) -> Iterator[None]:
 
 
 def _who_holds(lock: int, title: str) -> str:
-    """Return who downloads a model, by what the holder of its lock has written into it."""
+    """Return who downloads a model, by the process id in its lock file."""
     holder = os.pread(lock, _LONGEST_PID, 0).decode(errors="replace")
     if not holder.isdecimal() or int(holder) == os.getpid():
         return f"{title} is being downloaded already. Wait for that one."
@@ -302,12 +303,12 @@ def _who_holds(lock: int, title: str) -> str:
 
 
 def _present(folder: Path) -> int:
-    """Return the bytes that a download takes on the disk; a growing file takes what has arrived."""
+    # By blocks: a partial file is sparse.
     return sum(path.stat().st_blocks * 512 for path in folder.rglob("*") if path.is_file())
 
 
 def _promised(data: Path, but: str, beside: Path) -> int:
-    """Return the bytes that downloads still need which are past their own look at the room, all but one of them.
+    """Return the bytes still to come of running downloads that have passed their own check for room, except `but`.
 
     Only those on the volume of the folder `beside` count.
     """
@@ -323,7 +324,7 @@ def _promised(data: Path, but: str, beside: Path) -> int:
 
 
 def is_running(folder: Path) -> bool:
-    """Whether somebody holds the lock of a download."""
+    """Whether a thread or program holds the lock of a staging folder."""
     try:
         lock = os.open(_lock_of(folder), os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -342,13 +343,13 @@ def _lock_of(folder: Path) -> Path:
 
 
 class Running(Protocol):
-    """A program that was started."""
+    """A started process."""
 
     def terminate(self) -> None:
-        """Tell it to end."""
+        """Send SIGTERM."""
 
     def wait(self) -> int:
-        """Wait until it has."""
+        """Wait for its exit code."""
         ...
 
 
@@ -358,17 +359,17 @@ def _start(arguments: list[str]) -> Running:
 
 @contextlib.contextmanager
 def kept_awake(start: Callable[[list[str]], Running] = _start) -> Iterator[None]:
-    """Keep a Mac from idle sleep in the block, but let its display sleep; nothing happens on other machines.
+    """Keep a Mac, but not its display, from idle sleep in the block; does nothing on other systems.
 
     Args:
-        start: Starts macOS's own program for it, which ends by itself if this process is killed.
+        start: Starts `caffeinate`, which exits by itself if this process is killed.
     """
     if platform.system() != "Darwin":
         yield
         return
     try:
         running = start(["/usr/bin/caffeinate", "-i", "-w", str(os.getpid())])
-    except OSError:  # the download goes on after the sleep in any case
+    except OSError:  # the download goes on after a sleep
         yield
         return
     try:
@@ -380,12 +381,12 @@ def kept_awake(start: Callable[[list[str]], Running] = _start) -> Iterator[None]
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """A download.
+    """A download that has begun and is not installed.
 
     Attributes:
-        plan: What is to be installed.
-        present: About how many bytes of it have arrived.
-        running: Whether a program fetches it at this moment.
+        plan: What is downloaded.
+        present: About how many bytes have arrived.
+        running: Whether a program fetches it now.
     """
 
     plan: DownloadPlan
@@ -394,21 +395,20 @@ class Unfinished:
 
     @property
     def amount(self) -> str:
-        """How much of it is there, in words."""
+        """How much has arrived, in words."""
         return f"{formatting.size(self.present)} of {formatting.size(self.plan.size)}"
 
 
 def find_unfinished(data: Path) -> tuple[Unfinished, ...]:
-    """Return all of them, by folder and name."""
+    """Return all unfinished downloads, by folder and name."""
     return tuple(_of(data, plan) for plan in plans.unfinished_plans(data))
 
 
 def unfinished_called(name: str, data: Path) -> Unfinished | None:
-    """Return the one that a name means: its folder's or its repository's; None without one."""
+    """Return the unfinished download of a model's folder name or repository, None without one."""
     plan = next((plan for plan in plans.unfinished_plans(data) if name in (plan.id, plan.target.id)), None)
     return _of(data, plan) if plan is not None else None
 
 
 def _of(data: Path, plan: DownloadPlan) -> Unfinished:
-    folder = plans.staging(data, plan.id, plan.home)
-    return Unfinished(plan, present(data, plan), is_running(folder))
+    return Unfinished(plan, present(data, plan), is_running(_staging(data, plan)))

@@ -1,13 +1,11 @@
-"""What can go wrong at the hub, the cancel token, and interruptible waits."""
+"""Errors at the hub and on the way to it, and the token that cancels a download."""
 
 from __future__ import annotations
 
 import contextlib
 import socket
 import threading
-import time
 import weakref
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
@@ -15,7 +13,7 @@ from mtplx_engine.errors import EngineError, ErrorKind
 
 
 class HubErrorKind(StrEnum):
-    """The kinds of failure; the value is what the button of the message says."""
+    """The kinds of failure; the value is the label of the message's button."""
 
     NO_TOKEN = "Add a token"  # noqa: S105 - no secret, the label of a button
     BAD_TOKEN = "Change the token"  # noqa: S105
@@ -51,15 +49,15 @@ ON_THE_WAY: Final = frozenset(
         HubErrorKind.RATE_LIMITED,
     }
 )
-"""What lies on the way to the hub, and so is the same for every model."""
+"""Failures on the way to the hub, which are the same for every model."""
 
 
 MOVED: Final = frozenset({HubErrorKind.NOT_FOUND, HubErrorKind.CHANGED})
-"""What is said of a file that a repository had when it was looked at, and has no more."""
+"""Failures for a file that the repository had at its inspection and no longer has."""
 
 
 IN_THE_FOLDER: Final = frozenset({HubErrorKind.READ_ONLY, HubErrorKind.NOT_CONNECTED})
-"""What another folder for models helps against."""
+"""Failures that another models folder remedies."""
 
 
 class HubError(EngineError):
@@ -79,12 +77,12 @@ class HubError(EngineError):
 
     @property
     def cause(self) -> str:
-        """What happened, without what to do about it and without a full stop."""
+        """What happened, without the advice and without a full stop."""
         return self.info.message.partition(". ")[0].removesuffix(".")
 
     @property
     def passes(self) -> bool:
-        """Whether the same request may well succeed in a moment."""
+        """Whether the same request may soon succeed."""
         return self.problem in (
             HubErrorKind.NO_NETWORK,
             HubErrorKind.UNREACHABLE,
@@ -93,7 +91,7 @@ class HubError(EngineError):
 
 
 class CancelledError(Exception):
-    """The download was paused or cancelled by the person, which is no failure."""
+    """The user paused or cancelled the download, which is no failure."""
 
 
 _OPENED = (
@@ -104,9 +102,9 @@ _OPENED = (
 
 
 class CancelToken:
-    """One switch for everything that belongs to a download; callable from any thread.
+    """Cancels everything that belongs to a download; thread-safe.
 
-    A thread that waits for a server which says nothing is woken by shutting down its connection.
+    A thread that waits for a silent server is woken by shutting down its connection.
     """
 
     def __init__(self) -> None:
@@ -116,11 +114,11 @@ class CancelToken:
 
     @property
     def extensions(self) -> dict[str, Any]:
-        """What a request carries so that its connection can be shut down."""
+        """The httpx extensions that let a request's connection be shut down."""
         return {"trace": self._note}
 
     def set(self) -> None:
-        """Stop."""
+        """Cancel."""
         with self._lock:
             self._event.set()
             sockets = list(self._sockets)
@@ -128,19 +126,19 @@ class CancelToken:
             _shut_down(connection)
 
     def is_set(self) -> bool:
-        """Whether `set` was called."""
+        """Whether it is cancelled."""
         return self._event.is_set()
 
     def check(self) -> None:
-        """Raise CancelledError once `set` was called."""
+        """Raise CancelledError once it is cancelled."""
         if self._event.is_set():
             raise CancelledError
 
     def wait(self, seconds: float) -> None:
-        """Wait, but no longer than until `set` is called.
+        """Wait, at most until it is cancelled.
 
         Raises:
-            CancelledError: It was called.
+            CancelledError: It was cancelled.
         """
         self._event.wait(seconds)
         self.check()
@@ -160,52 +158,3 @@ def _shut_down(connection: socket.socket) -> None:
     # Not the method of a TLS socket, which would take away the session that another thread is reading from.
     with contextlib.suppress(OSError):
         socket.socket.shutdown(connection, socket.SHUT_RDWR)
-
-
-LONGEST_S: Final = 24 * 3600.0
-"""A hub that asks for more is as good as gone."""
-
-COUNTED_S: Final = 100.0
-"""Up to here people count seconds."""
-
-_CLOCK = "%H:%M"
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """A pause before the next try.
-
-    Attributes:
-        cause: What happened, without a full stop.
-        until: When the next try is, in seconds since the epoch.
-        asked: Whether it is the hub that asked for the wait, which the cause says then.
-    """
-
-    cause: str
-    until: float
-    asked: bool
-
-    def seconds(self, now: float) -> float:
-        """Return how long it still is at a time since the epoch."""
-        return max(self.until - now, 0.0)
-
-    def in_words(self, now: float) -> str:
-        """Return it for people at a time since the epoch."""
-        seconds = self.seconds(now)
-        if seconds < COUNTED_S:
-            return f"{self.cause}, trying again in {seconds:.0f} s"
-        return self.cause if self.asked else f"{self.cause}, trying again at {clock(self.until, now)}"
-
-
-def asked_for(seconds: float, now: float) -> str:
-    """Return what a hub asks for: "to wait 8 s", "to wait until 14:20"."""
-    if seconds >= LONGEST_S:
-        return "to wait for a day or longer"
-    return f"to wait {seconds:.0f} s" if seconds < COUNTED_S else f"to wait until {clock(now + seconds, now)}"
-
-
-def clock(moment: float, now: float) -> str:
-    """Return the time of day of a moment within a day from now, both in seconds since the epoch."""
-    today, then = time.localtime(now), time.localtime(moment)
-    tomorrow = "" if then.tm_yday == today.tm_yday else " tomorrow"
-    return time.strftime(_CLOCK, then) + tomorrow

@@ -1,4 +1,4 @@
-"""Fetch only the head out of another repository, range by range."""
+"""Extracts a drafting head from another repository: finds it by sparse copies, and fetches only its ranges."""
 
 from __future__ import annotations
 
@@ -21,47 +21,48 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mtplx_engine.hub.errors import CancelToken
-    from mtplx_engine.hub.http import HubConnection, Retries
+    from mtplx_engine.hub.http import HubConnection
     from mtplx_engine.hub.repository import RemoteFile, Repo
+    from mtplx_engine.hub.retries import Retries
     from mtplx_engine.hub.transfer import Source
     from mtplx_engine.models.head_source import HeadSource
 
 
-_LARGEST = 64_000_000_000  # bytes; those of the largest open models have some 35 GB
-# What must be the same in both, or the head was trained for something else.
+_LARGEST = 64_000_000_000  # bytes; the heads of the largest open models have about 35 GB
+# What must be equal in both, or the head was trained for another model.
 _SHARED = ("model_type", "hidden_size", "num_hidden_layers", "vocab_size")
 
 
 def find_original(
     copier: SparseCopier, original: Repo, config: Mapping[str, Any], folder: Path
 ) -> ExtractedHead | None:
-    """Return the head in a repository, None without one; whether it fits is for an inspection to say.
+    """Return the head in a repository, None without one; whether it fits is left to an inspection.
 
     Args:
-        copier: Fetches what must be known.
+        copier: Makes the sparse copy.
         original: The repository.
-        config: The conversion's config.json, laid flat and checked.
-        folder: Where a sparse copy of what is needed may be made.
+        config: The conversion's config.json, flattened and checked.
+        folder: Where the sparse copy is made.
 
     Raises:
-        EngineError: The repository is no sound one, or another model's, or cannot be had.
+        EngineError: The repository is damaged, or of another model, or cannot be fetched.
         CancelledError: The copier's interrupt was set.
-        OSError: The disk does not take it.
+        OSError: The disk cannot be written.
     """
     files = {file.name: file for file in original.files}
     folder.mkdir()
     own = _config(copier, original, files, folder)
     if differing := next((key for key in _SHARED if own.get(key) != config[key]), ""):
         raise _unfit(original, f"is another kind of model ({differing} differs)")
-    holding = _holding(copier, original, files, folder, config)
-    for name in holding:
-        copier.lay_file(original, files[name], folder)
-    head = head_source.find_head(folder, own, checkpoint.weight_tensors(folder)) if holding else None
+    with_head = _head_files(copier, original, files, folder, config)
+    for name in with_head:
+        copier.copy_file(original, files[name], folder)
+    head = head_source.find_head(folder, own, checkpoint.weight_tensors(folder)) if with_head else None
     if head is None:
         return None
     if head.problem:
         raise _unfit(original, "has no single drafting head")
-    return _taken(original, files, config, folder, head)
+    return _extracted(original, files, config, folder, head)
 
 
 def _config(
@@ -69,32 +70,32 @@ def _config(
 ) -> dict[str, Any]:
     if config_checks.CONFIG_NAME not in files:
         raise _unfit(original, f"has no {config_checks.CONFIG_NAME}")
-    copier.lay_file(original, files[config_checks.CONFIG_NAME], folder)
+    copier.copy_file(original, files[config_checks.CONFIG_NAME], folder)
     return config_checks.read_config(folder)
 
 
-def _holding(
+def _head_files(
     copier: SparseCopier,
     original: Repo,
     files: Mapping[str, RemoteFile],
     folder: Path,
     config: Mapping[str, Any],
 ) -> tuple[str, ...]:
-    """Return the files that tensors of a head are in, as the index says; the only file where there is no index."""
+    """Return the files that hold tensors of a head, by the index; without an index, the only file of weights."""
     apart = [name for name in head_source.HEAD_FILES if name in files]
     weights = [name for name in files if repository.is_weights(name) and name not in apart]
     if checkpoint.WEIGHT_INDEX not in files:
         return (*apart, *(weights if len(weights) == 1 else ()))
-    copier.lay_file(original, files[checkpoint.WEIGHT_INDEX], folder)
+    copier.copy_file(original, files[checkpoint.WEIGHT_INDEX], folder)
     table = checkpoint.weight_index(folder)
     named = {file for name, file in table.items() if supported.has_head(config, (name,))}
-    (folder / checkpoint.WEIGHT_INDEX).unlink()  # of a model that is not here
+    (folder / checkpoint.WEIGHT_INDEX).unlink()  # it names files that are not copied
     if missing := next((name for name in sorted(named) if name not in files), ""):
         raise _unfit(original, f"has no file {missing[:100]!r}, which its index names")
     return (*apart, *sorted(named.difference(apart)))
 
 
-def _taken(
+def _extracted(
     original: Repo,
     files: Mapping[str, RemoteFile],
     config: Mapping[str, Any],
@@ -105,7 +106,7 @@ def _taken(
     parts = [
         Part(raw, item.spec.dtype, item.spec.shape, str(item.path.relative_to(folder)), item.spec.begin)
         for raw, item in head.tensors.items()
-        if not appended_names.is_repeated(raw, architecture)  # the others are the model's own once more
+        if not appended_names.is_repeated(raw, architecture)  # repeated ones are copies of the model's own
     ]
     parts.sort(key=lambda part: (part.file, part.begin, part.name))
     if sum(part.size for part in parts) > _LARGEST:
@@ -133,10 +134,10 @@ def _unfit(original: Repo, problem: str) -> EngineError:
 
 
 MAX_BYTES: Final = 64 << 20
-"""More than this no honest model needs to say what it is."""
+"""Most bytes that are fetched of repositories for one inspection."""
 
 _FIRST_BYTES = 128 << 10  # holds most headers whole, so that one request is enough
-# What only a tokenizer or a person reads is as good as empty here.
+# Files that an inspection does not read; they are left empty.
 _UNREAD = frozenset(
     {
         "LICENSE",
@@ -152,15 +153,15 @@ _UNREAD = frozenset(
 
 
 class SparseCopier:
-    """Makes folders that look like repositories; weighs what it fetches.
+    """Makes sparse copies of repositories, with the headers of weights and the small files, up to `MAX_BYTES`.
 
     Args:
         connection: How the hub is reached.
-        interrupt: Stops it.
-        retries: How patient it is.
+        interrupt: Cancels it.
+        retries: When to try again.
 
     Attributes:
-        fetched: Bytes that were fetched.
+        fetched: Bytes fetched so far.
     """
 
     def __init__(self, connection: HubConnection, interrupt: CancelToken, retries: Retries) -> None:
@@ -174,53 +175,50 @@ class SparseCopier:
         """Close all connections."""
         self._requests.close()
 
-    def lay(self, repo: Repo, folder: Path) -> None:
-        """Make `folder` look like the repository.
+    def copy(self, repo: Repo, folder: Path) -> None:
+        """Complete the sparse copy of a repository in `folder`.
 
         Raises:
-            HubError: The hub does not give what is needed to know, or says it in more bytes than anybody honest.
+            HubError: The files cannot be fetched, or exceed `MAX_BYTES`.
             CancelledError: The interrupt was set.
-            OSError: The disk does not take it.
+            OSError: The disk cannot be written.
         """
         for file in repo.files:
             if not (folder / file.name).exists():
-                self.lay_file(repo, file, folder)
+                self.copy_file(repo, file, folder)
 
-    def lay_config(self, repo: Repo, folder: Path) -> None:
-        """Put only the config.json of a repository into `folder`, see `lay`, which then does the rest."""
+    def copy_config(self, repo: Repo, folder: Path) -> None:
+        """Copy only the config.json of a repository to `folder`, see `copy`."""
         for file in repo.files:
             if file.name == config_checks.CONFIG_NAME:
-                self.lay_file(repo, file, folder)
+                self.copy_file(repo, file, folder)
 
-    def lay_file(self, repo: Repo, file: RemoteFile, folder: Path) -> None:
-        """Put one file of the repository into `folder`, see `lay`."""
+    def copy_file(self, repo: Repo, file: RemoteFile, folder: Path) -> None:
+        """Copy one file of the repository to `folder`, see `copy`."""
         path = folder / file.name
         path.parent.mkdir(parents=True, exist_ok=True)
         if repository.is_weights(file.name):
-            self._lay_weights(repo, file, path)
-        elif file.name in _UNREAD or file.size > _most(file.name):
-            _hole(path, b"", file.size)  # what is too large is refused for that
+            self._copy_header(repo, file, path)
+        elif file.name in _UNREAD or file.size > _most_bytes(file.name):
+            _write_sparse(path, b"", file.size)  # too large files are refused for their size
         else:
-            self._lay_whole(repo, file, path)
+            self._count(file.size)
+            source = repo.source(self._connection, file)
+            Transfer(source, self._requests, self._interrupt, self._retries, lambda _: None).run(path, 1)
 
-    def _lay_whole(self, repo: Repo, file: RemoteFile, path: Path) -> None:
-        self._weigh(file.size)
-        source = repo.source(self._connection, file)
-        Transfer(source, self._requests, self._interrupt, self._retries, lambda _: None).run(path, 1)
-
-    def _lay_weights(self, repo: Repo, file: RemoteFile, path: Path) -> None:
+    def _copy_header(self, repo: Repo, file: RemoteFile, path: Path) -> None:
         start = self._read(repo, file, 0, min(_FIRST_BYTES, file.size))
         length = int.from_bytes(start[: safetensors_header.LENGTH_BYTES], "little")
         end = safetensors_header.LENGTH_BYTES + length
         if length > safetensors_header.MAX_HEADER_BYTES or end > file.size:
-            end = len(start)  # a header that lies is refused for that
+            end = len(start)  # an invalid header is refused by its reader
         if end > len(start):
             start += self._read(repo, file, len(start), end)
-        _hole(path, start[:end], file.size)
+        _write_sparse(path, start[:end], file.size)
 
     def _read(self, repo: Repo, file: RemoteFile, start: int, end: int) -> bytes:
-        """Return the bytes of a file from `start` to `end`."""
-        self._weigh(end - start)
+        """Return bytes `start` to `end` (exclusive) of a file."""
+        self._count(end - start)
         source = repo.source(self._connection, file)
 
         def ask() -> bytes:
@@ -238,7 +236,7 @@ class SparseCopier:
 
         return self._retries.patiently(ask, self._interrupt)
 
-    def _weigh(self, count: int) -> None:
+    def _count(self, count: int) -> None:
         self.fetched += count
         if self.fetched > MAX_BYTES:
             raise HubError(
@@ -248,20 +246,18 @@ class SparseCopier:
             )
 
 
-def _most(name: str) -> int:
-    """Return from how many bytes on a file is refused unread."""
+def _most_bytes(name: str) -> int:
     return MAX_BYTES if name == checkpoint.WEIGHT_INDEX else config_checks.CONFIG_MAX_BYTES
 
 
-def _hole(path: Path, start: bytes, size: int) -> None:
-    """Write a file that begins with `start` and is nothing behind it, which takes no room on the disk."""
+def _write_sparse(path: Path, start: bytes, size: int) -> None:
     with path.open("wb") as file:
         file.write(start)
         file.truncate(size)
 
 
 class _Run(NamedTuple):
-    """Bytes that follow each other in a file of the original: where they begin there, and in the head's file."""
+    """Consecutive bytes in a file of the original, from offset `begin` there and `at` in the head's file."""
 
     file: str
     begin: int
@@ -270,12 +266,12 @@ class _Run(NamedTuple):
 
 
 class RangeAssembler:
-    """Asks for parts of a head, each in its file; callable from several threads once it is open.
+    """A `RangeSource` of an extracted head, whose bytes come from the original's files; thread-safe once it is open.
 
     Args:
-        head: What is asked for.
+        head: The head.
         connection: How the hub is reached.
-        requests: Asks for parts of files.
+        requests: Gives ranges of the original's files.
     """
 
     def __init__(self, head: ExtractedHead, connection: HubConnection, requests: Requests) -> None:
@@ -287,18 +283,18 @@ class RangeAssembler:
         self._etags: dict[str, str] = {}
 
     def open(self, interrupt: CancelToken, retries: Retries) -> None:
-        """Look whether the files are those that the head was found in.
+        """Check that the files are those in which the head was found.
 
         Raises:
-            HubError: One is not, or the hub gives only whole files, or it cannot be reached.
+            HubError: One was changed, or the hub supports no ranges, or cannot be reached.
             CancelledError: The interrupt was set.
         """
         for header in self._headers:
-            retries.patiently(bind(self._recognise, header), interrupt)
+            retries.patiently(bind(self._check_header, header), interrupt)
 
     @contextmanager
-    def get(self, source: Source, start: int, end: int, etag: str = "") -> Iterator[Body]:  # noqa: ARG002 - as Giver
-        """Give bytes `start` to `end` (not included) of the head's file, see `Requests.get`."""
+    def get(self, source: Source, start: int, end: int, etag: str = "") -> Iterator[Body]:  # noqa: ARG002 - as RangeSource
+        """Yield bytes `start` to `end` (exclusive) of the head's file, see `Requests.get`."""
         pieces = self._pieces(start, end)
         try:
             yield Body(pieces, start, self._etag, is_range=True)
@@ -307,11 +303,11 @@ class RangeAssembler:
 
     @property
     def _etag(self) -> str:
-        """A name for the content of all files together."""
+        # Of all files together.
         known = "\n".join(f"{name} {etag}" for name, etag in sorted(self._etags.items()))
         return f'"{hashlib.sha256(known.encode()).hexdigest()}"'
 
-    def _recognise(self, header: Header) -> None:
+    def _check_header(self, header: Header) -> None:
         source = self._sources[header.file]
         found = bytearray()
         with self._requests.get(source, 0, header.size) as body:
@@ -337,11 +333,7 @@ class RangeAssembler:
                 yield from self._range(run.file, first + moved, last + moved)
 
     def _range(self, file: str, start: int, end: int) -> Iterator[bytes]:
-        """Yield bytes of a file of the original.
-
-        Raises:
-            HubError: Others came, or none, or fewer.
-        """
+        """Yield a range of a file of the original, or raise HubError if it was changed or is cut off."""
         source, etag = self._sources[file], self._etags[file]
         with self._requests.get(source, start, end, etag) as body:
             if body.etag != etag:
@@ -360,7 +352,7 @@ class RangeAssembler:
 
 
 def _runs(head: ExtractedHead) -> tuple[_Run, ...]:
-    """Return where the bytes of a head are, tensors that follow each other in one file together."""
+    """Return the ranges of a head, with consecutive tensors of one file merged."""
     found: list[_Run] = []
     at = len(head.start)
     for part in head.parts:

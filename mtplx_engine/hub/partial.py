@@ -1,4 +1,4 @@
-"""Partly downloaded files: resumable segments and digests."""
+"""Partly downloaded files that can be resumed, and the hashes that they must have."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 
 SEGMENT = 16 << 20
 
-_HEAD = 1024  # bytes at the start of the note for what the file is, in JSON
+_HEAD = 1024  # bytes of the identity, in JSON, at the start of the progress file
 _COUNT = struct.Struct("<q")
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a partial file will be. Another one than that is no use.
+    """What a partial file will become; that of another identity is not resumed.
 
     Attributes:
         size: Bytes of the whole file.
-        digest: What its content must hash to, see `digest.Expected`.
-        etag: The server's name for its content, "" as long as it is not known.
+        digest: The hash of its content, see `Expected`.
+        etag: The server's ETag of its content, "" while it is unknown.
     """
 
     size: int
@@ -42,31 +42,31 @@ class Identity:
 
 
 class Partial:
-    """The bytes of `path` so far, in segments that are filled from their starts, several at a time.
+    """The bytes of `path` that have arrived, in segments that are filled from their starts, several at a time.
 
-    A byte counts as there once its count is written, which follows the byte; so a kill costs no more than what one
-    write of each thread holds. Thread-safe as long as one thread at a time writes into a segment.
+    A progress file counts the bytes of each segment, after they are written, so a kill costs at most one write of each
+    thread. Thread-safe as long as one thread at a time writes into a segment.
 
     Attributes:
-        identity: What the file will be.
+        identity: What the file will become.
         segments: How many segments it has.
     """
 
     def __init__(self, path: Path, identity: Identity) -> None:
-        """Open what there is of `path`, or begin anew when that is of another file.
+        """Open the partial file of `path`, or begin anew when it has another identity.
 
         Raises:
             OSError: The disk cannot be read or written.
         """
         self._path = path
-        self._data_path, self._note_path = _names(path)
+        self._data_path, self._progress_path = _names(path)
         self._lock = threading.Lock()
         self.identity, self._counts = _read(path, identity)
         self.segments = len(self._counts)
         self._data = os.open(self._data_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        self._note = os.open(self._note_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._progress = os.open(self._progress_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         os.ftruncate(self._data, identity.size)
-        self._write_note()
+        self._write_progress()
 
     def __enter__(self) -> Self:
         return self
@@ -75,46 +75,46 @@ class Partial:
         self.close()
 
     def close(self) -> None:
-        """Close both files; what there is stays."""
-        for descriptor in (self._data, self._note):
+        """Close both files."""
+        for descriptor in (self._data, self._progress):
             if descriptor >= 0:
                 os.close(descriptor)
-        self._data = self._note = -1
+        self._data = self._progress = -1
 
     @property
     def done(self) -> int:
-        """Bytes that are there."""
+        """Bytes that have arrived."""
         return sum(self._counts)
 
     def length(self, segment: int) -> int:
-        """Return the bytes that a segment will have."""
+        """Return the size of a segment."""
         return min(SEGMENT, self.identity.size - segment * SEGMENT)
 
     def missing(self, segment: int) -> tuple[int, int]:
-        """Return the first byte of a segment that is not there, and the one after its last byte."""
+        """Return the offsets of the first missing byte of a segment and of its end."""
         start = segment * SEGMENT
         return start + self._counts[segment], start + self.length(segment)
 
     def is_full(self, segment: int) -> bool:
-        """Whether all bytes of a segment are there."""
+        """Whether a segment is complete."""
         return self._counts[segment] == self.length(segment)
 
     def first_missing(self) -> int:
-        """Return the first byte of the file that is not there; its size when all are."""
+        """Return the offset of the first missing byte, the file's size when it is complete."""
         for segment in range(self.segments):
             if not self.is_full(segment):
                 return self.missing(segment)[0]
         return self.identity.size
 
     def write(self, offset: int, data: memoryview) -> int:
-        """Add bytes at `offset`; those that are there already are passed over.
+        """Write bytes at `offset`, skipping those that have arrived already.
 
         Returns:
             How many were new.
 
         Raises:
-            ValueError: Bytes before them are missing, or they go beyond the end.
-            OSError: The disk is full, or cannot be written, or somebody has deleted the file.
+            ValueError: Bytes before them are missing, or they exceed the file.
+            OSError: The disk is full or not writable, or the partial file was deleted.
         """
         new = 0
         while data:
@@ -127,7 +127,7 @@ class Partial:
     def _append(self, segment: int, offset: int, data: memoryview) -> int:
         start, end = self.missing(segment)
         if offset > start or offset + len(data) > end:
-            raise ValueError(f"bytes {offset} to {offset + len(data)} do not follow what is there")
+            raise ValueError(f"bytes {offset} to {offset + len(data)} do not follow those that are there")
         if not os.fstat(self._data).st_nlink:
             raise FileNotFoundError(errno.ENOENT, "deleted while it grows", str(self._data_path))
         data = data[start - offset :]
@@ -137,7 +137,7 @@ class Partial:
             start, data = start + written, data[written:]
         if new:
             self._counts[segment] += new
-            os.pwrite(self._note, _COUNT.pack(self._counts[segment]), _HEAD + segment * _COUNT.size)
+            os.pwrite(self._progress, _COUNT.pack(self._counts[segment]), _HEAD + segment * _COUNT.size)
         return new
 
     def read(self, segment: int) -> bytes:
@@ -145,79 +145,78 @@ class Partial:
         return os.pread(self._data, self.length(segment), segment * SEGMENT)
 
     def set_etag(self, etag: str) -> None:
-        """Remember the server's name for the content."""
+        """Store the server's ETag of the content."""
         with self._lock:
             self.identity = dataclasses.replace(self.identity, etag=etag)
-            self._write_note()
+            self._write_progress()
 
     def restart(self) -> None:
-        """Forget all bytes."""
+        """Drop all bytes and the ETag."""
         with self._lock:
             self.identity = dataclasses.replace(self.identity, etag="")
             self._counts = [0] * self.segments
-            self._write_note()
+            self._write_progress()
 
     def keep(self) -> None:
-        """Let the complete file take its name, for good.
+        """Move the complete file to `path`, durably.
 
         Raises:
-            OSError: The disk did not take it.
+            OSError: The disk cannot be written.
         """
         self.close()
         files.sync(self._data_path)
         self._data_path.rename(self._path)
         files.sync(self._path.parent)
-        self._note_path.unlink()
+        self._progress_path.unlink()
 
     def discard(self) -> None:
-        """Delete what there is."""
+        """Delete the partial file."""
         self.close()
         self._data_path.unlink(missing_ok=True)
-        self._note_path.unlink(missing_ok=True)
+        self._progress_path.unlink(missing_ok=True)
 
-    def _write_note(self) -> None:
+    def _write_progress(self) -> None:
         head = json.dumps(dataclasses.asdict(self.identity)).encode().ljust(_HEAD)
         counts = b"".join(_COUNT.pack(count) for count in self._counts)
-        # One write and never an empty note in between, since a kill may come at any point.
-        os.pwrite(self._note, head + counts, 0)
-        os.ftruncate(self._note, len(head) + len(counts))
+        # One write and never an empty file in between, since a kill may come at any point.
+        os.pwrite(self._progress, head + counts, 0)
+        os.ftruncate(self._progress, len(head) + len(counts))
 
 
 def present(path: Path, wanted: Identity) -> int:
-    """Return how many bytes of a file are there and of use."""
+    """Return how many valid bytes of a file are on the disk."""
     return wanted.size if is_whole(path, wanted) else sum(_read(path, wanted)[1])
 
 
 def is_whole(path: Path, wanted: Identity) -> bool:
-    """Whether a file has its name, which it gets when its hash was found right."""
+    """Whether a file is complete; it gets its name once its hash is verified."""
     return path.is_file() and path.stat().st_size == wanted.size
 
 
 def is_growing(path: Path) -> bool:
-    """Whether something of a file has arrived, of use or not."""
+    """Whether a file has a partial file, valid or not."""
     return _names(path)[0].exists()
 
 
 def delete(path: Path) -> None:
-    """Delete a file, however much of it has arrived."""
+    """Delete a file, partial or complete."""
     for part in (path, *_names(path)):
         part.unlink(missing_ok=True)
 
 
 def _names(path: Path) -> tuple[Path, Path]:
-    """Return where the bytes of a growing file are, and the note of which ones are there."""
     return path.with_name(f"{path.name}.partial"), path.with_name(f"{path.name}.progress")
 
 
 def _read(path: Path, wanted: Identity) -> tuple[Identity, list[int]]:
-    """Return what is on the disk of a growing file and its bytes by segment, as far as they are of use for `wanted`."""
+    """Return the identity of a partial file and its bytes by segment; none where it is not of `wanted`."""
     segments = max(1, -(-wanted.size // SEGMENT))
-    data_path, note_path = _names(path)
+    data_path, progress_path = _names(path)
     fresh = (wanted, [0] * segments)
     try:
-        note = note_path.read_bytes()
-        known = Identity(**json.loads(note[:_HEAD]))
-        counts = [count for (count,) in _COUNT.iter_unpack(note[_HEAD:])]
+        progress = progress_path.read_bytes()
+        known = Identity(**json.loads(progress[:_HEAD]))
+        counts = [count for (count,) in _COUNT.iter_unpack(progress[_HEAD:])]
         size = data_path.stat().st_size
     except (OSError, ValueError, TypeError, struct.error, RecursionError):
         return fresh
@@ -237,15 +236,15 @@ _HEX = {"sha256": _SHA256, "git": re.compile(r"[0-9a-f]{40}"), "parts": _SHA256}
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The hash that content must have.
+    """The hash that a file must have.
 
     Attributes:
-        kind: "sha256" of the content, which hubs know of large files; or "git", the id of the content as a git blob;
-            or "parts", where it says which bytes of other files the content is, whose hash nobody knows.
+        kind: "sha256" of the content, which hubs give for large files; "git", its id as a git blob; or "parts", a hash
+            of the ranges of other files that it consists of, where the hash of the content is unknown.
         value: In hex.
 
     Raises:
-        ValueError: It is no such hash.
+        ValueError: The value is no hash of this kind.
     """
 
     kind: str
@@ -259,11 +258,11 @@ class Expected:
         return f"{self.kind}:{self.value}"
 
     def hasher(self, size: int) -> Hasher:
-        """Return what hashes content of `size` bytes."""
+        """Return a hasher for content of `size` bytes."""
         return Hasher(self, size)
 
     def is_of(self, path: Path, check: Callable[[], None]) -> bool:
-        """Whether a file has this hash, read from the start; never for "parts". `check` may raise something to stop."""
+        """Whether a file has this hash; never for "parts". `check` is called for each block and may raise to stop."""
         if self.kind == "parts":
             return False
         hasher, block = self.hasher(path.stat().st_size), bytearray(_BLOCK)
@@ -275,18 +274,12 @@ class Expected:
 
 
 class Hasher:
-    """Hashes content that comes in order.
-
-    The sha256 is always taken, since the manifest of an installed model notes it of every file.
-
-    Attributes:
-        sha256: Hex digest of what came so far.
-    """
+    """Hashes content in order, always with sha256 too, which the manifest of an installed model holds."""
 
     def __init__(self, expected: Expected, size: int) -> None:
         self._expected: Final = expected
         self._sha256 = hashlib.sha256()
-        # git ids are what the hub gives; nobody relies on them against an attacker
+        # The hub gives only git ids for small files; they are no protection against an attacker.
         self._git = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
         updates: list[Callable[[bytes], None]] = [self._sha256.update]
         if expected.kind == "git":
@@ -294,17 +287,17 @@ class Hasher:
         self._updates = tuple(updates)
 
     def update(self, data: bytes) -> None:
-        """Take in the next bytes."""
+        """Hash the next bytes."""
         for update in self._updates:
             update(data)
 
     @property
     def sha256(self) -> str:
-        """Hex digest of what came so far."""
+        """Hex digest of the content so far."""
         return self._sha256.hexdigest()
 
     def is_right(self) -> bool:
-        """Whether all that came is what was expected, as far as a hash can tell."""
+        """Whether the content has the expected hash; always for "parts"."""
         if self._expected.kind == "parts":
             return True
         found = self.sha256 if self._expected.kind == "sha256" else self._git.hexdigest()

@@ -1,4 +1,7 @@
-"""What a download fetches: the plan, its provenance, how it compares with the installed version."""
+"""What a download fetches: the plan, its provenance, and how it compares with the installed version.
+
+The start of the window reads plans on a worker, so this module needs nothing of `HfApi`.
+"""
 
 from __future__ import annotations
 
@@ -29,21 +32,21 @@ if TYPE_CHECKING:
 
 
 HEAD_NAME: Final = "model.safetensors"
-"""The file that a head becomes."""
+"""The file of an extracted head."""
 
 _ALIGNMENT = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A tensor of the head.
+    """A tensor of an extracted head.
 
     Attributes:
         name: Its name in the head.
         dtype: As safetensors spells it.
         shape: Its shape.
-        file: The file of the original that holds it.
-        begin: Its first byte there.
+        file: The file of the original repository that holds it.
+        begin: Offset of its first byte there.
     """
 
     name: str
@@ -60,7 +63,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The header of a file of the original, by which the file is known again: its bytes, and their sha256 in hex."""
+    """The safetensors header of a file of the original repository, which identifies it: size and sha256 in hex."""
 
     file: str
     size: int
@@ -69,15 +72,15 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class ExtractedHead:
-    """A head, and where its bytes are.
+    """A drafting head inside another repository, and where its bytes are.
 
     Attributes:
-        original: The repository that has it, with only the files that parts are taken from.
-        architecture: The model's, as in config.json's `model_type`.
+        original: The repository, with only the files that hold parts.
+        architecture: The model's `model_type`.
         hidden_size: Of the model.
         vocabulary: Of the model, in tokens.
-        headers: Those of the files.
-        parts: Its tensors, in the order of the file that they become.
+        headers: The headers of the files.
+        parts: Its tensors, in the order of the head's file.
     """
 
     original: Repo
@@ -89,7 +92,7 @@ class ExtractedHead:
 
     @property
     def start(self) -> bytes:
-        """How the head's file begins: all before the tensors."""
+        """The head's safetensors header, with its length."""
         entries, at = {}, 0
         for part in self.parts:
             span = [at, at + part.size]
@@ -101,7 +104,7 @@ class ExtractedHead:
 
     @property
     def config(self) -> bytes:
-        """What the head's config.json says."""
+        """The head's config.json."""
         body = {
             "model_type": f"{self.architecture}_mtp",
             "hidden_size": self.hidden_size,
@@ -111,7 +114,7 @@ class ExtractedHead:
 
     @property
     def source(self) -> Source:
-        """The head's file, as if the hub had it; in place of its hash there is one of where its bytes are."""
+        """The head's file as if the hub had it, with a hash of its ranges in place of its content's."""
         start = self.start
         where = [self.original.id, self.original.revision, *((part.file, part.begin) for part in self.parts)]
         recipe = hashlib.sha256(json.dumps(where).encode() + start).hexdigest()
@@ -120,11 +123,11 @@ class ExtractedHead:
 
     @property
     def size(self) -> int:
-        """Bytes of its two files."""
+        """Bytes of the head's two files."""
         return len(self.config) + self.source.size
 
-    def lay(self, folder: Path) -> None:
-        """Make `folder` look like the head: the file that its tensors will be in is a hole behind its start."""
+    def write_sparse(self, folder: Path) -> None:
+        """Write a sparse copy of the head to `folder`: the file of its tensors has only its header."""
         folder.mkdir()
         (folder / config_checks.CONFIG_NAME).write_bytes(self.config)
         with (folder / HEAD_NAME).open("wb") as file:
@@ -132,7 +135,7 @@ class ExtractedHead:
             file.truncate(self.source.size)
 
     def is_sound(self) -> bool:
-        """Whether all parts are within the files that the repository has."""
+        """Whether all parts lie within the files of the repository."""
         sizes = {file.name: file.size for file in self.original.files}
         return (
             len({part.name for part in self.parts}) == len(self.parts) > 0
@@ -153,13 +156,13 @@ def _is_inside(part: Part, size: int) -> bool:
 
 HEAD_FOLDER: Final = "head"
 MAIN: Final = "main"
-"""The branch that is meant when none is named."""
+"""The default branch."""
 
 PLAN_NAME: Final = "download.json"
 _KEEP_S = 14 * 24 * 3600
-_SPARE = 2_000_000_000  # bytes that stay free, for chats and for the system
+_SPARE = 2_000_000_000  # bytes that stay free for chats and the system
 _SLACK = 1.05
-_MOST_BYTES = 64 << 20  # of a plan, with the tensors of a head among them
+_MOST_BYTES = 64 << 20  # of a stored plan, which may list a head's tensors
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,12 +171,12 @@ class DownloadPlan:
 
     Attributes:
         id: Name of its folder under the models folder, and what `--model` takes.
-        title: Name for people.
+        title: Name for the user.
         target: The repository of the model.
-        head: The repository of its drafting head, None when it has none or carries it itself.
-        taken: A drafting head that is taken out of another repository, None without one.
-        home: The folder that it is installed in, which a download keeps; "" for the one in the data folder.
-        revision: The branch, tag or commit of the model that was asked for.
+        head: The repository of its drafting head, None when it has none or its own.
+        taken: A drafting head that is extracted from another repository, None without one.
+        home: The models folder that it is installed in, fixed for a download; "" for the one in the data folder.
+        revision: The requested branch, tag or commit of the model.
         anyway: Whether it is wanted although it will not fit into memory.
     """
 
@@ -188,7 +191,7 @@ class DownloadPlan:
 
     @property
     def asked(self) -> DownloadPlan:
-        """What was known before anybody looked into the repository."""
+        """The plan as it was before the inspection of the repository."""
         return dataclasses.replace(self, taken=None)
 
     @property
@@ -203,15 +206,15 @@ class DownloadPlan:
 
     @property
     def head_repo(self) -> str:
-        """The repository that this head comes from, "" without one."""
+        """The repository of this head, "" without one."""
         if self.taken is not None:
             return self.taken.original.id
         return self.head.id if self.head is not None else ""
 
     def files(self) -> Iterator[tuple[Repo, RemoteFile, str]]:
-        """Yield the files that are fetched whole, with their repository and their name in the folder, small ones first.
+        """Yield the files that are fetched whole, with their repository and their name in the folder, weights last.
 
-        So a model that will be refused for what its settings say is refused before its weights are fetched.
+        So a model that is refused for its configuration is refused before its weights are fetched.
         """
         found = [(self.target, file, file.name) for file in self.target.files]
         if self.head is not None:
@@ -220,12 +223,12 @@ class DownloadPlan:
 
 
 def folder_name(repo_id: str) -> str:
-    """Return the folder under which a repository's model is installed."""
+    """Return the name of the folder in which a repository's model is installed."""
     return repo_id.replace("/", "--")
 
 
 def staging(data: Path, plan_id: str, home: str = "") -> Path:
-    """Return the folder in which a model grows; it is on the volume where it will be, in the folder `home` too."""
+    """Return the staging folder of a download, on the volume of the models folder `home`."""
     return (Path(home) if home else paths.models_dir(data)) / INCOMING / plan_id
 
 
@@ -233,18 +236,18 @@ def placed(data: Path, plan: DownloadPlan) -> DownloadPlan:
     """Return a plan with its home: where it was begun, or is installed, or else where new models go.
 
     Raises:
-        HubError: NOT_CONNECTED, when that folder is not there.
+        HubError: NOT_CONNECTED, when that folder is missing.
     """
     homes = InstallFolders(data)
-    signs = (f"{INCOMING}/{plan.id}/{PLAN_NAME}", f"{plan.id}/{manifest.MANIFEST_NAME}")
-    known = (home for sign in signs for home in homes.all() if (home / sign).is_file())
+    markers = (f"{INCOMING}/{plan.id}/{PLAN_NAME}", f"{plan.id}/{manifest.MANIFEST_NAME}")
+    known = (home for marker in markers for home in homes.all() if (home / marker).is_file())
     found = dataclasses.replace(plan, home=str(next(known, homes.current)))
     check_home(data, found)
     return found
 
 
 def check_home(data: Path, plan: DownloadPlan) -> None:
-    """Check that the folder is there which a model is installed in; never is one made where a disk should be.
+    """Check that the plan's home exists; it is never created, since its disk may only be unmounted.
 
     Raises:
         HubError: NOT_CONNECTED.
@@ -258,16 +261,16 @@ def check_home(data: Path, plan: DownloadPlan) -> None:
 
 
 def write_plan(folder: Path, plan: DownloadPlan) -> None:
-    """Remember in its staging folder what is to be installed.
+    """Store a plan in its staging folder.
 
     Raises:
-        OSError: The disk does not take it.
+        OSError: The disk cannot be written.
     """
     files.write_json(folder / PLAN_NAME, dataclasses.asdict(plan))
 
 
 def read_plan(folder: Path) -> DownloadPlan | None:
-    """Return what is to be installed in a staging folder; None when it cannot be understood."""
+    """Return the plan in a staging folder, None without a valid one."""
     try:
         plan = files.read_as(DownloadPlan, folder / PLAN_NAME, _MOST_BYTES)
     except (OSError, ValueError):
@@ -277,22 +280,17 @@ def read_plan(folder: Path) -> DownloadPlan | None:
     return dataclasses.replace(plan, home=str(folder.parent.parent))
 
 
-def begun_plan(data: Path, plan_id: str) -> DownloadPlan | None:
-    """Return what was begun under this name, None when nothing was."""
-    return next((plan for plan in unfinished_plans(data) if plan.id == plan_id), None)
-
-
 def unfinished_plans(data: Path) -> tuple[DownloadPlan, ...]:
-    """Return what was begun and is not installed yet, by folder and name."""
-    found = (read_plan(folder) for folder in _growing(data))
+    """Return the plans of all unfinished downloads, by folder and name."""
+    found = (read_plan(folder) for folder in _staging_folders(data))
     return tuple(plan for plan in found if plan is not None)
 
 
 def sweep_plans(data: Path, now_s: float | None = None) -> tuple[str, ...]:
-    """Delete what was begun and not touched for 14 days; return the names."""
+    """Delete the downloads that nothing was written to for 14 days; return their names."""
     oldest = (time.time() if now_s is None else now_s) - _KEEP_S
     swept = []
-    for folder in _growing(data):
+    for folder in _staging_folders(data):
         times = [path.stat().st_mtime for path in (folder, *folder.rglob("*")) if path.exists()]
         if folder.is_dir() and not folder.is_symlink() and max(times) < oldest:
             shutil.rmtree(folder)
@@ -300,19 +298,18 @@ def sweep_plans(data: Path, now_s: float | None = None) -> tuple[str, ...]:
     return tuple(swept)
 
 
-def _growing(data: Path) -> tuple[Path, ...]:
-    """Return the folders in which models grow, in all homes that are there."""
+def _staging_folders(data: Path) -> tuple[Path, ...]:
     roots = (home / INCOMING for home in InstallFolders(data).all())
     return tuple(path for root in roots if root.is_dir() for path in sorted(root.iterdir()) if path.is_dir())
 
 
 def check_room(folder: Path, plan: DownloadPlan, present: int, promised: int = 0) -> None:
-    """Look whether the volume of `folder` has room for what is still to come.
+    """Check that the volume of `folder` has room for the rest of a download.
 
     Args:
-        folder: Where the model grows.
-        plan: What is to be installed.
-        present: Bytes of it that are there.
+        folder: The staging folder.
+        plan: What is downloaded.
+        present: Bytes that have arrived.
         promised: Bytes that other downloads still need.
 
     Raises:
@@ -347,12 +344,12 @@ _FORM = re.compile(r".*?([^/@ ]+/[^/@ ]+)@([0-9a-f]{40})")
 
 
 class Provenance(NamedTuple):
-    """A repository at a commit.
+    """The repository and commit that an installed model or head is from.
 
     Attributes:
         repo: owner/name.
         revision: The commit.
-        taken: Whether only a head was taken out of it.
+        taken: Whether only a head was extracted from it.
     """
 
     repo: str
@@ -365,36 +362,36 @@ class Provenance(NamedTuple):
 
 
 def origin_of(repo: Repo, endpoint: str) -> str:
-    """Return what a manifest notes of a repository."""
+    """Return the manifest's entry for a repository."""
     return f"{endpoint}/{repo.id}@{repo.revision}"
 
 
 def origin_of_head(plan: DownloadPlan, endpoint: str) -> str:
-    """Return what a manifest notes of a drafting head, "" when there is none or the model carries it itself."""
+    """Return the manifest's entry for a drafting head, "" when there is none or it is the model's own."""
     if plan.taken is not None:
         return _TAKEN + origin_of(plan.taken.original, endpoint)
     return origin_of(plan.head, endpoint) if plan.head is not None else ""
 
 
 def read_origin(noted: str) -> Provenance | None:
-    """Return what a manifest notes; None for nothing, or what is from elsewhere. Which mirror gave it is the same."""
+    """Parse a manifest's entry, whatever its endpoint; None for other text."""
     found = _FORM.fullmatch(noted)
     return Provenance(found[1], found[2], noted.startswith(_TAKEN)) if found else None
 
 
 def head_origin(plan: DownloadPlan) -> Provenance | None:
-    """Return where the head of a plan comes from, None when there is none or the model carries it itself."""
+    """Return the provenance of a plan's head, None when there is none or it is the model's own."""
     return read_origin(origin_of_head(plan, ""))
 
 
 @dataclass(frozen=True, slots=True)
 class VersionCheck:
-    """A model that was installed from a hub.
+    """An installed model, to be compared with what is requested.
 
     Attributes:
         folder: Where it is.
-        model: Where it came from.
-        head: Where its drafting head came from, None when it has none or carries it itself.
+        model: Its provenance.
+        head: The provenance of its drafting head, None when it has none or its own.
         missing: The files that are not as they were installed.
     """
 
@@ -405,7 +402,7 @@ class VersionCheck:
 
     @classmethod
     def find(cls, data: Path, name: str) -> Self | None:
-        """Return what is installed in a folder of this name, None when nothing is, or it is not from a hub."""
+        """Return the model in a folder of this name, None without one that is from a hub."""
         for home in InstallFolders(data).all():
             noted = manifest.read_manifest(home / name)
             model = read_origin(noted.source) if noted else None
@@ -416,16 +413,15 @@ class VersionCheck:
 
     @property
     def head_repo(self) -> str:
-        """The repository that its head is all of, "" without one."""
+        """The repository that consists of its head, "" without one."""
         return self.head.repo if self.head is not None and not self.head.taken else ""
 
     def difference(self, wanted: DownloadPlan, *, looked: bool) -> str:
-        """Return in words why what is wanted is not there, "" when it is.
+        """Return in words how the installed model differs from a plan, "" when it does not.
 
         Args:
-            wanted: What is asked for.
-            looked: Whether it is known too if a head can be taken out of another repository, and if the one that was
-                asked for is of use.
+            wanted: The plan.
+            looked: Whether the plan is one of an inspection, so that its heads are final.
         """
         name, head = wanted.target.id, head_origin(wanted)
         if (self.model.repo, self.model.revision) != (name, wanted.target.revision):

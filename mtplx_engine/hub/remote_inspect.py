@@ -1,4 +1,4 @@
-"""Inspect a repository before fetching it."""
+"""Inspects a repository before it is downloaded, by a sparse copy of it."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.hub import answers, download, repository, search
-from mtplx_engine.hub import head_extract as head_original
-from mtplx_engine.hub import repository as repos
+from mtplx_engine.hub import answers, catalogue, download, head_extract, repository
 from mtplx_engine.hub.errors import ON_THE_WAY, CancelToken, HubError, HubErrorKind
 from mtplx_engine.hub.head_extract import SparseCopier
-from mtplx_engine.hub.http import QUESTION
 from mtplx_engine.hub.plan import HEAD_FOLDER, DownloadPlan, folder_name
+from mtplx_engine.hub.retries import QUESTION
 from mtplx_engine.models import checkpoint, config_checks, head_source, inspection, json_files, memory_fit
 from mtplx_engine.models.families.supported import PUBLISHED
 from mtplx_engine.models.inspection import ProbeMemory, Tier
+from mtplx_engine.models.memory_fit import MemoryVerdict
 from mtplx_engine.util import system
 from mtplx_engine.util.formatting import one_line
 
 if TYPE_CHECKING:
-    from mtplx_engine.hub.http import HubConnection, Retries
+    from mtplx_engine.hub.http import HubConnection
     from mtplx_engine.hub.repository import Repo
+    from mtplx_engine.hub.retries import Retries
     from mtplx_engine.models.inspection import Inspection
     from mtplx_engine.util.system import Machine
 
@@ -35,13 +35,13 @@ _LONGEST = 40
 
 @dataclass(frozen=True, slots=True)
 class RepoInspection:
-    """What is known of a repository and of the one with its drafting head.
+    """The result of inspecting a repository and the one with its drafting head.
 
     Attributes:
         plan: What would be installed.
-        found: What an inspection says; its `folder` is gone.
-        fetched: Bytes that were fetched to know it.
-        warnings: What else there is to know before it is fetched, a sentence each.
+        found: The inspection of the sparse copy, whose `folder` is deleted.
+        fetched: Bytes that were fetched for it.
+        warnings: Sentences for the user before the download.
     """
 
     plan: DownloadPlan
@@ -50,7 +50,7 @@ class RepoInspection:
     warnings: tuple[str, ...]
 
     def check(self) -> None:
-        """Refuse what would be refused once it was installed.
+        """Refuse a model that would not load once it was installed.
 
         Raises:
             HubError: UNSAFE.
@@ -60,17 +60,15 @@ class RepoInspection:
             raise HubError(HubErrorKind.UNSAFE, sentence + self.reason)
 
     def check_memory(self, here: Machine) -> None:
-        """Refuse what does not fit into memory with the usual context.
+        """Refuse a model that does not fit into memory with the usual context.
 
         Raises:
             EngineError: TOO_BIG.
         """
-        judged = (
-            memory_fit.judge_fit(self.found.footprint, memory_fit.CONTEXT, here)
-            if self.found.footprint
-            else None
-        )
-        if judged is not None and judged.verdict is memory_fit.MemoryVerdict.TOO_BIG:
+        footprint = self.found.footprint
+        if footprint is None:
+            return
+        if memory_fit.judge_fit(footprint, memory_fit.CONTEXT, here).verdict is MemoryVerdict.TOO_BIG:
             raise EngineError(
                 ErrorKind.TOO_BIG,
                 f"{self.plan.title} will not fit into this machine's memory, so it was not fetched. Choose a smaller "
@@ -79,7 +77,7 @@ class RepoInspection:
 
     @property
     def reason(self) -> str:
-        """Why it is what it is, in a sentence or two."""
+        """The reason of the inspection's tier, in a sentence or two."""
         return json_files.cause(self.found.reason)
 
 
@@ -90,17 +88,17 @@ def plan_download(
     head: str = "",
     interrupt: CancelToken | None = None,
 ) -> DownloadPlan:
-    """Ask the hub what would be installed; the head that we know of comes with its model.
+    """Ask the hub what would be installed; a recommended model comes with its head.
 
     Args:
         connection: How the hub is reached.
         repo_id: Repository of the model.
         revision: A branch, tag or commit.
-        head: Repository of its drafting head, "" for the one that we know of.
-        interrupt: Stops it.
+        head: Repository of its drafting head, "" for the recommended one.
+        interrupt: Cancels it.
 
     Raises:
-        HubError: One of them is not there, or cannot be had.
+        HubError: One of them does not exist, or cannot be fetched.
         CancelledError: The interrupt was set.
     """
     repository.check_name(repo_id)
@@ -109,9 +107,9 @@ def plan_download(
         raise HubError(
             HubErrorKind.NOT_FOUND, f'"{shown}" is no branch, tag or commit of a model. Ask for another one.'
         )
-    entry = search.entry_of(repo_id)
+    entry = catalogue.entry_of(repo_id)
     head = head or (entry.head if entry else "")
-    target = repos.read_repo(connection, repo_id, revision, interrupt)
+    target = repository.read_repo(connection, repo_id, revision, interrupt)
     if repository.is_commit(revision) and target.revision != revision:
         raise HubError(
             HubErrorKind.CHANGED, f"{connection.host} gives another commit of {repo_id} than {revision}."
@@ -120,7 +118,7 @@ def plan_download(
     title = entry.title if entry else repo_id.partition("/")[2]
     with_head = None
     if head:
-        with_head = repos.read_repo(connection, head, interrupt=interrupt)
+        with_head = repository.read_repo(connection, head, interrupt=interrupt)
         repository.check_head(with_head)
     return DownloadPlan(folder_name(repo_id), title, target, with_head, revision=revision)
 
@@ -131,44 +129,41 @@ def inspect_repo(
     interrupt: CancelToken | None = None,
     retries: Retries | None = None,
 ) -> RepoInspection:
-    """Look at what would be installed.
+    """Inspect what would be installed.
 
     Args:
         connection: How the hub is reached.
-        wanted: The repositories, see `plan`.
-        interrupt: Stops it.
-        retries: How patient it is.
+        wanted: The repositories, see `plan_download`.
+        interrupt: Cancels it.
+        retries: When to try again.
 
     Raises:
-        HubError: The hub does not give what is needed to know, or says it in more bytes than anybody honest.
+        HubError: The files cannot be fetched, or exceed what an inspection may fetch.
         CancelledError: The interrupt was set.
     """
-    looking = _Looking(connection, interrupt or CancelToken(), retries or QUESTION)
+    inspector = _Inspector(connection, interrupt or CancelToken(), retries or QUESTION)
     with tempfile.TemporaryDirectory(prefix="mtplx-look-") as temporary:
         try:
-            return looking.at(wanted, Path(temporary))
+            return inspector.inspect(wanted, Path(temporary))
         except OSError as error:
             raise answers.disk_failure(error, wanted.title) from error
         finally:
-            looking.close()
+            inspector.close()
 
 
-class _Looking:
-    """One look."""
-
+class _Inspector:
     def __init__(self, connection: HubConnection, interrupt: CancelToken, retries: Retries) -> None:
         self._connection = connection
         self._interrupt = interrupt
         self._copier = SparseCopier(connection, interrupt, retries)
 
     def close(self) -> None:
-        """Close all connections."""
         self._copier.close()
 
-    def at(self, wanted: DownloadPlan, root: Path) -> RepoInspection:
-        """Look at what would be installed, by copies below `root`."""
+    def inspect(self, wanted: DownloadPlan, root: Path) -> RepoInspection:
+        """Inspect what would be installed, by sparse copies below `root`."""
         folder = root / wanted.target.id.partition("/")[2]
-        self._copier.lay(wanted.target, folder)
+        self._copier.copy(wanted.target, folder)
         found, note = self._inspect(folder), ""
         if wanted.head is not None and found.loads:
             wanted, found, note = self._with_head(wanted, wanted.head, found)
@@ -183,10 +178,10 @@ class _Looking:
     def _with_head(
         self, wanted: DownloadPlan, head: Repo, found: Inspection
     ) -> tuple[DownloadPlan, Inspection, str]:
-        """Return the plan with a head that was asked for, what is found then, and what there is to know of it.
+        """Return the plan with the requested head, its inspection, and a warning or "".
 
         Raises:
-            HubError: UNFIT_HEAD, when it is no head, or not this model's.
+            HubError: UNFIT_HEAD, when it is no head, or of another model.
         """
         if found.head is not None:
             state = (
@@ -196,12 +191,12 @@ class _Looking:
                 f"{wanted.target.id} has a drafting head of its own, which {state}; {head.id} is not fetched."
             )
             return dataclasses.replace(wanted, head=None), found, note
-        place = found.folder / HEAD_FOLDER
-        self._copier.lay_config(head, place)
-        if not head_source.is_head_only(place):
-            kind = one_line(config_checks.model_type(place) or "none that can be read", _LONGEST)
+        folder = found.folder / HEAD_FOLDER
+        self._copier.copy_config(head, folder)
+        if not head_source.is_head_only(folder):
+            kind = one_line(config_checks.model_type(folder) or "none that can be read", _LONGEST)
             raise _unfit(head, f"its config.json names a model of its own ({kind})")
-        self._copier.lay(head, place)
+        self._copier.copy(head, folder)
         again = self._inspect(found.folder)
         if again.head is None or again.tier not in _DRAFTING:
             reason = (
@@ -213,19 +208,19 @@ class _Looking:
     def _with_taken_head(
         self, wanted: DownloadPlan, found: Inspection, root: Path
     ) -> tuple[DownloadPlan, Inspection, str]:
-        """Return the plan with the head that the original has, what is found then, and what there is to know of it."""
+        """Return the plan with the head of the original model, its inspection, and a warning or ""."""
         base, folder = wanted.target.base, found.folder
         config = config_checks.read_config(folder)
         try:
-            original = repos.read_repo(self._connection, base, interrupt=self._interrupt)
-            taken = head_original.find_original(self._copier, original, config, root / "original")
+            original = repository.read_repo(self._connection, base, interrupt=self._interrupt)
+            taken = head_extract.find_original(self._copier, original, config, root / "original")
         except EngineError as error:
             if isinstance(error, HubError) and error.problem in ON_THE_WAY:
                 raise
             return wanted, found, f"No drafting head is taken from {base}, its original: {_first(error)}"
         if taken is None:
             return wanted, found, ""
-        taken.lay(folder / HEAD_FOLDER)
+        taken.write_sparse(folder / HEAD_FOLDER)
         again = self._inspect(folder)
         if again.head is None or again.head.problem:
             reason = again.head.problem if again.head else again.reason
@@ -244,7 +239,7 @@ def _unfit(head: Repo, problem: str) -> HubError:
 
 
 def _first(error: EngineError) -> str:
-    """Return what went wrong; what else a refusal says is about a model that is to be loaded."""
+    # What follows in a refusal is about a model that is to be loaded.
     text = str(error)
     return text if isinstance(error, HubError) else text.partition(". ")[0].removesuffix(".") + "."
 
@@ -264,19 +259,19 @@ def _warnings(wanted: DownloadPlan) -> tuple[str, ...]:
 def renewed(
     connection: HubConnection, data: Path, plan: DownloadPlan, interrupt: CancelToken
 ) -> DownloadPlan | None:
-    """Let a download bring what the repository has now, of the branch that was asked for; what is the same stays.
+    """Replace the plan of a download by what the repository has now on the requested branch; equal files stay.
 
     Args:
         connection: How the hub is reached.
         data: The data folder.
-        plan: What it was to bring.
-        interrupt: Stops it.
+        plan: The former plan.
+        interrupt: Cancels it.
 
     Returns:
-        What it brings now; None when that is nothing new, so that something else is wrong.
+        The new plan; None when the repository has not changed, so that the failure has another cause.
 
     Raises:
-        EngineError: That cannot be had, or would be refused when it is loaded, or will not fit into memory.
+        EngineError: The new files cannot be fetched, would not load, or will not fit into memory.
         CancelledError: The interrupt was set.
     """
     head = plan.head.id if plan.head is not None else ""

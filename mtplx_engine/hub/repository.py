@@ -1,4 +1,4 @@
-"""The files of a hub repository, and which of them are fetched."""
+"""The files of a hub repository: which of them a model needs, and whether they can be a model or a head."""
 
 from __future__ import annotations
 
@@ -62,22 +62,22 @@ def is_repo(name: str) -> bool:
 
 
 def is_commit(revision: str) -> bool:
-    """Whether `revision` is a commit, which never means something else later."""
+    """Whether `revision` is a full commit hash."""
     return bool(_COMMIT.fullmatch(revision))
 
 
 def is_revision(name: str) -> bool:
-    """Whether a branch, a tag or a commit can be called that."""
+    """Whether `name` can be a branch, tag or commit."""
     return bool(_REVISION.fullmatch(name)) and ".." not in name
 
 
 def is_weights(name: str) -> bool:
-    """Whether a file of this name holds tensors in the one form that carries no code."""
+    """Whether a file of this name holds weights in safetensors, the only form without code."""
     return bool(_WEIGHTS.fullmatch(name)) or name in _DEEPER_WEIGHTS
 
 
 def is_wanted(name: str) -> bool:
-    """Whether a model needs a file of this name; everything else, code and pickles above all, is never fetched."""
+    """Whether a model needs a file of this name; all others, above all code and pickles, are never fetched."""
     return name in _OTHERS or is_weights(name)
 
 
@@ -89,7 +89,7 @@ _LICENCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]*")
 
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
-    """A file of a repository: its name, bytes, and what its content hashes to."""
+    """A file of a repository: its name, its bytes, and the hash of its content."""
 
     name: str
     size: int
@@ -103,11 +103,11 @@ class Repo:
     Attributes:
         id: owner/name.
         revision: The commit.
-        licence: As its makers say, mostly an SPDX identifier; anything else in quotation marks, "" for nothing.
+        licence: As in the model card, mostly an SPDX identifier; other text in quotation marks, "" for none.
         gated: Whether an account must accept the licence first.
         files: Those that a model needs, by name.
-        left_out: Names of all others, which are never fetched, in a form that can be shown.
-        base: The one repository that its makers say it was made from, owner/name; "" when they name none or several.
+        left_out: Names of all others, which are never fetched, cleaned for display.
+        base: The repository that the model card names as its base, owner/name; "" for none or several.
     """
 
     id: str
@@ -125,7 +125,7 @@ class Repo:
 
     def source(self, connection: HubConnection, file: RemoteFile) -> Source:
         """Return where a file is fetched from."""
-        # Late, here and below: the start of the program reads plans, which needs nothing of this.
+        # Late, as `HfApi` below: the start of the program reads plans, which need neither.
         from huggingface_hub import hf_hub_url
 
         url = hf_hub_url(self.id, file.name, revision=self.revision, endpoint=connection.endpoint)
@@ -141,10 +141,10 @@ def read_repo(
         connection: How the hub is reached.
         repo_id: owner/name.
         revision: A branch, tag or commit.
-        interrupt: Stops it.
+        interrupt: Cancels it.
 
     Raises:
-        HubError: There is none, or it cannot be had, or what the hub says makes no sense.
+        HubError: It does not exist, or cannot be fetched, or its description is invalid.
         CancelledError: The interrupt was set.
     """
     if not is_repo(repo_id):
@@ -183,13 +183,13 @@ def _is_file(entry: object) -> TypeGuard[Mapping[str, Any]]:
 
 
 def _licence(said: object) -> str:
-    """Return what a model card says of the licence; free words must not look like ours."""
+    # Free text is quoted, so that it does not look like ours.
     line = one_line(said, _LONGEST_LICENCE) if isinstance(said, str) else ""
     return f'"{line}"' if line and not _LICENCE.fullmatch(line) else line
 
 
 def _base(said: object, repo_id: str) -> str:
-    """Return the one other repository that a model card names as its base, which may be anything that YAML can say."""
+    """Return the one other repository that a model card names as its base, "" without one."""
     listed = said if isinstance(said, list) else [said]
     if len(listed) != 1 or not isinstance(listed[0], str) or not is_repo(listed[0]):
         return ""
@@ -200,7 +200,7 @@ def _files(repo_id: str, entries: Sequence[Mapping[str, Any]]) -> tuple[RemoteFi
     """Return the files that a model needs, by name.
 
     Raises:
-        HubError: One has an impossible size or hash, or two would be one on a disk that takes names in any case.
+        HubError: One has an invalid size or hash, or two names differ only in case.
     """
     wanted = [entry for entry in entries if is_wanted(entry["path"])]
     found = []
@@ -225,14 +225,14 @@ def _file(entry: Mapping[str, Any]) -> RemoteFile:
 
 
 MOST_BYTES: Final = 128 << 20
-"""More than this no file has that is not weights; it is what a tokenizer may have, which is the largest of them."""
+"""Upper limit for files other than weights; the largest are tokenizers."""
 
 _ADAPTERS = ("adapter_config.json", "adapter_model.safetensors", "adapters.safetensors", "adapters.npz")
 _PIPELINE = "model_index.json"
 _OTHER_KINDS = {"datasets": "a data set", "spaces": "a space, which is a program,"}
 _LONGEST = 100
 _MOST_NAMED = 3
-# By the ends of names, the first that is found; what holds weights in any form comes before mere data.
+# By file extension, in order of precedence: weights of any form before mere data.
 _FORMS: Mapping[str, str] = {
     ".gguf": "GGUF files, which are for other programs",
     ".mlpackage": "Core ML files, which are for other programs",
@@ -253,7 +253,7 @@ _FORMS: Mapping[str, str] = {
 
 
 def check_name(repo_id: str) -> None:
-    """Refuse the name of what is no repository of a model.
+    """Refuse the name of a data set or space.
 
     Raises:
         HubError: NO_MODEL.
@@ -266,10 +266,10 @@ def check_name(repo_id: str) -> None:
 
 
 def check_model(repo: Repo) -> None:
-    """Refuse a repository that can be no model, before anything of it is fetched.
+    """Refuse a repository that cannot be a model, by its file list.
 
     Raises:
-        HubError: NO_MODEL; UNSAFE, when a file is larger than any honest one.
+        HubError: NO_MODEL; UNSAFE, when a file is too large.
     """
     if problem := _kind(repo, checkpoint.is_weight_file):
         raise HubError(HubErrorKind.NO_MODEL, f"{repo.id} {problem}. Choose another model.")
@@ -278,7 +278,7 @@ def check_model(repo: Repo) -> None:
 
 
 def check_head(repo: Repo) -> None:
-    """Refuse a repository that can be no drafting head of its own, before anything of it is fetched.
+    """Refuse a repository that cannot be a drafting head, by its file list.
 
     Raises:
         HubError: UNFIT_HEAD.
@@ -294,7 +294,7 @@ def check_head(repo: Repo) -> None:
 
 
 def _oversize(repo: Repo) -> str:
-    """Return which file is larger than any honest one; "" when none is."""
+    """Return which file is too large; "" when none is."""
     for file in repo.files:
         if file.size > MOST_BYTES and not is_weights(file.name):
             return (
@@ -305,7 +305,7 @@ def _oversize(repo: Repo) -> str:
 
 
 def _kind(repo: Repo, is_weights: Callable[[str], bool]) -> str:
-    """Return why it is nothing in MLX form, as a predicate; "" when it may be."""
+    """Return why a repository cannot be in MLX form, as a predicate; "" when it can."""
     ours = {file.name for file in repo.files}
     every = ours | set(repo.left_out)
     has_config, has_weights = config_checks.CONFIG_NAME in ours, any(map(is_weights, ours))

@@ -1,14 +1,11 @@
-"""Search the hub, and the curated list of models."""
+"""Searches the hub for models in MLX form."""
 
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING
 
-from mtplx_engine import paths
 from mtplx_engine.hub import repository
 from mtplx_engine.hub.api import Api
 from mtplx_engine.util.formatting import one_line
@@ -20,7 +17,7 @@ if TYPE_CHECKING:
 
 LIMIT = 40
 
-_LIBRARY = "mlx"  # the tag of repositories in the form that we load
+_LIBRARY = "mlx"  # tag of repositories in MLX form
 _WANTED = ("downloads", "likes", "gated", "tags", "config", "lastModified")
 _LONGEST_TYPE = 30
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
@@ -28,13 +25,13 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A repository that was found.
+    """A repository in the results.
 
     Attributes:
         id: owner/name.
         model_type: Its architecture as its config.json says; "" when the hub does not know.
         downloads: In the last month.
-        likes: How many people like it.
+        likes: Number of likes.
         gated: Whether an account must accept its licence first.
         updated: The day of the last change, as in "2026-11-29"; "" when the hub does not say.
     """
@@ -49,11 +46,11 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a search found.
+    """The results of a search.
 
     Attributes:
-        hits: The repositories.
-        odd: How many entries of the hub's list made no sense and were left out.
+        hits: The repositories, the most downloaded first.
+        odd: How many entries of the hub's list were invalid and left out.
     """
 
     hits: tuple[Hit, ...]
@@ -63,13 +60,13 @@ class Found:
 def search(
     connection: HubConnection, words: str, limit: int = LIMIT, interrupt: CancelToken | None = None
 ) -> Found:
-    """Return the models in MLX form that fit the words, the most used first.
+    """Return the models in MLX form whose names match, the most downloaded first.
 
     Args:
         connection: How the hub is reached.
         words: Parts of names; "" for all.
-        limit: At most so many.
-        interrupt: Stops it.
+        limit: Most results.
+        interrupt: Cancels it.
 
     Raises:
         HubError: The hub cannot be asked.
@@ -98,7 +95,7 @@ def search(
 
 
 def _hit(entry: object) -> Hit | None:
-    """Return what an entry of the list says; None when it names no repository. What else is odd is not known."""
+    """Return an entry of the list; None when it names no repository. Other invalid fields count as unknown."""
     if (
         not isinstance(entry, dict)
         or not isinstance(entry.get("id"), str)
@@ -118,39 +115,5 @@ def _hit(entry: object) -> Hit | None:
     )
 
 
-def _count(said: object) -> int:
-    return said if type(said) is int and said >= 0 else 0
-
-
-_FILE = "models.toml"
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A recommended model.
-
-    Attributes:
-        title: For people.
-        target: Repository of the model.
-        head: Repository of its drafting head; "" when the model carries it itself.
-        good_for: What for, in a few words.
-        billions: Of parameters, about.
-    """
-
-    title: str
-    target: str
-    head: str
-    good_for: str
-    billions: int
-
-
-@cache
-def entries() -> tuple[Entry, ...]:
-    """Return the recommended models, the smallest first."""
-    body = tomllib.loads((paths.resources() / _FILE).read_text(encoding="utf-8"))
-    return tuple(Entry(**item) for item in body["model"])
-
-
-def entry_of(repo_id: str) -> Entry | None:
-    """Return the recommendation of a repository; hubs take names in any case."""
-    return next((entry for entry in entries() if entry.target.casefold() == repo_id.casefold()), None)
+def _count(value: object) -> int:
+    return value if type(value) is int and value >= 0 else 0

@@ -1,4 +1,4 @@
-"""Fetch byte ranges in parallel, and measure the speed."""
+"""Fetches one file by byte ranges in parallel, resumes it, and checks its hash."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ if TYPE_CHECKING:
 
     import httpx2
 
-    from mtplx_engine.hub.errors import CancelToken, Waiting
-    from mtplx_engine.hub.http import HubConnection, Retries
+    from mtplx_engine.hub.errors import CancelToken
+    from mtplx_engine.hub.http import HubConnection
     from mtplx_engine.hub.partial import Expected, Hasher
+    from mtplx_engine.hub.retries import Retries
 
 
 _RANGE = re.compile(r"bytes (\d{1,19})-(\d{1,19})/(\d{1,19})")
 _OK, _PARTIAL = 200, 206
-_EXPIRED = (401, 403, 404, 410)  # what a storage says of a signed address that has become too old
+_EXPIRED = (401, 403, 404, 410)  # statuses of a storage for a signed URL that has expired
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +38,11 @@ class Source:
     """A file on a hub.
 
     Attributes:
-        url: Its address at the endpoint, of one commit.
-        repo: The repository that it is in.
-        name: Its name there, for people.
+        url: Its URL at the endpoint, of one commit.
+        repo: Its repository.
+        name: Its name there.
         size: Its bytes.
-        digest: What it must hash to.
+        digest: The hash that it must have.
     """
 
     url: str
@@ -52,24 +53,24 @@ class Source:
 
     @property
     def identity(self) -> Identity:
-        """What it will be while it grows."""
+        """What its partial file will become."""
         return Identity(self.size, str(self.digest))
 
     @property
     def title(self) -> str:
-        """Both names, for people."""
+        """Repository and file name, for messages."""
         return f"{self.repo} ({self.name})"
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """The content of an answer.
+    """The body of a response.
 
     Attributes:
         pieces: The bytes, as they arrive.
-        start: Which byte of the file comes first.
-        etag: The server's name for the content; "" without one that can be relied on.
-        is_range: Whether the server gave what it was asked for, and not the whole file.
+        start: Offset of the first byte in the file.
+        etag: The server's strong ETag of the content, "" without one.
+        is_range: Whether the server sent the requested range, and not the whole file.
     """
 
     pieces: Iterator[bytes]
@@ -79,17 +80,14 @@ class Body:
 
 
 class RangeSource(Protocol):
-    """What gives parts of a file."""
+    """Gives byte ranges of a file."""
 
     def get(self, source: Source, start: int, end: int, etag: str = "") -> AbstractContextManager[Body]:
         """Give bytes `start` to `end`, see `Requests.get`."""
 
 
 class Requests:
-    """Asks a hub for parts of files, each file from the storage that the hub sent us to the first time.
-
-    Callable from several threads.
-    """
+    """Requests ranges of files, each from the storage that its first request was redirected to; thread-safe."""
 
     def __init__(self, connection: HubConnection, interrupt: CancelToken) -> None:
         self._connection = connection
@@ -102,17 +100,17 @@ class Requests:
 
     @contextmanager
     def get(self, source: Source, start: int, end: int, etag: str = "") -> Iterator[Body]:
-        """Ask for bytes `start` to `end` (not included) of a file; the answer may begin earlier and go on longer.
+        """Yield bytes `start` to `end` (exclusive) of a file; the body may begin earlier and end later.
 
         Args:
             source: The file.
-            start: The first byte that is wanted.
-            end: The one after the last.
-            etag: Of the content that the range must be of; "" for any.
+            start: Offset of the first byte.
+            end: Offset after the last byte.
+            etag: ETag that the content must have; "" for any.
 
         Raises:
-            HubError: The file cannot be had, or is not the one that was listed, or the connection broke off, in the
-                block of the `with` too.
+            HubError: The file is missing or not the listed one, or the connection broke off, also inside the `with`
+                block.
             CancelledError: The interrupt was set.
         """
         headers = {}
@@ -120,13 +118,13 @@ class Requests:
             headers["Range"] = f"bytes={start}-{end - 1}"
         if etag and headers:
             headers["If-Range"] = etag
-        with self._answer(source, headers) as response:
+        with self._response(source, headers) as response:
             self._refuse(response, source)
             yield _body(response, source, start)
 
     @contextmanager
-    def _answer(self, source: Source, headers: dict[str, str]) -> Iterator[httpx2.Response]:
-        """Yield the answer of the storage that we were sent to before, or else of where the hub sends us."""
+    def _response(self, source: Source, headers: dict[str, str]) -> Iterator[httpx2.Response]:
+        """Yield the response of the storage that is known for the file, or else of where the hub redirects to."""
         moved = self._moved.get(source.url)
         if moved is not None:
             with self._wire.get(moved, headers) as response:
@@ -153,10 +151,10 @@ class Requests:
 
 
 def _body(response: httpx2.Response, source: Source, wanted: int) -> Body:
-    """Return what an answer holds, after a look at whether it can be the file.
+    """Return the body of a response, as far as its headers say that it is the file.
 
     Raises:
-        HubError: It is a page of somebody else's, or a file of another size.
+        HubError: It is a web page, or a file of another size.
     """
     etag = response.headers.get("ETag", "")
     etag = "" if etag.startswith("W/") else etag
@@ -177,7 +175,7 @@ def _body(response: httpx2.Response, source: Source, wanted: int) -> Body:
 
 
 def changed(source: Source) -> HubError:
-    """Return that a file is not the same any more."""
+    """Return the error for a file that was changed meanwhile."""
     return HubError(
         HubErrorKind.CHANGED,
         f"{source.title} was changed at the hub while it was fetched. Start the download over.",
@@ -185,7 +183,7 @@ def changed(source: Source) -> HubError:
 
 
 def cut_off(source: Source) -> HubError:
-    """Return that an answer ended too early."""
+    """Return the error for a body that ended too early."""
     return HubError(
         HubErrorKind.UNREACHABLE,
         f"The connection broke off in the middle of {source.title}. Check the connection and try again.",
@@ -206,16 +204,16 @@ def _another_file(source: Source, details: str) -> HubError:
 
 
 class WorkerPool:
-    """Threads that live as long as the `with` block, and stop taking jobs when one of them has failed.
+    """Threads that work through jobs in the `with` block, and take no more once one has failed.
 
     Args:
-        jobs: What is to be done, in this order.
+        jobs: The jobs, in order.
         threads: How many at a time.
     """
 
     def __init__(self, jobs: deque[Callable[[], None]], threads: int) -> None:
         self._jobs = jobs
-        self._news = threading.Condition()
+        self._progress = threading.Condition()
         self._error: BaseException | None = None
         count = min(threads, len(jobs))
         self._threads = [
@@ -229,24 +227,25 @@ class WorkerPool:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Wait for the jobs that were begun."""
+        """Start no more jobs and wait for those that run."""
         self._jobs.clear()
         for thread in self._threads:
             thread.join()
 
     def wait_until(self, is_done: Callable[[], bool]) -> None:
-        """Wait until something is there.
+        """Wait until a condition holds, which is checked after each job.
 
         Raises:
-            BaseException: What a job raised; without it, what is waited for may never come.
+            BaseException: What a job raised.
+            RuntimeError: All jobs are done and it does not hold.
         """
-        with self._news:
+        with self._progress:
             while not is_done():
                 if self._error is not None:
                     raise self._error
                 if not self._working:
                     raise RuntimeError("all jobs are done, and it is not there")
-                self._news.wait()
+                self._progress.wait()
 
     def _work(self) -> None:
         try:
@@ -256,26 +255,26 @@ class WorkerPool:
                 except IndexError:
                     break  # another thread was faster
                 job()
-                with self._news:
-                    self._news.notify_all()
-        except BaseException as error:  # noqa: BLE001 - raised again by who waits
+                with self._progress:
+                    self._progress.notify_all()
+        except BaseException as error:  # noqa: BLE001 - raised again by `wait_until`
             self._error = self._error or error
         finally:
-            with self._news:
+            with self._progress:
                 self._working -= 1
-                self._news.notify_all()
+                self._progress.notify_all()
 
 
 class Transfer:
-    """Brings one file in.
+    """Fetches one file.
 
     Args:
         source: The file.
-        requests: Asks for parts of it.
-        interrupt: Stops it.
-        retries: How patient it is.
-        received: Told how many bytes have arrived and are of use; a negative number when some, also of a former try,
-            turned out to be of none. Called from several threads.
+        requests: Gives ranges of it.
+        interrupt: Cancels it.
+        retries: When to try again.
+        received: Called from several threads with the number of valid bytes that have arrived; a negative number takes
+            back bytes, also of earlier runs, that turned out to be invalid.
     """
 
     def __init__(
@@ -293,18 +292,18 @@ class Transfer:
         self._received = received
 
     def run(self, path: Path, threads: int) -> str:
-        """Fetch the file to `path`, going on with what is there of it.
+        """Fetch the file to `path`, resuming its partial file.
 
         Args:
-            path: Its place; while it grows it has other names there.
+            path: Where it is put once it is complete.
             threads: Ranges that are fetched at a time.
 
         Returns:
             The sha256 of the file, in hex.
 
         Raises:
-            HubError: It cannot be had, or its bytes are the wrong ones; these are deleted then.
-            CancelledError: The interrupt was set; what has arrived stays.
+            HubError: It cannot be fetched, or has the wrong hash and is deleted.
+            CancelledError: The interrupt was set; the partial file stays.
         """
         source = self._source
         try:
@@ -320,26 +319,26 @@ class Transfer:
             raise answers.disk_failure(error, source.title) from error
 
     def _fill(self, partial: Partial, threads: int) -> Hasher:
-        """Fetch what is missing, and meanwhile hash what is there from the start."""
+        """Fetch the missing segments, and hash the file from its start meanwhile."""
         jobs: deque[Callable[[], None]] = deque()
         if partial.done < self._source.size:
             if partial.segments > 1 and self._gives_ranges(partial):
                 open_ones = (i for i in range(partial.segments) if not partial.is_full(i))
                 jobs.extend(
-                    bind(self._patiently, bind(self._fetch_segment, partial, i), partial) for i in open_ones
+                    bind(self._retry, bind(self._fetch_segment, partial, i), partial) for i in open_ones
                 )
             else:
-                jobs.append(bind(self._patiently, bind(self._fetch_rest, partial), partial))
+                jobs.append(bind(self._retry, bind(self._fetch_rest, partial), partial))
         hasher = self._source.digest.hasher(self._source.size)
-        with WorkerPool(jobs, threads) as crew:
+        with WorkerPool(jobs, threads) as pool:
             for segment in range(partial.segments):
-                crew.wait_until(bind(partial.is_full, segment))
+                pool.wait_until(bind(partial.is_full, segment))
                 self._interrupt.check()
                 hasher.update(partial.read(segment))
         return hasher
 
     def _gives_ranges(self, partial: Partial) -> bool:
-        """Return whether the server can begin in the middle; forget what is here of another content."""
+        """Return whether the server supports ranges; drop the partial file if its content has changed."""
         answer: list[bool] = []
 
         def ask() -> None:
@@ -347,7 +346,7 @@ class Transfer:
                 self._note_etag(partial, body.etag)
                 answer.append(body.is_range)
 
-        self._patiently(ask, partial)
+        self._retry(ask, partial)
         return answer[-1]
 
     def _note_etag(self, partial: Partial, etag: str) -> None:
@@ -363,20 +362,20 @@ class Transfer:
         with self._requests.get(self._source, start, end, partial.identity.etag) as body:
             if body.start != start:
                 raise changed(self._source)
-            self._pour(body, partial, start, end)
+            self._write_body(body, partial, start, end)
 
     def _fetch_rest(self, partial: Partial) -> None:
-        """Fetch from the first missing byte to the end, or all of it where the server begins at the start."""
+        """Fetch from the first missing byte to the end, or everything if the server supports no ranges."""
         start = partial.first_missing()
         with self._requests.get(self._source, start, self._source.size, partial.identity.etag) as body:
             self._note_etag(partial, body.etag)
-            self._pour(body, partial, partial.first_missing(), self._source.size)
+            self._write_body(body, partial, partial.first_missing(), self._source.size)
 
-    def _pour(self, body: Body, partial: Partial, offset: int, end: int) -> None:
-        """Write what comes from byte `offset` up to `end`.
+    def _write_body(self, body: Body, partial: Partial, offset: int, end: int) -> None:
+        """Write a body's bytes from `offset` to `end`.
 
         Raises:
-            HubError: The answer begins later, or ended before.
+            HubError: It begins later or ended earlier.
         """
         if body.start > offset:
             raise changed(self._source)
@@ -391,8 +390,7 @@ class Transfer:
                 return
         raise cut_off(self._source)
 
-    def _patiently(self, step: Callable[[], None], partial: Partial) -> None:
-        """Do a step, again as long as its failures may pass."""
+    def _retry(self, step: Callable[[], None], partial: Partial) -> None:
         self._retries.patiently(step, self._interrupt, lambda: partial.done)
 
 
@@ -402,67 +400,3 @@ def _wrong_bytes(source: Source) -> HubError:
         f"What arrived as {source.title} is not what its publisher put there (its checksum differs), so it was "
         "thrown away. Download it again; if it happens twice, the network or the mirror changes files.",
     )
-
-
-_WINDOW_S = 8.0
-_SOON_S = 1.0  # a shorter span says nothing yet
-
-
-class Speed:
-    """Bytes a second over the last seconds, of those that come over the network."""
-
-    def __init__(self) -> None:
-        self._seen: deque[tuple[float, int]] = deque()
-
-    def note(self, now_s: float, fetched: int) -> None:
-        """Note how many bytes have come, never fewer than before, at a time of a clock that never goes back."""
-        self._seen.append((now_s, fetched))
-        while len(self._seen) > 2 and now_s - self._seen[1][0] >= _WINDOW_S:
-            self._seen.popleft()
-
-    @property
-    def bytes_s(self) -> float | None:
-        """Bytes a second, None while too little was seen."""
-        if not self._seen:
-            return None
-        (first_s, first), (last_s, last) = self._seen[0], self._seen[-1]
-        return (last - first) / (last_s - first_s) if last_s - first_s >= _SOON_S else None
-
-    def seconds_left(self, count: int) -> float | None:
-        """Return how long so many bytes take at this speed, None when it stands still or is not known."""
-        speed = self.bytes_s
-        return count / speed if speed else None
-
-
-class TransferStats:
-    """Counts bytes; callable from any thread.
-
-    Attributes:
-        done: Bytes that are on the disk and of use.
-        fetched: Bytes that came over the network, since this was made; never fewer than before.
-        waiting: Why nothing comes at the moment, None while something does.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self.done = 0
-        self.fetched = 0
-        self.waiting: Waiting | None = None
-
-    def find(self, count: int) -> None:
-        """Count bytes that were there before."""
-        with self._lock:
-            self.done += count
-
-    def receive(self, count: int) -> None:
-        """Count bytes that came over the network; a negative number for some that turned out to be of no use."""
-        with self._lock:
-            self.done += count
-            if count > 0:
-                self.fetched += count
-                self.waiting = None
-
-    def wait(self, waiting: Waiting | None) -> None:
-        """Note that a wait begins, or with None that it is over."""
-        with self._lock:
-            self.waiting = waiting

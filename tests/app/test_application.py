@@ -13,9 +13,9 @@ from app.chat.metrics import MEASURING
 from app.model_manager.downloads import DownloadState
 from app.services.engine_worker import EngineState
 from mtplx_engine.errors import ErrorKind
-from mtplx_engine.hub import api, remote_inspect
-from mtplx_engine.hub.api import HubSettings
+from mtplx_engine.hub import remote_inspect, settings
 from mtplx_engine.hub.http import HubConnection
+from mtplx_engine.hub.settings import HubSettings
 from mtplx_engine.models import library, starter
 from tests.support import model_folder
 from tests.support.fake_hub import BLOCK, FakeHub, FakeRepo, running
@@ -308,7 +308,7 @@ def test_download_goes_on_at_the_next_start(start, tmp_path):
     folder = model_folder.write(tmp_path / "original")
     files = {path.name: path.read_bytes() for path in folder.iterdir()} | {"LICENSE": bytes(40 * BLOCK)}
     with running(FakeHub({"makers/model": FakeRepo(files)}, pause_s=0.05)) as hub:
-        api.write_settings(tmp_path, HubSettings(hub.endpoint))
+        settings.write_settings(tmp_path, HubSettings(hub.endpoint))
         today = start()
         today.program.models.downloads.enqueue(
             remote_inspect.plan_download(HubConnection(hub.endpoint), "makers/model")

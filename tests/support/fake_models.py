@@ -11,7 +11,7 @@ from app.model_manager.controller import ModelsWindowController
 from app.model_manager.downloads import DownloadRow, DownloadState
 from app.model_manager.model_library import Contents
 from mtplx_engine.errors import ErrorInfo, ErrorKind
-from mtplx_engine.hub import search
+from mtplx_engine.hub import catalogue
 from mtplx_engine.hub.partial import Expected
 from mtplx_engine.hub.plan import DownloadPlan, ExtractedHead, Header, Part, folder_name
 from mtplx_engine.hub.remote_inspect import RepoInspection
@@ -77,7 +77,7 @@ def look(
 def recommended_looks():
     """Return a look at each recommended model, by repository."""
     looks = {}
-    for entry in search.entries():
+    for entry in catalogue.entries():
         size = next(size for billions, size in SIZES.items() if f"{billions}B" in entry.title)
         head_size = round(size * GB / 30) if entry.head else 0
         looks[entry.target] = look(
@@ -111,7 +111,7 @@ class FakeHub(QObject):
     """Records what it is asked; the test answers."""
 
     found = Signal(str, object)
-    looked = Signal(str, object)
+    inspected = Signal(str, object)
     failed = Signal(object, object, object)
     token_checked = Signal(str)
 
@@ -128,18 +128,18 @@ class FakeHub(QObject):
     def search(self, words):
         self.searches.append(words)
 
-    def look(self, repo_id, head=""):
+    def inspect(self, repo_id, head=""):
         self.looks.append(repo_id)
 
     def check_token(self, token):
         self.tokens.append(token)
 
     def answer_looks(self, looks=None):
-        """Answer all looks that are asked for, also those that follow, as far as `looks` has them."""
+        """Answer all requested inspections, also those that follow, as far as `looks` has them."""
         looks = recommended_looks() if looks is None else looks
         while self.looks and self.looks[-1] in looks:
             repo_id = self.looks.pop()
-            self.looked.emit(repo_id, looks[repo_id])
+            self.inspected.emit(repo_id, looks[repo_id])
 
 
 class FakeDownloads(QObject):

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from mtplx_engine.hub import partial, plan, repository
 from mtplx_engine.hub.download import Download
-from mtplx_engine.hub.http import HubConnection, Retries
+from mtplx_engine.hub.http import HubConnection
 from mtplx_engine.hub.plan import DownloadPlan, folder_name
-from mtplx_engine.hub.transfer import TransferStats
+from mtplx_engine.hub.retries import Retries
+from mtplx_engine.hub.transfer_stats import TransferStats
 
 if TYPE_CHECKING:
     from tests.support.fake_hub import FakeHub

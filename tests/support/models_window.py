@@ -11,9 +11,10 @@ from app.model_manager.row_state import Action
 from app.model_manager.token_dialog import TokenDialog
 from app.model_manager.window import ModelsWindow
 from mtplx_engine.errors import ErrorInfo, ErrorKind
-from mtplx_engine.hub import search
-from mtplx_engine.hub.errors import HubErrorKind, Waiting
+from mtplx_engine.hub import catalogue
+from mtplx_engine.hub.errors import HubErrorKind
 from mtplx_engine.hub.plan import folder_name
+from mtplx_engine.hub.retries import Waiting
 from mtplx_engine.hub.search import Found, Hit
 from mtplx_engine.models import starter
 from tests.support.fake_models import GB, HITS, controller, installed, look, recommended_looks, row
@@ -24,7 +25,7 @@ ELSEWHERE = installed(
     "Qwen3-8B-4bit", size=4_600_000_000, has_head=False, place="/Volumes/Big/models", there=False
 )
 HALF = installed("somebody--half-a-model", complete=False)
-FIRST, SECOND, THIRD = (folder_name(entry.target) for entry in search.entries()[:3])
+FIRST, SECOND, THIRD = (folder_name(entry.target) for entry in catalogue.entries()[:3])
 GATED = HITS[1].id
 TAKEN = Hit("somebody/Qwen3.5-9B-6bit", "qwen3_5", 1_200, 8, gated=False, updated="2026-10-02")
 LOOKS = recommended_looks() | {
@@ -63,7 +64,7 @@ def offline(theme):
     window = asking(theme)
     sentence = "huggingface.co cannot be reached: this computer is not connected. Try again when it is."
     window.controller.hub.failed.emit(
-        HubQuestion.LOOK, ErrorInfo(ErrorKind.DOWNLOAD, sentence), HubErrorKind.NO_NETWORK
+        HubQuestion.INSPECT, ErrorInfo(ErrorKind.DOWNLOAD, sentence), HubErrorKind.NO_NETWORK
     )
     return window
 
@@ -126,7 +127,7 @@ def searching(theme):
 def found(theme):
     window = searching(theme)
     window.controller.hub.found.emit("qwen", Found(HITS))
-    window.controller.look_at_hits()
+    window.controller.inspect_hits()
     window.controller.hub.answer_looks(LOOKS)
     return window
 
@@ -152,13 +153,13 @@ def gated(theme):
     hub.found.emit("qwen", Found(HITS))
     window.controller.act_on_repo(GATED, Action.DETAILS)
     sentence = f"{GATED} is given only to accounts that accepted its licence, and no token is known. Add one."
-    hub.failed.emit(HubQuestion.LOOK, ErrorInfo(ErrorKind.DOWNLOAD, sentence), HubErrorKind.NO_TOKEN)
+    hub.failed.emit(HubQuestion.INSPECT, ErrorInfo(ErrorKind.DOWNLOAD, sentence), HubErrorKind.NO_TOKEN)
     return window
 
 
 def details(theme):
     window = found(theme)
-    window.controller.act_on_repo(search.entries()[1].target, Action.DETAILS)
+    window.controller.act_on_repo(catalogue.entries()[1].target, Action.DETAILS)
     return window
 
 

@@ -309,7 +309,7 @@ def test_what_has_to_wait_says_why_and_lets_the_next_ones_go_on(
         bench.until_state(DownloadState.WAITING, item)
         assert re.fullmatch(fault.said, rows.progress(bench.row(item)))
         bench.hub.repos[REPOS[(ONE, TWO).index(item)]].fault = None
-    monkeypatch.setattr("mtplx_engine.hub.errors.Waiting.seconds", lambda *_: 0.0)  # the time has come
+    monkeypatch.setattr("mtplx_engine.hub.retries.Waiting.seconds", lambda *_: 0.0)  # the time has come
     for item in (ONE, TWO):
         bench.until_state(DownloadState.DONE, item)
 
@@ -547,8 +547,8 @@ def test_what_another_program_fetches_stays_on_the_list_and_it_is_said_who_does(
         assert (row.state, row.problem) == (DownloadState.FAILED, HubErrorKind.BUSY)
         assert row.error is not None
         assert f"by another program (process {holder.pid})" in row.error.message
-        assert plan.begun_plan(bench.data, ONE) is not None
+        assert ONE in {found.id for found in plan.unfinished_plans(bench.data)}
         holder.communicate("")
     bench.downloads.cancel(ONE)
-    bench.until(lambda: plan.begun_plan(bench.data, ONE) is None)
+    bench.until(lambda: ONE not in {found.id for found in plan.unfinished_plans(bench.data)})
     assert bench.downloads.rows() == ()

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from app.model_manager.row_state import Action
 from mtplx_engine import paths
-from mtplx_engine.hub import api as hub_settings
-from mtplx_engine.hub import search
-from mtplx_engine.hub.api import HubSettings
-from mtplx_engine.hub.search import Entry
+from mtplx_engine.hub import catalogue, settings
+from mtplx_engine.hub.catalogue import Entry
+from mtplx_engine.hub.settings import HubSettings
 from mtplx_engine.models import starter
 from tests.support import model_folder
 from tests.support.fake_hub import FakeHub, FakeRepo, running
@@ -18,10 +17,10 @@ REPO = "makers/model"
 def test_the_offered_model_is_fetched_and_loaded_by_itself_and_may_be_measured(start, tmp_path, monkeypatch):
     source = model_folder.write(tmp_path / "source")
     files = {path.name: path.read_bytes() for path in source.iterdir()}
-    monkeypatch.setattr(search, "entries", lambda: (Entry("Model", REPO, "", "tests", 1),))
+    monkeypatch.setattr(catalogue, "entries", lambda: (Entry("Model", REPO, "", "tests", 1),))
     monkeypatch.setattr(starter, "is_installed", lambda *_: False)
     with running(FakeHub({REPO: FakeRepo(files)})) as hub:
-        hub_settings.write_settings(tmp_path, HubSettings(hub.endpoint))
+        settings.write_settings(tmp_path, HubSettings(hub.endpoint))
         driver = start()
         driver.window.menus.models.trigger()
         window = driver.program.models.window()
@@ -44,10 +43,10 @@ def test_the_offered_model_is_fetched_and_loaded_by_itself_and_may_be_measured(s
 def test_the_model_that_the_main_window_offers_is_fetched_and_loaded(start, tmp_path, monkeypatch):
     source = model_folder.write(tmp_path / "source")
     files = {path.name: path.read_bytes() for path in source.iterdir()}
-    monkeypatch.setattr(search, "entries", lambda: (Entry("Model", REPO, "", "tests", 1),))
+    monkeypatch.setattr(catalogue, "entries", lambda: (Entry("Model", REPO, "", "tests", 1),))
     model_folder.write(paths.models_dir(tmp_path) / starter.shipped_recipe().id)
     with running(FakeHub({REPO: FakeRepo(files)})) as hub:
-        hub_settings.write_settings(tmp_path, HubSettings(hub.endpoint))
+        settings.write_settings(tmp_path, HubSettings(hub.endpoint))
         driver = start()
         card = driver.program.first_card
         driver.until(card.isVisible)
@@ -62,10 +61,10 @@ def test_the_model_that_the_main_window_offers_is_fetched_and_loaded(start, tmp_
 
 
 def test_where_the_hub_does_not_have_it_the_models_window_says_so(start, tmp_path, monkeypatch):
-    monkeypatch.setattr(search, "entries", lambda: (Entry("Model", REPO, "", "tests", 1),))
+    monkeypatch.setattr(catalogue, "entries", lambda: (Entry("Model", REPO, "", "tests", 1),))
     model_folder.write(paths.models_dir(tmp_path) / starter.shipped_recipe().id)
     with running(FakeHub({})) as hub:
-        hub_settings.write_settings(tmp_path, HubSettings(hub.endpoint))
+        settings.write_settings(tmp_path, HubSettings(hub.endpoint))
         driver = start()
         card = driver.program.first_card
         driver.until(card.isVisible)

@@ -8,7 +8,7 @@ from app.model_manager import first_model
 from app.model_manager.downloads import DownloadState
 from app.model_manager.first_model import FirstCard, FirstModel
 from app.storage.settings import SettingsFile
-from mtplx_engine.hub import search
+from mtplx_engine.hub import catalogue
 from mtplx_engine.models import starter
 from mtplx_engine.util import system
 from mtplx_engine.util.system import Machine
@@ -90,7 +90,7 @@ def test_an_accepted_model_shows_how_far_it_is(first):
     first.accepted.connect(accepted.append)
     first.accept()
     first.accept()
-    assert accepted == [search.entries()[1].target]
+    assert accepted == [catalogue.entries()[1].target]
     assert (first.state.after, first.state.can_get) == ("Asking the hub…", False)
     first._downloads.put(row("a--b", done=GB, total=4 * GB, bytes_s=1e7, seconds_left=300.0))
     assert (first.state.fraction, first.state.after) == (0.25, "1.0 of 4.0 GB · 10 MB/s · 5 min left")
@@ -102,7 +102,7 @@ def test_an_accepted_model_shows_how_far_it_is(first):
 
 def test_a_refusal_of_what_was_asked_for_here_is_taken_note_of(first):
     offered(first)
-    target = search.entries()[1].target
+    target = catalogue.entries()[1].target
     assert not first.refuse(target)
     first.accept()
     assert not first.refuse("a/b")

@@ -12,8 +12,8 @@ import pytest
 from app.model_manager.hub_client import HubAccess, HubClient, HubQuestion
 from app.program import start_logging
 from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind
-from mtplx_engine.hub.api import HubSettings
 from mtplx_engine.hub.errors import HubErrorKind
+from mtplx_engine.hub.settings import HubSettings
 from tests.support import model_folder
 from tests.support.fake_hub import FakeHub, FakeRepo, running
 from tests.support.fake_keychain import FakeKeychain
@@ -43,7 +43,7 @@ class Bench:
         self.heard: list[tuple[Any, ...]] = []
         self._qtbot = qtbot
         self.client.found.connect(lambda words, hits: self.heard.append(("found", words, hits)))
-        self.client.looked.connect(lambda repo, look: self.heard.append(("looked", repo, look)))
+        self.client.inspected.connect(lambda repo, look: self.heard.append(("inspected", repo, look)))
         self.client.token_checked.connect(lambda name: self.heard.append(("token", name)))
         self.client.token_forgotten.connect(lambda: self.heard.append(("forgotten",)))
         self.client.failed.connect(lambda *what: self.heard.append(("failed", *what)))
@@ -87,13 +87,13 @@ def test_models_are_found_and_looked_at(bench: Bench) -> None:
     bench.client.search("MODEL")
     name, words, found = bench.wait()
     assert (name, words, [hit.id for hit in found.hits]) == ("found", "MODEL", [REPO])
-    bench.client.look(REPO)
+    bench.client.inspect(REPO)
     name, repo, look = bench.wait(2)
-    assert (name, repo, look.plan.target.id) == ("looked", REPO, REPO)
+    assert (name, repo, look.plan.target.id) == ("inspected", REPO, REPO)
     assert look.found.loads
 
 
-@pytest.mark.parametrize("kind", ["search", "look"])
+@pytest.mark.parametrize("kind", ["search", "inspect"])
 def test_the_newest_question_wins(bench: Bench, kind: str) -> None:
     """One that waits for a silent server is dropped at once, and never answered."""
     release, asked = threading.Event(), threading.Event()
@@ -113,7 +113,7 @@ def test_the_newest_question_wins(bench: Bench, kind: str) -> None:
 def test_a_hub_that_asks_to_wait_blocks_no_later_question(bench: Bench, wanted: str) -> None:
     """Searches and a look while it does fail with the reason; the next ones are answered."""
     bench.hub.api_fault = lambda handler: handler.reply(429, headers={"Retry-After": wanted})
-    bench.client.look("makers/unknown")
+    bench.client.inspect("makers/unknown")
     bench.client.search("zz")
     for count in (1, 2):
         name, _, info, problem = bench.wait(count)
@@ -143,9 +143,9 @@ def test_a_new_search_replaces_one_that_waits_to_try_again(bench: Bench, status:
 def test_a_question_that_is_stopped_is_never_answered_and_its_thread_ends(bench: Bench) -> None:
     release, asked = threading.Event(), threading.Event()
     bench.hub.api_fault = silent(release, asked)
-    bench.client.look(REPO)
+    bench.client.inspect(REPO)
     bench.until(asked.is_set)
-    bench.client.stop(HubQuestion.LOOK)
+    bench.client.stop(HubQuestion.INSPECT)
     bench.client.stop(HubQuestion.SEARCH)
     bench.until_nobody_asks()
     release.set()
@@ -202,9 +202,9 @@ def test_d14_each_refusal_has_its_own_words_and_its_own_action(
         with monkeypatch.context() as patch:
             if name == "no network":
                 patch.setattr(socket, "getaddrinfo", no_network)
-            bench.client.look(REPO)
+            bench.client.inspect(REPO)
             what, question, info, problem = bench.wait(len(found) + 1)
-        assert (what, question) == ("failed", HubQuestion.LOOK)
+        assert (what, question) == ("failed", HubQuestion.INSPECT)
         found[name] = info, problem
     assert {name: problem for name, (_, problem) in found.items()} == {
         name: problem for name, (_, _, problem) in D14.items()
@@ -227,9 +227,9 @@ def test_what_is_asked_is_in_no_log(bench: Bench, tmp_path: Path, monkeypatch: p
     try:
         bench.client.search("searched-for")
         bench.wait()
-        bench.client.look(REPO)
+        bench.client.inspect(REPO)
         bench.wait(2)
-        bench.client.look("makers/secret-model")
+        bench.client.inspect("makers/secret-model")
         bench.wait(3)
     finally:
         for handler in set(root.handlers) - set(handlers):
@@ -237,7 +237,7 @@ def test_what_is_asked_is_in_no_log(bench: Bench, tmp_path: Path, monkeypatch: p
             handler.close()
         root.setLevel(level)
     [log] = [path.read_text() for path in (tmp_path / "logs").iterdir()]
-    assert "LOOK: NO_TOKEN" in log
+    assert "INSPECT: NO_TOKEN" in log
     assert not [word for word in ("searched-for", "secret-model", "127.0.0.1", REPO) if word in log]
 
 

@@ -6,10 +6,9 @@ import pytest
 
 from app.model_manager.row_state import Action
 from mtplx_engine import paths
-from mtplx_engine.hub import api as hub_settings
-from mtplx_engine.hub import search
-from mtplx_engine.hub.api import HubSettings
-from mtplx_engine.hub.search import Entry
+from mtplx_engine.hub import catalogue, settings
+from mtplx_engine.hub.catalogue import Entry
+from mtplx_engine.hub.settings import HubSettings
 from mtplx_engine.models import manifest
 from tests.support import model_folder
 from tests.support.fake_hub import FakeHub, FakeRepo, running
@@ -23,7 +22,7 @@ def hubs(tmp_path, monkeypatch):
     files = {path.name: path.read_bytes() for path in source.iterdir()}
     large = files | {"README.md": bytes(3_000_000)}
     entries = (Entry("First", FIRST, "", "tests", 1), Entry("Second", SECOND, "", "tests", 1))
-    monkeypatch.setattr(search, "entries", lambda: entries)
+    monkeypatch.setattr(catalogue, "entries", lambda: entries)
 
     def hub(licence):
         repos = {FIRST: FakeRepo(large, licence=licence), SECOND: FakeRepo(files, licence=licence)}
@@ -41,13 +40,13 @@ def choose(driver, address):
 
 
 def licence(manager, repo_id):
-    look = manager.look_of(repo_id)
+    look = manager.inspection_of(repo_id)
     return look.plan.target.licence if look else None
 
 
 def test_the_window_follows_and_a_running_download_keeps_its_hub(start, tmp_path, hubs):
     hub, mirror = hubs
-    hub_settings.write_settings(tmp_path, HubSettings(hub.endpoint))
+    settings.write_settings(tmp_path, HubSettings(hub.endpoint))
     driver = start()
     driver.window.menus.models.trigger()
     window = driver.program.models.window()
@@ -60,7 +59,7 @@ def test_the_window_follows_and_a_running_download_keeps_its_hub(start, tmp_path
     driver.until(lambda: hub.sent > 200_000)
     before = len(hub.paths)
     choose(driver, mirror.endpoint)
-    assert manager.look_of(SECOND) is None
+    assert manager.inspection_of(SECOND) is None
     driver.until(lambda: licence(manager, FIRST) == licence(manager, SECOND) == "at-the-mirror")
     driver.until(lambda: [hit.id for hit in manager.hits or ()] == [SECOND])
     driver.until(lambda: "at-the-mirror" in window.details._about.text())
@@ -76,7 +75,7 @@ def test_the_window_follows_and_a_running_download_keeps_its_hub(start, tmp_path
 
 def test_a_hidden_window_asks_when_it_is_opened(start, tmp_path, hubs):
     hub, mirror = hubs
-    hub_settings.write_settings(tmp_path, HubSettings(hub.endpoint))
+    settings.write_settings(tmp_path, HubSettings(hub.endpoint))
     driver = start()
     driver.window.menus.models.trigger()
     window = driver.program.models.window()

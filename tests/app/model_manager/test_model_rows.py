@@ -10,10 +10,10 @@ from app.model_manager import first_model, rows
 from app.model_manager.downloads import DownloadState
 from app.model_manager.model_library import Contents
 from app.model_manager.row_state import Action, Fault, HubSnapshot
-from app.model_manager.rows import Filters, Use
+from app.model_manager.rows import Filters, UseState
 from app.palette import Tone
 from mtplx_engine.errors import ErrorInfo, ErrorKind
-from mtplx_engine.hub import search
+from mtplx_engine.hub import catalogue
 from mtplx_engine.hub.errors import HubErrorKind
 from mtplx_engine.hub.plan import folder_name
 from mtplx_engine.models import starter
@@ -21,11 +21,11 @@ from mtplx_engine.models.inspection import Tier
 from mtplx_engine.util.system import Machine
 from tests.support.fake_models import GB, HITS, MACHINE, installed, look, recommended_looks, row
 
-ENTRY = search.entries()[0]
+ENTRY = catalogue.entries()[0]
 LOOKS = recommended_looks()
 DAY_S = 24 * 3600
 NOW_S = 1_795_000_000
-NOTHING = Use(Contents(()), None, None, {}, {}, {}, {}, MACHINE)
+NOTHING = UseState(Contents(()), None, None, {}, {}, {}, {}, MACHINE)
 
 
 def recommended(entry=ENTRY, **known):
@@ -43,7 +43,7 @@ def test_before_the_hub_has_answered_a_model_can_be_got_already():
 
 
 def test_a_recommended_model_is_offered_with_its_sum():
-    face = recommended(looks=LOOKS)
+    face = recommended(inspections=LOOKS)
     assert face.actions == (Action.GET, Action.DETAILS)
     assert face.fit.startswith("fits")
     assert "drafts for itself (MTP)" in face.note
@@ -51,14 +51,14 @@ def test_a_recommended_model_is_offered_with_its_sum():
 
 
 def test_what_will_not_fit_is_got_only_from_its_details():
-    face = recommended(search.entries()[-1], looks=LOOKS)
+    face = recommended(catalogue.entries()[-1], inspections=LOOKS)
     assert face.tone is Tone.BAD
     assert face.actions == (Action.DETAILS,)
 
 
 @pytest.mark.parametrize("name", [folder_name(ENTRY.target), ENTRY.target, ENTRY.target.upper()])
 def test_an_installed_model_is_not_offered_again(name):
-    face = recommended(looks=LOOKS, installed=frozenset({name.casefold()}))
+    face = recommended(inspections=LOOKS, installed=frozenset({name.casefold()}))
     assert face.state == "Installed"
     assert Action.GET not in face.actions
 
@@ -74,7 +74,7 @@ def test_an_installed_model_is_not_offered_again(name):
 )
 def test_a_download_takes_the_place_of_get(state, words):
     plan_id = folder_name(ENTRY.target)
-    face = recommended(looks=LOOKS, downloads={plan_id: row(plan_id, state, done=2 * GB, total=5 * GB)})
+    face = recommended(inspections=LOOKS, downloads={plan_id: row(plan_id, state, done=2 * GB, total=5 * GB)})
     assert face.state == words
     assert Action.GET not in face.actions
 
@@ -95,7 +95,9 @@ def test_a_look_that_failed_says_why_and_what_to_do():
 
 
 def test_what_does_not_load_says_so():
-    face = rows.found(HITS[3], HubSnapshot(MACHINE, looks={HITS[3].id: look(HITS[3].id, GB, loads=False)}))
+    face = rows.found(
+        HITS[3], HubSnapshot(MACHINE, inspections={HITS[3].id: look(HITS[3].id, GB, loads=False)})
+    )
     assert face.fit == "does not load here"
     assert "mamba9" in face.because
     assert face.actions == (Action.DETAILS,)
@@ -119,12 +121,14 @@ def test_a_found_repository_says_what_the_hub_says():
 def test_filters_hold_for_what_was_looked_at(filters, passes):
     known = HubSnapshot(MACHINE)
     assert filters.may_pass(HITS[2], known)  # nobody knows
-    big = dataclasses.replace(known, looks={HITS[2].id: look(HITS[2].id, 18 * GB, own_head=True)})
+    big = dataclasses.replace(known, inspections={HITS[2].id: look(HITS[2].id, 18 * GB, own_head=True)})
     assert filters.may_pass(HITS[2], big) is passes
 
 
 def test_what_is_recommended_with_a_head_drafts():
-    known = HubSnapshot(MACHINE, looks={HITS[0].id: look(HITS[0].id, GB), HITS[2].id: look(HITS[2].id, GB)})
+    known = HubSnapshot(
+        MACHINE, inspections={HITS[0].id: look(HITS[0].id, GB), HITS[2].id: look(HITS[2].id, GB)}
+    )
     assert Filters(drafting=True).may_pass(HITS[0], known)
     assert not Filters(drafting=True).may_pass(HITS[2], known)
 
@@ -222,7 +226,7 @@ STARTER = starter.shipped_recipe().id
 
 
 def test_the_largest_recommended_model_that_fits_is_offered():
-    made = first_model.offer(HubSnapshot(MACHINE, looks=LOOKS, installed=frozenset({STARTER})))
+    made = first_model.offer(HubSnapshot(MACHINE, inspections=LOOKS, installed=frozenset({STARTER})))
     assert made.title == "Qwen3.5 9B · 4-bit"
     assert made.cost == "5.4 GB, about 14 min at 50 Mbit/s"
     assert "of 11.5 GB" in made.why
@@ -231,12 +235,14 @@ def test_the_largest_recommended_model_that_fits_is_offered():
 def test_nothing_is_offered_while_there_is_no_need_or_no_knowledge():
     assert first_model.offer(HubSnapshot(MACHINE)) is None
     assert (
-        first_model.offer(HubSnapshot(MACHINE, looks=LOOKS, installed=frozenset({STARTER, "another"})))
+        first_model.offer(HubSnapshot(MACHINE, inspections=LOOKS, installed=frozenset({STARTER, "another"})))
         is None
     )
     small = Machine(4 * GB, 2 * GB, packed=True, chunk=2048)
-    assert first_model.offer(HubSnapshot(small, looks=LOOKS)) is None
-    some = {key: value for key, value in LOOKS.items() if key != search.entries()[-1].target}
-    assert first_model.offer(HubSnapshot(MACHINE, looks=some)) is None
-    fault = {search.entries()[-1].target: Fault("Gone.")}
-    assert first_model.offer(HubSnapshot(MACHINE, looks=some, faults=fault)).title == "Qwen3.5 9B · 4-bit"
+    assert first_model.offer(HubSnapshot(small, inspections=LOOKS)) is None
+    some = {key: value for key, value in LOOKS.items() if key != catalogue.entries()[-1].target}
+    assert first_model.offer(HubSnapshot(MACHINE, inspections=some)) is None
+    fault = {catalogue.entries()[-1].target: Fault("Gone.")}
+    assert (
+        first_model.offer(HubSnapshot(MACHINE, inspections=some, faults=fault)).title == "Qwen3.5 9B · 4-bit"
+    )

@@ -30,7 +30,7 @@ KEYS = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
 def asked(monkeypatch):
     """What the hub would be asked about."""
     asked = []
-    monkeypatch.setattr(HubClient, "look", lambda _, repo_id, head="": asked.append(repo_id))
+    monkeypatch.setattr(HubClient, "inspect", lambda _, repo_id, head="": asked.append(repo_id))
     return asked
 
 
@@ -132,8 +132,8 @@ def test_a_proxy_is_looked_at_in_the_settings(start, asked):
     driver = start()
     manager = open_window(driver).controller
     failure = ErrorInfo(ErrorKind.DOWNLOAD, "The proxy wants a password.")
-    manager.hub.failed.emit(HubQuestion.LOOK, failure, HubErrorKind.PROXY)
-    manager.help_way()
+    manager.hub.failed.emit(HubQuestion.INSPECT, failure, HubErrorKind.PROXY)
+    manager.help_connection()
     assert driver.program.open_settings().network.isVisible()
 
 

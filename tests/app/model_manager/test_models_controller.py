@@ -12,14 +12,14 @@ from app.model_manager.hub_client import HubQuestion
 from app.model_manager.row_state import Action
 from app.model_manager.rows import Filters
 from mtplx_engine.errors import ErrorInfo, ErrorKind
-from mtplx_engine.hub import search
+from mtplx_engine.hub import catalogue
 from mtplx_engine.hub.errors import HubErrorKind
 from mtplx_engine.hub.plan import folder_name
 from mtplx_engine.hub.search import Found
 from mtplx_engine.models import starter
 from tests.support.fake_models import GB, HITS, controller, error, installed, look, row
 
-FIRST = search.entries()[0].target
+FIRST = catalogue.entries()[0].target
 STARTER = installed(starter.shipped_recipe().id)
 
 
@@ -49,12 +49,12 @@ def heard(manager):
 
 def fail_look(hub, problem):
     hub.looks.pop()
-    hub.failed.emit(HubQuestion.LOOK, error(), problem)
+    hub.failed.emit(HubQuestion.INSPECT, error(), problem)
 
 
 def test_recommended_models_are_looked_at_one_after_the_other(manager, hub):
     manager.open()
-    assert hub.looks == [search.entries()[-1].target]  # nobody answered yet
+    assert hub.looks == [catalogue.entries()[-1].target]  # nobody answered yet
     hub.answer_looks()
     assert all(face.size for face in manager.recommended)
     manager.open()
@@ -65,7 +65,7 @@ def test_what_is_wanted_now_is_asked_next(manager, hub):
     manager.open()
     manager.act_on_repo("a/b", Action.DETAILS)
     hub.looks.clear()
-    hub.failed.emit(HubQuestion.LOOK, error(), HubErrorKind.NOT_FOUND)
+    hub.failed.emit(HubQuestion.INSPECT, error(), HubErrorKind.NOT_FOUND)
     assert hub.looks == ["a/b"]
 
 
@@ -89,7 +89,7 @@ def test_get_puts_the_model_and_its_head_in_line(manager, hub):
     ],
 )
 def test_the_remedy_does_what_it_says(manager, hub, heard, problem, want):
-    manager.lookups.look(FIRST)
+    manager.lookups.inspect(FIRST)
     fail_look(hub, problem)
     manager.help_repo(FIRST)
     assert heard == [want]
@@ -99,14 +99,14 @@ def test_the_remedy_does_what_it_says(manager, hub, heard, problem, want):
 def test_a_licence_is_accepted_at_the_hub(manager, hub, monkeypatch):
     opened = []
     monkeypatch.setattr(QDesktopServices, "openUrl", opened.append)
-    manager.lookups.look(FIRST)
+    manager.lookups.inspect(FIRST)
     fail_look(hub, HubErrorKind.LICENCE)
     manager.help_repo(FIRST)
     assert [url.toString() for url in opened] == [f"https://huggingface.co/{FIRST}"]
 
 
 def test_all_other_remedies_try_again(manager, hub):
-    manager.lookups.look(FIRST)
+    manager.lookups.inspect(FIRST)
     fail_look(hub, HubErrorKind.CHANGED)
     assert manager.recommended[0].fit == "not to be had at this hub"
     manager.help_repo(FIRST)
@@ -119,12 +119,12 @@ def test_a_trouble_on_the_way_is_said_once_and_stops_all_questions(manager, hub,
     fail_look(hub, HubErrorKind.NO_NETWORK)
     assert hub.looks == []
     assert manager.lookups.trouble.remedy == "Try again when online"
-    assert [face.problem for face in manager.recommended] == [""] * len(search.entries())
+    assert [face.problem for face in manager.recommended] == [""] * len(catalogue.entries())
     assert {face.state for face in manager.recommended} == {""}
-    manager.look_at_hits()
+    manager.inspect_hits()
     manager.act_on_repo("a/b", Action.DETAILS)
     assert hub.looks == []
-    manager.help_way()
+    manager.help_connection()
     assert manager.lookups.trouble is None
     hub.answer_looks()
     fail_look(hub, HubErrorKind.PROXY)  # a/b, after all that is recommended or before it
@@ -138,7 +138,7 @@ def test_a_trouble_on_the_way_is_said_once_and_stops_all_questions(manager, hub,
 def test_with_a_new_token_all_is_asked_again_that_wanted_one(manager, hub):
     plan_id = folder_name(FIRST)
     manager.downloads.put(row(plan_id, DownloadState.FAILED, error=error(), problem=HubErrorKind.NO_TOKEN))
-    manager.lookups.look("a/gated")
+    manager.lookups.inspect("a/gated")
     fail_look(hub, HubErrorKind.NO_TOKEN)
     manager.search("gated")
     hub.failed.emit(HubQuestion.SEARCH, error(), HubErrorKind.BAD_TOKEN)
@@ -161,10 +161,10 @@ def test_only_the_answer_to_the_last_search_counts(manager, hub):
 def test_filters_leave_out_what_is_known_not_to_pass(manager, hub):
     manager.search("qwen")
     hub.found.emit("qwen", Found(HITS))
-    manager.look_at_hits()
+    manager.inspect_hits()
     while hub.looks:
         fail_look(hub, HubErrorKind.NOT_FOUND)
-    assert manager.looked_at_hits == len(HITS)
+    assert manager.inspected_hits == len(HITS)
     assert len(manager.searched(Filters(fitting=True, drafting=True, largest=1))) == len(
         HITS
     )  # nothing is known
@@ -173,10 +173,10 @@ def test_filters_leave_out_what_is_known_not_to_pass(manager, hub):
 def test_what_waits_for_an_answer_is_not_told_again_and_again(manager, hub):
     manager.search("qwen")
     hub.found.emit("qwen", Found(HITS[1:]))
-    manager.look_at_hits()
+    manager.inspect_hits()
     told = []
     manager.changed.connect(lambda: told.append(1))
-    manager.look_at_hits()
+    manager.inspect_hits()
     assert told == []
     manager.search("llama")  # what the old search found is of no use any more
     fail_look(hub, HubErrorKind.NOT_FOUND)
@@ -350,22 +350,22 @@ def test_only_what_is_in_sight_is_asked_about(manager, hub):
     manager.search("qwen")
     hub.found.emit("qwen", Found(HITS))
     one, two, three = (hit.id for hit in HITS[1:])
-    manager.look_at_seen((one, two))
+    manager.inspect_visible((one, two))
     assert manager.lookups.asking == {one, two}
-    manager.look_at_seen((three,))  # scrolled on, and one question was asked already
+    manager.inspect_visible((three,))  # scrolled on, and one question was asked already
     asked = hub.looks[0]
     assert manager.lookups.asking == {asked, three}
     manager.act_on_repo(three, Action.GET)
-    manager.look_at_seen((one, two))
+    manager.inspect_visible((one, two))
     manager.search("other")
     assert manager.lookups.asking == {asked, three}
 
 
 def test_one_card_says_what_keeps_all_recommended_models_away(manager, hub, heard):
     manager.open()
-    for _ in search.entries():
+    for _ in catalogue.entries():
         assert manager.trouble is None
-        hub.failed.emit(HubQuestion.LOOK, error(), HubErrorKind.NO_TOKEN)
+        hub.failed.emit(HubQuestion.INSPECT, error(), HubErrorKind.NO_TOKEN)
     assert manager.trouble.remedy == "Add a token"
-    manager.help_way()
+    manager.help_connection()
     assert heard == ["token"]

@@ -19,7 +19,7 @@ from app.model_manager.token_dialog import TokenDialog
 from app.palette import DARK
 from app.widgets.dialogs import MessageBox
 from mtplx_engine.errors import ErrorInfo, ErrorKind
-from mtplx_engine.hub import search
+from mtplx_engine.hub import catalogue
 from mtplx_engine.hub.errors import HubErrorKind
 from mtplx_engine.hub.search import Found
 from mtplx_engine.models.memory_fit import MemoryVerdict
@@ -92,7 +92,7 @@ def test_the_same_place_is_shown_when_its_tab_is_pressed_in_the_details(show):
 def test_get_fetches_and_its_progress_is_below(show, qtbot):
     window = show(models_window.recommended)
     assert not window.strip.isVisible()
-    press(card(window.recommended, search.entries()[0].target), "Get")
+    press(card(window.recommended, catalogue.entries()[0].target), "Get")
     qtbot.waitUntil(window.strip.isVisible)
     downloads = window.controller.downloads
     downloads.put(row(FIRST, done=10**9, bytes_s=1e7, seconds_left=200.0))
@@ -185,7 +185,7 @@ def test_a_filter_asks_about_what_was_found(show):
     assert hub.looks == []
     window.search.fitting.click()
     hub.answer_looks(LOOKS)
-    assert window.controller.looked_at_hits == 2
+    assert window.controller.inspected_hits == 2
 
 
 def test_a_search_that_failed_has_its_one_action(show, qtbot):
@@ -231,7 +231,7 @@ def test_a_head_that_is_taken_out_of_the_original_is_told_of(show):
     window.details.get.click()
     assert (
         window.controller.downloads.rows()[0].total
-        == window.controller.look_of(models_window.TAKEN.id).plan.size
+        == window.controller.inspection_of(models_window.TAKEN.id).plan.size
     )
 
 
@@ -359,14 +359,14 @@ def test_the_tab_counts_and_the_disk_is_told(show):
 
 def test_tab_goes_through_the_rows_as_they_are_seen(show, qtbot):
     window = show(models_window.recommended)
-    names = [entry.target for entry in search.entries()]
+    names = [entry.target for entry in catalogue.entries()]
     # Buttons of the first rows are the newest ones.
     for repo_id in reversed(names[:2]):
-        window.controller.lookups.looks.pop(repo_id)
+        window.controller.lookups.inspections.pop(repo_id)
         window.controller.lookups.faults[repo_id] = Fault("Gone.", HubErrorKind.NOT_FOUND)
         window._refresh()
         del window.controller.lookups.faults[repo_id]
-        window.controller.lookups.looks[repo_id] = LOOKS[repo_id]
+        window.controller.lookups.inspections[repo_id] = LOOKS[repo_id]
         window._refresh()
     wanted = [button for name in names for button in card(window.recommended, name).buttons]
     reached, widget = [], window
@@ -381,7 +381,7 @@ def test_the_offered_model_is_not_listed_a_second_time(show, qtbot):
     window = show(models_window.offered)
     offered = window.controller.offer.repo_id
     assert offered not in window.recommended.list.cards
-    assert len(window.recommended.list.cards) == len(search.entries()) - 1
+    assert len(window.recommended.list.cards) == len(catalogue.entries()) - 1
     window.recommended.offer.details.click()
     assert window.details.isVisible()
     assert window.details.repo_id == offered
@@ -444,7 +444,7 @@ def test_the_end_of_a_long_name_can_be_read(show):
 def test_get_is_advised_only_where_it_fits(show):
     window = show(models_window.will_not_fit)
     assert (window.details.get.text(), window.details.get.property("primary")) == ("Get Anyway", False)
-    window.controller.act_on_repo(search.entries()[0].target, Action.DETAILS)
+    window.controller.act_on_repo(catalogue.entries()[0].target, Action.DETAILS)
     assert (window.details.get.text(), window.details.get.property("primary")) == ("Get", True)
 
 

@@ -15,7 +15,7 @@ from app.palette import DARK, LIGHT
 from app.storage.settings import Appearance, SendKey, Settings
 from app.theme import TEXT_PX
 from mtplx_engine import paths
-from mtplx_engine.hub.api import HubSettings
+from mtplx_engine.hub.settings import HubSettings
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 CALM = Preset("Calm", ChatSettings(system_prompt="Be brief."))

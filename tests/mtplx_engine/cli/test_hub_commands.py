@@ -14,7 +14,7 @@ import pytest
 
 from mtplx_engine import paths
 from mtplx_engine.cli.main import FAILED, INTERRUPTED, WRONG_USE, main
-from mtplx_engine.hub import api, download, plan, search
+from mtplx_engine.hub import catalogue, download, plan, settings
 from mtplx_engine.util import system
 from mtplx_engine.util.system import Machine
 from tests.support import model_folder, toy_pair
@@ -326,7 +326,7 @@ def test_a_model_that_we_did_not_install_cannot_be_verified(
 def test_without_words_the_recommendations_are_listed(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["search"]) == 0
     out = capfd.readouterr().out
-    assert all(entry.target in out for entry in search.entries())
+    assert all(entry.target in out for entry in catalogue.entries())
 
 
 def test_a_search_by_size_asks_for_each(hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -366,7 +366,7 @@ def test_a_size_is_a_number_above_0(data: Path, text: str) -> None:
 
 
 def test_the_mirror_in_the_settings_is_asked(hub: FakeHub, data: Path) -> None:
-    api.write_settings(data, api.HubSettings(endpoint=hub.endpoint))
+    settings.write_settings(data, settings.HubSettings(endpoint=hub.endpoint))
     assert main(["pull", REPO, "--data-dir", str(data)]) == 0
 
 
@@ -380,4 +380,4 @@ def test_an_unsafe_mirror_is_refused(data: Path, endpoint: str, capfd: pytest.Ca
 def test_settings_that_cannot_be_read_are_the_defaults(data: Path, text: str) -> None:
     data.mkdir()
     (data / "hub.json").write_text(text)
-    assert api.read_settings(data) == api.HubSettings()
+    assert settings.read_settings(data) == settings.HubSettings()

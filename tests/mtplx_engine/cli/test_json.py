@@ -14,7 +14,7 @@ from mtplx_engine.cli import search as cli_search
 from mtplx_engine.cli.main import FAILED, INTERRUPTED, WRONG_USE, main
 from mtplx_engine.engine import Engine
 from mtplx_engine.errors import ErrorKind
-from mtplx_engine.hub import search as hub_search
+from mtplx_engine.hub import catalogue
 from tests.support import model_folder, toy_pair
 from tests.support.fake_hub import FakeHub, FakeRepo, Fault, running
 
@@ -205,7 +205,7 @@ def test_a_stop_before_is_one_too(place: Place, capfd: pytest.CaptureFixture[str
 def test_a_model_has_the_same_keys_wherever_it_is_found(
     place: Place, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    entry = next(entry for entry in hub_search.entries() if entry.head)
+    entry = next(entry for entry in catalogue.entries() if entry.head)
     place.hub.repos[entry.target] = FakeRepo({})
     lines = (
         "search",

@@ -109,7 +109,7 @@ def test_a_wait_that_is_too_long_pauses_it(
     assert re.search(
         r"127\.0\.0\.1 asks to wait .+ \(429\)\. Try again then\.$", capfd.readouterr().err.strip()
     )
-    assert plan.begun_plan(tmp_path / "data", NAME) is not None
+    assert NAME in {found.id for found in plan.unfinished_plans(tmp_path / "data")}
     assert run(hub, tmp_path, "pull", REPO) == 0
 
 

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mtplx_engine.hub import answers
-from mtplx_engine.hub.errors import LONGEST_S, HubErrorKind, asked_for
+from mtplx_engine.hub.errors import HubErrorKind
+from mtplx_engine.hub.retries import LONGEST_S, asked_for
 
 PASSWORD = "s3cret"
 

@@ -13,13 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.hub import api, credentials, repository
-from mtplx_engine.hub.api import HubSettings
+from mtplx_engine.hub import credentials, repository, settings
 from mtplx_engine.hub.credentials import TokenStore
 from mtplx_engine.hub.download import Download
 from mtplx_engine.hub.errors import HubError
-from mtplx_engine.hub.http import HubConnection, Retries
+from mtplx_engine.hub.http import HubConnection
 from mtplx_engine.hub.plan import DownloadPlan, folder_name
+from mtplx_engine.hub.retries import Retries
+from mtplx_engine.hub.settings import HubSettings
 from tests.support import model_folder
 from tests.support.fake_hub import FakeHub, FakeRepo, Fault, running
 from tests.support.fake_keychain import FakeKeychain
@@ -67,8 +68,8 @@ def test_each_proxy_and_name_has_a_password_of_its_own() -> None:
 def test_settings_are_readable_for_nobody_else_and_hold_no_password(tmp_path: Path) -> None:
     (tmp_path / "hub.json").write_text("{}")
     (tmp_path / "hub.json").chmod(0o644)
-    api.write_settings(tmp_path, HubSettings(proxy="http://ada:s3cret@proxy.example"))
-    assert api.read_settings(tmp_path).proxy == "http://ada@proxy.example"
+    settings.write_settings(tmp_path, HubSettings(proxy="http://ada:s3cret@proxy.example"))
+    assert settings.read_settings(tmp_path).proxy == "http://ada@proxy.example"
     assert b"s3cret" not in (tmp_path / "hub.json").read_bytes()
     assert (tmp_path / "hub.json").stat().st_mode & 0o777 == 0o600
 

@@ -24,10 +24,11 @@ from mtplx_engine import paths
 from mtplx_engine.hub import download, partial, plan, repository
 from mtplx_engine.hub.download import Download
 from mtplx_engine.hub.errors import HubError, HubErrorKind
-from mtplx_engine.hub.http import HubConnection, Retries
+from mtplx_engine.hub.http import HubConnection
 from mtplx_engine.hub.partial import Expected
 from mtplx_engine.hub.plan import DownloadPlan
 from mtplx_engine.hub.repository import RemoteFile, Repo
+from mtplx_engine.hub.retries import Retries
 from mtplx_engine.models import checkpoint, library, manifest
 from tests.support import hub_child, model_folder, small_disk_child
 from tests.support.fake_hub import BLOCK, FakeHub, FakeRepo, Fault, running
@@ -141,6 +142,7 @@ def test_a_later_start_goes_on(hub: FakeHub, tmp_path: Path, model: dict[str, by
 def test_no_room_is_said_before_the_weights(
     hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    hub.repos[REPO].files["model.safetensors"] = bytes(SEGMENT)  # more than the blocks of the small files
     usage = shutil.disk_usage(tmp_path)._replace(free=1_900_000_000)
     monkeypatch.setattr(plan.shutil, "disk_usage", lambda _path: usage)
     with pytest.raises(

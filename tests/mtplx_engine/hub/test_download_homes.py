@@ -11,7 +11,8 @@ from mtplx_engine import paths
 from mtplx_engine.hub import download, plan, remote_inspect
 from mtplx_engine.hub.download import Download
 from mtplx_engine.hub.errors import HubError, HubErrorKind
-from mtplx_engine.hub.http import HubConnection, Retries
+from mtplx_engine.hub.http import HubConnection
+from mtplx_engine.hub.retries import Retries
 from mtplx_engine.models import library, manifest
 from mtplx_engine.models.folders import InstallFolders
 from tests.support import model_folder
@@ -75,7 +76,7 @@ def test_what_was_begun_keeps_its_place(hub: FakeHub, data: Path, disk: Path) ->
     InstallFolders(data).choose(None)
     assert plan.placed(data, asked(hub)).home == str(disk)
     (begun,) = plan.unfinished_plans(data)
-    assert plan.begun_plan(data, NAME) == begun
+    assert begun.id == NAME
     assert download.present(data, begun) > 0
     hub.asked.clear()
     assert fetch(hub, data, begun) == disk / NAME

@@ -15,7 +15,8 @@ from mtplx_engine.engine import Engine
 from mtplx_engine.hub import download, head_extract, partial, plan, remote_inspect
 from mtplx_engine.hub.download import Download
 from mtplx_engine.hub.errors import CancelledError, HubError, HubErrorKind
-from mtplx_engine.hub.http import HubConnection, Retries
+from mtplx_engine.hub.http import HubConnection
+from mtplx_engine.hub.retries import Retries
 from mtplx_engine.models import checkpoint, manifest, safetensors_header
 from mtplx_engine.models.inspection import Tier
 from tests.support import hub_child, model_folder, module_shapes, toy_pair

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mtplx_engine.hub.errors import CancelToken, HubError, HubErrorKind
-from mtplx_engine.hub.http import Retries, waiting
-from mtplx_engine.hub.transfer import Speed, TransferStats
+from mtplx_engine.hub.retries import Retries, waiting
+from mtplx_engine.hub.transfer_stats import Speed, TransferStats
 
 
 class Steps:
@@ -19,7 +19,7 @@ class Steps:
         self.done = 0
         self.waits: list[float] = []
         self.now = 0.0
-        monkeypatch.setattr("mtplx_engine.hub.http.time.monotonic", lambda: self.now)
+        monkeypatch.setattr("mtplx_engine.hub.retries.time.monotonic", lambda: self.now)
         monkeypatch.setattr(CancelToken, "wait", lambda _, seconds: self._wait(seconds))
 
     def _wait(self, seconds: float) -> None:

@@ -13,10 +13,10 @@ from huggingface_hub import constants, get_token
 from huggingface_hub.errors import OfflineModeIsEnabled
 from huggingface_hub.utils import get_session
 
-from mtplx_engine.hub import api, repository
-from mtplx_engine.hub.api import HubSettings
+from mtplx_engine.hub import api, repository, settings
 from mtplx_engine.hub.errors import HubError
 from mtplx_engine.hub.http import HUB, HubConnection
+from mtplx_engine.hub.settings import HubSettings
 from tests.support.fake_hub import FakeHub, FakeRepo, running
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ LOGGED_IN = f"[login]\nhf_token = {TOKEN}\nrefresh_token = r\nexpires_at = 1\n"
 ASK_ALL = """
 import sys
 from mtplx_engine.hub import api, repository, search
-from mtplx_engine.hub.api import HubSettings
+from mtplx_engine.hub.settings import HubSettings
 settings = HubSettings()
 connection = settings.connection(api.login(settings.endpoint))
 search.search(connection, "model")
@@ -136,13 +136,13 @@ def test_without_a_question_the_library_reaches_nothing() -> None:
 def test_the_hub_of_the_environment_is_the_one_where_none_was_chosen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    api.write_settings(tmp_path, HubSettings())
+    settings.write_settings(tmp_path, HubSettings())
     assert HUB in (tmp_path / "hub.json").read_text()
     monkeypatch.setattr(constants, "ENDPOINT", "https://mirror.example")
-    assert api.read_settings(tmp_path) == HubSettings("https://mirror.example")
-    api.write_settings(tmp_path, HubSettings("https://other.example"))
-    assert api.read_settings(tmp_path).endpoint == "https://other.example"
-    api.write_settings(tmp_path, HubSettings("https://mirror.example"))
+    assert settings.read_settings(tmp_path) == HubSettings("https://mirror.example")
+    settings.write_settings(tmp_path, HubSettings("https://other.example"))
+    assert settings.read_settings(tmp_path).endpoint == "https://other.example"
+    settings.write_settings(tmp_path, HubSettings("https://mirror.example"))
     assert HUB in (tmp_path / "hub.json").read_text()
     monkeypatch.setattr(constants, "ENDPOINT", "http://in-the-clear.example")
     assert HubSettings().endpoint == HUB

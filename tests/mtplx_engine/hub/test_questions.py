@@ -169,7 +169,7 @@ def test_a_silent_server_is_given_up_after_one_try(
 ) -> None:
     """By a clock on which a second of silence takes as long as the patience does."""
     monkeypatch.setattr("mtplx_engine.hub.api._ANSWER_S", 0.1)
-    monkeypatch.setattr("mtplx_engine.hub.http.time.monotonic", lambda now=time.monotonic: now() * 100)
+    monkeypatch.setattr("mtplx_engine.hub.retries.time.monotonic", lambda now=time.monotonic: now() * 100)
     go_on = threading.Event()
     hub.api_fault = lambda _handler: go_on.wait(30)
     try:
@@ -185,7 +185,7 @@ def test_a_silent_server_is_given_up_after_one_try(
 def test_an_interrupt_ends_a_wait(hub: FakeHub, monkeypatch: pytest.MonkeyPatch, question: str) -> None:
     interrupt = CancelToken()
     monkeypatch.setattr(
-        "mtplx_engine.hub.http.Retries.wait_s", lambda *_: interrupt.set() or 3.0
+        "mtplx_engine.hub.retries.Retries.wait_s", lambda *_: interrupt.set() or 3.0
     )  # it comes in the wait
     hub.api_fault = status(500)
     with pytest.raises(CancelledError):

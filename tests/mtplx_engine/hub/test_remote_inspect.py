@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mtplx_engine.hub import head_extract, remote_inspect, search
+from mtplx_engine.hub import catalogue, head_extract, remote_inspect
 from mtplx_engine.hub.errors import HubError, HubErrorKind
-from mtplx_engine.hub.http import HubConnection, Retries
+from mtplx_engine.hub.http import HubConnection
+from mtplx_engine.hub.retries import Retries
 from mtplx_engine.models import checkpoint, inspection, memory_fit
 from mtplx_engine.models.inspection import ProbeMemory, Tier
 from mtplx_engine.util.system import Machine
@@ -127,7 +128,7 @@ def test_a_head_in_a_repository_of_its_own(hub: FakeHub, tmp_path: Path) -> None
 
 
 def test_the_head_that_we_know_of_comes_along(hub: FakeHub, tmp_path: Path) -> None:
-    entry = search.entries()[0]
+    entry = catalogue.entries()[0]
     hub.repos[entry.target] = FakeRepo(files_of(model_folder.write(tmp_path / "target")))
     odd_folders._head_folder(tmp_path / "head")
     hub.repos[entry.head] = FakeRepo(files_of(tmp_path / "head"))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from mtplx_engine.hub import repository, search
+from mtplx_engine.hub import catalogue, repository
 
 
 def test_every_recommendation_is_a_model_with_its_head() -> None:
-    found = search.entries()
+    found = catalogue.entries()
     assert len(found) >= 5
     assert len({entry.target for entry in found}) == len({entry.title for entry in found}) == len(found)
     for entry in found:
@@ -17,6 +17,6 @@ def test_every_recommendation_is_a_model_with_its_head() -> None:
 
 
 def test_a_head_is_found_by_its_model() -> None:
-    entry = search.entries()[0]
-    assert search.entry_of(entry.target.upper()) is entry
-    assert search.entry_of(entry.head) is None
+    entry = catalogue.entries()[0]
+    assert catalogue.entry_of(entry.target.upper()) is entry
+    assert catalogue.entry_of(entry.head) is None

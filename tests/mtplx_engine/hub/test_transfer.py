@@ -12,7 +12,8 @@ import pytest
 
 from mtplx_engine.hub import partial, repository
 from mtplx_engine.hub.errors import CancelledError, CancelToken, HubError, HubErrorKind
-from mtplx_engine.hub.http import HubConnection, Retries
+from mtplx_engine.hub.http import HubConnection
+from mtplx_engine.hub.retries import Retries
 from mtplx_engine.hub.transfer import Requests, Transfer
 from tests.support.fake_hub import BLOCK, Asked, FakeHub, FakeRepo, Fault, Handler, running
 
