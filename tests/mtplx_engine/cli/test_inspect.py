@@ -1,4 +1,4 @@
-"""`mtplx inspect` prints what an inspection found, for people and for programs, without the model stack."""
+"""`mtplx inspect` prints what an inspection found, for users and for programs, without the model stack."""
 
 from __future__ import annotations
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mtplx_engine.cli import options
-from mtplx_engine.cli import search as cli_search
+from mtplx_engine.cli import hub as hub_commands
 from mtplx_engine.cli.main import FAILED, INTERRUPTED, WRONG_USE, main
 from mtplx_engine.engine import Engine
 from mtplx_engine.errors import ErrorKind
@@ -216,7 +215,7 @@ def test_a_model_has_the_same_keys_wherever_it_is_found(
     for line in lines:
         assert place.run(line) == 0
         for model in values(capfd.readouterr().out)[0]["models"]:
-            assert model.keys() == cli_search._UNKNOWN.keys()
+            assert model.keys() == hub_commands._UNKNOWN.keys()
             found[line, model["id"]] = model
     recommended, hit = (found[line, entry.target] for line in lines[:2])
     assert recommended["head"] == hit["head"] == entry.head
@@ -234,7 +233,7 @@ def test_no_token_is_no_fault(
     def end(_prompt: str) -> str:
         raise EOFError
 
-    monkeypatch.setattr(options.getpass, "getpass", end)
+    monkeypatch.setattr(hub_commands.getpass, "getpass", end)
     assert place.run(f"{command} --ask-token --endpoint HUB") == WRONG_USE
     out, err = capfd.readouterr()
     assert "No access token was entered" in err

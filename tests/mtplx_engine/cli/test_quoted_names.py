@@ -51,7 +51,9 @@ def test_every_line_is_ours(
     check(err)
 
 
-def test_nor_does_a_folder_of_the_persons_speak(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_names_in_a_folder_of_the_user_are_as_foreign(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     """Names in the manifest of a folder that came from somewhere else are as foreign."""
     data = ("--data-dir", str(tmp_path / "data"))
     folder = model_folder.write(paths.models_dir(tmp_path / "data") / "own")
