@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mtplx_bundle.layout import Layout
-    from mtplx_bundle.target import Target
+    from mtplx_bundle.layout import Layout, Target
 
 
 _VERSION = re.compile(rb"(3\.11\.\d+)\0")

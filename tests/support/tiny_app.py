@@ -11,11 +11,10 @@ import struct
 import sys
 from typing import TYPE_CHECKING
 
-from mtplx_bundle import icon, info_plist, launchers, licences, macho, precompiling, runtime, sbom
+from mtplx_bundle import compiling, inventory, macho, metadata, runtime
 from mtplx_bundle.code_signature import INFO_SLOT, SEAL_SLOT
-from mtplx_bundle.gates.expected import Expected
-from mtplx_bundle.layout import Layout
-from mtplx_bundle.target import MACOS
+from mtplx_bundle.gates.contents import Expected
+from mtplx_bundle.layout import MACOS, Layout
 from mtplx_engine import paths
 from mtplx_engine.models import manifest
 from mtplx_engine.models.manifest import Manifest
@@ -50,7 +49,7 @@ _MODULES = {
 def write(root: Path) -> Layout:
     """Write the app into `root`, signed; return where everything is."""
     layout = Layout(root)
-    for path, module in launchers.modules(layout).items():
+    for path, module in compiling.launcher_modules(layout).items():
         put(path, launcher(module)).chmod(0o755)
     _write_python(layout)
     for name, text in _MODULES.items():
@@ -67,15 +66,15 @@ def write(root: Path) -> Layout:
         put(folder / "licenses" / "LICENSE", b"Take it.")
     for name in ("mtplx", "helper", "python", "fonts", "starter-model"):
         put(layout.licences / name / "LICENSE", b"Take it.")
-    put(layout.licences / licences.NOTICE, b"All of it.")
+    put(layout.licences / inventory.NOTICE, b"All of it.")
     put(layout.icon, _icon())
     _write_starter(layout)
     _write_records(layout)
     for path in layout.stdlib.rglob("*.py"):
         mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
-        py_compile.compile(path, precompiling.compiled(path), "", doraise=True, invalidation_mode=mode)
-    info_plist.write(layout, EXPECTED.version)
-    sbom.write(layout, EXPECTED.modules.version)
+        py_compile.compile(path, compiling.compiled_path(path), "", doraise=True, invalidation_mode=mode)
+    metadata.write_info_plist(layout, EXPECTED.version)
+    inventory.write_sbom(layout, EXPECTED.modules.version)
     seal(layout)
     return layout
 
@@ -130,9 +129,9 @@ def _icon() -> bytes:
     """Return an icns file of pictures that end after their sizes."""
     heads = {
         kind: b"\x89PNG\r\n\x1a\n" + struct.pack(">I4s2I", 13, b"IHDR", size, size) + bytes(9)
-        for kind, size in icon.SIZES.items()
+        for kind, size in metadata.ICON_SIZES.items()
     }
-    return icon.icns(heads)
+    return metadata.icns(heads)
 
 
 def launcher(module: str | None, slots: tuple[tuple[int, bytes], ...] = ()) -> bytes:

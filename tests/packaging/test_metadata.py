@@ -5,11 +5,11 @@ import struct
 import pytest
 from PySide6.QtGui import QImage
 
-from mtplx_bundle import icon
+from mtplx_bundle import metadata
 
 
 def test_every_size_of_the_icon_is_in_the_file(qapp, tmp_path):
-    icon.write(tmp_path / "MTPLX.icns")
+    metadata.write_icon(tmp_path / "MTPLX.icns")
     data = (tmp_path / "MTPLX.icns").read_bytes()
     assert data[:8] == b"icns" + struct.pack(">I", len(data))
     sizes, at = {}, 8
@@ -29,5 +29,5 @@ def test_every_size_of_the_icon_is_in_the_file(qapp, tmp_path):
     row = [whole.pixelColor(x, 512).alpha() > 127 for x in range(1024)]
     assert row.index(True) == pytest.approx(100, abs=2)  # Apple's grid: a tile of 824 in the middle
     assert row[::-1].index(True) == pytest.approx(100, abs=2)
-    assert icon.is_whole(data)
-    assert not icon.is_whole(data[:-1])
+    assert metadata.is_whole_icon(data)
+    assert not metadata.is_whole_icon(data[:-1])
