@@ -118,6 +118,7 @@ class _SynchronousStore(QObject):
     history_read = Signal(object)
     history_exported = Signal(str, int)
     failed = Signal(object, str)
+    figures_changed = Signal()
 
     def __init__(self, database: ChatDatabase) -> None:
         super().__init__()

@@ -32,10 +32,10 @@ def test_for_people(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert lines["tier"] == "supported, unverified"
     assert "tried when" in lines["reason"]
     assert lines["family"] == "llama"
-    assert lines["head"] == "mtp.safetensors, 1 kB"
+    assert lines["head"] == "mtp.safetensors, 848 bytes"
     assert lines["note"].startswith("It has no chat template")
     assert lines["fit"] == "fits"
-    assert lines["memory"].startswith("weights 1 kB, drafting head 1 kB, 8192 tokens of context")
+    assert lines["memory"].startswith("weights 944 bytes, drafting head 848 bytes, 8192 tokens of context")
 
 
 def test_for_programs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

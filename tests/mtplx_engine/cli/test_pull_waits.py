@@ -61,7 +61,7 @@ def wait_once(hub: FakeHub, status: int, **headers: str) -> None:
         (
             429,
             {"Retry_After": "3000"},
-            r"127\.0\.0\.1 asks to wait until \d\d:\d\d( tomorrow)? \(429\), \d+ [kM]B of ",
+            r"127\.0\.0\.1 asks to wait until \d\d:\d\d( tomorrow)? \(429\), \d+ (bytes|kB|MB) of ",
         ),
         (
             503,
@@ -71,7 +71,7 @@ def wait_once(hub: FakeHub, status: int, **headers: str) -> None:
         (
             500,
             {},
-            r"127\.0\.0\.1 cannot answer at the moment \(error 500\), trying again in \d+ s, \d+ [kM]B of ",
+            r"127\.0\.0\.1 cannot answer at the moment \(error 500\), trying again in \d+ s, \d+ (bytes|kB|MB) of ",
         ),
     ],
 )
