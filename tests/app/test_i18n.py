@@ -43,7 +43,7 @@ NOT_FOR_PEOPLE = (
 )
 NAMES = ("MTPLX", "Inter", "JetBrains Mono", "Fusion")  # the same in every language
 # The model is given these words; the terminal is spoken to before there is a translation.
-ELSEWHERE = ("chat/prompting.py", "__main__.py")
+ELSEWHERE = ("chat/prompt.py", "__main__.py")
 SOURCES = sorted(path for path in APP.rglob("*.py") if path.relative_to(APP).as_posix() not in ELSEWHERE)
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 from PySide6.QtCore import QObject, Signal
 
 from app.chat.conversation import conversation_from
+from app.chat.metrics import LiveMeter
 from app.services.engine_worker import EngineState
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.errors import ErrorInfo, ErrorKind
@@ -234,3 +237,24 @@ class FakeLink(QObject):
         self.fail("The engine stopped; the answer so far is kept.", ErrorKind.ENGINE_LOST)
         self.lost.emit(ErrorInfo(ErrorKind.ENGINE_LOST, "The engine crashed."))
         self.become(EngineState.GAVE_UP if gave_up else EngineState.STARTING)
+
+
+class FakeQueue(QObject):
+    """Has an answer counted by its meter, as `GenerationQueue` does."""
+
+    counted = Signal(object)
+
+    def __init__(self):
+        super().__init__()
+        self.generation = None
+
+    def take(self, event):
+        if not isinstance(event, Tokens):
+            return
+        if self.generation is None or self.generation.id != event.generation:
+            self.generation = SimpleNamespace(id=event.generation, meter=LiveMeter())
+        tokens = len(event.token_ids)
+        self.generation.meter.add(
+            at_s=event.at_s, tokens=tokens, drafted=event.drafted, accepted=event.accepted
+        )
+        self.counted.emit(self.generation)

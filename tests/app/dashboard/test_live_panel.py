@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from types import SimpleNamespace
 
 import pytest
-from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QApplication
 
-from app.chat.metrics import LiveMeter
 from app.dashboard.live_panel import LivePanel
 from app.dashboard.live_stats import LiveFeed
 from app.dashboard.records import PowerWatch
@@ -22,7 +19,7 @@ from mtplx_engine.measure.measurement import FEW_STEPS
 from mtplx_engine.stats import DecodeStats, FinishReason
 from mtplx_engine.util.system import Power, SystemState
 from tests.support.cut_off import cut_off
-from tests.support.fake_services import MODEL, FakeLink
+from tests.support.fake_services import MODEL, FakeLink, FakeQueue
 
 
 class Clock:
@@ -49,30 +46,9 @@ def power(qapp):
     watch.want(on=False)
 
 
-class Queue(QObject):
-    """Has an answer counted by its meter, as `GenerationQueue` does."""
-
-    counted = Signal(object)
-
-    def __init__(self):
-        super().__init__()
-        self.generation = None
-
-    def take(self, event):
-        if not isinstance(event, Tokens):
-            return
-        if self.generation is None or self.generation.id != event.generation:
-            self.generation = SimpleNamespace(id=event.generation, meter=LiveMeter())
-        tokens = len(event.token_ids)
-        self.generation.meter.add(
-            at_s=event.at_s, tokens=tokens, drafted=event.drafted, accepted=event.accepted
-        )
-        self.counted.emit(self.generation)
-
-
 @pytest.fixture
 def panel(theme, qtbot, link, clock, power):
-    queue = Queue()
+    queue = FakeQueue()
     link.happened.connect(queue.take)
     panel = LivePanel(theme, LiveFeed(link, queue, clock=clock), power)
     queue.setParent(panel)

@@ -33,12 +33,12 @@ LOGGED_IN = f"[login]\nhf_token = {TOKEN}\nrefresh_token = r\nexpires_at = 1\n"
 
 ASK_ALL = """
 import sys
-from mtplx_engine.hub import api, repo, search
+from mtplx_engine.hub import api, repository, search
 from mtplx_engine.hub.api import HubSettings
 settings = HubSettings()
 connection = settings.connection(api.login(settings.endpoint))
 search.search(connection, "model")
-repo.read(connection, "makers/model")
+repository.read_repo(connection, "makers/model")
 with api.Api(connection) as asking:
     print(asking.account())
 stack = {"mlx", "mlx_lm", "numpy", "transformers", "tokenizers", "torch"}

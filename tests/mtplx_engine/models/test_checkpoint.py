@@ -390,7 +390,7 @@ def test_a_folder_without_weights_is_refused(tmp_path: Path) -> None:
 
 def test_checking_imports_nothing_heavy() -> None:
     code = (
-        "import sys; from mtplx_engine.models import checkpoint, installed;"
+        "import sys; from mtplx_engine.models import checkpoint, library;"
         "sys.exit(str({'mlx', 'mlx_lm', 'numpy', 'transformers', 'safetensors'} & set(sys.modules) or ''))"
     )
     done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=False)

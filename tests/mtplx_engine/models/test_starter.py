@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 DRIVER = """
 import os, signal, sys, threading
 from pathlib import Path
-from mtplx_engine.models import recipe, starter
+from mtplx_engine.models import manifest, starter
 data, source, wanted, word, delay = sys.argv[1:]
 def die():
     os.kill(os.getpid(), signal.SIGKILL)
@@ -37,7 +37,7 @@ def hook(event, arguments):
 sys.addaudithook(hook)
 def report(fraction, phase):
     print(phase.split(",")[0], flush=True)
-starter.ensure(Path(data), report, recipe.read(Path(source)))
+starter.ensure(Path(data), report, manifest.read_recipe(Path(source)))
 """
 
 # In the order in which they happen: each run gets further than the one before.
