@@ -1,4 +1,4 @@
-"""Faults of Python, of the wheels and of their modules, for the gates to see."""
+"""Faults of Python, of the wheels and of their modules, which the gates must find."""
 
 from __future__ import annotations
 

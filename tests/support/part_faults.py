@@ -1,4 +1,4 @@
-"""Faults of all else that is in an app, for the gates to see."""
+"""Faults of Info.plist, files, licences, list of parts and starter model, which the gates must find."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ EXPECTED = Expected(
     frozenset({"app/window.py"}),
     dataclasses.replace(runtime.running(), names=_PYTHON),
 )
-"""What it is made of, for the gates."""
+"""The expectation of the gates for this app."""
 _MODULES = {
     "app/__init__.py": "",
     "app/__main__.py": "import json\nfrom app import window\n",
@@ -102,7 +102,7 @@ def _write_starter(layout: Layout) -> None:
 
 
 def _write_records(layout: Layout) -> None:
-    """Write what the wheels say of themselves: ours has the modules and the recipe, the other one the rest."""
+    """Write a RECORD for each wheel: ours has the modules and the recipe, the other one the rest."""
     ours = ("app/", "mtplx_engine/", "resources/", "mtplx-")
     for name in ("mtplx", "helper"):
         record = layout.site / f"{name}-1.0.dist-info" / "RECORD"
@@ -146,17 +146,17 @@ def interpreter(modules: frozenset[str]) -> bytes:
 
 
 def seal(layout: Layout) -> None:
-    """Note every file in the seal, and sign the launcher over it; for after a change that is none of the seal's."""
+    """Seal every file and sign the launcher over the seal; also after a change that the seal should allow."""
     names = _files(layout.contents)
     names = [path for path in names if path not in (layout.plist, layout.seal, layout.executable)]
-    noted: dict[str, dict[str, object]] = {
+    sealed: dict[str, dict[str, object]] = {
         str(path.relative_to(layout.contents)): {"hash2": hashlib.sha256(path.read_bytes()).digest()}
         for path in names
     }
     for path in layout.contents.rglob("*"):
         if path.is_symlink():
-            noted[str(path.relative_to(layout.contents))] = {"symlink": str(path.readlink())}
-    put(layout.seal, plistlib.dumps({"files2": noted, "rules2": {"^.*": True}}))
+            sealed[str(path.relative_to(layout.contents))] = {"symlink": str(path.readlink())}
+    put(layout.seal, plistlib.dumps({"files2": sealed, "rules2": {"^.*": True}}))
     outside = ((INFO_SLOT, layout.plist.read_bytes()), (SEAL_SLOT, layout.seal.read_bytes()))
     put(layout.executable, launcher("app", outside)).chmod(0o755)
 
