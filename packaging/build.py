@@ -7,10 +7,10 @@ import sys
 import time
 from pathlib import Path
 
-from mtplx_bundle import archive, distributions, notary, signing
+from mtplx_bundle import release, wheels
 from mtplx_bundle.assembly import Order, assemble
+from mtplx_bundle.layout import LINUX, MACOS
 from mtplx_bundle.runtime import UnfitPythonError
-from mtplx_bundle.target import LINUX, MACOS
 from mtplx_engine import paths
 from mtplx_engine.models import starter
 
@@ -47,22 +47,22 @@ def main() -> int:
         parser.exit(1, f"app: {error}\n")
     if not options.twin:
         if options.notary_profile:
-            notary.notarise(layout.root, options.notary_profile)
-        name = f"MTPLX-{distributions.version(layout)}-{order.target.name}"
-        packed = archive.zipped(layout, order.folder / f"{name}.zip")
+            release.notarise(layout.root, options.notary_profile)
+        name = f"MTPLX-{wheels.own_version(layout)}-{order.target.name}"
+        packed = release.make_zip(layout, order.folder / f"{name}.zip")
         _say(f"{packed.relative_to(_PROJECT)}: {packed.stat().st_size / 1e6:.0f} MB")
         if sys.platform == "darwin":
-            image = archive.disk_image(layout, order.folder / f"{name}.dmg")
+            image = release.make_disk_image(layout, order.folder / f"{name}.dmg")
             if options.identity:
-                signing.sign_image(image, options.identity)
+                release.sign_image(image, options.identity)
             if options.notary_profile:
-                notary.notarise(image, options.notary_profile)
+                release.notarise(image, options.notary_profile)
     _say(f"{layout.root.relative_to(_PROJECT)} in {time.monotonic() - started:.0f} s")
     return 0
 
 
-def _say(words: str) -> None:
-    sys.stdout.write(f"app: {words}\n")
+def _say(text: str) -> None:
+    sys.stdout.write(f"app: {text}\n")
     sys.stdout.flush()
 
 

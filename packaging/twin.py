@@ -18,17 +18,17 @@ def main() -> int:
     if missing:
         sys.stdout.write(f"twin: install {' and '.join(missing).lower()} first\n")
         return 1
-    folder = _BUILD / "visit"
+    folder = _BUILD / "trial"
     shutil.rmtree(folder, ignore_errors=True)
     try:
-        visit = twin.visit(Layout(_BUILD / "twin" / "MTPLX.app"), folder)
+        result = twin.try_twin(Layout(_BUILD / "twin" / "MTPLX.app"), folder)
     except twin.StuckError as error:
         sys.stdout.write(f"twin: {error}\n")
         return 1
-    sys.stdout.write(f"twin: it answered: {visit.answer!r}\ntwin: {visit.picture}\n")
-    for fault in visit.faults:
+    sys.stdout.write(f"twin: it answered: {result.answer!r}\ntwin: {result.picture}\n")
+    for fault in result.faults:
         sys.stdout.write(f"twin: {fault}\n")
-    return 1 if visit.faults or not visit.answer else 0
+    return 1 if result.faults or not result.answer else 0
 
 
 if __name__ == "__main__":

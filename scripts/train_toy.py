@@ -4,7 +4,7 @@
 
 Three GatedDeltaNet layers and one of full attention, then a head on the frozen trunk; a few minutes on one core.
 The folder is written as Qwen publishes: norm gains minus one, the convolution's weight as [C, 1, K], the head's
-tensors as `mtp.*` among the trunk's, everything in bfloat16. The last lines are the figures of README.md there.
+tensors as `mtp.*` among the trunk's, everything in bfloat16. The last lines are the metrics in README.md there.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ BATCH, LENGTH = 16, 64
 TRUNK_STEPS, HEAD_STEPS = 1000, 500
 CHAIN = 3
 CHAIN_WEIGHTS = (1.0, 0.6, 0.4)
-HELD_OUT = 20  # every so many-th docstring is kept for validation
+HELD_OUT = 20  # every 20th docstring is kept for validation
 SAMPLING_TEMPERATURE = 0.7
-UNSETTLED = 16  # tokens at the beginning of a window, where there is too little to go by
+UNSETTLED = 16  # tokens at the start of a window, which have too little context
 TEMPLATE = (
     "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>\n' }}{% endfor %}"
     "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
@@ -97,7 +97,7 @@ class Head(nn.Module):
 
 
 def documents() -> list[tuple[str, str]]:
-    """Return (dotted name, docstring) of what Python's own library documents, by file name."""
+    """Return (dotted name, docstring) of everything that Python's own library documents, by file name."""
     root = Path(sysconfig.get_path("stdlib"))
     found = []
     for path in sorted(root.rglob("*.py")):
@@ -167,7 +167,7 @@ def trunk_loss(model: Model, window: mx.array) -> mx.array:
 
 
 def chained_logits(model: Model, head: Head, window: mx.array) -> list[tuple[mx.array, mx.array]]:
-    """Return (draft logits, trunk logits), both [B, T, V], at chained positions 1..CHAIN, the tokens being given."""
+    """Return (draft logits, trunk logits), both [B, T, V], at chained positions 1..CHAIN, teacher-forced."""
     trunk = model.language_model
     truth = mx.stop_gradient(trunk.model(window))
     hidden, pairs = truth, []
@@ -180,15 +180,15 @@ def chained_logits(model: Model, head: Head, window: mx.array) -> list[tuple[mx.
 
 
 def head_loss(model: Model, head: Head, window: mx.array) -> mx.array:
-    """Return the cross entropy to the trunk's own law, chained positions weighted."""
+    """Return the cross entropy to the trunk's own distribution, chained positions weighted."""
     total = mx.array(0.0)
     for weight, (draft, target) in zip(CHAIN_WEIGHTS, chained_logits(model, head, window), strict=True):
-        law = mx.softmax(target, axis=-1)
-        total = total + weight * (mx.logsumexp(draft, axis=-1) - (law * draft).sum(axis=-1)).mean()
+        probabilities = mx.softmax(target, axis=-1)
+        total = total + weight * (mx.logsumexp(draft, axis=-1) - (probabilities * draft).sum(axis=-1)).mean()
     return total
 
 
-def figures(model: Model, head: Head, ids: np.ndarray) -> dict[str, Any]:
+def metrics(model: Model, head: Head, ids: np.ndarray) -> dict[str, Any]:
     """Measure on held-out text: loss, agreement and expected acceptance at chained positions."""
     generator = np.random.default_rng(SEED)
     windows = [next(batches(ids, generator)) for _ in range(12)]
@@ -199,8 +199,8 @@ def figures(model: Model, head: Head, ids: np.ndarray) -> dict[str, Any]:
             settled = draft[:, UNSETTLED:], target[:, UNSETTLED:]
             choices = [rows.argmax(axis=-1) for rows in settled]
             agreement[step] += (choices[0] == choices[1]).mean().item() / len(windows)
-            laws = [mx.softmax(rows / SAMPLING_TEMPERATURE, axis=-1) for rows in settled]
-            acceptance[step] += mx.minimum(*laws).sum(-1).mean().item() / len(windows)
+            distributions = [mx.softmax(rows / SAMPLING_TEMPERATURE, axis=-1) for rows in settled]
+            acceptance[step] += mx.minimum(*distributions).sum(-1).mean().item() / len(windows)
     return {
         "validation_loss": round(loss, 3),
         "uniform_loss": round(math.log(VOCABULARY), 3),
@@ -209,8 +209,8 @@ def figures(model: Model, head: Head, ids: np.ndarray) -> dict[str, Any]:
     }
 
 
-def in_16_bit(module: nn.Module) -> None:
-    """Round the weights to what the file will hold, norm gains as it stores them."""
+def round_to_bfloat16(module: nn.Module) -> None:
+    """Round the weights to the precision of the file, norm gains as it stores them."""
     rounded = [
         (name, (stored(name, value).astype(mx.float32) + float(is_gain(name))))
         for name, value in weights_of(module)
@@ -272,7 +272,7 @@ def write(folder: Path, model: Model, head: Head, tokenizer: Tokenizer) -> None:
 
 
 def main(folder: Path) -> None:
-    """Train the toy, write it into `folder` and print its figures."""
+    """Train the toy, write it into `folder` and print its metrics."""
     mx.random.seed(SEED)
     found = documents()
     texts = [chat(*document) for document in found]
@@ -289,12 +289,12 @@ def main(folder: Path) -> None:
     model = Model(ModelArgs.from_dict(copy.deepcopy(CONFIG)))  # it changes what it is given
     mx.eval(model.parameters())
     fit(model, lambda window: trunk_loss(model, window), windows, TRUNK_STEPS, 4e-3)
-    in_16_bit(model)
+    round_to_bfloat16(model)
     head = Head(model.language_model.args)
     fit(head, lambda window: head_loss(model, head, window), windows, HEAD_STEPS, 3e-3)
-    in_16_bit(head)
+    round_to_bfloat16(head)
     write(folder, model, head, tokenizer)
-    print(json.dumps(figures(model, head, held_out), indent=1))
+    print(json.dumps(metrics(model, head, held_out), indent=1))
 
 
 if __name__ == "__main__":

@@ -1,60 +1,39 @@
-"""The `mtplx` command: parse, run, exit codes."""
+"""The `mtplx` command: parses, runs, and turns failures into a sentence and an exit code."""
 
 from __future__ import annotations
 
 import argparse
-import atexit
 import contextlib
 import importlib.metadata
 import os
 import sys
-import threading
 import traceback
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING
 
-from mtplx_engine import paths
-from mtplx_engine.cli import (
-    bench,
-    chat,
-    check,
-    doctor,
-    generate,
-    inspect,
-    models,
-    options,
-    pull,
-    remove,
-    search,
-    tune,
-    verify,
-)
+from mtplx_engine import backend, paths
+from mtplx_engine.cli import chat, hub, inspect, measure, models, options
+from mtplx_engine.cli.entry import end
+from mtplx_engine.cli.options import Command
 from mtplx_engine.cli.output import Console
-from mtplx_engine.cli.session import NewEngine, find_model, new_engine
+from mtplx_engine.doctor import report
+from mtplx_engine.doctor.environment import failed
 from mtplx_engine.errors import EngineError, ErrorKind
-from mtplx_engine.util.formatting import ProgressLine
 
-
-def end(code: int) -> NoReturn:
-    """End this process after what Python does at its end, and before what C++ does.
-
-    mlx keeps a thread for each stream, which the destructors of its library may find running; then they abort a
-    process that has done all it was asked for.
-    """
-    for thread in threading.enumerate():
-        if thread is not threading.current_thread() and not thread.daemon:
-            thread.join()
-    atexit._run_exitfuncs()  # noqa: SLF001 - nothing public runs them
-    for stream in (sys.stdout, sys.stderr):
-        # Who reads has gone, or the stream is closed; `main` has told whatever can be told.
-        with contextlib.suppress(OSError, ValueError):
-            stream.flush()
-    os._exit(code)
+if TYPE_CHECKING:
+    from mtplx_engine.cli.options import NewEngine
+    from mtplx_engine.host import EngineProtocol
 
 
 FAILED, WRONG_USE, INTERRUPTED = 1, 2, 130
 
-_BENCH_SUMMARY = "measure what drafting gains on this machine"
+
+def new_engine() -> EngineProtocol:
+    """Return the real engine; imports mlx, so the BLAS of this process is chosen first."""
+    backend.prepare()
+    from mtplx_engine import engine
+
+    return engine.Engine()
 
 
 def main(arguments: list[str] | None = None, new_engine: NewEngine = new_engine) -> int:
@@ -75,26 +54,26 @@ def main(arguments: list[str] | None = None, new_engine: NewEngine = new_engine)
         with contextlib.suppress(AttributeError):
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
-        code = _run(parsed, new_engine)
+        code: int = parsed.run(parsed, new_engine)
         sys.stdout.flush()  # here, where a full disk can still be told
         return code
     except EngineError as error:
-        _tell_program(parsed, error.kind, str(error))
-        return _say(str(error), WRONG_USE if error.kind is ErrorKind.BAD_REQUEST else FAILED)
+        _print_failure(parsed, error.kind, str(error))
+        return WRONG_USE if error.kind is ErrorKind.BAD_REQUEST else FAILED
     except KeyboardInterrupt:
-        _tell_program(parsed, "interrupted", "Ctrl-C was pressed.")
-        return _say("", INTERRUPTED)
+        _print_failure(parsed, "interrupted", "Ctrl-C was pressed.", quiet=True)
+        return INTERRUPTED
     except BrokenPipeError:
-        _drop_output()  # who reads has enough
+        _discard_output()  # the reader has enough
         return FAILED
     except OSError as error:
         # What is still buffered must not fail again when Python exits.
-        _drop_output()
-        return _say(f"Reading or writing failed: {error.strerror or error}.", FAILED)
+        _discard_output()
+        Console(sys.stderr).line(f"Reading or writing failed: {error.strerror or error}.")
+        return FAILED
     except BaseException as error:  # noqa: BLE001 - tokenizers and mlx raise what is no Exception
-        sentence = _fault(error, parsed.data_dir)
-        _tell_program(parsed, ErrorKind.INTERNAL, sentence)
-        return _say(sentence, FAILED)
+        _print_failure(parsed, ErrorKind.INTERNAL, _log_fault(error, parsed.data_dir))
+        return FAILED
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -104,35 +83,64 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=importlib.metadata.version("mtplx"))
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for module in (chat, generate, tune, check, models, inspect, search, pull, verify, remove, doctor):
-        command = commands.add_parser(
-            module.__name__.rpartition(".")[2],
-            help=module.SUMMARY,
-            description=module.SUMMARY.capitalize() + ".",
-            epilog=module.EXAMPLES,
+    for command in COMMANDS:
+        subparser = commands.add_parser(
+            command.name,
+            help=command.summary,
+            description=command.summary.capitalize() + ".",
+            epilog=command.examples,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        module.add_arguments(command)
-    command = commands.add_parser("bench", help=_BENCH_SUMMARY, description=_BENCH_SUMMARY.capitalize() + ".")
-    options.add_model(command)
-    options.add_json(command)
-    bench.add_arguments(command)
+        command.add_arguments(subparser)
+        subparser.set_defaults(run=command.run)
     return parser
 
 
-def _run(parsed: argparse.Namespace, new_engine: NewEngine) -> int:
-    code: int
-    for module in (chat, generate, tune, check, models):
-        if parsed.command == module.__name__.rpartition(".")[2]:
-            code = module.run(parsed, new_engine)
-            return code
-    for module in (inspect, search, pull, verify, remove, doctor):
-        if parsed.command == module.__name__.rpartition(".")[2]:
-            code = module.run(parsed)
-            return code
-    with contextlib.closing(ProgressLine(sys.stderr)) as line:
-        folder = find_model(parsed.model, paths.data_dir(parsed.data_dir), line)
-    return bench.run(parsed, str(folder))
+def _add_doctor_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--bundle", action="store_true", help="only what has to be right where MTPLX is an app"
+    )
+    options.add_data_dir(parser)
+    options.add_json(parser)
+
+
+def _run_doctor(arguments: argparse.Namespace, _new_engine: NewEngine) -> int:
+    data, console = paths.data_dir(arguments.data_dir), Console(sys.stdout)
+    checks = report.examine_bundle(data) if arguments.bundle else report.examine(data)
+    if arguments.json:
+        console.json(report.as_json(checks))
+    else:
+        console.text(report.render(checks))
+    return 1 if failed(checks) else 0
+
+
+_DOCTOR = Command(
+    name="doctor",
+    summary="test this machine, and print a report with nothing private in it",
+    examples="""\
+examples:
+  mtplx doctor
+  mtplx doctor --json > report.json
+exit code: 0 when no check failed, 1 otherwise
+""",
+    add_arguments=_add_doctor_arguments,
+    run=_run_doctor,
+)
+COMMANDS = (
+    chat.CHAT,
+    chat.GENERATE,
+    measure.TUNE,
+    measure.CHECK,
+    models.MODELS,
+    inspect.INSPECT,
+    hub.SEARCH,
+    hub.PULL,
+    models.VERIFY,
+    models.REMOVE,
+    _DOCTOR,
+    measure.BENCH,
+)
+"""In the order of the help."""
 
 
 def _open_missing_streams() -> None:
@@ -143,24 +151,20 @@ def _open_missing_streams() -> None:
     sys.stderr = sys.stderr or null.open("w", encoding="utf-8")
 
 
-def _drop_output() -> None:
+def _discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _tell_program(parsed: argparse.Namespace, kind: str, message: str) -> None:
-    """Tell who reads JSON why there is none of what was asked for."""
+def _print_failure(parsed: argparse.Namespace, kind: str, message: str, *, quiet: bool = False) -> None:
+    """Say why there is no result: with --json on stdout, and on stderr unless `quiet`."""
     if getattr(parsed, "json", False):
         Console(sys.stdout).event(event="failed", kind=kind, message=message)
-
-
-def _say(message: str, code: int) -> int:
-    if message:
+    if not quiet:
         Console(sys.stderr).line(message)
-    return code
 
 
-def _fault(error: BaseException, data_dir: str | None) -> str:
-    """Note a fault of ours where a bug report can take it from, and return the sentence about it."""
+def _log_fault(error: BaseException, data_dir: str | None) -> str:
+    """Write the traceback of a fault of ours into a file for bug reports, and return a sentence about it."""
     log = paths.log_dir(data_dir) / "command.log"
     words = f"{type(error).__name__}: {error}"[:200]
     try:

@@ -1,29 +1,48 @@
-"""Options that several commands share."""
+"""How a command is declared, and the options that several commands share."""
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
-import getpass
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
-from mtplx_engine.cli import output
 from mtplx_engine.config import MAX_DEPTH, ChatMessage, DraftCore, SamplerConfig
-from mtplx_engine.hub import api, credentials, remote_inspect, settings
-from mtplx_engine.hub.credentials import TokenStore, system_keychain
+from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.host import EngineProtocol
+from mtplx_engine.models import library, starter
+from mtplx_engine.models.library import ModelPreferences
 from mtplx_engine.models.memory_fit import CONTEXT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from mtplx_engine.config import Depth
-    from mtplx_engine.hub.errors import CancelToken
-    from mtplx_engine.hub.http import HubConnection
-    from mtplx_engine.hub.plan import DownloadPlan
-    from mtplx_engine.hub.remote_inspect import RepoInspection
     from mtplx_engine.util.formatting import Report
+
+
+NewEngine = Callable[[], EngineProtocol]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command of `mtplx`; `main` builds its parser and runs it.
+
+    Attributes:
+        name: As it is typed.
+        summary: A line for the list of commands, and the description in its own help.
+        examples: Text below the options in its help.
+        add_arguments: Declares its options.
+        run: Runs it and returns the exit code; engines are made by the callable, which only some commands need.
+    """
+
+    name: str
+    summary: str
+    examples: str
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace, NewEngine], int]
 
 
 # SamplerConfig's field -> type, metavar, help
@@ -42,7 +61,7 @@ _SHORT = {"temperature": "--temp"}
 
 @dataclass(frozen=True, slots=True)
 class AnswerOptions:
-    """What a person asked for on the command line.
+    """How `chat` and `generate` are to answer.
 
     Attributes:
         sampling: The fields of SamplerConfig that were given.
@@ -58,7 +77,7 @@ class AnswerOptions:
 
     @classmethod
     def of(cls, arguments: argparse.Namespace) -> AnswerOptions:
-        """Take them from parsed arguments.
+        """Return what parsed arguments say.
 
         Raises:
             EngineError: BAD_REQUEST, when a number is out of its range.
@@ -77,26 +96,16 @@ class AnswerOptions:
         return depth != 0 and drafter != "off" and (depth not in (None, "auto") or drafter != "stock")
 
     def sampler(self, recommended: SamplerConfig) -> SamplerConfig:
-        """Return the model's recommendation, changed where the person asked for something else."""
+        """Return the model's recommendation with the options that were given in place of its values."""
         return dataclasses.replace(recommended, **self.sampling)
 
     def opening(self) -> list[ChatMessage]:
-        """Return the messages that a chat begins with."""
+        """Return the messages that a chat starts with: the system message or none."""
         return [] if self.system is None else [ChatMessage("system", self.system)]
 
 
-def add_hub(parser: argparse.ArgumentParser) -> None:
-    """Declare how the hub is reached."""
-    parser.add_argument(
-        "--endpoint", default="", metavar="URL", help="a mirror, in place of the hub that is set"
-    )
-    parser.add_argument(
-        "--ask-token", action="store_true", help="ask for an access token; the keychain keeps it on a Mac"
-    )
-
-
 def add_data_dir(parser: argparse.ArgumentParser, *, again: bool = False) -> None:
-    """Declare --data-dir; `again` for a part of a command that has it, so that it may come before or after."""
+    """Declare --data-dir; `again` for an action of a command that has it too, so that either may take it."""
     parser.add_argument(
         "--data-dir",
         metavar="DIR",
@@ -126,41 +135,43 @@ def add_draft_model(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def drafter(arguments: argparse.Namespace) -> DraftCore:
-    """Return who drafts where --draft-model is all that says so: that model, which is not loaded to be idle."""
-    return "draft_model" if arguments.draft_model else "stock"
-
-
 def add_context(parser: argparse.ArgumentParser) -> None:
-    """Declare --context."""
-    parser.add_argument(
-        "--context",
-        metavar="N",
-        type=positive,
-        default=CONTEXT,
-        help=f"judge whether it fits with so many tokens of context (default: {CONTEXT})",
-    )
+    """Declare --context, for which memory is judged."""
+    text = f"judge whether it fits with so many tokens of context (default: {CONTEXT})"
+    add_number(parser, "--context", CONTEXT, text)
 
 
-def add_anyway(parser: argparse.ArgumentParser, what: str) -> None:
+def add_anyway(parser: argparse.ArgumentParser, text: str) -> None:
     """Declare --anyway, which does what was advised against."""
-    parser.add_argument("--anyway", action="store_true", help=what)
+    parser.add_argument("--anyway", action="store_true", help=text)
+
+
+def add_number(parser: argparse.ArgumentParser, name: str, default: int, text: str) -> None:
+    """Declare an option that takes a whole number above 0."""
+    parser.add_argument(name, metavar="N", type=positive, default=default, help=text)
+
+
+def add_depths(parser: argparse.ArgumentParser, text: str) -> None:
+    """Declare --depths, the draft depths to measure."""
+    parser.add_argument(
+        "--depths", metavar="N", type=int, choices=range(1, MAX_DEPTH + 1), nargs="+", default=[], help=text
+    )
 
 
 def add_json(
     parser: argparse.ArgumentParser,
-    what: str = "print one JSON object instead of text",
+    text: str = "print one JSON object instead of text",
     *,
     again: bool = False,
 ) -> None:
-    """Declare --json; `again` for a part of a command that has it, so that it may come before or after."""
+    """Declare --json; `again` for an action of a command that has it too, so that either may take it."""
     parser.add_argument(
-        "--json", action="store_true", default=argparse.SUPPRESS if again else False, help=what
+        "--json", action="store_true", default=argparse.SUPPRESS if again else False, help=text
     )
 
 
 def add_answer(parser: argparse.ArgumentParser) -> None:
-    """Declare how answers are made."""
+    """Declare drafting, sampling, and the limits of an answer."""
     group = parser.add_argument_group("answers", "What is not given is as the model's makers recommend.")
     group.add_argument(
         "--depth",
@@ -199,10 +210,10 @@ def _depth(text: str) -> Depth:
 
 
 def positive(text: str) -> int:
-    """Take a whole number above 0.
+    """Parse a whole number above 0.
 
     Raises:
-        ArgumentTypeError: It is something else.
+        ArgumentTypeError: The text is something else.
     """
     if text.isdecimal() and int(text) > 0:
         return int(text)
@@ -210,10 +221,10 @@ def positive(text: str) -> int:
 
 
 def above_0(text: str) -> float:
-    """Take a number above 0.
+    """Parse a number above 0.
 
     Raises:
-        ArgumentTypeError: It is something else.
+        ArgumentTypeError: The text is something else.
     """
     try:
         number = float(text)
@@ -225,48 +236,28 @@ def above_0(text: str) -> float:
 
 
 def _not_empty(text: str) -> str:
-    """Take an option's text; an empty one is most likely a variable that is not set."""
-    if text:
+    if text:  # an empty one is most likely a shell variable that is not set
         return text
     raise argparse.ArgumentTypeError("it is empty")
 
 
-def connect(arguments: argparse.Namespace, data: Path) -> HubConnection:
-    """Return the way to the hub that the options and the settings give, or else the environment of its own programs.
+def find_model(model: str | None, data: Path, report: Report) -> Path:
+    """Return the folder that --model names, by default the user's default model, else the starter.
+
+    The starter is set up when it is missing.
 
     Raises:
-        EngineError: BAD_REQUEST, when an address is none, or no token was entered.
+        EngineError: There is no such model, or the starter could not be set up.
     """
-    found = settings.read_settings(data)
-    if arguments.endpoint:
-        found = settings.HubSettings(arguments.endpoint, found.proxy)
-    connection = found.connection(None)
-    keychain = system_keychain()
-    store = TokenStore(connection.host, keychain)
-    if arguments.ask_token:
-        store.set(_ask_token(connection.host))
-    password = credentials.store_proxy(found.proxy, keychain)
-    token = store.get() or api.login(connection.endpoint)
-    return found.connection(token, password.get() if password is not None else None)
-
-
-def _ask_token(host: str) -> str:
-    try:
-        return getpass.getpass(f"Access token of {host}: ")
-    except EOFError:  # Ctrl-D
-        return ""
-
-
-def look_at(connection: HubConnection, wanted: DownloadPlan) -> RepoInspection:
-    """Look at what would be installed; Ctrl-C ends that.
-
-    Raises:
-        EngineError: The hub does not let us.
-        KeyboardInterrupt: Ctrl-C was pressed.
-    """
-
-    def work(interrupt: CancelToken, report: Report) -> RepoInspection:
-        report(0.0, "Looking at it")
-        return remote_inspect.inspect_repo(connection, wanted, interrupt)
-
-    return output.ask(work)
+    default = ModelPreferences(data).default() if model is None else None
+    if default is not None:
+        if not default.is_dir():
+            raise EngineError(
+                ErrorKind.NOT_FOUND,
+                f"The default model is not at {default} any more. Choose another one (mtplx models default NAME), or "
+                "name one with --model.",
+            )
+        return default
+    if model is None or model == starter.shipped_recipe().id:
+        return starter.ensure(data, report)
+    return library.resolve_model(model, data)

@@ -1,4 +1,4 @@
-"""Output to the terminal: console, tables, questions, Ctrl-C."""
+"""Output to the terminal, tables, statistics of an answer, and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -6,20 +6,17 @@ import contextlib
 import json
 import os
 import signal
-import sys
 import threading
 from typing import TYPE_CHECKING, TextIO
 
-from mtplx_engine.hub.errors import CancelledError, CancelToken
 from mtplx_engine.stats import FinishReason
-from mtplx_engine.util.formatting import ProgressLine, harmless, unbroken
+from mtplx_engine.util.formatting import harmless, unbroken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import TypeVar
 
     from mtplx_engine.stats import DecodeStats
-    from mtplx_engine.util.formatting import Report
 
     _T = TypeVar("_T")
 
@@ -28,7 +25,7 @@ class Console:
     """One output stream, a terminal or not.
 
     Attributes:
-        terminal: Whether a person sees it directly.
+        terminal: Whether a user sees it directly.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -37,28 +34,28 @@ class Console:
         self._colours = self.terminal and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
 
     def write(self, text: str) -> None:
-        """Write text of a model at once."""
+        """Write text of a model, unbuffered."""
         self._stream.write(harmless(text) if self.terminal else text)
         self._stream.flush()
 
     def line(self, text: str = "") -> None:
-        """Write a line of ours; names that others gave and that it quotes make no further ones."""
+        """Write one line; line breaks in names that it quotes are removed. Use `text` for several lines."""
         self._line(unbroken(text))
 
     def text(self, text: str) -> None:
-        """Write several lines of ours."""
+        """Write several lines."""
         self._line(harmless(text))
 
     def json(self, value: object) -> None:
-        """Write a value for a program to read."""
+        """Write a value as indented JSON."""
         self._line(_as_json(value, indent=1))
 
     def event(self, **fields: object) -> None:
-        """Write what happened, for a program to read while more is to come: a JSON object on a line of its own."""
+        """Write a JSON object on a line of its own, for programs that read while more is to come."""
         self._line(_as_json(fields))
 
     def dim(self, text: str) -> None:
-        """Write a line of ours that should not draw the eye."""
+        """Write one line in grey where the terminal has colours."""
         text = unbroken(text)
         self._line(f"\x1b[2m{text}\x1b[0m" if self._colours else text)
 
@@ -85,7 +82,7 @@ _ENDINGS = {
 
 
 def stats_text(stats: DecodeStats, reason: FinishReason) -> str:
-    """Return the figures, as in "42 tok/s · 2.6 per step · 71 % of drafts kept · 128 tokens".
+    """Return statistics of an answer, as in "42 tok/s · 2.6 per step · 71 % of drafts kept · 128 tokens".
 
     Plain decoding has no steps and drafts to speak of; an answer of one token has no speed.
     """
@@ -128,23 +125,23 @@ def on_thread(
     tick: Callable[[], None] = lambda: None,
     every_s: float = 0.2,
 ) -> _T | BaseException:
-    """Do something on a thread of its own, so that Ctrl-C is heard at once whatever it waits for.
+    """Run `work` on a thread of its own, so that Ctrl-C is heard at once whatever it waits for.
 
     Args:
-        work: What to do.
+        work: Runs on the thread.
         stop: Ends it; called at the first Ctrl-C.
-        tick: Called again and again meanwhile.
-        every_s: How often, in seconds.
+        tick: Called in intervals meanwhile, on the caller's thread.
+        every_s: The interval, in seconds.
 
     Returns:
-        What it returned, or what it raised.
+        Its result, or its exception.
     """
     outcome: list[_T | BaseException] = []
 
     def run_it() -> None:
         try:
             outcome.append(work())
-        except BaseException as error:  # noqa: BLE001 - raised again by who waits
+        except BaseException as error:  # noqa: BLE001 - returned to the caller
             outcome.append(error)
 
     thread = threading.Thread(target=run_it, name="command")
@@ -154,23 +151,3 @@ def on_thread(
             tick()
             thread.join(every_s)
     return outcome[0]
-
-
-def ask(work: Callable[[CancelToken, Report], _T]) -> _T:
-    """Ask, and return the answer.
-
-    Args:
-        work: Makes the requests, which the interrupt stops, and reports how far it is.
-
-    Raises:
-        EngineError: The hub does not let us.
-        KeyboardInterrupt: Ctrl-C was pressed.
-    """
-    interrupt = CancelToken()
-    with contextlib.closing(ProgressLine(sys.stderr)) as line:
-        found = on_thread(lambda: work(interrupt, line), interrupt.set)
-    if isinstance(found, CancelledError):
-        raise KeyboardInterrupt from found
-    if isinstance(found, BaseException):
-        raise found
-    return found

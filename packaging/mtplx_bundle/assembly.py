@@ -7,28 +7,15 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mtplx_bundle import (
-    distributions,
-    icon,
-    info_plist,
-    launchers,
-    licences,
-    precompiling,
-    runtime,
-    sbom,
-    signing,
-    trimming,
-    wheels,
-)
-from mtplx_bundle.layout import Layout
-from mtplx_bundle.target import MACOS
+from mtplx_bundle import compiling, inventory, metadata, release, runtime, trimming, wheels
+from mtplx_bundle.layout import MACOS, Layout
 from mtplx_engine.models import manifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from mtplx_bundle.target import Target
+    from mtplx_bundle.layout import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +61,10 @@ def assemble(order: Order, say: Callable[[str], None]) -> Layout:
         "trimming": lambda: trimming.trim(layout),
         "thinning": lambda: trimming.thin(layout),
         "starter model": lambda: _lay_starter(order, layout),
-        "launchers": lambda: launchers.compile_all(layout, target, order.cache),
-        "licences": lambda: licences.collect(layout),
+        "launchers": lambda: compiling.compile_launchers(layout, target, order.cache),
+        "licences": lambda: inventory.collect_licences(layout),
         "lists": lambda: _write_lists(order, layout),
-        "compiling": lambda: precompiling.compile_all(layout),
+        "compiling": lambda: compiling.compile_modules(layout),
         "modes": lambda: _set_modes(layout),
         "signing": lambda: _sign(order, layout),
     }
@@ -97,10 +84,10 @@ def _lay_python(order: Order, layout: Layout, say: Callable[[str], None]) -> Non
         runtime.from_installation(layout, order.target, order.python)
     interpreter, modules = runtime.version(layout), _modules(order).version
     if interpreter != modules:
-        words = f"the interpreter is Python {interpreter}, the modules in Python are of {modules}"
+        difference = f"the interpreter is Python {interpreter}, the modules in Python are of {modules}"
         if order.identity is not None:
-            raise runtime.UnfitPythonError(f"{words}. For a release take both from one: --python DIR.")
-        say(words)
+            raise runtime.UnfitPythonError(f"{difference}. For a release take both from one: --python DIR.")
+        say(difference)
 
 
 def _modules(order: Order) -> runtime.Modules:
@@ -108,22 +95,20 @@ def _modules(order: Order) -> runtime.Modules:
 
 
 def _lay_starter(order: Order, layout: Layout) -> None:
-    """Copy the starter model as it was installed, without what its use has left beside it."""
+    """Copy the starter model as it was installed, without files that its use has left beside it."""
     installed = manifest.read_manifest(order.starter)
     if installed is None:
         raise FileNotFoundError(order.starter / manifest.MANIFEST_NAME)
     layout.starter.mkdir(parents=True)
-    for name in (
-        *(item.name for item in installed.files),
-        manifest.MANIFEST_NAME,
-    ):  # the manifest is the newest
+    names = [item.name for item in installed.files]
+    for name in (*names, manifest.MANIFEST_NAME):  # the manifest is the newest
         shutil.copy2(order.starter / name, layout.starter / name)
 
 
 def _write_lists(order: Order, layout: Layout) -> None:
-    info_plist.write(layout, distributions.version(layout))
-    icon.write(layout.icon)
-    sbom.write(layout, _modules(order).version)
+    metadata.write_info_plist(layout, wheels.own_version(layout))
+    metadata.write_icon(layout.icon)
+    inventory.write_sbom(layout, _modules(order).version)
 
 
 def _set_modes(layout: Layout) -> None:
@@ -137,6 +122,6 @@ def _sign(order: Order, layout: Layout) -> None:
     if order.target is not MACOS:
         return
     if order.identity is None:
-        signing.sign_adhoc(layout)
+        release.sign_adhoc(layout)
     else:
-        signing.sign_for(layout, order.identity)
+        release.sign_for(layout, order.identity)

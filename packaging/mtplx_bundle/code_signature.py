@@ -1,6 +1,6 @@
 """Checks code signatures against the bytes that they cover, on any system.
 
-What is checked is what Apple calls static validity: the hashes. Who signed is another question, and Apple's to answer.
+It checks what Apple calls static validity, the hashes; who signed is left to Apple's tools.
 The layout is that of XNU's `osfmk/kern/cs_blobs.h`.
 """
 
@@ -29,11 +29,11 @@ class BadSignatureError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class CodeDirectory:
-    """What a signature says.
+    """The code directory of a signature, its main part.
 
     Attributes:
         identifier: The name under which the code was signed.
-        adhoc: Whether it is signed by nobody.
+        adhoc: Whether the signature is ad hoc, of nobody.
         runtime: Whether the hardened runtime is asked for.
         cdhash: The hash by which nested code is named in the seal of what is around it.
         slots: The hashes of what is outside the file, by slot: INFO_SLOT, SEAL_SLOT.
@@ -47,7 +47,7 @@ class CodeDirectory:
 
 
 def verify(image: Image) -> CodeDirectory:
-    """Return what the signature of an image says, once every page has the hash that stands in it.
+    """Return the code directory of an image, after the hash of every page was compared.
 
     Raises:
         BadSignatureError: There is no signature, it cannot be read, or a page is another one.

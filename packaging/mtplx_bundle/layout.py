@@ -1,4 +1,4 @@
-"""Where everything is inside the app."""
+"""Paths inside the app, and the systems that it is laid out for: Macs, and Linux for the twin."""
 
 from __future__ import annotations
 
@@ -108,3 +108,31 @@ class Layout:
     def seal(self) -> Path:
         """The hashes of all files, which the signature of the launcher covers."""
         return self.contents / "_CodeSignature" / "CodeResources"
+
+
+MINIMUM_MACOS = "14.0"  # mlx's own
+SDK = (15, 0)
+"""The macOS whose looks and behaviour the programs ask for: that of Qt, which knows of no newer one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A system that the app is laid out for.
+
+    Attributes:
+        name: As it stands in file names.
+        wheels: uv's name of the platform whose wheels are taken, None for this machine's.
+        compiler: zig's name of it, None for this machine's.
+        python_library: File name of the library that is the interpreter.
+    """
+
+    name: str
+    wheels: str | None
+    compiler: str | None
+    python_library: str
+
+
+MACOS = Target("macos-arm64", "aarch64-apple-darwin", f"aarch64-macos.{MINIMUM_MACOS}", "libpython3.11.dylib")
+LINUX = Target("linux", None, None, "libpython3.11.so.1.0")
+EXTENSION_SUFFIXES = (".cpython-311-darwin.so", ".abi3.so", ".so")
+"""Suffixes of extension modules of Python 3.11 for Macs."""

@@ -18,7 +18,7 @@ ARM64, X86_64 = 0x0100000C, 0x01000007
 EXECUTABLE = 2  # the file type of programs
 
 _MAGIC_64 = 0xFEEDFACF
-_OTHER_MAGICS = {0xFEEDFACE, 0xCEFAEDFE, 0xCFFAEDFE}  # 32 bits, or bytes the other way round
+_OTHER_MAGICS = {0xFEEDFACE, 0xCEFAEDFE, 0xCFFAEDFE}  # 32 bits, or big-endian
 _FAT_MAGIC, _FAT_MAGIC_64 = 0xCAFEBABE, 0xCAFEBABF
 _MOST_SLICES = 16  # Java's classes begin like fat files, with a version number in place of the count
 _HEADER = struct.Struct("<8I")
@@ -36,7 +36,7 @@ class NotMachOError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Dependency:
-    """A library that must be there; a weak one may be missing."""
+    """A linked library; a weak one may be missing."""
 
     name: str
     weak: bool
@@ -68,7 +68,7 @@ class Image:
 
 
 def is_macho(path: Path) -> bool:
-    """Whether a file is a Mach-O one, by its first bytes and never by its name."""
+    """Whether a file is a Mach-O file, by its first bytes and never by its name."""
     with path.open("rb") as file:
         head = file.read(8)
     if len(head) < 8:

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mtplx_bundle.layout import Layout
-    from mtplx_bundle.target import Target
+    from mtplx_bundle.layout import Layout, Target
 
 
 _VERSION = re.compile(rb"(3\.11\.\d+)\0")
@@ -27,7 +26,7 @@ _SQLITE = re.compile(rb"(3\.\d\d\.\d+)\0")
 _LOCK = Path(__file__).resolve().parents[2] / "requirements" / "python-macos.txt"
 _DEPLOY = "deploy_libs/"  # where panda3d's wheel keeps python.org's libraries, made for packing apps anywhere
 
-_FIT = (
+_BUILD_WITH = (
     "Linux distributions ship Python in parts; build with a whole one, as pyenv makes it with "
     "PYTHON_CONFIGURE_OPTS=--enable-shared: make clean, then make PYTHON=/path/to/python3.11 app."
 )
@@ -57,7 +56,7 @@ _DROPPED_EXTENSIONS = (
 
 
 SETTINGS = "_sysconfigdata_*.py"
-"""What Python knows of how it was built; belongs to its library."""
+"""Build settings of Python, which belong to its library."""
 
 
 class UnfitPythonError(ValueError):
@@ -66,7 +65,7 @@ class UnfitPythonError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Modules:
-    """Python's own modules in Python.
+    """The standard library's modules in Python.
 
     Attributes:
         folder: Where they are.
@@ -94,12 +93,12 @@ def installed(prefix: Path) -> Modules:
         UnfitPythonError: It does not say which version it is.
     """
     header = prefix / "include" / "python3.11" / "patchlevel.h"
-    said = _PATCH_LEVEL.search(header.read_text()) if header.is_file() else None
-    if said is None:
+    found = _PATCH_LEVEL.search(header.read_text()) if header.is_file() else None
+    if found is None:
         raise UnfitPythonError(
             f"{header} does not name a version of Python 3.11. Is it installed in {prefix}?"
         )
-    return Modules(prefix / "lib" / "python3.11", said[1], _names())
+    return Modules(prefix / "lib" / "python3.11", found[1], _names())
 
 
 def _names() -> tuple[str, ...]:
@@ -138,7 +137,7 @@ def from_installation(layout: Layout, target: Target, prefix: Path) -> None:
     """
     library, modules = prefix / "lib" / target.python_library, installed(prefix)
     if not library.is_file():
-        raise UnfitPythonError(f"{library} is missing. {_FIT}")
+        raise UnfitPythonError(f"{library} is missing. {_BUILD_WITH}")
     layout.libraries.mkdir(parents=True)
     shutil.copy2(library, layout.libraries)
     _copy_modules(modules, layout)
@@ -150,26 +149,26 @@ def from_installation(layout: Layout, target: Target, prefix: Path) -> None:
 
 
 def version(layout: Layout) -> str | None:
-    """Return the version that the interpreter's library says it has, None when it says none."""
-    return _said(layout.libraries, "libpython3.11.*", _VERSION)
+    """Return the version in the interpreter's library, None when there is none."""
+    return _version_in(layout.libraries, "libpython3.11.*", _VERSION)
 
 
 def openssl_version(layout: Layout) -> str | None:
-    """Return the version that the OpenSSL beside the interpreter says it has, None when the system's is used."""
-    return _said(layout.extensions, "libcrypto.*", _OPENSSL)
+    """Return the version of the OpenSSL beside the interpreter, None when the system's is used."""
+    return _version_in(layout.extensions, "libcrypto.*", _OPENSSL)
 
 
 def ncurses_version(layout: Layout) -> str | None:
-    """Return the version that the ncurses beside the interpreter says it has, None when there is none."""
-    return _said(layout.extensions, "libncurses*", _NCURSES)
+    """Return the version of the ncurses beside the interpreter, None when there is none."""
+    return _version_in(layout.extensions, "libncurses*", _NCURSES)
 
 
 def sqlite_version(layout: Layout) -> str | None:
-    """Return the version of the SQLite inside Python's own module, None when it says none."""
-    return _said(layout.extensions, "_sqlite3.*", _SQLITE)
+    """Return the version of the SQLite inside Python's own module, None when it names none."""
+    return _version_in(layout.extensions, "_sqlite3.*", _SQLITE)
 
 
-def _said(folder: Path, name: str, pattern: re.Pattern[bytes]) -> str | None:
+def _version_in(folder: Path, name: str, pattern: re.Pattern[bytes]) -> str | None:
     for library in folder.glob(name):
         if found := pattern.search(library.read_bytes()):
             return found[1].decode()
@@ -191,15 +190,15 @@ def _folder(layout: Layout, target: Target, name: str) -> Path:
 
 
 def _copy_modules(modules: Modules, layout: Layout) -> None:
-    """Copy what every Python 3.11 has, and nothing that a distribution has added.
+    """Copy the files that every Python 3.11 has, and nothing that a Linux distribution has added.
 
     Raises:
-        UnfitPythonError: Something is not there.
+        UnfitPythonError: A file is missing.
     """
     missing = [name for name in modules.names if not (modules.folder / name).is_file()]
     if missing:
         raise UnfitPythonError(
-            f"{modules.folder} lacks {len(missing)} files of Python 3.11, {missing[0]} among them. {_FIT}"
+            f"{modules.folder} lacks {len(missing)} files of Python 3.11, {missing[0]} among them. {_BUILD_WITH}"
         )
     for name in modules.names:
         path = layout.stdlib / name

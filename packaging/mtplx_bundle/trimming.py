@@ -1,4 +1,4 @@
-"""Takes out of the wheels what the app never uses; the gates say when it was too much."""
+"""Removes from the wheels what the app never uses; the gates report when it was too much."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ _PATTERNS = tuple(tuple(pattern.split("/")) for pattern in (*(f"PySide6/{name}" 
 
 
 def trim(layout: Layout) -> None:
-    """Take the unused parts of Qt and what only developers need out of the app."""
+    """Remove the unused parts of Qt, and files for developers only."""
     for path in sorted(layout.site.rglob("*")):
         if is_left_out(str(path.relative_to(layout.site))) and (path.is_symlink() or not path.is_dir()):
             path.unlink()
@@ -94,7 +94,7 @@ def trim(layout: Layout) -> None:
 
 
 def is_left_out(name: str) -> bool:
-    """Whether the app does without a file, or without something that it is in.
+    """Whether a file is left out of the app, by itself or with a folder above it.
 
     Args:
         name: Its path below site-packages.
@@ -114,7 +114,6 @@ def _is_folder_left_out(name: str) -> bool:
 
 
 def _matches(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
-    """Whether a path matches a pattern, part by part."""
     if pattern[0] == "**":
         pattern = pattern[1:]
         parts = parts[-len(pattern) :]
@@ -122,7 +121,7 @@ def _matches(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
 
 
 def thin(layout: Layout) -> None:
-    """Keep of every fat Mach-O file only what an Apple processor runs."""
+    """Reduce every fat Mach-O file to its arm64 image."""
     for path in layout.contents.rglob("*"):
         if path.is_file() and not path.is_symlink() and macho.is_macho(path):
             fat = path.read_bytes()

@@ -13,22 +13,33 @@ import os
 import subprocess
 import sys
 import tempfile
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from scripts.bench_ui.figure import Figure
+    from scripts.bench_ui.timing import Result
 
 
-PARTS: Final = ("starting", "streaming", "opening", "pasting", "searching", "memory", "live", "history")
-# How much is done in each part: starts, tokens, messages, characters, messages, answers, seconds, answers.
+# The module of each part, which has a function `measure_PART`; imported in the process of the part only.
+PARTS: Final = {
+    "starting": "starting",
+    "streaming": "chat_pane",
+    "opening": "chat_pane",
+    "pasting": "chat_pane",
+    "searching": "searching",
+    "memory": "memory",
+    "live": "speed_window",
+    "history": "speed_window",
+}
+# The amount of work of each part: starts, tokens, messages, characters, messages, answers, seconds, answers.
 _FULL: Final = dict(zip(PARTS, (7, 10_000, 2_000, 1_000_000, 100_000, 500, 20, 100_000), strict=True))
 _QUICK: Final = dict(zip(PARTS, (3, 2_000, 500, 100_000, 5_000, 50, 4, 10_000), strict=True))
-_SECONDS: Final = 1800
+_TIMEOUT_S: Final = 1800
 
 
 def main() -> int:
-    """Measure and print; return 1 when something is over its limit."""
+    """Measure and print; return 1 when a result is over its limit."""
     parser = argparse.ArgumentParser(prog="bench_ui", description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a tenth of everything, for a first look")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="leave out the other parts")
@@ -41,37 +52,33 @@ def main() -> int:
 
         return starting.start(Path(options.start[0]), float(options.start[1]))
     if options.part:
-        print(
-            json.dumps(
-                [dataclasses.asdict(figure) for figure in measure(options.part[0], int(options.part[1]))]
-            )
-        )
+        results = measure(options.part[0], int(options.part[1]))
+        print(json.dumps([dataclasses.asdict(result) for result in results]))
         return 0
     return _report(options.only, _QUICK if options.quick else _FULL)
 
 
-def measure(part: str, amount: int) -> list[Figure]:
+def measure(part: str, amount: int) -> list[Result]:
     """Measure one part in this process, in an empty folder."""
-    from importlib import import_module
-
+    module = import_module(f"scripts.bench_ui.{PARTS[part]}")
     with tempfile.TemporaryDirectory() as folder:
-        figures: list[Figure] = import_module(f"scripts.bench_ui.{part}").measure(Path(folder), amount)
-        return figures
+        results: list[Result] = getattr(module, f"measure_{part}")(Path(folder), amount)
+        return results
 
 
 def _report(parts: tuple[str, ...], amounts: dict[str, int]) -> int:
-    from scripts.bench_ui.figure import Figure, table
+    from scripts.bench_ui.timing import Result, table
 
-    figures: list[Figure] = []
+    results: list[Result] = []
     for part in parts:
         print(f"{part} …", file=sys.stderr, flush=True)
         command = [sys.executable, "-m", "scripts.bench_ui", "--part", part, str(amounts[part])]
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=_SECONDS)
-        figures += [Figure(**fields) for fields in json.loads(done.stdout)]
-    print(table(figures))
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=_TIMEOUT_S)
+        results += [Result(**fields) for fields in json.loads(done.stdout)]
+    print(table(results))
     print(f"\nLoad {', '.join(f'{load:.1f}' for load in os.getloadavg())} on {os.cpu_count()} cores.")
     print("Measured times leave out what other programs took of them; the clock does not.")
-    return int(any(figure.over for figure in figures))
+    return int(any(result.over for result in results))
 
 
 if __name__ == "__main__":

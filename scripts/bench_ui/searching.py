@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING
 from app.chat.conversation import ChatSummary
 from app.storage.database import ChatDatabase
 from app.storage.schema import transaction
-from scripts.bench_ui.figure import Figure, timed
-from scripts.bench_ui.own_time import Moment, OwnTime
+from scripts.bench_ui.timing import Moment, OwnTime, Result, timed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
 
-_SYLLABLES = (
+_SYLLABLES = [
     "ka",
     "to",
     "re",
@@ -36,8 +35,8 @@ _SYLLABLES = (
     "qu",
     "ver",
     "ion",
-)
-_COMMON = (
+]
+_COMMON = [
     "the",
     "of",
     "and",
@@ -54,14 +53,14 @@ _COMMON = (
     "have",
     "they",
     "not",
-)
+]
 _CHINESE = "日本語の文章です、東京タワーに行きました。"
 _PER_CHAT = 20
 _REPEATS = 5
 _LIMIT_MS = 50.0
 
 
-def measure(folder: Path, messages: int) -> list[Figure]:
+def measure_searching(folder: Path, messages: int) -> list[Result]:
     """Fill a store with messages of 440 characters on average, and measure each kind of query.
 
     Of each query the slowest of five counts, opening and indexing are not part of it.

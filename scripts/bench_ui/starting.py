@@ -1,4 +1,7 @@
-"""How long the program takes to start: until its window is painted, and until it takes what is typed."""
+"""How long the program takes to start: until its window is painted, and until it takes what is typed.
+
+It imports no more than the program itself does, since `start` is what is measured.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +17,15 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QApplication
 
 from app import program
-from scripts.bench_ui.figure import Figure, timed
-from scripts.bench_ui.own_time import Moment, OwnTime
+from scripts.bench_ui.timing import Moment, OwnTime, Result, timed
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def measure(folder: Path, starts: int) -> list[Figure]:
+def measure_starting(folder: Path, starts: int) -> list[Result]:
     """Start the program so many times with an empty folder and no model; a first start warms the disk."""
-    runs = [_measure_one(folder / str(number)) for number in range(starts + 1)][1:]
+    runs = [_start_once(folder / str(number)) for number in range(starts + 1)][1:]
     names = ("start: window painted", "start: composer takes what is typed")
     return [
         timed(f"{name}, median of {starts}", _median([run[index] for run in runs]))
@@ -32,7 +34,7 @@ def measure(folder: Path, starts: int) -> list[Figure]:
 
 
 def start(data_dir: Path, started: float) -> int:
-    """Be the program that is started; print what it took since `started` by the monotonic clock, and end."""
+    """Run the program in this process, print the times since `started` by the monotonic clock, and end."""
     clock = OwnTime()
     moments: list[Moment] = []
 
@@ -66,7 +68,7 @@ def start(data_dir: Path, started: float) -> int:
     return code
 
 
-def _measure_one(folder: Path) -> list[Moment]:
+def _start_once(folder: Path) -> list[Moment]:
     command = [sys.executable, "-m", "scripts.bench_ui", "--start", str(folder), str(time.monotonic())]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=60)
     return [Moment(*pair) for pair in json.loads(done.stdout)]

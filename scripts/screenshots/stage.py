@@ -1,4 +1,4 @@
-"""The program on a stage: driven as a person drives it, and photographed."""
+"""The program on a stage: driven as a user drives it, and photographed."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import pytest
 
 from mtplx_bundle import runtime
 from mtplx_bundle.assembly import Order, assemble
-from mtplx_bundle.target import LINUX
+from mtplx_bundle.layout import LINUX
 from tests.support.tiny_app import put
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import plistlib
 import shutil
 import zipfile
@@ -9,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mtplx_bundle.gates import sizes
-from mtplx_bundle.gates.contents import Contents
+from mtplx_bundle.gates import files
+from mtplx_bundle.gates.contents import Contents, locked, of_checkout
 from mtplx_bundle.gates.gate import GATES
 from mtplx_bundle.layout import Layout
 from tests.support import code_faults, module_faults, part_faults, tiny_app
@@ -116,7 +117,7 @@ def test_a_stale_compiled_module_is_noticed(layout):
 
 
 def test_the_zip_has_a_budget_too(layout, monkeypatch):
-    monkeypatch.setattr(sizes, "ZIP_MB", 0.001)
+    monkeypatch.setattr(files, "ZIP_MB", 0.001)
     packed = layout.root.with_suffix(".zip")
     starter = layout.starter.relative_to(layout.root.parent)
     with zipfile.ZipFile(packed, "w") as archive:
@@ -128,8 +129,34 @@ def test_the_zip_has_a_budget_too(layout, monkeypatch):
 
 
 def test_the_starter_model_is_not_counted(layout, monkeypatch):
-    monkeypatch.setattr(sizes, "BUNDLE_MB", 1)
+    monkeypatch.setattr(files, "BUNDLE_MB", 1)
     model = tiny_app.put(layout.starter / "model.safetensors", b"")
     with model.open("r+b") as file:
         file.truncate(2_000_000)
     assert "the sizes are within budget" not in report(layout)
+
+
+LOCK = """\
+apsw==3.54.1.0 \\
+    --hash=sha256:00
+    # via mtplx
+cffi==2.1.1 ; sys_platform == 'linux' \\
+    --hash=sha256:01
+Jaraco.Classes==3.4.0 ; python_full_version < '3.12' and platform_machine == 'arm64' \\
+    --hash=sha256:02
+numpy==2.5.5 ; python_full_version >= '3.12' \\
+    --hash=sha256:03
+"""
+
+
+def test_what_is_locked_for_macs_is_expected_and_nothing_else():
+    assert locked(LOCK) == {("apsw", "3.54.1.0"), ("jaraco-classes", "3.4.0")}
+
+
+def test_a_checkout_expects_its_own_version_and_the_modules_of_its_python():
+    found = of_checkout(None)
+    names = {name for name, _ in found.wheels}
+    assert {"mlx-metal", "pyside6-essentials", "backports-tarfile"} <= names
+    assert not {"mlx-cpu", "secretstorage", "colorama"} & names
+    assert {"app/__main__.py", "mtplx_engine/host.py", "resources/models.toml"} <= found.own
+    assert found.modules.version == platform.python_version()

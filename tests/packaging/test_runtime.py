@@ -5,9 +5,8 @@ import sys
 
 import pytest
 
-from mtplx_bundle import precompiling, runtime
-from mtplx_bundle.layout import Layout
-from mtplx_bundle.target import LINUX
+from mtplx_bundle import compiling, runtime
+from mtplx_bundle.layout import LINUX, Layout
 from tests.support.tiny_app import put
 
 
@@ -87,7 +86,7 @@ def test_a_python_that_comes_in_parts_is_refused_with_a_sentence(layout, prefix,
 def test_modules_are_compiled_without_a_trace_of_this_machine(layout, tmp_path):
     often = put(layout.site / "app" / "window.py", b"x = 1\n")
     seldom = put(layout.site / "transformers" / "models" / "llama" / "configuration_llama.py", b"x = 1\n")
-    precompiling.compile_all(layout)
+    compiling.compile_modules(layout)
     compiled = often.parent / "__pycache__" / "window.cpython-311.pyc"
     data = compiled.read_bytes()
     assert int.from_bytes(data[4:8], "little") == 1  # by hash, never checked again
@@ -98,5 +97,5 @@ def test_modules_are_compiled_without_a_trace_of_this_machine(layout, tmp_path):
 
 def test_a_module_that_is_no_python_stops_the_build(layout, capfd):
     put(layout.site / "odd.py", b"def\n")
-    with pytest.raises(precompiling.BrokenSourceError):
-        precompiling.compile_all(layout)
+    with pytest.raises(compiling.BrokenSourceError):
+        compiling.compile_modules(layout)

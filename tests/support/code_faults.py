@@ -1,4 +1,4 @@
-"""Faults of machine code and of the launchers, for the gates to see."""
+"""Faults of machine code and of the launchers, which the gates must find."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults of Python, of the wheels and of their modules, for the gates to see."""
+"""Faults of Python, of the wheels and of their modules, which the gates must find."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from mtplx_bundle import precompiling
+from mtplx_bundle import compiling
+from mtplx_bundle.layout import MACOS
 from mtplx_bundle.macho import EXECUTABLE
-from mtplx_bundle.target import MACOS
 from tests.support import tiny_app
 from tests.support.planting import drop, put
 from tests.support.tiny_macho import Tiny
@@ -50,12 +50,12 @@ def import_a_module_of_a_broken_package(layout: Layout) -> None:
 
 
 def cut_a_compiled_module(layout: Layout) -> None:
-    compiled = precompiling.compiled(layout.site / "app" / "window.py")
+    compiled = compiling.compiled_path(layout.site / "app" / "window.py")
     compiled.write_bytes(compiled.read_bytes()[:16])
 
 
 def compile_for_another_python(layout: Layout) -> None:
-    compiled = precompiling.compiled(layout.site / "app" / "window.py")
+    compiled = compiling.compiled_path(layout.site / "app" / "window.py")
     compiled.write_bytes(b"\0" + compiled.read_bytes()[1:])
 
 
@@ -162,7 +162,7 @@ FAULTS: dict[str, Fault] = {
         "of another Python",
     ),
     "a module that is not compiled": (
-        lambda layout: precompiling.compiled(layout.site / "app" / "window.py").unlink(),
+        lambda layout: compiling.compiled_path(layout.site / "app" / "window.py").unlink(),
         "every module compiles",
         "window.py is not compiled",
     ),

@@ -1,4 +1,4 @@
-"""Faults of all else that is in an app, for the gates to see."""
+"""Faults of Info.plist, files, licences, list of parts and starter model, which the gates must find."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import shutil
 from typing import TYPE_CHECKING
 
-from mtplx_bundle.gates import sizes
+from mtplx_bundle.gates import files
 from tests.support import tiny_app
 from tests.support.planting import link, put, tell
 from tests.support.tiny_macho import Tiny
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def grow(layout: Layout) -> None:
     with (layout.site / "mlx" / "lib" / "mlx.metallib").open("r+b") as file:
-        file.truncate(int(sizes.BUNDLE_MB * 1e6))
+        file.truncate(int(files.BUNDLE_MB * 1e6))
 
 
 def forget_a_part(layout: Layout) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 Fault = tuple["Callable[[Layout], object]", str, str]
-"""What plants it, the gate that must see it, and a word of what that says."""
+"""Function that plants the fault, name of the gate that must find it, and a word of its sentence."""
 
 
 def put(name: str, data: bytes) -> Callable[[Layout], None]:

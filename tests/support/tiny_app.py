@@ -11,11 +11,10 @@ import struct
 import sys
 from typing import TYPE_CHECKING
 
-from mtplx_bundle import icon, info_plist, launchers, licences, macho, precompiling, runtime, sbom
+from mtplx_bundle import compiling, inventory, macho, metadata, runtime
 from mtplx_bundle.code_signature import INFO_SLOT, SEAL_SLOT
-from mtplx_bundle.gates.expected import Expected
-from mtplx_bundle.layout import Layout
-from mtplx_bundle.target import MACOS
+from mtplx_bundle.gates.contents import Expected
+from mtplx_bundle.layout import MACOS, Layout
 from mtplx_engine import paths
 from mtplx_engine.models import manifest
 from mtplx_engine.models.manifest import Manifest
@@ -33,7 +32,7 @@ EXPECTED = Expected(
     frozenset({"app/window.py"}),
     dataclasses.replace(runtime.running(), names=_PYTHON),
 )
-"""What it is made of, for the gates."""
+"""The expectation of the gates for this app."""
 _MODULES = {
     "app/__init__.py": "",
     "app/__main__.py": "import json\nfrom app import window\n",
@@ -50,7 +49,7 @@ _MODULES = {
 def write(root: Path) -> Layout:
     """Write the app into `root`, signed; return where everything is."""
     layout = Layout(root)
-    for path, module in launchers.modules(layout).items():
+    for path, module in compiling.launcher_modules(layout).items():
         put(path, launcher(module)).chmod(0o755)
     _write_python(layout)
     for name, text in _MODULES.items():
@@ -67,15 +66,15 @@ def write(root: Path) -> Layout:
         put(folder / "licenses" / "LICENSE", b"Take it.")
     for name in ("mtplx", "helper", "python", "fonts", "starter-model"):
         put(layout.licences / name / "LICENSE", b"Take it.")
-    put(layout.licences / licences.NOTICE, b"All of it.")
+    put(layout.licences / inventory.NOTICE, b"All of it.")
     put(layout.icon, _icon())
     _write_starter(layout)
     _write_records(layout)
     for path in layout.stdlib.rglob("*.py"):
         mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
-        py_compile.compile(path, precompiling.compiled(path), "", doraise=True, invalidation_mode=mode)
-    info_plist.write(layout, EXPECTED.version)
-    sbom.write(layout, EXPECTED.modules.version)
+        py_compile.compile(path, compiling.compiled_path(path), "", doraise=True, invalidation_mode=mode)
+    metadata.write_info_plist(layout, EXPECTED.version)
+    inventory.write_sbom(layout, EXPECTED.modules.version)
     seal(layout)
     return layout
 
@@ -103,7 +102,7 @@ def _write_starter(layout: Layout) -> None:
 
 
 def _write_records(layout: Layout) -> None:
-    """Write what the wheels say of themselves: ours has the modules and the recipe, the other one the rest."""
+    """Write a RECORD for each wheel: ours has the modules and the recipe, the other one the rest."""
     ours = ("app/", "mtplx_engine/", "resources/", "mtplx-")
     for name in ("mtplx", "helper"):
         record = layout.site / f"{name}-1.0.dist-info" / "RECORD"
@@ -130,9 +129,9 @@ def _icon() -> bytes:
     """Return an icns file of pictures that end after their sizes."""
     heads = {
         kind: b"\x89PNG\r\n\x1a\n" + struct.pack(">I4s2I", 13, b"IHDR", size, size) + bytes(9)
-        for kind, size in icon.SIZES.items()
+        for kind, size in metadata.ICON_SIZES.items()
     }
-    return icon.icns(heads)
+    return metadata.icns(heads)
 
 
 def launcher(module: str | None, slots: tuple[tuple[int, bytes], ...] = ()) -> bytes:
@@ -147,17 +146,17 @@ def interpreter(modules: frozenset[str]) -> bytes:
 
 
 def seal(layout: Layout) -> None:
-    """Note every file in the seal, and sign the launcher over it; for after a change that is none of the seal's."""
+    """Seal every file and sign the launcher over the seal; also after a change that the seal should allow."""
     names = _files(layout.contents)
     names = [path for path in names if path not in (layout.plist, layout.seal, layout.executable)]
-    noted: dict[str, dict[str, object]] = {
+    sealed: dict[str, dict[str, object]] = {
         str(path.relative_to(layout.contents)): {"hash2": hashlib.sha256(path.read_bytes()).digest()}
         for path in names
     }
     for path in layout.contents.rglob("*"):
         if path.is_symlink():
-            noted[str(path.relative_to(layout.contents))] = {"symlink": str(path.readlink())}
-    put(layout.seal, plistlib.dumps({"files2": noted, "rules2": {"^.*": True}}))
+            sealed[str(path.relative_to(layout.contents))] = {"symlink": str(path.readlink())}
+    put(layout.seal, plistlib.dumps({"files2": sealed, "rules2": {"^.*": True}}))
     outside = ((INFO_SLOT, layout.plist.read_bytes()), (SEAL_SLOT, layout.seal.read_bytes()))
     put(layout.executable, launcher("app", outside)).chmod(0o755)
 

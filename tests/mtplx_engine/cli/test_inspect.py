@@ -1,4 +1,4 @@
-"""`mtplx inspect` prints what an inspection found, for people and for programs, without the model stack."""
+"""`mtplx inspect` prints what an inspection found, for users and for programs, without the model stack."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def build(folder: Path, name: str) -> Path:
     return folder
 
 
-def test_for_people(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_for_users(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     folder = build(tmp_path / "tiny", "file")
     assert main(["inspect", str(folder), "--data-dir", str(tmp_path)]) == 0
     lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mtplx_engine.cli import options
-from mtplx_engine.cli import search as cli_search
+from mtplx_engine.cli import hub as hub_commands
 from mtplx_engine.cli.main import FAILED, INTERRUPTED, WRONG_USE, main
 from mtplx_engine.engine import Engine
 from mtplx_engine.errors import ErrorKind
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 REPO, NAME = "makers/tiny", "makers--tiny"
 
 
-class Place:
+class Setup:
     """A hub and a data folder with one model installed and one begun."""
 
     def __init__(self, hub: FakeHub, root: Path) -> None:
@@ -47,12 +46,12 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Iterator[Place]:
+def setup(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Iterator[Setup]:
     files = {path.name: path.read_bytes() for path in model_folder.write(tmp_path / "own/tiny").iterdir()}
     (tmp_path / "home").mkdir()
     repos = {REPO: FakeRepo(dict(files)), "makers/half": FakeRepo(files | {"LICENSE": b"x"})}
     with running(FakeHub(repos)) as hub:
-        found = Place(hub, tmp_path)
+        found = Setup(hub, tmp_path)
         assert found.run(f"pull {REPO} --endpoint HUB") == 0
         hub.faults.append(Fault(lambda handler, *_: handler.reply(403), "LICENSE"))
         assert found.run("pull makers/half --endpoint HUB") == FAILED
@@ -113,17 +112,17 @@ FAILURES = {
 
 
 @pytest.mark.parametrize("line", SUCCESSES)
-def test_what_was_done(place: Place, capfd: pytest.CaptureFixture[str], line: str) -> None:
-    assert place.run(line) == 0
+def test_what_was_done(setup: Setup, capfd: pytest.CaptureFixture[str], line: str) -> None:
+    assert setup.run(line) == 0
     *events, last = values(capfd.readouterr().out)
     assert last.keys() >= SUCCESSES[line]
     assert all(event["event"] in ("progress", "waiting") for event in events)
 
 
 @pytest.mark.parametrize("line", FAILURES)
-def test_why_it_was_not(place: Place, capfd: pytest.CaptureFixture[str], line: str) -> None:
+def test_why_it_was_not(setup: Setup, capfd: pytest.CaptureFixture[str], line: str) -> None:
     kind, code = FAILURES[line]
-    found = place.run(line)
+    found = setup.run(line)
     (failure,) = values(capfd.readouterr().out)
     assert failure.keys() == {"event", "kind", "message"}
     assert failure["event"] == "failed"
@@ -132,7 +131,7 @@ def test_why_it_was_not(place: Place, capfd: pytest.CaptureFixture[str], line: s
     assert (failure["kind"], found) == (kind, code)
 
 
-def test_a_pair(place: Place, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_pair(setup: Setup, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     toy_pair.write(tmp_path / "toys")
     for line in (
         "models join TARGET HEAD --name pair",
@@ -140,7 +139,7 @@ def test_a_pair(place: Place, capfd: pytest.CaptureFixture[str], tmp_path: Path)
         "models add OWN",
         "models forget OWN",
     ):
-        assert place.run(line) == 0
+        assert setup.run(line) == 0
         (found,) = values(capfd.readouterr().out)
         assert "event" not in found
 
@@ -162,23 +161,23 @@ def test_every_command_about_models_is_in_both_tables(capsys: pytest.CaptureFixt
         assert wanted <= there | elsewhere
 
 
-def test_json_may_be_said_before_and_after(place: Place, capfd: pytest.CaptureFixture[str]) -> None:
-    data = place.words["DATA"]
+def test_json_may_be_said_before_and_after(setup: Setup, capfd: pytest.CaptureFixture[str]) -> None:
+    data = setup.words["DATA"]
     for line in (["models", "--json", "folder"], ["models", "folder", "--json"]):
         assert main([*line, "--data-dir", data]) == 0
         assert json.loads(capfd.readouterr().out)["there"] is True
 
 
-def test_a_pause_is_an_event(place: Place, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_pause_is_an_event(setup: Setup, capfd: pytest.CaptureFixture[str]) -> None:
     go_on = threading.Event()
 
     def stall(*_: object) -> None:
         signal.raise_signal(signal.SIGINT)
         go_on.wait(30)
 
-    place.hub.faults.append(Fault(stall, "LICENSE"))
+    setup.hub.faults.append(Fault(stall, "LICENSE"))
     try:
-        assert place.run("pull makers/half --endpoint HUB") == INTERRUPTED
+        assert setup.run("pull makers/half --endpoint HUB") == INTERRUPTED
     finally:
         go_on.set()
     *_, last = values(capfd.readouterr().out)
@@ -186,16 +185,16 @@ def test_a_pause_is_an_event(place: Place, capfd: pytest.CaptureFixture[str]) ->
     assert 0 <= last["done"] < last["total"]
 
 
-def test_a_stop_before_is_one_too(place: Place, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_stop_before_is_one_too(setup: Setup, capfd: pytest.CaptureFixture[str]) -> None:
     go_on = threading.Event()
 
     def stall(*_: object) -> None:
         signal.raise_signal(signal.SIGINT)
         go_on.wait(30)
 
-    place.hub.faults.append(Fault(stall, "config.json"))
+    setup.hub.faults.append(Fault(stall, "config.json"))
     try:
-        assert place.run("pull makers/half --endpoint HUB") == INTERRUPTED
+        assert setup.run("pull makers/half --endpoint HUB") == INTERRUPTED
     finally:
         go_on.set()
     (last,) = values(capfd.readouterr().out)
@@ -203,10 +202,10 @@ def test_a_stop_before_is_one_too(place: Place, capfd: pytest.CaptureFixture[str
 
 
 def test_a_model_has_the_same_keys_wherever_it_is_found(
-    place: Place, capfd: pytest.CaptureFixture[str]
+    setup: Setup, capfd: pytest.CaptureFixture[str]
 ) -> None:
     entry = next(entry for entry in catalogue.entries() if entry.head)
-    place.hub.repos[entry.target] = FakeRepo({})
+    setup.hub.repos[entry.target] = FakeRepo({})
     lines = (
         "search",
         f"search {entry.target.partition('/')[2]} --endpoint HUB",
@@ -214,9 +213,9 @@ def test_a_model_has_the_same_keys_wherever_it_is_found(
     )
     found = {}
     for line in lines:
-        assert place.run(line) == 0
+        assert setup.run(line) == 0
         for model in values(capfd.readouterr().out)[0]["models"]:
-            assert model.keys() == cli_search._UNKNOWN.keys()
+            assert model.keys() == hub_commands._UNKNOWN.keys()
             found[line, model["id"]] = model
     recommended, hit = (found[line, entry.target] for line in lines[:2])
     assert recommended["head"] == hit["head"] == entry.head
@@ -227,34 +226,34 @@ def test_a_model_has_the_same_keys_wherever_it_is_found(
 
 @pytest.mark.parametrize("command", ["search tiny", f"pull {REPO}", f"inspect {REPO} --hub"])
 def test_no_token_is_no_fault(
-    place: Place, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str
+    setup: Setup, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     """As Ctrl-D at the question for it, or a pipe that ends."""
 
     def end(_prompt: str) -> str:
         raise EOFError
 
-    monkeypatch.setattr(options.getpass, "getpass", end)
-    assert place.run(f"{command} --ask-token --endpoint HUB") == WRONG_USE
+    monkeypatch.setattr(hub_commands.getpass, "getpass", end)
+    assert setup.run(f"{command} --ask-token --endpoint HUB") == WRONG_USE
     out, err = capfd.readouterr()
     assert "No access token was entered" in err
     assert "fault in the program" not in err
     assert values(out)[0]["kind"] == ErrorKind.BAD_REQUEST
 
 
-def test_a_context_beyond_the_window_is_told(place: Place, capfd: pytest.CaptureFixture[str]) -> None:
-    assert place.run(f"inspect {NAME} --context 99999999") == 0
+def test_a_context_beyond_the_window_is_told(setup: Setup, capfd: pytest.CaptureFixture[str]) -> None:
+    assert setup.run(f"inspect {NAME} --context 99999999") == 0
     (found,) = values(capfd.readouterr().out)
     window = found["fit"]["context"]
     assert window < 99999999
     assert any(f"window has {window} tokens" in note and "99999999" in note for note in found["notes"])
-    assert place.run(f"inspect {NAME} --context {window}") == 0
+    assert setup.run(f"inspect {NAME} --context {window}") == 0
     assert not [note for note in values(capfd.readouterr().out)[0]["notes"] if "window" in note]
 
 
-def test_what_was_not_installed_has_a_name(place: Place, capfd: pytest.CaptureFixture[str]) -> None:
-    for folder in ("/", place.words["OWN"]):
-        assert place.run(f"verify {folder}") == FAILED
+def test_what_was_not_installed_has_a_name(setup: Setup, capfd: pytest.CaptureFixture[str]) -> None:
+    for folder in ("/", setup.words["OWN"]):
+        assert setup.run(f"verify {folder}") == FAILED
         message = values(capfd.readouterr().out)[0]["message"]
         assert not message.startswith(" ")
         assert "was not installed by MTPLX" in message

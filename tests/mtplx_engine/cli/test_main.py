@@ -1,4 +1,4 @@
-"""The command fails in one sentence, with an exit code that tells what kind of failure it was."""
+"""The command starts quietly, fails in one sentence, and its exit code tells what kind of failure it was."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from mtplx_engine.cli.main import main
+from mtplx_engine.cli.main import FAILED, main
+from mtplx_engine.doctor import report
+from mtplx_engine.doctor.environment import Check, CheckResult
 from mtplx_engine.models import manifest, starter
 from tests.support import model_folder, tiny_gguf
 from tests.support.command_line import Command
@@ -225,3 +227,22 @@ def test_nothing_heavy_is_imported_before_a_model_is_needed(tmp_path: Path) -> N
     )
     done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=False)
     assert done.stderr.strip() == "temperature is 9.0, but must be from 0 to 5."
+
+
+def test_the_report_of_doctor_has_its_lines(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    checks = (
+        Check("Python", CheckResult.PASSED, "CPython 3.11."),
+        Check("Models", CheckResult.FAILED, "One\x1b[2J is damaged."),
+    )
+    monkeypatch.setattr(report, "examine", lambda _data: checks)
+    assert main(["doctor"]) == FAILED
+    title, *rows, counts = capsys.readouterr().out.splitlines()
+    assert title.endswith("mtplx doctor")
+    assert [row.split()[:2] for row in rows] == [["passed", "Python"], ["failed", "Models"]]
+    assert "\x1b" not in rows[1]
+    assert counts == "1 passed, 1 failed, 0 unknown"
+
+    assert main(["doctor", "--json"]) == FAILED
+    out = capsys.readouterr().out
+    assert json.loads(out) == report.as_json(checks)
+    assert out == json.dumps(report.as_json(checks), indent=1) + "\n"

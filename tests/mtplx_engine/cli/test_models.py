@@ -1,8 +1,10 @@
-"""`mtplx models`: joined heads are tried once and only a pair that drafts stays; folders elsewhere; the default."""
+"""`mtplx models` joins pairs that draft and lists folders elsewhere; `mtplx remove` asks where needed."""
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,8 +12,9 @@ import pytest
 from mtplx_engine import paths
 from mtplx_engine.cli.main import main
 from mtplx_engine.engine import Engine
-from mtplx_engine.models import library
+from mtplx_engine.models import library, manifest
 from mtplx_engine.models.library import ModelPreferences
+from mtplx_engine.models.manifest import Manifest
 from mtplx_engine.util import system
 from mtplx_engine.util.system import Machine
 from tests.support import model_folder, toy_pair
@@ -140,3 +143,60 @@ def test_what_inspect_refuses_is_no_default(capsys: Capture, tmp_path: Path, nam
     assert run("default", name, "--data-dir", tmp_path) == 1
     assert "is the default now" not in capsys.readouterr().out
     assert ModelPreferences(tmp_path).default() is None
+
+
+NAME = "acme--toy"
+
+
+class Terminal(io.StringIO):
+    """A stream that a user sees and types into."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = model_folder.write(paths.models_dir(tmp_path) / NAME)
+    manifest.write_manifest(folder, Manifest(NAME, "toy", "mit", "here", 1, ()))
+    return folder
+
+
+def remove(tmp_path: Path, *arguments: str) -> int:
+    return main(["remove", *arguments, "--data-dir", str(tmp_path)])
+
+
+@pytest.mark.parametrize(
+    ("typed", "goes"), [("y\n", True), ("YES\n", True), ("n\n", False), ("\n", False), ("", False)]
+)
+def test_a_terminal_is_asked(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: str, *, goes: bool
+) -> None:
+    out = Terminal()
+    monkeypatch.setattr(sys, "stdin", Terminal(typed))
+    monkeypatch.setattr(sys, "stdout", out)
+    assert remove(tmp_path, "toy") == (0 if goes else 1)
+    assert f"Delete {NAME} (" in out.getvalue()
+    assert str(folder.parent) in out.getvalue()
+    assert folder.exists() is not goes
+
+
+def test_with_yes_nobody_is_asked(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", Terminal())
+    assert remove(tmp_path, "toy", "--yes") == 0
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("typed", ["toy", "acme/toy", NAME.upper()])
+def test_where_nobody_can_be_asked_only_the_whole_name_is_enough(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], typed: str
+) -> None:
+    assert remove(tmp_path, typed) == 2
+    assert f"{typed} is {NAME}, in {folder.parent}. Nothing was deleted" in capsys.readouterr().err
+    assert remove(tmp_path, NAME) == 0
+    assert not folder.exists()
+
+
+def test_a_folder_means_itself(folder: Path, tmp_path: Path) -> None:
+    assert remove(tmp_path, str(folder)) == 0
+    assert not folder.exists()

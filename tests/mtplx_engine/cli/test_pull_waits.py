@@ -1,4 +1,4 @@
-"""`mtplx pull` and `mtplx search` where a hub makes them wait: why and how long is said, to people and to programs."""
+"""`mtplx pull` and `mtplx search` where a hub makes them wait: why and how long is said, to users and to programs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mtplx_engine.cli import watch
+from mtplx_engine.cli import hub as hub_commands
 from mtplx_engine.cli.main import FAILED, main
 from mtplx_engine.hub import plan
 from mtplx_engine.hub.errors import CancelToken
@@ -41,8 +41,8 @@ def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
         interrupt.check()
 
     monkeypatch.setattr(CancelToken, "wait", wait)
-    monkeypatch.setattr(watch, "_TICK_S", 0.01)
-    monkeypatch.setattr(watch, "_JSON_TICK_S", 0.01)
+    monkeypatch.setattr(hub_commands, "_TICK_S", 0.01)
+    monkeypatch.setattr(hub_commands, "_JSON_TICK_S", 0.01)
 
 
 def run(hub: FakeHub, tmp_path: Path, command: str, *arguments: str) -> int:
@@ -61,7 +61,7 @@ def wait_once(hub: FakeHub, status: int, **headers: str) -> None:
         (
             429,
             {"Retry_After": "3000"},
-            r"127\.0\.0\.1 asks to wait until \d\d:\d\d( tomorrow)? \(429\), \d+ [kM]B of ",
+            r"127\.0\.0\.1 asks to wait until \d\d:\d\d( tomorrow)? \(429\), \d+ (bytes|kB|MB) of ",
         ),
         (
             503,
@@ -71,7 +71,7 @@ def wait_once(hub: FakeHub, status: int, **headers: str) -> None:
         (
             500,
             {},
-            r"127\.0\.0\.1 cannot answer at the moment \(error 500\), trying again in \d+ s, \d+ [kM]B of ",
+            r"127\.0\.0\.1 cannot answer at the moment \(error 500\), trying again in \d+ s, \d+ (bytes|kB|MB) of ",
         ),
     ],
 )
