@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import apsw
 
 from app.chat.conversation import MessageStatus, clean_text
-from app.chat.matching import FoundChat, Wanted
+from app.chat.matching import FoundChat, SearchTerms
 from app.storage import records
 from app.storage.errors import make_private
 from app.storage.recovery import read_rows
@@ -119,7 +119,7 @@ class SearchIndex:
 
     def find(self, query: str) -> tuple[FoundChat, ...]:
         """Return the chats that hold every word of `query`: those with it in the title first, then the best match."""
-        wanted = Wanted(clean_text(query)[:QUERY_LIMIT])
+        wanted = SearchTerms(clean_text(query)[:QUERY_LIMIT])
         if not wanted.terms:
             return ()
         if self._waiting:
@@ -138,7 +138,7 @@ class SearchIndex:
         chats, _ = read_chats(self._connection, where, *values)
         return chats
 
-    def _found(self, chat: ChatSummary, wanted: Wanted, seqs: list[int]) -> FoundChat:
+    def _found(self, chat: ChatSummary, wanted: SearchTerms, seqs: list[int]) -> FoundChat:
         passages = []
         for seq in seqs[:_PASSAGES]:
             with suppress(apsw.CorruptError, UnicodeDecodeError):
@@ -148,7 +148,7 @@ class SearchIndex:
                     passages.append(wanted.passage(text, message_id))
         return FoundChat(chat, wanted.marked(chat.title), tuple(passages))
 
-    def _ranked(self, wanted: Wanted) -> list[tuple[int, str]]:
+    def _ranked(self, wanted: SearchTerms) -> list[tuple[int, str]]:
         """Return the messages that match, as (seq, chat's id), the best first, and of equals the newest."""
         if self._usable and not self._waiting:
             try:
@@ -161,7 +161,7 @@ class SearchIndex:
             _log.warning("not searched: %r", error)
             return []
 
-    def _matching(self, wanted: Wanted) -> list[tuple[int, str]]:
+    def _matching(self, wanted: SearchTerms) -> list[tuple[int, str]]:
         longest = sorted((term for term in wanted.terms if len(term) >= _TRIGRAM), key=len, reverse=True)
         asked, others = longest[:_MATCHED_TERMS], set(wanted.terms) - set(longest[:_MATCHED_TERMS])
         if not asked:
