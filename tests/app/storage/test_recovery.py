@@ -113,7 +113,7 @@ def test_a_copy_that_is_bad_does_not_count(
     good = kept(tmp_path)
     clock.now += DAY_S
     with monkeypatch.context() as patch:
-        patch.setattr(recovery.durable, "sync", lambda path: path.write_bytes(b"noise" * 5000))
+        patch.setattr(recovery.files, "sync", lambda path: path.write_bytes(b"noise" * 5000))
         run(backup)
     assert kept(tmp_path) == good
     clock.now += recovery.LOOK_S
