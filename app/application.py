@@ -27,8 +27,8 @@ from app.session.session import ChatSession
 from app.settings_controller import SettingsController
 from app.settings_window.window import SettingsWindow
 from app.sidebar.chat_files import ChatFiles
+from app.sidebar.chat_list import ChatList
 from app.sidebar.controller import SidebarController
-from app.sidebar.list_model import ChatList
 from app.storage.settings import SettingsFile
 from app.storage.store import Store
 from app.theme import Theme

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from app.session.actions import ChatActions
     from app.session.session import ChatSession
     from app.sidebar.chat_files import ChatFiles
+    from app.sidebar.chat_list import ChatList
     from app.sidebar.controller import SidebarController
-    from app.sidebar.list_model import ChatList
 
 
 _ABOUT_ICON = 64

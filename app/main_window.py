@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from app.chat_view.empty_state import ModelStatus
     from app.session.actions import ChatActions
     from app.session.session import ChatSession
-    from app.sidebar.list_model import ChatList
+    from app.sidebar.chat_list import ChatList
     from app.storage.settings import SettingsFile
     from app.theme import Theme
 

@@ -370,7 +370,7 @@ def test_d16_closing_waits_for_a_hanging_disk_only_so_long(
     store.set_pinned("chat", pinned=True)
     store.close()
     assert store.stuck
-    assert "changes that are not saved: 2" in caplog.text
+    assert "unsaved changes: 2" in caplog.text
     there_again.set()
     store._worker.wait()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.chat.matching import Passage
-from app.sidebar.list_view import _laid_out
+from app.sidebar.found_list import _laid_out
 
 
 def shown(layout):
