@@ -1,4 +1,4 @@
-"""Cyclic garbage is collected from the event loop, and nowhere else."""
+"""Qt's plug-ins, and cyclic garbage, which is collected from the event loop only."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ START = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from PySide6.QtWidgets import QApplication
-from app import qt_plugins
-qt_plugins.find()
+from app.program import find_qt_plugins
+find_qt_plugins()
 print(QApplication(["test", "-platform", "offscreen"]).platformName())
 """
 

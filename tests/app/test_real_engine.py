@@ -1,4 +1,4 @@
-"""The same line with nothing played: the window, the store, the engine process and the starter model."""
+"""The program with nothing faked: window, store, engine process and the starter model."""
 
 from __future__ import annotations
 

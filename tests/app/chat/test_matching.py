@@ -1,4 +1,4 @@
-"""Words are found in any case and script, and across markup."""
+"""Words are found in any case and script, and across markup; excerpts show the first match."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of what was found take the lines they need, and end in an ellipsis where that is too little."""
+"""Rows of search results take the lines they need, and end in an ellipsis where they are too long."""
 
 from __future__ import annotations
 

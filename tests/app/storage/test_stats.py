@@ -1,4 +1,4 @@
-"""The figures of answers are kept exactly, reduced rightly, deleted for good, and never in an answer's way."""
+"""Statistics of answers are stored exactly, summarised correctly, deleted securely, and never delay an answer."""
 
 from __future__ import annotations
 

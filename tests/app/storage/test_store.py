@@ -203,7 +203,7 @@ def test_a_fault_in_reading_is_told_and_the_store_goes_on(
         store.load_chat("chat")
 
 
-def test_the_person_is_told_of_damaged_records(qtbot: QtBot, tmp_path: Path) -> None:
+def test_the_user_is_told_of_damaged_records(qtbot: QtBot, tmp_path: Path) -> None:
     folder = tmp_path / "chats"
     with ChatDatabase(folder, NOW) as database:
         for each in (CHAT, chat("other")):
