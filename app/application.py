@@ -202,11 +202,7 @@ class Application(QObject):
             pressed.connect(menus.models.trigger)
         self.first_card.changed.connect(window.pane.empty.fit)
         models.library.changed.connect(self._show_models)
-        for opened in (
-            window.inspector.opened,
-            menus.answer_with.aboutToShow,
-            menus.import_chats.triggered,
-        ):
+        for opened in (window.inspector.opened, menus.answer_with.aboutToShow, menus.import_chats.triggered):
             opened.connect(models.library.refresh)
         models.load_requested.connect(self.model.load)
         models.removed.connect(self.model.replace_removed)

@@ -209,12 +209,7 @@ class MessageCommands(QObject):
         actions: Know what can be done to the messages.
     """
 
-    def __init__(
-        self,
-        menus: Menus,
-        pane: ChatPane,
-        actions: ChatActions,
-    ) -> None:
+    def __init__(self, menus: Menus, pane: ChatPane, actions: ChatActions) -> None:
         super().__init__(menus)
         self._models_menu = menus.answer_with
         self._models: tuple[tuple[str, str], ...] | None = None  # None until they are listed

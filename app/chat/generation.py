@@ -197,10 +197,7 @@ class Generation:
             self._thought_s = first, event.at_s
             self.thinking_tokens += 0 if event.text else len(event.token_ids)
         self.meter.add(
-            at_s=event.at_s,
-            tokens=len(event.token_ids),
-            drafted=event.drafted,
-            accepted=event.accepted,
+            at_s=event.at_s, tokens=len(event.token_ids), drafted=event.drafted, accepted=event.accepted
         )
         return self._write(event)
 

@@ -172,11 +172,7 @@ class ChatDatabase:
                     self._insert(message)
                 self._connection.execute(
                     "UPDATE chats SET leaf_id = ?, settings = ? WHERE id = ?",
-                    (
-                        conversation.leaf_id,
-                        records.settings_row(conversation.settings),
-                        conversation.chat.id,
-                    ),
+                    (conversation.leaf_id, records.settings_row(conversation.settings), conversation.chat.id),
                 )
                 self._insert_draft(conversation.chat.id, conversation.draft)
 

@@ -70,8 +70,7 @@ def _explain(error: apsw.Error | OSError, folder: Path) -> StoreError:
         )
     if isinstance(error, apsw.BusyError):
         return StoreError(
-            tr("MTPLX is already running and has your chats open. Use its window, or quit it first."),
-            details,
+            tr("MTPLX is already running and has your chats open. Use its window, or quit it first."), details
         )
     if isinstance(error, apsw.CorruptError | apsw.NotADBError):
         return StoreError(

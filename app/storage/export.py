@@ -55,10 +55,7 @@ def read_chats(path: Path, models: Container[str]) -> tuple[Conversation, ...]:
     Raises:
         StoreError: It cannot be read, or is no export of chats.
     """
-    with (
-        _failing(tr("{path} cannot be read: {error}. Choose another file."), path),
-        path.open("rb") as file,
-    ):
+    with _failing(tr("{path} cannot be read: {error}. Choose another file."), path), path.open("rb") as file:
         data = file.read(SIZE_LIMIT + 1)
     try:
         chats = from_json(data)
