@@ -229,7 +229,7 @@ class Application(QObject):
         self.preferences.changed.connect(self._refresh_settings_window)
         self.window.inspector.presets.listed.connect(self._refresh_settings_window)
 
-    # ------------------------------------------------------------ what concerns several of them
+    # ------------------------------------------------------------ handlers across controllers
 
     def _chats_opened(self, chats: tuple[ChatSummary, ...], notice: str) -> None:
         self.chats.put(*chats)

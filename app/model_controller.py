@@ -80,12 +80,12 @@ class ModelController(QObject):
             self._link.load(folder, anyway=anyway)
 
     def replace_removed(self, folder: Path) -> None:
-        """Load the default model where the deleted one is what was asked for last, which can no longer come."""
+        """Load the default model where the deleted folder is the last requested model."""
         if folder == paths.models_dir(self._data_dir) / self._link.model:
             self.load_default()
 
     def act(self) -> None:
-        """Do what helps by the model's status: set up the starter, load although too big, or restart the engine."""
+        """Act on the model's status: set up the missing starter, load a too big model anyway, or restart the engine."""
         if self._presenter.status.too_big:
             self._queue.load_anyway()
         elif self._presenter.status.missing:

@@ -33,11 +33,9 @@ def _pattern(wanted: str, between: str) -> re.Pattern[str] | None:
     words = unicodedata.normalize("NFC", wanted).split()
     if not words:
         return None
-    return re.compile(rf"{between}\s+{between}".join(_word(word, between) for word in words), re.IGNORECASE)
-
-
-def _word(word: str, between: str) -> str:
-    return between.join(_letter(letter) for letter in word)
+    return re.compile(
+        rf"{between}\s+{between}".join(between.join(map(_letter, word)) for word in words), re.IGNORECASE
+    )
 
 
 def _letter(letter: str) -> str:

@@ -206,59 +206,7 @@ class AnswerHistory:
         return dict(sorted(answers.items(), key=lambda each: (-each[1], each[0])))
 
 
-@dataclass(frozen=True, slots=True)
-class TimeSaved:
-    """Estimate of the time that drafting saved.
-
-    Attributes:
-        seconds: Negative when it lost time; None when no answer has a baseline.
-        covered: Number of answers with a baseline.
-        answers: Number of answers with draft tokens.
-    """
-
-    seconds: float | None
-    covered: int
-    answers: int
-
-
-def baselines(measurements: Iterable[Measurement]) -> dict[tuple[str, int], float]:
-    """Return measured tokens per second of plain decoding, by speed key and context length.
-
-    Measurements under memory or thermal pressure, or whose plain decoding differs from mlx-lm's, do not count; of the
-    others, given newest first, the newest does.
-    """
-    found: dict[tuple[str, int], float] = {}
-    for measurement in measurements:
-        plain, bucket = results.results_of(measurement).plain.decode_tps, measurement.bucket
-        if plain is not None and bucket is not None and _is_sound(measurement):
-            found.setdefault((measurement.subject.key, bucket), plain)
-    return found
-
-
-def _is_sound(measurement: Measurement) -> bool:
-    checked = measurement.cross_check is not None and measurement.odd_cross_check is None
-    return checked and not measurement.pressure
-
-
-def time_saved(drafted: Iterable[Drafted], baselines: Mapping[tuple[str, int], float]) -> TimeSaved:
-    """Estimate the time saved: seconds of plain decoding for the same tokens, less the decode seconds.
-
-    Only tokens after the first event count, as in the measured baselines. An answer cannot have saved more than the
-    time of plain decoding for its accepted draft tokens.
-
-    Args:
-        drafted: The answers.
-        baselines: As of `baselines`.
-    """
-    seconds: list[float] = []
-    covered = answers = 0
-    for each in drafted:
-        answers += each.answers
-        plain = None if each.bucket is None else baselines.get((each.speed_key, each.bucket))
-        if plain:
-            covered += each.answers
-            seconds.append(min(each.tokens / plain - each.seconds, each.accepted / plain))
-    return TimeSaved(sum(seconds) if covered else None, covered, answers)
+# ------------------------------------------------------------ the table
 
 
 _CHOSEN: Final = """
@@ -350,7 +298,10 @@ class StatsTable:
                     Day(date.fromordinal(day), answers, _spread(*speed))
                     for day, answers, *speed in self._rows(_DAYS, choice)
                 ),
-                groups=tuple(_group(choice.grouping, *row) for row in groups),
+                groups=tuple(
+                    Group(records.name_from(model), bucket, _summary(values))
+                    for model, bucket, *values in groups
+                ),
                 drafted=tuple(
                     Drafted(records.name_from(key), *row) for key, *row in self._rows(_DRAFTED, choice)
                 ),
@@ -429,5 +380,59 @@ def _spread(answers: int, low: float | None, median: float | None, high: float |
     return Spread(low, median, high, answers)
 
 
-def _group(grouping: Grouping, model: bytes, part: Any, *values: Any) -> Group:
-    return Group(records.name_from(model), part if grouping is Grouping.CONTEXT else None, _summary(values))
+# ------------------------------------------------------------ time saved
+
+
+@dataclass(frozen=True, slots=True)
+class TimeSaved:
+    """Estimate of the time that drafting saved.
+
+    Attributes:
+        seconds: Negative when it lost time; None when no answer has a baseline.
+        covered: Number of answers with a baseline.
+        answers: Number of answers with draft tokens.
+    """
+
+    seconds: float | None
+    covered: int
+    answers: int
+
+
+def baselines(measurements: Iterable[Measurement]) -> dict[tuple[str, int], float]:
+    """Return measured tokens per second of plain decoding, by speed key and context length.
+
+    Measurements under memory or thermal pressure, or whose plain decoding differs from mlx-lm's, do not count; of the
+    others, given newest first, the newest does.
+    """
+    found: dict[tuple[str, int], float] = {}
+    for measurement in measurements:
+        plain, bucket = results.results_of(measurement).plain.decode_tps, measurement.bucket
+        if plain is not None and bucket is not None and _is_sound(measurement):
+            found.setdefault((measurement.subject.key, bucket), plain)
+    return found
+
+
+def _is_sound(measurement: Measurement) -> bool:
+    checked = measurement.cross_check is not None and measurement.odd_cross_check is None
+    return checked and not measurement.pressure
+
+
+def time_saved(drafted: Iterable[Drafted], baselines: Mapping[tuple[str, int], float]) -> TimeSaved:
+    """Estimate the time saved: seconds of plain decoding for the same tokens, less the decode seconds.
+
+    Only tokens after the first event count, as in the measured baselines. An answer cannot have saved more than the
+    time of plain decoding for its accepted draft tokens.
+
+    Args:
+        drafted: The answers.
+        baselines: As of `baselines`.
+    """
+    seconds: list[float] = []
+    covered = answers = 0
+    for each in drafted:
+        answers += each.answers
+        plain = None if each.bucket is None else baselines.get((each.speed_key, each.bucket))
+        if plain:
+            covered += each.answers
+            seconds.append(min(each.tokens / plain - each.seconds, each.accepted / plain))
+    return TimeSaved(sum(seconds) if covered else None, covered, answers)
