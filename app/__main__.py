@@ -53,7 +53,7 @@ def _x_answers(environment: Mapping[str, str]) -> bool:
     try:
         xcb = ctypes.CDLL("libxcb.so.1")
     except OSError:
-        return True  # whether it answers cannot be said; Qt names the library that is missing
+        return True  # cannot be known; Qt names the missing library
     xcb.xcb_connect.restype = ctypes.c_void_p
     connection = ctypes.c_void_p(xcb.xcb_connect(name.encode(), None))
     answers = not xcb.xcb_connection_has_error(connection)

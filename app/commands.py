@@ -1,4 +1,4 @@
-"""What the menu items do."""
+"""The actions behind the menu items, and when each of them is enabled."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from app.session.actions import ChatActions
     from app.session.session import ChatSession
     from app.sidebar.chat_files import ChatFiles
+    from app.sidebar.chat_list import ChatList
     from app.sidebar.controller import SidebarController
-    from app.sidebar.list_model import ChatList
 
 
 _ABOUT_ICON = 64
@@ -35,11 +35,10 @@ _ABOUT_ICON = 64
 class Commands(QObject):
     """Connects the menus of the main window to the window, its controllers and the session.
 
-    Much of what happens comes in a row of signals: they are looked at once, when all have come. Stop alone can be
-    chosen at once.
+    Signals come in bursts, so the menus are refreshed once, after the last of them. Only Stop is refreshed at once.
 
     Attributes:
-        messages: Those about the newest messages.
+        messages: The commands about the newest messages.
     """
 
     def __init__(
@@ -68,13 +67,13 @@ class Commands(QObject):
         self.refresh()
 
     def show_engine(self, state: EngineState) -> None:
-        """Offer what can be done with the engine as it is now."""
+        """Enable the commands that fit the state of the engine."""
         self._engine = state
         self._refresh_soon()
 
     @Slot()
     def refresh(self) -> None:
-        """Let each command be chosen only while it can act."""
+        """Enable each command only while it can act."""
         menus, session = self._window.menus, self._session
         shown = session.shown
         menus.stop.setEnabled(session.busy)
@@ -140,7 +139,6 @@ class Commands(QObject):
         window.toast.undoable.connect(menus.edit.allow_undo)
 
     def _follow(self) -> None:
-        """Look again at what can act whenever the chats or the session change."""
         session = self._session
         for signal in (session.opened, session.rearranged, session.listed, session.added, session.changed):
             signal.connect(self._refresh_soon)
@@ -156,13 +154,13 @@ class Commands(QObject):
     def _refresh_soon(self) -> None:
         self._soon.start()
 
-    # ------------------------------------------------------------ doing
+    # ------------------------------------------------------------ actions
 
     def _neighbour(self, step: int) -> str:
         """Return the chat above or below the shown one in the list, "" at its end."""
         ids = self._chats.chat_ids()
         shown = self._session.shown.chat.id
-        # The empty chat stands above all others.
+        # The empty chat is above all others.
         index = (ids.index(shown) if shown in ids else -1) + step
         return ids[index] if 0 <= index < len(ids) else ""
 
@@ -211,15 +209,10 @@ class MessageCommands(QObject):
         actions: Know what can be done to the messages.
     """
 
-    def __init__(
-        self,
-        menus: Menus,
-        pane: ChatPane,
-        actions: ChatActions,
-    ) -> None:
+    def __init__(self, menus: Menus, pane: ChatPane, actions: ChatActions) -> None:
         super().__init__(menus)
         self._models_menu = menus.answer_with
-        self._models: tuple[tuple[str, str], ...] | None = None  # as long as nobody has looked
+        self._models: tuple[tuple[str, str], ...] | None = None  # None until they are listed
         self._chat_actions = actions
         self._pane = pane
         self._actions: dict[RowAction, QAction] = {
@@ -240,7 +233,7 @@ class MessageCommands(QObject):
         menus.attach.triggered.connect(pane.composer.attach_requested)
 
     def refresh(self) -> None:
-        """Let each command be chosen only while it can act."""
+        """Enable each command only while it can act."""
         states = self._chat_actions.states()
         for action, command in self._actions.items():
             message = self._message(action)
@@ -263,7 +256,7 @@ class MessageCommands(QObject):
             self._offer_models(self._models_menu, answer.id)
 
     def _offer_models(self, menu: QMenu, answer_id: str) -> None:
-        """Fill a menu with the models that are installed, each to be asked once more for an answer."""
+        """Fill a menu with the installed models, each of which writes another answer to the same question."""
         menu.clear()
         for name, title in self._models or ():
             action = menu.addAction(title.replace("&", "&&"))

@@ -1,4 +1,4 @@
-"""The first start of a version of the app: a quiet look at whether all is as it needs it."""
+"""Self-check at the first start of a version of the app."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ _log = logging.getLogger(__name__)
 
 
 class FirstStart(QObject):
-    """Checks once for each version, when the engine has started or has failed to, and speaks only of what is wrong.
+    """Runs the self-check once for each version, after the engine has started or has failed to; shows only failures.
 
-    Only in the app: in a checkout `mtplx doctor` does it.
+    Only in the bundled app: in a checkout `mtplx doctor` does it.
 
     Args:
-        window: Gets the sheet.
-        settings: Remember which version was checked.
-        link: Whose engine is waited for.
+        window: Parent of the sheet.
+        settings: Stores which version was checked.
+        link: The engine.
         data_dir: The data folder.
 
     Attributes:
-        sheet: What was said; None while there is nothing to say.
+        sheet: The sheet with the failed checks; None before.
     """
 
     def __init__(self, window: QWidget, settings: SettingsFile, link: EngineLink, data_dir: Path) -> None:
@@ -52,26 +52,26 @@ class FirstStart(QObject):
         self._check: SelfCheck | None = None
         self.sheet: MessageBox | None = None
         if paths.bundle() is not None and settings.value.checked_version != self._version:
-            link.state_changed.connect(self._look)
+            link.state_changed.connect(self._start_check)
 
     def close(self) -> None:
-        """Look no further."""
+        """End the check."""
         if self._check is not None:
             self._check.close()
             self._check = None
 
-    def _look(self, state: EngineState) -> None:
+    def _start_check(self, state: EngineState) -> None:
         if (
             state in _SETTLED
             and self._check is None
             and self._settings.value.checked_version != self._version
         ):
             self._check = SelfCheck(self._data_dir, self)
-            self._check.ended.connect(self._tell)
-            self._check.unanswered.connect(self.close)  # the next start looks again
+            self._check.ended.connect(self._report)
+            self._check.unanswered.connect(self.close)  # the next start tries again
             self._check.start()
 
-    def _tell(self, checks: tuple[Check, ...]) -> None:
+    def _report(self, checks: tuple[Check, ...]) -> None:
         self._settings.change(checked_version=self._version)
         for check in checks:
             _log.info("self-check: %s %s", check.name, check.verdict)

@@ -14,18 +14,18 @@ _CONTEXT = "MTPLX"
 
 
 def tr(text: str) -> str:
-    """Return `text` in the person's language; with named gaps as in "{count} tokens", filled by the caller.
+    """Return `text` in the user's language; the caller fills placeholders as in "{count} tokens".
 
-    Call it where the words are shown, never at import: translations are installed at start-up.
+    Call it where the text is shown, never at import: translations are installed at start-up.
     """
     return QCoreApplication.translate(_CONTEXT, text)
 
 
 def marked(text: str) -> str:
-    """Return `text` as it is: words that are written in one place and given to `tr` in another."""
+    """Return `text` as it is; marks a text for translation that is given to `tr` elsewhere."""
     return text
 
 
 def said(sentence: Sentence) -> str:
-    """Return a sentence of the engine in the person's language."""
+    """Return a sentence of the engine in the user's language."""
     return sentence.text(tr)

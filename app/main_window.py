@@ -1,4 +1,4 @@
-"""The main window."""
+"""The main window: sidebar, chat and inspector side by side, and the menu bar."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from app.chat_view.empty_state import ModelStatus
     from app.session.actions import ChatActions
     from app.session.session import ChatSession
-    from app.sidebar.list_model import ChatList
+    from app.sidebar.chat_list import ChatList
     from app.storage.settings import SettingsFile
     from app.theme import Theme
 
@@ -38,17 +38,17 @@ _LEAST_PANE = 380  # pixels for the chat beside the sidebar and the inspector
 
 
 class MainWindow(QMainWindow):
-    """Puts the parts together; the session decides what happens.
+    """Lays out the parts and connects them to the session.
 
     Attributes:
-        sidebar: The chats.
-        pane: The chat that is shown.
+        sidebar: The list of chats.
+        pane: The shown chat.
         inspector: The settings of that chat.
-        menus: The menu bar; `app.commands` says what it does.
+        menus: The menu bar; its actions are in `app.commands`.
         toast: Short notices.
 
     Signals:
-        model_action_pressed: The one thing to do about the model was chosen.
+        model_action_pressed: The button of the model's status was pressed.
     """
 
     model_action_pressed = Signal()
@@ -91,16 +91,16 @@ class MainWindow(QMainWindow):
         restore_geometry(self, settings.value.place)
 
     def show_model(self, status: ModelStatus) -> None:
-        """Show what there is to say about the model."""
+        """Show the status of the model."""
         self.pane.header.set_model(status.title, status.fraction)
         self.pane.show_model(status)
 
     def show_notice(self, sentence: str) -> None:
-        """Say something that belongs to no message."""
+        """Show a notice that belongs to no message."""
         self.toast.offer(sentence, tr("Show Logs"), self._open_logs)
 
     def put_chats(self, chats: tuple[ChatSummary, ...]) -> None:
-        """List chats."""
+        """Add or update chats in the sidebar."""
         self._chats.put(*chats)
         self.sidebar.search_again()
 
@@ -112,18 +112,18 @@ class MainWindow(QMainWindow):
         self.activateWindow()
 
     def show_sidebar(self) -> None:
-        """Show the chats, in the place of the inspector where there is no room for both."""
+        """Show the sidebar, and hide the inspector where there is no room for both."""
         self.menus.sidebar.setChecked(True)
         if self.sidebar.isHidden():
             self.menus.inspector.setChecked(False)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Make room for the chat that is shown."""
+        """Hide the sidebar where the chat would get too narrow."""
         super().resizeEvent(event)
         self._show_sides()
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Take what was being typed, and remember where the window is."""
+        """Store the system prompt being typed, and the geometry of the window."""
         self.inspector.settle()
         self._settings.change(place=geometry_of(self))
         super().closeEvent(event)
@@ -162,11 +162,11 @@ class MainWindow(QMainWindow):
             self._settings.change(last_chat=chat.id)
 
     def _preset_deleted(self, preset: Preset) -> None:
-        words = tr("Deleted preset “{name}”").format(name=preset.name)
-        self.toast.offer_undo(words, lambda: self.inspector.presets.restore(preset))
+        text = tr("Deleted preset “{name}”").format(name=preset.name)
+        self.toast.offer_undo(text, lambda: self.inspector.presets.restore(preset))
 
     def _show_sides(self) -> None:
-        """Show what is wanted at the left and at the right; the chats give way where both leave too little."""
+        """Show the chosen side panels; the sidebar is hidden where both leave too little for the chat."""
         sidebar, inspector = self.menus.sidebar.isChecked(), self.menus.inspector.isChecked()
         room = self.width() - INSPECTOR_WIDTH - SIDEBAR_WIDTH >= _LEAST_PANE
         shown = sidebar and (room or not inspector)
@@ -180,7 +180,7 @@ class MainWindow(QMainWindow):
         self._settings.change(sidebar=sidebar, inspector=inspector)
 
     def _press_sidebar(self) -> None:
-        """Show or hide the chats; where they have given way to the inspector, it gives way to them."""
+        """Toggle the sidebar; where the inspector has displaced it, hide the inspector instead."""
         if self.menus.sidebar.isChecked() and self.sidebar.isHidden():
             self.menus.inspector.setChecked(False)
         else:
@@ -192,5 +192,5 @@ class MainWindow(QMainWindow):
 
 
 def quits_with_its_window() -> bool:
-    """Whether closing the window ends the program: a Mac keeps it in the Dock."""
+    """Return whether closing the window ends the program: a Mac keeps it in the Dock."""
     return not _ON_MAC

@@ -1,4 +1,4 @@
-"""All menus of the main window."""
+"""The menu bar of the main window: all its actions, without what they do."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
 
 RELEASES = ""
-"""The page of new versions, which the user's browser opens: nothing is ever looked up or installed by itself.
+"""Web page of new versions, opened in the browser; nothing is looked up or installed by itself.
 
-Without an address there is no command for it: a page that somebody else may own is no place to send people to.
+Empty hides the command: users are not sent to an address that somebody else may own.
 """
 
 _Key = QKeySequence.StandardKey
 _Role = QAction.MenuRole
 _Field = QLineEdit | QPlainTextEdit | QTextEdit
-# name of the field's own method, what the menu calls it, its key
+# method of the text field, title, key
 _EDITS = (
     ("undo", marked("Undo"), _Key.Undo),
     ("redo", marked("Redo"), _Key.Redo),
@@ -48,11 +48,11 @@ _EDITS = (
 
 
 class Menus(QObject):
-    """The commands. Whoever creates the bar connects them, and says when each of them can act.
+    """All actions of the menu bar; `app.commands` connects and enables them.
 
     Attributes:
         edit: The Edit menu.
-        chat: The menu about the chat; the header shows it too, and `model` as well.
+        chat: The Chat menu; the header shows it too, and `model` as well.
 
     Signals:
         drafting_chosen: A draft depth, "auto" or 0..8, for the next answers.
@@ -75,24 +75,24 @@ class Menus(QObject):
         self._bar = bar
 
     def drafting_action(self, depth: Depth) -> QAction:
-        """Return the command that chooses a draft depth."""
+        """Return the action that chooses a draft depth."""
         return self._depths[depth]
 
     def allow_drafting(self, model: ModelInfo) -> None:
-        """Offer what the loaded model can do: without a drafter there is nothing to choose."""
+        """Enable the draft depths of the loaded model: without a drafter only "off"."""
         for depth, action in self._depths.items():
             action.setEnabled(model.drafter != "none" or depth == 0)
 
-    def judge_drafting(self, words: str) -> None:
-        """Say why drafting is off by itself for the loaded model, "" when it is not, and offer the way back."""
+    def judge_drafting(self, reason: str) -> None:
+        """Show why drafting was turned off automatically, "" when it was not, and offer to turn it on."""
         automatic = tr("Automatic")
-        self._depths["auto"].setText(f"{automatic} – {words}" if words else automatic)
-        self.draft_again.setVisible(bool(words))
+        self._depths["auto"].setText(f"{automatic} – {reason}" if reason else automatic)
+        self.draft_again.setVisible(bool(reason))
 
     def commands(self) -> tuple[tuple[str, tuple[QAction, ...]], ...]:
-        """Return the menus by name, each with its commands and those of its submenus."""
+        """Return the menus by title, each with its actions and those of its submenus."""
         menus = {menu.title(): menu for menu in self._bar.findChildren(QMenu) if menu.parent() is self._bar}
-        return tuple((action.text(), _within(menus[action.text()])) for action in self._bar.actions())
+        return tuple((action.text(), _actions_in(menus[action.text()])) for action in self._bar.actions())
 
     # ------------------------------------------------------------ the menus
 
@@ -193,13 +193,13 @@ class Menus(QObject):
 
 
 class EditMenu(QObject):
-    """Fills the menu. While it is open, only what can be done is offered.
+    """The Edit menu: its actions go to the focused text field, and are disabled there while the menu is open.
 
     Attributes:
-        find: Find in the chat that is shown; `find_next` and `find_previous` go on with it.
+        find: Find in the shown chat; `find_next` and `find_previous` continue.
 
     Signals:
-        undo_requested: Undo was chosen, and no field with anything of its own to undo has the focus.
+        undo_requested: Undo was chosen, and the focused field has nothing to undo.
     """
 
     undo_requested = Signal()
@@ -214,7 +214,7 @@ class EditMenu(QObject):
                 continue
             action = add_command(menu, tr(text), key)
             action.setData(method)
-            action.triggered.connect(self._do)
+            action.triggered.connect(self._trigger)
             self._actions[method] = action
         menu.addSeparator()
         self.find = add_command(menu, tr("Find in Chat…"), _Key.Find)
@@ -225,11 +225,11 @@ class EditMenu(QObject):
         QApplication.instance().focusChanged.connect(self._watch)  # type: ignore[union-attr]
 
     def allow_undo(self, can_undo: bool) -> None:  # noqa: FBT001 - a slot
-        """Note whether something else than a field has anything to undo."""
+        """Set whether something outside of text fields, such as a deletion, can be undone."""
         self._can_undo = can_undo
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Let the key of Undo through to the menu where the field that has the focus would swallow it."""
+        """Pass the shortcut of Undo to the menu where the focused field would take it."""
         is_undo = isinstance(event, QKeyEvent) and event.matches(_Key.Undo)
         if is_undo and event.type() == QEvent.Type.ShortcutOverride and self._undoes_elsewhere(_field()):
             event.ignore()
@@ -243,7 +243,6 @@ class EditMenu(QObject):
             new.installEventFilter(self)
 
     def _undoes_elsewhere(self, field: _Field | None) -> bool:
-        """Whether Undo is about what was deleted, not about what was typed."""
         return self._can_undo and (field is None or (_is_empty(field) and "undo" not in _possible(field)))
 
     def _refresh(self) -> None:
@@ -255,11 +254,11 @@ class EditMenu(QObject):
             action.setEnabled(method in possible)
 
     def _allow_all(self) -> None:
-        """Let the keys through to whatever has the focus by then."""
+        # A disabled action would swallow its shortcut.
         for action in self._actions.values():
             action.setEnabled(True)
 
-    def _do(self) -> None:
+    def _trigger(self) -> None:
         action = self.sender()
         if not isinstance(action, QAction):
             return
@@ -278,13 +277,13 @@ def add_command(
     *keys: QKeySequence.StandardKey | str,
     role: QAction.MenuRole = QAction.MenuRole.NoRole,
 ) -> QAction:
-    """Add a command to a menu and return it.
+    """Add an action to a menu and return it.
 
     Args:
-        menu: Where it goes.
-        text: What it is called.
-        keys: Its keys, the first one is shown.
-        role: Where a Mac puts it; Qt would guess that from words like "Settings".
+        menu: The menu.
+        text: Title.
+        keys: Shortcuts, the first one is shown.
+        role: Its position in the menus of a Mac, which Qt would guess from titles like "Settings".
     """
     action = menu.addAction(text)
     action.setMenuRole(role)
@@ -292,20 +291,19 @@ def add_command(
     return action
 
 
-def _within(menu: QMenu) -> tuple[QAction, ...]:
-    """Return the commands of a menu and of the menus in it."""
+def _actions_in(menu: QMenu) -> tuple[QAction, ...]:
+    """Return the actions of a menu and of its submenus."""
     submenus = {sub.menuAction(): sub for sub in menu.findChildren(QMenu)}
     found: list[QAction] = []
     for action in menu.actions():
         if action in submenus:
-            found += _within(submenus[action])
+            found += _actions_in(submenus[action])
         elif not action.isSeparator():
             found.append(action)
     return tuple(found)
 
 
 def _field() -> _Field | None:
-    """Return the field that has the focus."""
     focused: QWidget | None = QApplication.focusWidget()
     if isinstance(focused, QAbstractSpinBox):
         return focused.lineEdit()
@@ -317,7 +315,7 @@ def _is_empty(field: _Field) -> bool:
 
 
 def _possible(field: _Field | None) -> set[str]:
-    """Return the methods of a field that would do something now."""
+    """Return the edit methods that would have an effect on a field now."""
     if field is None:
         return set()
     writable = not field.isReadOnly()

@@ -1,4 +1,4 @@
-"""Colours and icons."""
+"""The light and the dark palette, and the icons drawn in their colours."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MARKER = "#F5C211"
 
 
 class Tone(StrEnum):
-    """How loudly something is said; the value names a colour of the palette."""
+    """The colour of a text by its meaning; the value names a field of `Palette`."""
 
     QUIET = "secondary"
     GOOD = "faster"
@@ -38,9 +38,9 @@ class Palette:
         window: Behind the transcript.
         sidebar: Behind the list of chats.
         raised: The composer and cards, outlined with `border`.
-        bubble: The person's own messages.
+        bubble: Behind the user's own messages.
         code: Behind code.
-        text: What is read; `secondary` and `tertiary` are quieter.
+        text: Main text; `secondary` and `tertiary` are quieter.
         accent: Buttons, links, focus; `on_accent` is legible on it.
         faster: A gain, always with a word beside it; `slower` a loss, `warning` a doubt.
         toast: A short notice that floats above everything, with `toast_text` and `toast_action` on it.
@@ -73,27 +73,27 @@ class Palette:
 
     @property
     def hover(self) -> QColor:
-        """Laid over whatever the pointer is on."""
+        """Overlay under the pointer."""
         return tint(self.text, self.hover_alpha)
 
     @property
     def selected(self) -> QColor:
-        """Laid over the chosen row, and over a pressed button."""
+        """Overlay of the selected row and of a pressed button."""
         return tint(self.text, self.selected_alpha)
 
     @property
     def accepted(self) -> QColor:
-        """Laid behind tokens that were drafted and accepted, and behind selected text."""
+        """Background of accepted draft tokens and of selected text."""
         return tint(self.accent, self.accepted_alpha)
 
     @property
     def found(self) -> QColor:
-        """Laid behind what was searched for."""
+        """Background of search matches."""
         return tint(_MARKER, self.found_alpha)
 
     @property
     def found_now(self) -> QColor:
-        """Laid behind the one of them that is looked at, which has a frame or a line of the same colour too."""
+        """Background of the current search match, which has a frame or a line of the same colour too."""
         return tint(_MARKER, self.found_now_alpha)
 
 
@@ -171,7 +171,7 @@ _APP_SIZES = (16, 32, 64, 128, 256)
 
 @cache
 def shared_icons() -> IconSet:
-    """Return the icons of what paints itself in the colours of a message."""
+    """Return the icons of everything painted in the colours of a message."""
     return IconSet()
 
 
@@ -189,7 +189,7 @@ class IconSet:
         return self._pixmaps[key]
 
     def icon(self, name: str, color: str, disabled_color: str, size: int) -> QIcon:
-        """Return the icon for a button, in one colour when it can be pressed and another when not."""
+        """Return the icon of a button, in one colour when enabled and another when disabled."""
         icon = QIcon()
         for scale in _SCALES:
             icon.addPixmap(self.pixmap(name, color, size, scale))
@@ -197,11 +197,11 @@ class IconSet:
         return icon
 
     def write(self, name: str, color: str, path: Path) -> None:
-        """Write the icon `name` in `color` into a file, for the style sheet, which takes pictures from nowhere else."""
+        """Write the icon `name` in `color` to an SVG file for the style sheet."""
         path.write_text(_source(name, color), encoding="utf-8")
 
     def app_icon(self, color: str) -> QIcon:
-        """Return the program's own icon, for the task bar and the window list."""
+        """Return the program's icon for the task bar and the window list."""
         icon = QIcon()
         for size in _APP_SIZES:
             icon.addPixmap(self.pixmap("app", color, size, 1))

@@ -1,4 +1,4 @@
-"""Set up Qt: plug-ins, log, garbage collection, last-resort error sheet."""
+"""Runs the program: Qt plug-ins, log, garbage collection, error sheet of last resort, event loop."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ if TYPE_CHECKING:
 
 
 def find_qt_plugins() -> None:
-    """Tell Qt where its plugins are; to be called before there is an application.
+    """Tell Qt the folder of its plug-ins; call it before the application is made.
 
-    PySide tells it with a line of settings in which `,`, `;`, `"` and a backslash mean something else, and without the
-    plugin for the screen Qt ends the process.
+    PySide passes it in a settings line, where `,`, `;`, `"` and a backslash in the path are misread, and without its
+    platform plug-in Qt ends the process.
     """
     folder = Path(PySide6.__file__).parent / "Qt" / "plugins"
-    if folder.is_dir():  # a distribution's own Qt has them elsewhere, and finds them
+    if folder.is_dir():  # a distribution's own Qt finds them elsewhere
         QCoreApplication.addLibraryPath(str(folder))
 
 
-_NAME = "app.log"
-_BYTES, _KEPT = 1_000_000, 3
+_LOG_NAME = "app.log"
+_LOG_BYTES, _LOG_BACKUPS = 1_000_000, 3
 _LEVELS = {
     QtMsgType.QtDebugMsg: logging.DEBUG,
     QtMsgType.QtInfoMsg: logging.INFO,
@@ -61,34 +61,33 @@ _LEVELS = {
     QtMsgType.QtCriticalMsg: logging.ERROR,
     QtMsgType.QtFatalMsg: logging.CRITICAL,
 }
-# They write down addresses: what was searched for, and keys to files that are signed into them.
-_TALKATIVE = ("httpx2", "httpcore2")
+# They log addresses, which hold search terms and signed keys.
+_NOT_LOGGED = ("httpx2", "httpcore2")
 _qt_log = logging.getLogger("qt")
 
 
 def start_logging(folder: Path) -> None:
-    """Write what the program has to say to `folder`; on a disk that is full, to nowhere."""
+    """Log to rotating files in `folder`; nowhere when they cannot be written."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         handler: logging.Handler = RotatingFileHandler(
-            folder / _NAME, maxBytes=_BYTES, backupCount=_KEPT, encoding="utf-8"
+            folder / _LOG_NAME, maxBytes=_LOG_BYTES, backupCount=_LOG_BACKUPS, encoding="utf-8"
         )
     except OSError:
         handler = logging.NullHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    handler.addFilter(lambda record: record.name.partition(".")[0] not in _TALKATIVE)
+    handler.addFilter(lambda record: record.name.partition(".")[0] not in _NOT_LOGGED)
     root = logging.getLogger()
     root.addHandler(handler)
     root.setLevel(logging.INFO)
-    # A failed write must not print a traceback over the person's terminal.
+    # A failed write must not print a traceback over the user's terminal.
     logging.raiseExceptions = False
 
 
 def log_qt() -> None:
-    """Write what Qt has to say there too.
+    """Log the messages of Qt too.
 
-    Not before there is a QApplication: what Qt says while it makes one is why it ends the process, and belongs on the
-    terminal.
+    Not before there is a QApplication: an error while it is made ends the process, and belongs on the terminal.
     """
     qInstallMessageHandler(_log_qt)
 
@@ -97,11 +96,11 @@ def _log_qt(kind: QtMsgType, _context: QMessageLogContext, message: str) -> None
     _qt_log.log(_LEVELS.get(kind, logging.WARNING), "%s", message)
 
 
-_INTERVAL_MS: Final = 500
+_COLLECT_MS: Final = 500
 
 
 def collect_if_due() -> None:
-    """Collect the generation that the interpreter would collect now."""
+    """Collect the garbage generation whose threshold is exceeded, as the interpreter would."""
     for generation in (2, 1, 0):
         if gc.get_count()[generation] > gc.get_threshold()[generation]:
             gc.collect(generation)
@@ -109,17 +108,17 @@ def collect_if_due() -> None:
 
 
 class GarbageCollector(QObject):
-    """Collects now and then, from the event loop, instead of anywhere at any time."""
+    """Runs the cyclic collector from the event loop only, instead of at any allocation on any thread."""
 
     def __init__(self, parent: QCoreApplication) -> None:
         super().__init__(parent)
         gc.disable()
-        self._timer = QTimer(self, interval=_INTERVAL_MS)
+        self._timer = QTimer(self, interval=_COLLECT_MS)
         self._timer.timeout.connect(collect_if_due)
         self._timer.start()
 
     def close(self) -> None:
-        """Let the interpreter collect by itself again."""
+        """Give collection back to the interpreter."""
         self._timer.stop()
         gc.enable()
 
@@ -128,7 +127,7 @@ _log = logging.getLogger(__name__)
 
 
 class FaultSheet:
-    """Reports exceptions that nothing else caught; one sheet at a time, however many there are."""
+    """Logs uncaught exceptions and shows one sheet for them, however many there are."""
 
     def __init__(self, window: QWidget, log_dir: Path) -> None:
         self._log_dir = log_dir
@@ -190,7 +189,7 @@ def run(data_dir: Path, log_dir: Path) -> int:
 
 
 def _reopen(window: MainWindow, state: Qt.ApplicationState) -> None:
-    """Bring a closed window back when the program is chosen in the Dock."""
+    """Show a closed window again when the program is activated, as from the Dock."""
     if state == Qt.ApplicationState.ApplicationActive and not window.isVisible():
         window.show()
 
@@ -204,13 +203,13 @@ def _already_open(qt: QApplication) -> int:
 
 
 def _cannot_write(qt: QApplication, data_dir: Path, error: OSError) -> int:
-    words = tr("{folder}: {reason}. Make that folder writable, or choose another one with --data-dir.")
-    more = words.format(folder=data_dir, reason=error.strerror or error)
+    text = tr("{folder}: {reason}. Make that folder writable, or choose another one with --data-dir.")
+    more = text.format(folder=data_dir, reason=error.strerror or error)
     return _refuse(qt, tr("MTPLX cannot keep anything in its folder"), more)
 
 
 def _refuse(qt: QApplication, sentence: str, more: str) -> int:
-    """Say why there is no window, in the terminal and on the screen; return the exit code."""
+    """Tell in the terminal and on the screen why there is no window; return the exit code."""
     sys.stderr.write(f"{sentence}. {more}\n")
     sys.stderr.flush()
     Theme(qt)

@@ -1,4 +1,4 @@
-"""The end of the program, which waits for a word of the person while something would be lost by it."""
+"""Quitting the program: asks the user first where unsaved chats or unsent files would be lost."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _log = logging.getLogger(__name__)
 
 
 class QtProgram(QApplication):
-    """The Qt application; asks `may_end` whenever it is to quit: by a menu, by the Dock, or with the session."""
+    """The Qt application; calls `may_end` whenever it is to quit: by a menu, the Dock, or the end of the session."""
 
     may_end: Callable[[], bool] | None = None
 
     def event(self, event: QEvent) -> bool:
-        """Stay when the person has to be asked first."""
+        """Refuse to quit while the user has to be asked first."""
         if event.type() == QEvent.Type.Quit and self.may_end is not None and not self.may_end():
             event.ignore()
             return True
@@ -38,15 +38,15 @@ class QtProgram(QApplication):
 
 
 class Quitting(QObject):
-    """Says what would be lost before the program ends, and lets the person choose.
+    """Asks before the program ends with something unsaved.
 
     Args:
-        window: Whose sheet.
-        session: Knows what is not saved.
-        files: Exports it.
+        window: Parent of the sheet.
+        session: Knows the unsaved chats.
+        files: Exports them.
 
     Attributes:
-        sheet: The question while it is asked; None otherwise.
+        sheet: The sheet while it asks; None otherwise.
     """
 
     def __init__(self, window: MainWindow, session: ChatSession, files: ChatFiles) -> None:
@@ -54,14 +54,14 @@ class Quitting(QObject):
         self._window = window
         self._session = session
         self._files = files
-        self._sure = False
+        self._confirmed = False
         self.sheet: MessageBox | None = None
         if quits_with_its_window():
             window.installEventFilter(self)
 
     def may_end(self) -> bool:
-        """Return whether nothing is lost that the person does not know of; ask if not."""
-        if self._sure or not (self._session.refused or self._unsent_files):
+        """Return whether nothing would be lost without the user's consent; ask for it if not."""
+        if self._confirmed or not (self._session.refused or self._unsent_files):
             return True
         if self.sheet is None:
             self._ask()
@@ -69,7 +69,7 @@ class Quitting(QObject):
         return False
 
     def end(self) -> None:
-        """End the program without a question, because somebody else than the person wants it to."""
+        """End the program without asking, as for a Unix signal."""
         chats, files = len(self._session.refused), self._unsent_files
         if chats:
             _log.error("ended with chats that could not be saved: %d", chats)
@@ -78,14 +78,14 @@ class Quitting(QObject):
         self._end()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Keep the window, where the program ends with it, until the person was asked."""
+        """Keep the window open until the user was asked, where the program ends with it."""
         if event.type() == QEvent.Type.Close and not self.may_end():
             event.ignore()
             return True
         return super().eventFilter(watched, event)
 
     def _end(self) -> None:
-        self._sure = True
+        self._confirmed = True
         QCoreApplication.quit()
 
     @property
@@ -102,7 +102,7 @@ class Quitting(QObject):
         sheet.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         sheet.setWindowModality(Qt.WindowModality.WindowModal)
         default = cancel = sheet.addButton(tr("Cancel"), MessageBox.ButtonRole.RejectRole)
-        # Once the sheet has gone: what follows has a sheet of its own, or ends everything.
+        # Queued until the sheet is gone: export shows another sheet, and quitting ends everything.
         if chats:
             default = sheet.addButton(tr("Export…"), MessageBox.ButtonRole.ActionRole)
             default.clicked.connect(self._export, Qt.ConnectionType.QueuedConnection)

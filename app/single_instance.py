@@ -1,4 +1,4 @@
-"""One running instance per data folder; a second one raises the first. Unix signals end it in order."""
+"""One running instance per data folder, and Unix signals as signals of Qt."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _ANSWER = b"raised\n"
 
 
 class SingleInstance(QObject):
-    """The right to use a data folder, held until the process ends in whatever way.
+    """Lock of a data folder, held until the process ends in whatever way.
 
     Signals:
-        raise_requested: The program was started again; its window is to come to the front.
+        raise_requested: A second instance was started; the window is to come to the front.
     """
 
     raise_requested = Signal()
@@ -43,10 +43,10 @@ class SingleInstance(QObject):
         self._server.newConnection.connect(self._accept)
 
     def acquire(self) -> bool:
-        """Return whether this process is the only one; if so, listen for others.
+        """Return whether this process got the lock; if so, listen for other instances.
 
         Raises:
-            OSError: The folder cannot be written to.
+            OSError: The folder is not writable.
         """
         self._data_dir.mkdir(parents=True, exist_ok=True)
         if not self._lock.tryLock(0):
@@ -59,9 +59,9 @@ class SingleInstance(QObject):
         return True
 
     def raise_other(self) -> bool:
-        """Ask the process that holds the folder to raise its window; return whether it said that it does.
+        """Ask the other instance to raise its window; return whether it has answered.
 
-        The system takes the connection for a process that hangs, so being connected says nothing.
+        The system accepts the connection for a process that hangs, so being connected proves nothing.
         """
         socket = QLocalSocket()
         socket.connectToServer(self._name)
@@ -70,7 +70,7 @@ class SingleInstance(QObject):
         return answered
 
     def release(self) -> None:
-        """Let another process have the folder."""
+        """Release the lock."""
         self._server.close()
         self._lock.unlock()
 
@@ -86,7 +86,7 @@ _ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class UnixSignals(QObject):
-    """Turns the signals that ask a process to end into one of Qt's.
+    """Turns the Unix signals that ask a process to end into a signal of Qt.
 
     Signals:
         end_requested: SIGINT, SIGTERM or SIGHUP came.
@@ -103,13 +103,13 @@ class UnixSignals(QObject):
             end.setblocking(False)
         self._notifier = QSocketNotifier(self._near.fileno(), QSocketNotifier.Type.Read, self)
         self._notifier.activated.connect(self._read)
-        # What was started to be left alone (nohup) is.
+        # A signal that is ignored from the start (nohup) stays ignored.
         ours = [number for number in _ENDS if signal.getsignal(number) is not signal.SIG_IGN]
         self._former = {number: signal.signal(number, _nothing) for number in ours}
         self._former_descriptor = signal.set_wakeup_fd(self._far.fileno())
 
     def close(self) -> None:
-        """Give the signals back to whom they were before."""
+        """Restore the former signal handlers."""
         signal.set_wakeup_fd(self._former_descriptor)
         for number, handler in self._former.items():
             signal.signal(number, handler)
@@ -123,4 +123,4 @@ class UnixSignals(QObject):
 
 
 def _nothing(_number: int, _frame: object) -> None:
-    """Handle a signal by waking the loop, which has happened already."""
+    """Do nothing: the wake-up byte has woken the loop already."""

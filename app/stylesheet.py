@@ -1,7 +1,8 @@
-"""The Qt style sheet, written from a palette. What it cannot say is painted by the widgets themselves."""
+"""The Qt style sheet, made from a palette; what it cannot express is painted by the widgets."""
 
 from __future__ import annotations
 
+import dataclasses
 from string import Template
 from typing import TYPE_CHECKING
 
@@ -164,28 +165,11 @@ QToolTip { background: $raised; color: $text; border: 1px solid $border; padding
 
 
 def stylesheet(palette: Palette, images: Path) -> str:
-    """Return the program's style sheet in the colours of `palette`.
-
-    Args:
-        palette: The colours.
-        images: The folder of the pictures in it, written by `write_images`.
-    """
+    """Return the style sheet in the colours of `palette`, with the images that `write_images` wrote to a folder."""
     return _TEMPLATE.substitute(
+        dataclasses.asdict(palette),
         images=images.as_posix(),
-        window=palette.window,
-        sidebar=palette.sidebar,
-        raised=palette.raised,
-        border=palette.border,
-        text=palette.text,
-        secondary=palette.secondary,
-        tertiary=palette.tertiary,
-        faster=palette.faster,
-        slower=palette.slower,
-        warning=palette.warning,
-        accent=palette.accent,
-        on_accent=palette.on_accent,
         accepted=_rgba(palette.accepted),
-        bubble=palette.bubble,
         hover=_rgba(palette.hover),
         selected=_rgba(palette.selected),
         hover_on_raised=over(palette.hover, palette.raised),
@@ -195,15 +179,12 @@ def stylesheet(palette: Palette, images: Path) -> str:
         idle=over(palette.selected, palette.raised),
         handle=_rgba(tint(palette.text, 0.18)),
         handle_hover=_rgba(tint(palette.text, 0.32)),
-        toast=palette.toast,
-        toast_text=palette.toast_text,
-        toast_action=palette.toast_action,
         toast_hover=_rgba(tint(palette.toast_text, 0.1)),
     )
 
 
 def write_images(palette: Palette, icons: IconSet, folder: Path) -> None:
-    """Write the pictures of the style sheet into a folder."""
+    """Write the images of the style sheet into a folder."""
     icons.write("check", palette.text, folder / "check.svg")
     icons.write("check", palette.on_accent, folder / "check-on-accent.svg")
 

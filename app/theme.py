@@ -1,4 +1,4 @@
-"""Fonts, colours and style sheets of the running app, light and dark."""
+"""Fonts, sizes, palette and style sheet of the running app, light and dark."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 class WeakCalls:
-    """Tells objects of something that outlives them.
+    """Weakly referenced callbacks of short-lived objects.
 
-    In place of a signal: PySide keeps an entry of each connection for as long as its sender lives, so that every
-    object that is gone would have left one behind.
+    In place of a signal: PySide keeps an entry for each connection for as long as the sender lives, so that every
+    deleted object would leave one behind.
     """
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class WeakCalls:
         return len(self._methods)
 
     def add(self, method: Callable[[], None]) -> None:
-        """Call a method from now on, as long as its object is there."""
+        """Call a method from now on, as long as its object lives."""
         self._methods[WeakMethod(method, self._forget)] = None
 
     def call(self) -> None:
@@ -78,7 +78,7 @@ class FontFamilies:
 def load_fonts() -> FontFamilies:
     """Return the system's own fonts on a Mac; elsewhere the bundled ones, the same on every machine.
 
-    Once in a process: what is added a second time counts as another font, and every text is measured anew.
+    Once in a process: a font that is added again counts as another one, and every text is measured anew.
     """
     if sys.platform == "darwin":
         system = QFontDatabase.SystemFont
@@ -99,14 +99,14 @@ class Theme(QObject):
         palette: The colours in use.
         text_px: The size of messages, in pixels.
         tinted: Whether what the model drafted itself is tinted in answers.
-        reduced_motion: Whether nothing moves by itself.
+        reduced_motion: Whether animations are off.
         fonts: The families in use.
-        icons: The line icons, tinted on request.
-        restyling: Called with every `changed`; what comes and goes waits here, the signal is for what stays.
-        tinting: Called when `tinted` is another now.
+        icons: The line icons, in any colour.
+        restyling: Callbacks of short-lived objects for `changed`; the signal is for objects that stay.
+        tinting: Callbacks for a change of `tinted`.
 
     Signals:
-        changed: Colours or sizes are other ones now; what paints with them does so again.
+        changed: Colours or sizes have changed; widgets repaint.
     """
 
     changed = Signal()
@@ -132,26 +132,26 @@ class Theme(QObject):
         self.follow(hints.colorScheme())
 
     def follow(self, scheme: Qt.ColorScheme) -> None:
-        """Use the palette that the person wants, or else the one that fits the system's `scheme`."""
+        """Use the palette that the user chose, or else the one of the system's `scheme`."""
         dark = scheme == Qt.ColorScheme.Dark and self._appearance is Appearance.SYSTEM
         self.use(DARK if dark or self._appearance is Appearance.DARK else LIGHT)
 
     def set_appearance(self, appearance: Appearance) -> None:
-        """Follow the system, or be light or dark whatever it is."""
+        """Follow the system's colour scheme, or be light or dark regardless of it."""
         if appearance is not self._appearance:
             self._appearance = appearance
             hints = QGuiApplication.styleHints()
-            hints.setColorScheme(_SCHEMES[appearance])  # for what the system paints: title bars, its dialogs
+            hints.setColorScheme(_SCHEMES[appearance])  # for title bars and system dialogs
             self.follow(hints.colorScheme())
 
     def set_text_px(self, pixels: int) -> None:
-        """Show messages in another size."""
+        """Set the size of messages in pixels."""
         if pixels != self.text_px:
             self.text_px = pixels
             self.changed.emit()
 
     def use(self, palette: Palette) -> None:
-        """Paint everything in `palette` from now on."""
+        """Apply a palette to the whole program."""
         self.palette = palette
         self._app.setPalette(qt_palette(palette))
         images = Path(self._images.path()) / ("dark" if palette.dark else "light")
@@ -162,7 +162,7 @@ class Theme(QObject):
         self.changed.emit()
 
     def set_tinted(self, *, on: bool) -> None:
-        """Tint in answers what was drafted and accepted, or do not."""
+        """Set whether accepted draft tokens are tinted in answers."""
         if on is not self.tinted:
             self.tinted = on
             self.tinting.call()
@@ -197,14 +197,14 @@ class Theme(QObject):
         return font
 
     def figures_font(self, pixels: int) -> QFont:
-        """Return the text font with digits of one width, so that running figures do not jitter."""
+        """Return the text font with tabular digits, so that changing numbers do not jitter."""
         font = self.font(pixels)
         font.setFeature(QFont.Tag("tnum"), 1)
         return font
 
 
 def qt_palette(palette: Palette) -> QPalette:
-    """Return the palette for what Fusion paints itself: menus, tooltips, selections, dialogs."""
+    """Return the palette of what Fusion paints: menus, tooltips, selections, dialogs."""
     role = QPalette.ColorRole
     result = QPalette()
     colors = {

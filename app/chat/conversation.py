@@ -19,7 +19,7 @@ UNTITLED = marked("New chat")
 
 
 class Role(StrEnum):
-    """Who speaks."""
+    """The author of a message."""
 
     SYSTEM = "system"
     USER = "user"
@@ -27,24 +27,24 @@ class Role(StrEnum):
 
 
 class MessageStatus(StrEnum):
-    """How far a message got. Only answers are ever anything but DONE."""
+    """The state of a message; only answers are ever anything but DONE."""
 
     DONE = "done"
     STREAMING = "streaming"  # being written now
-    STOPPED = "stopped"  # the person pressed Stop
+    STOPPED = "stopped"  # the user pressed Stop
     LENGTH = "length"  # max_tokens, or the end of the context window
-    ERROR = "error"  # the engine said why in `Message.error`
+    ERROR = "error"  # the reason is in `Message.error`
     INTERRUPTED = "interrupted"  # the app or the engine ended in the middle
 
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file whose text goes with a message.
+    """A file attached to a message.
 
     Attributes:
-        name: The file's name, without its folder.
+        name: File name without the folder.
         size: Bytes of the file.
-        text: What of it the model is given.
+        text: Its text, as the model gets it.
     """
 
     name: str
@@ -57,22 +57,22 @@ class Message:
     """One message of a chat.
 
     Attributes:
-        id: Made by `new_id`, so nothing waits for the database to give one.
+        id: Made by `new_id`, without waiting for the database.
         chat_id: The chat that it belongs to.
         parent_id: The message before it; None for a first one. Messages with the same parent are siblings.
-        role: Who speaks.
+        role: Its author.
         text: Plain text as typed, or the answer's markdown.
-        status: How far it got.
-        created_ms: Wall clock in ms since 1970, UTC; shown to people, never used for ordering.
-        model: Name of the model that wrote it; empty for the person's own messages.
-        stats: The answer's figures, when it has any.
-        error: For ERROR, the sentence that the person was shown.
-        thinking: What the model thought before and between what it said.
-        thought_ms: How long the thinking took.
-        marks: Lengths of runs of `text` in characters, in turn not drafted and drafted-and-accepted, beginning with
-            not drafted; empty when nothing is known.
-        sampler: How the tokens of an answer were chosen, its seed among it.
-        attachments: Files that go with the person's message.
+        status: Its state.
+        created_ms: Wall clock in ms since 1970, UTC; only displayed, never used for ordering.
+        model: Name of the model that wrote it; empty for the user's messages.
+        stats: Counts and times of the answer, when known.
+        error: For ERROR, the sentence shown to the user.
+        thinking: The text of the model's thinking.
+        thought_ms: Duration of the thinking.
+        marks: Lengths in characters of alternating runs of `text`, not drafted and accepted draft, starting with
+            not drafted; empty when unknown.
+        sampler: Sampling settings of an answer, with its seed.
+        attachments: Files attached to the user's message.
     """
 
     id: str
@@ -94,7 +94,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class ChatSummary:
-    """A chat as a list shows it; times are wall clock in ms since 1970, UTC; pinned ones stand above the rest."""
+    """A chat as it is listed; times are wall clock in ms since 1970, UTC; pinned chats are listed first."""
 
     id: str
     title: str
@@ -109,10 +109,10 @@ class Conversation:
 
     Attributes:
         chat: Its id, title and times.
-        messages: All branches, in the order in which they were written.
-        leaf_id: The last message of the branch that is shown; None when there is none.
-        settings: What is set for this chat.
-        draft: What has been typed and not sent.
+        messages: All branches, in the order of writing.
+        leaf_id: The last message of the shown branch; None when there is none.
+        settings: The settings of this chat.
+        draft: Text typed and not sent.
     """
 
     chat: ChatSummary
@@ -122,12 +122,12 @@ class Conversation:
     draft: str = ""
 
     def path(self) -> tuple[Message, ...]:
-        """Return the branch that is shown, from its first message to the leaf."""
+        """Return the shown branch, from its first message to the leaf."""
         by_id = {message.id: message for message in self.messages}
         backwards: list[Message] = []
         next_id = self.leaf_id
         while next_id is not None:
-            # Popped, so that a circle of parents (a damaged file) ends.
+            # Popped, so that a cycle of parents (a damaged file) ends.
             message = by_id.pop(next_id, None)
             if message is None:
                 break
@@ -140,7 +140,7 @@ class Conversation:
         return dataclasses.replace(self, messages=(*self.messages, message), leaf_id=message.id)
 
     def replace_message(self, message: Message) -> Conversation:
-        """Return the chat with the message of the same id exchanged.
+        """Return the chat with the message of the same id replaced.
 
         Raises:
             KeyError: There is no message with that id.
@@ -153,14 +153,10 @@ class Conversation:
 
 
 def conversation_from(chat: ChatSummary, messages: tuple[Message, ...]) -> Conversation:
-    """Return the chat of the messages that could be read, the newest one as the leaf.
+    """Return the chat of the readable messages, in the order of writing, with the newest one as the leaf.
 
-    The children of a message that is missing continue the message that was written before them, so that one
-    damaged record does not hide what led up to it.
-
-    Args:
-        chat: Its id, title and times.
-        messages: In the order in which they were written.
+    Children of a missing message continue the message written before them, so that one damaged record does not hide
+    the branch above it.
     """
     linked: list[Message] = []
     parents: dict[str | None, str | None] = {None: None}
@@ -178,9 +174,9 @@ def new_id() -> str:
 
 
 def clean_text(text: str) -> str:
-    """Return `text` without what no database, tokenizer or font can take.
+    """Return `text` without characters that no database, tokenizer or font accepts.
 
-    Lone surrogates become U+FFFD (they cannot be UTF-8), paired ones the character they mean, NUL goes.
+    Lone surrogates become U+FFFD (they are not UTF-8), pairs the character they encode, NUL is removed.
     """
     return replace_surrogates(text.replace("\0", ""))
 
@@ -203,7 +199,7 @@ def title_from(text: str) -> str:
 
 
 class BranchPosition(NamedTuple):
-    """Which one of how many siblings a message is, from 1 on."""
+    """The position of a message among its siblings, from 1, and their number."""
 
     number: int
     of: int
@@ -222,13 +218,13 @@ def find_message(conversation: Conversation, message_id: str) -> Message:
 
 
 def siblings(conversation: Conversation, message_id: str) -> tuple[Message, ...]:
-    """Return the messages with the same parent, itself among them, in the order in which they were written."""
+    """Return the messages with the same parent, including itself, in the order of writing."""
     parent_id = find_message(conversation, message_id).parent_id
     return tuple(message for message in conversation.messages if message.parent_id == parent_id)
 
 
-def places(conversation: Conversation) -> dict[str, BranchPosition]:
-    """Return where among its siblings each message stands."""
+def branch_positions(conversation: Conversation) -> dict[str, BranchPosition]:
+    """Return the position of each message among its siblings."""
     families: dict[str | None, list[str]] = {}
     for message in conversation.messages:
         families.setdefault(message.parent_id, []).append(message.id)
@@ -240,7 +236,7 @@ def places(conversation: Conversation) -> dict[str, BranchPosition]:
 
 
 def subtree(conversation: Conversation, message_id: str) -> frozenset[str]:
-    """Return the ids of a message and of all that follow it, in every branch."""
+    """Return the ids of a message and of all its descendants."""
     below = {message_id}
     for message in conversation.messages:  # a child is written after its parent
         if message.parent_id in below:
@@ -249,24 +245,24 @@ def subtree(conversation: Conversation, message_id: str) -> frozenset[str]:
 
 
 def newest_leaf(conversation: Conversation, message_id: str) -> str:
-    """Return the message that was written last among one and all that follow it."""
+    """Return the id of the newest of a message and its descendants."""
     below = subtree(conversation, message_id)
     return [message.id for message in conversation.messages if message.id in below][-1]
 
 
 def question_of(conversation: Conversation, answer_id: str) -> Message | None:
-    """Return the person's message that an answer answers; None when it cannot be read any more."""
+    """Return the user's message that an answer belongs to; None when it is unreadable."""
     path = up_to(conversation, answer_id).path()
     return next((message for message in reversed(path) if message.role is Role.USER), None)
 
 
 def up_to(conversation: Conversation, message_id: str | None) -> Conversation:
-    """Return the chat with a message as the last one that is shown; None is before the first."""
+    """Return the chat with a message as the leaf; None shows no message."""
     return dataclasses.replace(conversation, leaf_id=message_id)
 
 
-def beside(conversation: Conversation, message_id: str, step: int) -> Conversation:
-    """Return the chat with the branch shown that goes through a sibling, `step` places on; at an end nothing moves."""
+def show_sibling(conversation: Conversation, message_id: str, step: int) -> Conversation:
+    """Return the chat showing the branch of the sibling `step` positions on; unchanged where there is none."""
     those = siblings(conversation, message_id)
     index = [message.id for message in those].index(message_id) + step
     if not 0 <= index < len(those):
@@ -275,9 +271,9 @@ def beside(conversation: Conversation, message_id: str, step: int) -> Conversati
 
 
 def without(conversation: Conversation, message_id: str) -> Conversation:
-    """Return the chat without a message and all that follow it.
+    """Return the chat without a message and its descendants.
 
-    If the shown branch went through it, the one through its nearest sibling is shown, or what led up to it.
+    If it was in the shown branch, the branch of its nearest sibling is shown, else the one that ends at its parent.
     """
     gone = subtree(conversation, message_id)
     message = find_message(conversation, message_id)
@@ -293,15 +289,15 @@ def without(conversation: Conversation, message_id: str) -> Conversation:
     return dataclasses.replace(left, leaf_id=leaf_id)
 
 
-def with_back(conversation: Conversation, before: Conversation) -> Conversation:
-    """Return the chat with the messages back that it had `before`, as they stood there, and its branch shown."""
+def with_restored(conversation: Conversation, before: Conversation) -> Conversation:
+    """Return the chat with the messages that it had `before` restored, and the same branch shown."""
     now = {message.id: message for message in conversation.messages}
-    kept = tuple(now.pop(message.id, message) for message in before.messages)
-    return dataclasses.replace(conversation, messages=(*kept, *now.values()), leaf_id=before.leaf_id)
+    restored = tuple(now.pop(message.id, message) for message in before.messages)
+    return dataclasses.replace(conversation, messages=(*restored, *now.values()), leaf_id=before.leaf_id)
 
 
 def with_fresh_ids(conversation: Conversation) -> Conversation:
-    """Return the chat with new ids for itself and all its messages, and with everything that refers to them."""
+    """Return the chat with new ids for itself and its messages, with all references updated."""
     chat_id = new_id()
     ids: dict[str | None, str | None] = {message.id: new_id() for message in conversation.messages}
     messages = tuple(

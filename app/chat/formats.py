@@ -1,14 +1,14 @@
-"""Chats as JSON, markdown and plain text. No Qt."""
+"""Export of chats as JSON, Markdown and plain text, and import of the JSON. No Qt."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 from app.chat import validation
 from app.chat.conversation import Conversation, MessageStatus, Role, clean_text
+from app.chat.prompt import fence_around
 from app.chat.validation import OutOfBoundsError
 from app.i18n import tr
 from mtplx_engine.errors import EngineError
@@ -27,11 +27,11 @@ SIZE_LIMIT: Final = 512 * 1024 * 1024
 
 
 class UnreadableChatsError(Exception):
-    """A file holds no chats of ours; its words are for the person."""
+    """A file is not an export of chats; the message is a sentence for the user."""
 
 
 def to_json(conversations: Iterable[Conversation]) -> str:
-    """Return chats with all their branches, settings and attachments."""
+    """Return chats as JSON, with all branches, settings and attachments."""
     body = {
         "format": _FORMAT,
         "version": _VERSION,
@@ -41,9 +41,9 @@ def to_json(conversations: Iterable[Conversation]) -> str:
 
 
 def from_json(data: bytes) -> tuple[Conversation, ...]:
-    """Return the chats that `to_json` wrote.
+    """Return the chats of an export by `to_json`.
 
-    The file may come from anybody: every value is checked, and one that does not fit refuses all of it.
+    The file is untrusted: every value is checked, and a single misfit refuses all of it.
 
     Raises:
         UnreadableChatsError: It is not such a file, is damaged, or was written by a newer MTPLX.
@@ -96,16 +96,11 @@ def _conversation(value: Any, number: int) -> Conversation:
 
 
 def _damaged(number: int, reason: str) -> UnreadableChatsError:
-    words = tr("Chat {number} in this file is damaged: {reason}. Nothing was imported.")
-    return UnreadableChatsError(words.format(number=number, reason=reason))
+    sentence = tr("Chat {number} in this file is damaged: {reason}. Nothing was imported.")
+    return UnreadableChatsError(sentence.format(number=number, reason=reason))
 
 
 def _check(conversation: Conversation) -> None:
-    """Refuse what no chat of ours is like.
-
-    Raises:
-        OutOfBoundsError: Saying what is wrong.
-    """
     chat, known = conversation.chat, set[str]()
     validation.check_chat(chat)
     _check_id(chat.id)
@@ -140,7 +135,7 @@ def _check_id(value: str) -> None:
 
 
 def _cleaned(conversation: Conversation) -> Conversation:
-    """Return the chat with what can be kept of its texts, and nothing under way."""
+    """Return the chat with cleaned texts, and with unfinished answers as interrupted."""
     chat = conversation.chat
     return dataclasses.replace(
         conversation,
@@ -151,12 +146,12 @@ def _cleaned(conversation: Conversation) -> Conversation:
 
 
 def _cleaned_message(message: Message) -> Message:
-    under_way = message.status is MessageStatus.STREAMING
+    unfinished = message.status is MessageStatus.STREAMING
     text = clean_text(message.text)
     return dataclasses.replace(
         message,
         text=text,
-        status=MessageStatus.INTERRUPTED if under_way else message.status,
+        status=MessageStatus.INTERRUPTED if unfinished else message.status,
         model=validation.clean_name(message.model),
         error=clean_text(message.error),
         thinking=clean_text(message.thinking),
@@ -169,12 +164,12 @@ def _cleaned_message(message: Message) -> Message:
 
 
 def to_markdown(conversations: Iterable[Conversation]) -> str:
-    """Return chats as Markdown, one below the other; answers as the model wrote them."""
+    """Return the shown branches of chats as Markdown; answers as the model wrote them."""
     return "\n\n---\n\n".join(_markdown(conversation) for conversation in conversations) + "\n"
 
 
 def to_text(conversations: Iterable[Conversation]) -> str:
-    """Return chats as plain text, one below the other."""
+    """Return the shown branches of chats as plain text."""
     return f"\n\n{'=' * 72}\n\n".join(_text(conversation) for conversation in conversations) + "\n"
 
 
@@ -185,7 +180,7 @@ def _markdown(conversation: Conversation) -> str:
         if message.thinking:
             parts += [f"> *{tr('Thinking')}*", _indented(message.thinking, "> ")]
         parts += [_fenced(attachment) for attachment in message.attachments]
-        parts += [text for text in (message.text.strip("\n"), _italic(_end(message))) if text]
+        parts += [text for text in (message.text.strip("\n"), _italic(_incomplete_note(message))) if text]
     return "\n\n".join(parts)
 
 
@@ -197,7 +192,7 @@ def _text(conversation: Conversation) -> str:
         if message.thinking:
             lines.append(_indented(f"({tr('Thinking')}) {message.thinking}", "    "))
         lines += [f"[{each.name}]\n{_indented(each.text, '    ')}" for each in message.attachments]
-        lines += [text for text in (message.text.strip("\n"), _end(message)) if text]
+        lines += [text for text in (message.text.strip("\n"), _incomplete_note(message)) if text]
         parts.append("\n".join(lines))
     return "\n\n".join(parts)
 
@@ -208,8 +203,7 @@ def _speaker(message: Message) -> str:
     return message.model or tr("Answer")
 
 
-def _end(message: Message) -> str:
-    """Return why an answer is not whole, "" when it is."""
+def _incomplete_note(message: Message) -> str:
     reasons = {
         MessageStatus.STREAMING: tr("Not finished"),
         MessageStatus.STOPPED: tr("Stopped"),
@@ -220,8 +214,8 @@ def _end(message: Message) -> str:
     return f"[{reason}]" if (reason := reasons.get(message.status, "")) else ""
 
 
-def _italic(words: str) -> str:
-    return f"*{words}*" if words else ""
+def _italic(text: str) -> str:
+    return f"*{text}*" if text else ""
 
 
 def _indented(text: str, by: str) -> str:
@@ -229,18 +223,16 @@ def _indented(text: str, by: str) -> str:
 
 
 def _fenced(attachment: Attachment) -> str:
-    """Return a file in a fence longer than any run of backticks in it."""
-    longest = max((len(run) for run in re.findall("`+", attachment.text)), default=0)
-    fence = "`" * max(3, longest + 1)
+    fence = fence_around(attachment.text)
     return f"**{attachment.name}**\n\n{fence}\n{attachment.text.strip(chr(10))}\n{fence}"
 
 
-_LONGEST = 60
-_NOT_ALLOWED = frozenset('/\\:*?"<>|')
+_LONGEST_FILE_NAME: Final = 60
+_FORBIDDEN: Final = frozenset('/\\:*?"<>|')
 
 
 def file_name(title: str) -> str:
-    """Return a name, without suffix, that every system takes and that hides nothing."""
-    kept = "".join(" " if char in _NOT_ALLOWED or not char.isprintable() else char for char in title)
-    name = " ".join(kept.split())[:_LONGEST].strip(" .")
+    """Return a file name for a title, without suffix, that is valid on every system and not hidden."""
+    kept = "".join(" " if char in _FORBIDDEN or not char.isprintable() else char for char in title)
+    name = " ".join(kept.split())[:_LONGEST_FILE_NAME].strip(" .")
     return name or "Chat"

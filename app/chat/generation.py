@@ -1,4 +1,4 @@
-"""One answer while it is generated. No Qt."""
+"""One answer while it is generated, and what the window can do with a message. No Qt."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from mtplx_engine.stats import DecodeStats
 
 
-_LONG_PROMPT = 256  # tokens; reading fewer takes no time worth a word
+_LONG_PROMPT = 256  # tokens; the prefill of fewer is too short to show
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How an answer ended.
+    """How a generation ended.
 
     Attributes:
-        status: What becomes of the message.
-        stats: The engine's figures, when it got to give them.
-        error: Why it failed, for ERROR.
+        status: The final status of the answer.
+        stats: The engine's counts and times, when it sent them.
+        error: For ERROR, why it failed.
     """
 
     status: MessageStatus
@@ -43,11 +43,11 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class GenerationRequest:
-    """What is asked of the model, and how.
+    """Prompt and settings of a generation.
 
     Attributes:
-        prompt: The messages that it is given.
-        settings: Those of the chat, or others for this answer.
+        prompt: The messages for the model.
+        settings: The chat's, or others for this answer.
         continues: Whether the last message is the first part of the answer.
     """
 
@@ -59,9 +59,9 @@ class GenerationRequest:
         """Return the command for the engine.
 
         Args:
-            generation: The id of the answer.
-            model: The one that is loaded; what is not set follows it.
-            drafting: The draft depth where the chat does not set one.
+            generation: Its id.
+            model: The loaded model, whose defaults hold for unset settings.
+            drafting: The draft depth for chats that do not set one.
         """
         settings = self.settings
         depth = drafting if settings.drafting is None else settings.drafting
@@ -78,13 +78,13 @@ class GenerationRequest:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What came of an answer at once.
+    """New text of an answer from one event.
 
     Attributes:
-        text: Of what is said.
-        thinking: Of what is thought.
-        marks: Which of `text` was drafted, as in `Message.marks`.
-        thought_ms: How long all the thinking has taken so far.
+        text: Text of the answer.
+        thinking: Text of the thinking.
+        marks: Accepted draft runs of `text`, as in `Message.marks`.
+        thought_ms: Duration of the thinking so far.
     """
 
     text: str
@@ -94,13 +94,13 @@ class Piece:
 
 
 class Marks:
-    """Runs of an answer's text, in turn not drafted and drafted, as `Message.marks` has them."""
+    """Builds `Message.marks` from the runs of consecutive pieces."""
 
     def __init__(self, runs: Iterable[int] = ()) -> None:
         self._runs = list(runs)
 
     def add(self, runs: Iterable[int]) -> None:
-        """Add the runs of the text that follows."""
+        """Append the runs of the next piece of text."""
         for index, length in enumerate(runs):
             if not length:
                 continue
@@ -112,28 +112,28 @@ class Marks:
                 self._runs[-1] += length
 
     def runs(self) -> tuple[int, ...]:
-        """Return all of them."""
+        """Return the runs of the whole text."""
         return tuple(self._runs)
 
 
 class Generation:
-    """What is known of an answer from Send until it ends.
+    """An answer from Send until it ends.
 
     Attributes:
-        id: The number under which the engine knows it.
-        question_id: The message that must be on the disk before the engine sees anything.
-        answer: The answer as it was when this began.
-        request: What the model is asked.
-        committed: Whether the question is on the disk.
-        prefill: How much of the prompt has been read, once the engine has said so.
-        depth: How deep it is drafted, and why; in the same way.
-        meter: Measures the answer while it is written.
+        id: Its id for the engine.
+        question_id: The user's message, which must be on the disk before the request is sent.
+        answer: The answer as it was at the start of the generation.
+        request: Prompt and settings.
+        committed: Whether the user's message is on the disk.
+        prefill: Progress of the prefill; None before the first event.
+        depth: The chosen draft depth and its reason; None before the event.
+        meter: Live speed and acceptance.
         text: The answer so far.
-        thinking: What was thought so far.
-        tokens: How many tokens came.
-        thinking_tokens: How many of them were thought.
-        sampler: How they are chosen, once the engine was asked.
-        waited_s: How long it was in line since Send, known from the same moment on.
+        thinking: The thinking so far.
+        tokens: Tokens received.
+        thinking_tokens: Those of the thinking.
+        sampler: Sampling settings of the request; None before it is sent.
+        waited_s: Seconds in the queue; None before the request is sent.
     """
 
     def __init__(self, id_: int, question_id: str, answer: Message, request: GenerationRequest) -> None:
@@ -152,21 +152,21 @@ class Generation:
         self.waited_s: float | None = None
         self._sent_s = time.monotonic()
         self._marks = Marks(answer.marks or ((len(answer.text),) if answer.text else ()))
-        self._thought_s: tuple[float, float] | None = None  # when the first and the last thought came
+        self._thought_s: tuple[float, float] | None = None  # times of its first and last event
 
     @property
     def chat_id(self) -> str:
-        """The chat that it belongs to."""
+        """The id of its chat."""
         return self.answer.chat_id
 
     @property
     def begun(self) -> bool:
-        """Whether anything came that a user can see."""
+        """Whether any visible text came."""
         return (self.text, self.thinking) != (self.answer.text, self.answer.thinking)
 
     @property
     def reading(self) -> str:
-        """How far its prompt has been read, in words; "" when that is not worth a word."""
+        """Progress of the prefill as text; "" for a short prompt or when it is done."""
         read = self.prefill
         if read is None or read.total - read.cached < _LONG_PROMPT or read.done >= read.total:
             return ""
@@ -174,47 +174,44 @@ class Generation:
 
     @property
     def thought_ms(self) -> int:
-        """How long the thinking took, as far as it is known."""
+        """Duration of the thinking so far."""
         first, last = self._thought_s or (0.0, 0.0)
         return self.answer.thought_ms + round(1000 * (last - first))
 
     def start(self, sampler: SamplerConfig) -> None:
-        """Note that the engine is asked now, to choose tokens in this way."""
+        """Note that the request is sent now, with these sampling settings."""
         self.sampler = sampler
         self.waited_s = time.monotonic() - self._sent_s
 
     def timed(self, event: Finished) -> Finished:
-        """Return how it ended for the engine, and where there was a first word, with the wait before it was asked."""
+        """Return the engine's last event with the time in the queue added, where there was a first token."""
         if event.stats.ttft_s is None:
             return event
         return dataclasses.replace(event, stats=dataclasses.replace(event.stats, waited_s=self.waited_s))
 
     def add(self, event: Tokens) -> Piece:
-        """Take in what a decode cycle gave."""
+        """Add the tokens of a decode cycle."""
         self.tokens += len(event.token_ids)
         if event.thinking:
             first = self._thought_s[0] if self._thought_s else event.at_s
             self._thought_s = first, event.at_s
             self.thinking_tokens += 0 if event.text else len(event.token_ids)
         self.meter.add(
-            at_s=event.at_s,
-            tokens=len(event.token_ids),
-            drafted=event.drafted,
-            accepted=event.accepted,
+            at_s=event.at_s, tokens=len(event.token_ids), drafted=event.drafted, accepted=event.accepted
         )
         return self._write(event)
 
     def end(self, event: Finished) -> Piece:
-        """Take in the rest that was held back."""
+        """Add the text that was held back until the end."""
         return self._write(event)
 
     def follow(self, earlier: Generation, stats: DecodeStats) -> None:
-        """Take the statistics of the generation that wrote the first part of the answer; they come when it is over."""
+        """Take the late statistics of the generation that wrote the first part of this answer."""
         part = earlier.outcome(Outcome(MessageStatus.STOPPED, stats), self.answer.model)
         self.answer = dataclasses.replace(self.answer, stats=part.stats, sampler=part.sampler)
 
     def snapshot(self) -> Message:
-        """Return the answer as far as it is written."""
+        """Return the answer as a message with the text so far."""
         return dataclasses.replace(
             self.answer,
             text=self.text,
@@ -224,9 +221,9 @@ class Generation:
         )
 
     def outcome(self, outcome: Outcome, model: str) -> Message:
-        """Return the answer as it ended; a part that was there before keeps its figures.
+        """Return the final answer; the statistics of an earlier part are merged.
 
-        An answer that could not be continued is what it was: cut, and not failed.
+        An answer whose continuation failed is stopped, not failed.
         """
         failed = outcome.status is MessageStatus.ERROR
         status = MessageStatus.STOPPED if failed and self.request.continues else outcome.status
@@ -254,7 +251,7 @@ class Generation:
 
 
 def missing_answer(conversation: Conversation) -> Message | None:
-    """Return the answer that a chat lacks whose last question was saved in the moment before a crash."""
+    """Return an interrupted answer where a chat ends with a question, as after a crash; else None."""
     path = conversation.path()
     if not path or path[-1].role is not Role.USER:
         return None
@@ -269,27 +266,27 @@ def missing_answer(conversation: Conversation) -> Message | None:
     )
 
 
-def unloaded() -> ErrorInfo:
-    """Return what is said while no model is loaded and nothing went wrong."""
+def no_model_error() -> ErrorInfo:
+    """Return the error while no model is loaded and nothing failed."""
     return ErrorInfo(ErrorKind.NO_MODEL, tr("No model is loaded. Press Restart to load it."))
 
 
-def without(model: str, error: ErrorInfo) -> ErrorInfo:
-    """Return why a chat's own model cannot answer."""
+def chosen_model_error(model: str, error: ErrorInfo) -> ErrorInfo:
+    """Return the error of loading the model that is set for a chat, with a better sentence where it is missing."""
     if error.kind is not ErrorKind.NOT_FOUND:
         return error
-    words = tr(
+    sentence = tr(
         "This chat asks the model “{model}”, which is not on this computer. Use the one that is loaded, or choose "
         "another one in the inspector."
     ).format(model=model)
-    return ErrorInfo(error.kind, words, error.details or error.message)
+    return ErrorInfo(error.kind, sentence, error.details or error.message)
 
 
 ALONE = BranchPosition(1, 1)
 
 
 class RowAction(StrEnum):
-    """What a person can do to a message."""
+    """What the user can do with a message."""
 
     COPY = "copy"
     EDIT = "edit"
@@ -307,13 +304,13 @@ class RowAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RowState:
-    """What a message's row shows beside the message.
+    """State of a message's row in the transcript.
 
     Attributes:
-        place: Which one of how many siblings it is.
-        offers: What can be done to it now.
-        fix: The name of the one thing to do about its error, "" when there is nothing to do.
-        boundary: Whether the model does not read what is above it.
+        place: Its position among its siblings.
+        offers: The actions that are possible now.
+        fix: Title of the button that mends its error, "" for none.
+        boundary: Whether the prompt starts here, without the messages above.
     """
 
     place: BranchPosition = ALONE

@@ -1,4 +1,4 @@
-"""Find words in chats. No Qt."""
+"""Text search in messages: match positions, and excerpts of search results. No Qt."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 _MARKUP = r"[*`~]{0,3}"
-MOST = 10_000  # in one message; more than that nobody goes through
+MOST = 10_000  # matches in one message
 
 
 def spans(text: str, wanted: str, *, markup: bool) -> Iterator[tuple[int, int]]:
-    """Yield where `wanted` stands in `text`; with `markup`, signs of emphasis and code between letters are nothing."""
+    """Yield start and end of each match; with `markup`, emphasis and code marks between letters are ignored."""
     pattern = _pattern(wanted, _MARKUP if markup else "")
     if pattern is None:
         return
@@ -29,15 +29,13 @@ def spans(text: str, wanted: str, *, markup: bool) -> Iterator[tuple[int, int]]:
 
 
 def _pattern(wanted: str, between: str) -> re.Pattern[str] | None:
-    """Return what finds `wanted` composed or decomposed; white space of any kind is one."""
+    """Return a pattern for `wanted`, composed or decomposed; any white space matches any other."""
     words = unicodedata.normalize("NFC", wanted).split()
     if not words:
         return None
-    return re.compile(rf"{between}\s+{between}".join(_word(word, between) for word in words), re.IGNORECASE)
-
-
-def _word(word: str, between: str) -> str:
-    return between.join(_letter(letter) for letter in word)
+    return re.compile(
+        rf"{between}\s+{between}".join(between.join(map(_letter, word)) for word in words), re.IGNORECASE
+    )
 
 
 def _letter(letter: str) -> str:
@@ -45,20 +43,20 @@ def _letter(letter: str) -> str:
     return re.escape(letter) if apart == letter else f"(?:{re.escape(letter)}|{re.escape(apart)})"
 
 
-_BEFORE, _AFTER = 24, 140
-# What Markdown writes around words; not in the way of reading a line.
+_BEFORE, _AFTER = 24, 140  # characters of an excerpt
+# Markdown around words, left out of excerpts.
 _FOUND_MARKUP = re.compile(r"\*\*|__|`+")
-_WORD = 16  # a word that is cut off at the start of a passage is left out when it is no longer than this
+_WORD = 16  # a cut word of at most this length at the start of an excerpt is left out
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A piece of one line with what was looked for in it.
+    """An excerpt of one line around a match.
 
     Attributes:
-        text: As it is shown.
-        marks: Start and end of each place in `text` that was looked for.
-        message_id: The message that it is from; "" for a chat's title.
+        text: The excerpt.
+        marks: Start and end of each match in `text`.
+        message_id: Its message; "" for a chat's title.
     """
 
     text: str
@@ -68,12 +66,12 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class FoundChat:
-    """A chat in which something was found.
+    """A chat that matches a search.
 
     Attributes:
         chat: Its id, title and times.
-        title: The title, with what was found in it.
-        passages: From its messages, the best ones first.
+        title: The title with its matches.
+        passages: Excerpts of its messages, the best match first.
     """
 
     chat: ChatSummary
@@ -81,8 +79,8 @@ class FoundChat:
     passages: tuple[Passage, ...]
 
 
-class Wanted:
-    """What is looked for: a text that holds every term, whatever the case; all characters mean themselves."""
+class SearchTerms:
+    """A search for texts that contain every term, ignoring case, without wildcards."""
 
     def __init__(self, query: str) -> None:
         self.terms = tuple(dict.fromkeys(query.split()))
@@ -90,11 +88,11 @@ class Wanted:
         self._pattern = re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE)
 
     def marked(self, text: str, message_id: str = "") -> Passage:
-        """Return the whole text with its marks."""
+        """Return the whole text with its matches."""
         return Passage(text, tuple(match.span() for match in self._pattern.finditer(text)), message_id)
 
     def passage(self, text: str, message_id: str) -> Passage:
-        """Return the piece of `text` around the first place that was looked for."""
+        """Return the excerpt of `text` around the first match."""
         first = self._pattern.search(text)
         at, end = first.span() if first else (0, 0)
         start = max(0, at - _BEFORE)

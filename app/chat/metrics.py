@@ -1,4 +1,4 @@
-"""Speeds and counts of an answer as text. No Qt."""
+"""Speed, acceptance and counts of answers: live measurement, records for the history, and their texts. No Qt."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mtplx_engine.stats import DecodeStats, FinishReason
 
 
-_LAW: Final = (
+_SAMPLING_FIELDS: Final = (
     "top_p",
     "top_k",
     "min_p",
@@ -36,23 +36,23 @@ _LAW: Final = (
 
 @dataclass(frozen=True, slots=True)
 class AnswerRecord:
-    """One answer in figures; one that is written on after Stop counts as another.
+    """Statistics of one answer; a continuation after Stop counts as another answer.
 
     Attributes:
         ended_ms: Wall clock in ms since 1970, UTC.
-        day: The date on the person's calendar when it ended.
+        day: Local date when it ended.
         model: Name of the model.
-        revision: Of its repository, "" when it is not known.
+        revision: Revision of its repository, "" when unknown.
         quantization: How its weights are stored, as in "4-bit, group 64".
-        speed_key: Stands for the model's files and the machine, as in `ModelInfo.speed_key`.
-        backend: Device, dtype and BLAS in words.
-        chip: Name of the processor, "" when the system does not tell.
-        memory: Bytes that the machine has.
+        speed_key: Key of the model's files and the machine, as in `ModelInfo.speed_key`.
+        backend: Device, dtype and BLAS as text.
+        chip: Name of the processor, "" when unknown.
+        memory: Memory of the machine in bytes.
         system: Name and version of the operating system.
-        sampler: How tokens were chosen, as `sampler_words` says it.
+        sampler: Sampling settings, as of `sampler_words`.
         reason: Why it ended.
         version: Of MTPLX.
-        stats: Counts and times; here `ttft_s` is the whole time since the question was sent.
+        stats: Counts and times; here `ttft_s` includes the time in the queue.
     """
 
     ended_ms: int
@@ -72,13 +72,13 @@ class AnswerRecord:
 
 
 def sampler_words(sampler: SamplerConfig) -> str:
-    """Return in short how tokens are chosen, as in "temperature=0.7, top_p=0.95"; of a bias only that there is one."""
+    """Return the sampling settings in short, as in "temperature=0.7, top_p=0.95"; of a bias only that there is one."""
     usual = SamplerConfig()
     changed = {
         each.name for each in fields(sampler) if getattr(sampler, each.name) != getattr(usual, each.name)
     }
     words = [f"temperature={sampler.temperature:g}"]
-    words += [f"{name}={getattr(sampler, name)}" for name in _LAW if name in changed]
+    words += [f"{name}={getattr(sampler, name)}" for name in _SAMPLING_FIELDS if name in changed]
     return ", ".join(words + ["logit_bias"] * bool(sampler.logit_bias))
 
 
@@ -98,7 +98,7 @@ _PLAIN = {
     DepthReason.NO_DRAFTER: marked("plain decoding: this model has nothing to draft with"),
 }
 _GAINS_LITTLE = marked("parked: drafting is not clearly faster here")
-# Why a depth is what it is says nothing of speed where nobody looks at it.
+# Only these reasons are about speed.
 _PARKED = (DepthReason.FASTEST, DepthReason.PARKED)
 _BY_SPEED = (*_PARKED, DepthReason.MEASURING)
 
@@ -119,14 +119,14 @@ def depth_words(chosen: DepthChosen) -> str:
 WINDOW_S = 3.0
 ENOUGH_S = 0.5
 ENOUGH_TOKENS = 8
-ENOUGH_WRITING_S = 0.05  # a whole answer is measured from its first token on, so less will do
-_LEAST_WAIT_S = 0.05  # waiting less is not worth a word
+ENOUGH_WRITING_S = 0.05  # of a whole answer, measured from its first token on
+_LEAST_WAIT_S = 0.05  # a shorter wait is not shown
 MEASURING = marked("measuring…")
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What the live chip shows.
+    """Live speed and acceptance of the last seconds.
 
     Attributes:
         tokens_per_second: Decode speed over the window.
@@ -150,13 +150,10 @@ class _Step:
 
 
 class LiveMeter:
-    """Counts an answer while it is written: all of it, and over the last `WINDOW_S` seconds for speed and acceptance.
+    """Counts an answer while it is written: all of it, and its last `WINDOW_S` seconds for speed and acceptance.
 
-    Speed is in tokens and not in chunks.
-
-    The oldest step of the window only marks its beginning: its tokens came before the time that is measured,
-    which keeps prefill out of the speed. Where so little comes that the window would hold fewer than
-    `ENOUGH_TOKENS`, it reaches further back.
+    The oldest step of the window only marks its start: its tokens came before the measured time, which keeps prefill
+    out of the speed. The window reaches further back while it would hold fewer than `ENOUGH_TOKENS`.
     """
 
     def __init__(self) -> None:
@@ -168,10 +165,10 @@ class LiveMeter:
         """Count one decode cycle.
 
         Args:
-            at_s: When its tokens came, in seconds since the request.
-            tokens: How many tokens it emitted.
-            drafted: Draft tokens that it verified, 0 for a plain step.
-            accepted: How many of them were accepted and emitted.
+            at_s: Seconds from the request to its tokens.
+            tokens: Emitted tokens.
+            drafted: Verified draft tokens, 0 for a plain step.
+            accepted: Draft tokens accepted and emitted.
         """
         self._all.add(tokens=tokens, drafted=drafted, accepted=accepted)
         if self._steps:
@@ -186,7 +183,7 @@ class LiveMeter:
         return self._all.stats()
 
     def reading(self) -> Reading | None:
-        """Return the figures of the last seconds, or None while there is too little to tell."""
+        """Return speed and acceptance of the last seconds; None while there are too few tokens."""
         if len(self._steps) < 2:
             return None
         span = self._steps[-1].at_s - self._steps[0].at_s
@@ -206,7 +203,7 @@ class LiveMeter:
 
 
 def live_text(reading: Reading | None) -> str:
-    """Return the chip's text, as in "42 tok/s · 2.6 per step · 71 %"."""
+    """Return the live metrics, as in "42 tok/s · 2.6 per step · 71 %"."""
     if reading is None:
         return tr(MEASURING)
     return " · ".join(_rates(reading.tokens_per_second, reading.per_step, reading.acceptance))
@@ -215,7 +212,7 @@ def live_text(reading: Reading | None) -> str:
 def final_text(stats: DecodeStats) -> str:
     """Return the line under a finished answer, as in "41 tok/s · 2.6 per step · 71 % · 212 tokens".
 
-    Where few steps were verified it says of how many drafted tokens the share is.
+    After few verify steps it tells of how many drafted tokens the share is.
     """
     enough = stats.drafted >= ENOUGH_TOKENS
     parts = _rates(
@@ -231,25 +228,28 @@ def final_text(stats: DecodeStats) -> str:
 
 
 def measured_speed(stats: DecodeStats) -> float | None:
-    """Return the speed of an answer in tokens per second; None where too little came to speak of one."""
+    """Return the decode speed in tokens per second; None for too few tokens."""
     is_enough = stats.decode_tokens >= ENOUGH_TOKENS and (stats.decode_s or 0.0) >= ENOUGH_WRITING_S
     return stats.decode_tps if is_enough else None
 
 
 def live_tooltip(reading: Reading | None, depth: DepthChosen | None = None) -> str:
-    """Return what each figure of the chip means, and how deep is drafted and why."""
+    """Return an explanation of the live metrics, and of the draft depth."""
     if reading is None:
         lines = [tr("The speed shows after half a second and eight tokens.")]
     else:
-        words = tr("tok/s: tokens per second over the last {seconds} seconds of writing.")
-        lines = [words.format(seconds=f"{WINDOW_S:.0f}"), *_draft_lines(reading.acceptance, reading.drafted)]
+        speed_line = tr("tok/s: tokens per second over the last {seconds} seconds of writing.")
+        lines = [
+            speed_line.format(seconds=f"{WINDOW_S:.0f}"),
+            *_draft_lines(reading.acceptance, reading.drafted),
+        ]
     if depth is not None:
         lines.append(tr("Drafting – {why}.").format(why=depth_words(depth)))
     return "\n".join(lines)
 
 
 def final_tooltip(stats: DecodeStats) -> str:
-    """Return what each figure under an answer means, and how long its first word took."""
+    """Return an explanation of the metrics under an answer, with the time to the first token."""
     lines = []
     if measured_speed(stats) is not None:
         lines.append(tr("tok/s: tokens per second while writing, reading the question not counted."))
@@ -267,7 +267,7 @@ def final_tooltip(stats: DecodeStats) -> str:
 
 
 def first_word(stats: DecodeStats) -> str:
-    """Return how long the first word took since Send, and how much of that was waiting; "" when it is not known."""
+    """Return the time from Send to the first token and its share in the queue; "" when unknown."""
     if stats.first_word_s is None:
         return ""
     took = tr("{seconds} s").format(seconds=f"{stats.first_word_s:.1f}")
@@ -304,25 +304,25 @@ def _rates(tokens_per_second: float | None, per_step: float | None, acceptance: 
 
 
 def speed(tokens_per_second: float) -> str:
-    """Return tokens per second with two digits that mean something: a slow model is never "0.0"."""
+    """Return tokens per second with two significant digits: a slow model is never "0.0"."""
     if tokens_per_second >= 9.95:
         return f"{tokens_per_second:,.0f}"
     return f"{tokens_per_second:.1f}" if tokens_per_second >= 0.95 else f"{tokens_per_second:.2g}"
 
 
 def details_of(message: Message) -> tuple[tuple[str, str], ...]:
-    """Return names and values, as they are shown; what was not measured is left out."""
+    """Return the rows of the details of an answer, name and value; unmeasured ones are left out."""
     rows = [(tr("Model"), message.model), (tr("Ended"), _reason(message.status))]
     if message.thought_ms:
         rows.append((tr("Thought for"), _seconds(message.thought_ms / 1000)))
     if message.stats is not None:
-        rows += _figures(message.stats)
+        rows += _stats_rows(message.stats)
     if message.sampler is not None:
-        rows += _sampling(message.sampler)
+        rows += _sampler_rows(message.sampler)
     return tuple((name, value) for name, value in rows if value)
 
 
-def _figures(stats: DecodeStats) -> list[tuple[str, str]]:
+def _stats_rows(stats: DecodeStats) -> list[tuple[str, str]]:
     fresh = stats.prompt_tokens - stats.cached_tokens
     reading = tr("{count} tokens").format(count=f"{fresh:,}")
     if stats.prefill_tps is not None:
@@ -344,7 +344,7 @@ def _figures(stats: DecodeStats) -> list[tuple[str, str]]:
     return rows
 
 
-def _sampling(sampler: SamplerConfig) -> list[tuple[str, str]]:
+def _sampler_rows(sampler: SamplerConfig) -> list[tuple[str, str]]:
     return [
         (tr("Temperature"), f"{sampler.temperature:g}"),
         (tr("Top p"), f"{sampler.top_p:g}" if sampler.top_p < 1 else ""),

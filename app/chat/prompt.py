@@ -1,4 +1,4 @@
-"""From the shown branch to the prompt, and how much of the context it takes. No Qt."""
+"""The prompt of the shown branch, and its share of the context window. No Qt."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
 
 
 def prompt_of(conversation: Conversation, *, continues: bool = False) -> tuple[ChatMessage, ...]:
-    """Return the turns that the model is given, the system prompt first.
+    """Return the turns of the prompt, the system prompt first.
 
-    Empty messages and failed answers are left out, partial answers stay. So is a question that was refused or failed
-    before any answer came, once another one is asked: what was too long for the model must not spoil the rest of the
-    chat. Neighbours of one role become one turn, since many chat templates refuse roles that do not alternate.
+    Empty messages and failed answers are left out, partial answers stay. A question that failed before any answer came
+    is left out as well once another one follows: a prompt too long for the model must not spoil the rest of the chat.
+    Neighbours of one role become one turn, since many chat templates refuse roles that do not alternate.
 
     Args:
-        conversation: Up to the message that is answered.
-        continues: Whether that is the beginning of an answer, which is kept whatever it is.
+        conversation: Up to the message to be answered.
+        continues: Whether it ends with the first part of an answer, which is always included.
     """
     settings = conversation.settings
     turns: list[ChatMessage] = []
     if settings.system_prompt.strip():
         turns.append(ChatMessage(Role.SYSTEM.value, settings.system_prompt))
     path = read_path(conversation)
-    kept = [message for message, after in zip_longest(path, path[1:]) if _is_read(message, after)]
-    if continues and path and path[-1] not in kept:
-        kept.append(path[-1])
-    for message in kept:
+    included = [message for message, after in zip_longest(path, path[1:]) if _is_read(message, after)]
+    if continues and path and path[-1] not in included:
+        included.append(path[-1])
+    for message in included:
         turn = ChatMessage(
             message.role.value, with_files(message.text, message.attachments), message.thinking
         )
@@ -47,23 +47,28 @@ def prompt_of(conversation: Conversation, *, continues: bool = False) -> tuple[C
 
 
 def read_path(conversation: Conversation) -> tuple[Message, ...]:
-    """Return the messages of the shown branch from the first one that the model is to read."""
+    """Return the messages of the shown branch from `ChatSettings.reads_from` on."""
     path = conversation.path()
     first = next((n for n, each in enumerate(path) if each.id == conversation.settings.reads_from), 0)
     return path[first:]
 
 
 def with_files(text: str, attachments: Sequence[Attachment]) -> str:
-    """Return a message with its files, each named and fenced, before what was typed."""
+    """Return the text of a message after its files, each named and fenced."""
     return "\n\n".join(part for part in (*map(as_text, attachments), text) if part)
 
 
 def as_text(attachment: Attachment) -> str:
-    """Return a file as the model is given it; nothing in it can end the fence."""
-    longest = max((len(run) for run in re.findall("`+", attachment.text)), default=0)
-    fence = "`" * max(3, longest + 1)
+    """Return a file as it is in the prompt, fenced."""
+    fence = fence_around(attachment.text)
     name = attachment.name.replace("\n", " ")
     return f"File “{name}”:\n{fence}\n{attachment.text.rstrip()}\n{fence}"
+
+
+def fence_around(text: str) -> str:
+    """Return a code fence longer than any run of backticks in `text`, so that nothing in it ends the fence."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    return "`" * max(3, longest + 1)
 
 
 def _is_read(message: Message, answer: Message | None) -> bool:
@@ -77,24 +82,24 @@ def _joined(first: ChatMessage, second: ChatMessage) -> ChatMessage:
     return ChatMessage(first.role, f"{first.content}\n\n{second.content}", thinking)
 
 
-_STEP = 1024  # a raised window is a multiple of it
-_ROOM = 512  # tokens left for an answer when room is made for one
-_TURN = 64  # more than any template puts around a turn
+_WINDOW_STEP = 1024  # a raised window is a multiple of it
+_ANSWER_TOKENS = 512  # left for an answer when the window is raised or messages are left out
+_TEMPLATE_TOKENS = 64  # more than any template adds to a turn
 
 
 @dataclass(frozen=True, slots=True)
 class ContextUse:
-    """The engine's own count, in tokens.
+    """Use of the context window, counted by the engine in tokens.
 
     Attributes:
-        window: What prompt and answer may hold together in this chat.
-        largest: What the model can hold.
+        window: Limit of prompt and answer together in this chat.
+        largest: Limit of the model.
         system: The system prompt.
-        messages: What was said so far, with what the template adds.
-        draft: What is typed, with its files.
-        answer: What has been written of an answer to come.
-        thinking: What has been thought of it.
-        files: Of each file of the draft; they are part of `draft`.
+        messages: The messages so far, with the template's tokens.
+        draft: The unsent message, with its files.
+        answer: The running answer so far.
+        thinking: Its thinking so far.
+        files: Each file of the draft; included in `draft`.
     """
 
     window: int
@@ -108,12 +113,12 @@ class ContextUse:
 
     @property
     def used(self) -> int:
-        """All of it."""
+        """The sum of all parts."""
         return self.system + self.messages + self.draft + self.answer + self.thinking
 
     @property
     def share(self) -> float:
-        """How much of the window is used, 0..1 whatever is used."""
+        """The used share of the window, at most 1."""
         return min(1.0, self.used / self.window)
 
     @property
@@ -122,13 +127,13 @@ class ContextUse:
         return self.used >= self.window
 
     def words(self) -> str:
-        """Return one line, as in "1,234 of 8,192 tokens, 15 %"."""
+        """Return a line, as in "1,234 of 8,192 tokens, 15 %"."""
         return tr("{used} of {window} tokens, {share}").format(
             used=f"{self.used:,}", window=f"{self.window:,}", share=percent(self.share)
         )
 
     def tooltip(self) -> str:
-        """Return what the tokens are."""
+        """Return the tokens of each part, a line each."""
         parts = (
             (tr("System prompt"), self.system),
             (tr("Messages"), self.messages),
@@ -141,34 +146,35 @@ class ContextUse:
 
 
 def most_tokens(prompt: Sequence[ChatMessage]) -> int:
-    """Return how many tokens a prompt can be at most: no tokenizer makes two of one byte."""
+    """Return an upper bound of a prompt's tokens: no tokenizer makes two of one byte."""
     return sum(
-        len(turn.content.encode(errors="replace")) + len(turn.thinking.encode(errors="replace")) + _TURN
+        len(turn.content.encode(errors="replace"))
+        + len(turn.thinking.encode(errors="replace"))
+        + _TEMPLATE_TOKENS
         for turn in prompt
     )
 
 
 def raised_window(tokens: int, window: int, largest: int) -> int | None:
-    """Return a window that holds so many tokens and an answer; None when the model has none."""
-    wanted = -(-(tokens + _ROOM) // _STEP) * _STEP
+    """Return a larger window that holds so many tokens and an answer; None when the model has none."""
+    wanted = -(-(tokens + _ANSWER_TOKENS) // _WINDOW_STEP) * _WINDOW_STEP
     raised = min(wanted, largest)
     return raised if raised > max(window, tokens) else None
 
 
 def first_to_read(path: Sequence[Message], counts: Sequence[int], tokens: int, window: int) -> str | None:
-    """Return the question from which the model is to read so that there is room for an answer.
+    """Return the question where the prompt has to start to leave room for an answer.
 
     Args:
-        path: The messages that it reads now.
-        counts: Of each the tokens.
+        path: The messages of the prompt.
+        counts: The tokens of each.
         tokens: Of the whole prompt.
-        window: What prompt and answer may hold together.
+        window: Limit of prompt and answer together.
 
     Returns:
-        Its id, as little as possible left out; "" for the one that comes after them all; None when leaving out is not
-        enough.
+        The id of the first possible one; "" for the question that follows them all; None when that is not enough.
     """
-    excess = tokens - window + min(_ROOM, window // 4)
+    excess = tokens - window + min(_ANSWER_TOKENS, window // 4)
     dropped = 0
     for message, count in zip(path, counts, strict=True):
         if message.role is Role.USER and dropped >= excess:

@@ -1,4 +1,4 @@
-"""Settings of one chat, and presets. No Qt."""
+"""Settings of one chat, and named presets of them. No Qt."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ MOST_TOKENS = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class ChatSettings:
-    """The choices of one chat.
+    """The settings of one chat.
 
     Attributes:
-        model: Folder or installed name of the model that answers; "" for the one that is loaded.
-        system_prompt: Comes before everything else; "" for none.
-        preset: Name of the preset that the choices came from; "" for none.
-        sampler: How tokens are chosen; None for what the model's makers recommend. Its draft depth is not used.
-        drafting: The draft depth; None for the program's own choice.
-        context: Tokens that prompt and answer may hold together; None for the model's window.
-        max_tokens: The longest answer; None for the rest of the window.
+        model: Folder or installed name of the model; "" for the loaded one.
+        system_prompt: The system prompt; "" for none.
+        preset: Name of the preset that the settings came from; "" for none.
+        sampler: Sampling settings; None for the model's recommended ones. Its draft depth is not used.
+        drafting: The draft depth; None for the program's setting.
+        context: Token limit of prompt and answer together; None for the model's window.
+        max_tokens: Longest answer in tokens; None for the rest of the window.
         thinking: Whether the model thinks first, where its template has a switch; None for the template's default.
-        reads_from: Id of the first message that the model is given; "" for all of them.
+        reads_from: Id of the first message in the prompt; "" for all of them.
     """
 
     model: str = ""
@@ -41,7 +41,7 @@ class ChatSettings:
             raise ValueError(f"{self.drafting} is no draft depth")
         for value in (self.context, self.max_tokens):
             if value is not None and not 1 <= value <= MOST_TOKENS:
-                raise ValueError("that many tokens no chat can hold")
+                raise ValueError(f"{value} is no number of tokens")
 
 
 NAME_LIMIT = 40
@@ -49,7 +49,7 @@ NAME_LIMIT = 40
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """Choices under a name; which model answers, and from where it reads, is not among them."""
+    """Named settings, without `model` and `reads_from`."""
 
     name: str
     settings: ChatSettings
@@ -59,34 +59,34 @@ class Preset:
             raise ValueError(f"{self.name!r} is no name for a preset")
 
     def applied_to(self, settings: ChatSettings) -> ChatSettings:
-        """Return the settings of a chat with the choices of this preset."""
+        """Return the settings of a chat with this preset applied."""
         return dataclasses.replace(
             self.settings, model=settings.model, reads_from=settings.reads_from, preset=self.name
         )
 
     def fits(self, settings: ChatSettings) -> bool:
-        """Return whether a chat has just these choices."""
+        """Return whether a chat has exactly these settings."""
         return self.applied_to(settings) == dataclasses.replace(settings, preset=self.name)
 
 
 def clean_name(text: str) -> str:
-    """Return what was typed as a name: one line, not too long."""
+    """Return typed text as a name: one line of at most `NAME_LIMIT` characters."""
     return " ".join(text.split())[:NAME_LIMIT].rstrip()
 
 
 def find_preset(presets: tuple[Preset, ...], name: str) -> Preset | None:
-    """Return the preset with a name; capitals make no difference."""
+    """Return the preset with a name, ignoring case."""
     return next((preset for preset in presets if preset.name.casefold() == name.casefold()), None)
 
 
 def with_preset(presets: tuple[Preset, ...], name: str, settings: ChatSettings) -> tuple[Preset, ...]:
-    """Return the presets with the choices of a chat under `name`, in place of what had that name."""
-    choices = dataclasses.replace(settings, model="", reads_from="", preset="")
-    return _sorted((*without_preset(presets, name), Preset(name, choices)))
+    """Return the presets with the settings of a chat under `name`, replacing one of that name."""
+    saved = dataclasses.replace(settings, model="", reads_from="", preset="")
+    return _sorted((*without_preset(presets, name), Preset(name, saved)))
 
 
 def with_renamed_preset(presets: tuple[Preset, ...], old: str, new: str) -> tuple[Preset, ...]:
-    """Return the presets with one called otherwise; another that had the new name goes.
+    """Return the presets with one renamed; another of the new name is removed.
 
     Raises:
         KeyError: There is none with the old name.

@@ -1,4 +1,4 @@
-"""Bounds on what a stored or imported chat may hold. No Qt."""
+"""Bounds of the values of a stored or imported chat. No Qt."""
 
 from __future__ import annotations
 
@@ -21,61 +21,53 @@ if TYPE_CHECKING:
 # A day before the last one that `datetime` knows, so that every time zone can show it.
 LATEST_MS: Final = int(datetime(9999, 12, 30, tzinfo=UTC).timestamp()) * 1000
 _LONGEST_TITLE: Final = 500  # characters
-_LONGEST_NAME: Final = 255  # as long as the name of a file
-_LARGEST: Final = 2**63 - 1  # that a database can hold
+_LONGEST_NAME: Final = 255  # as of a file name
+_LARGEST: Final = 2**63 - 1  # integer of the database
 LONGEST_S: Final = 366 * 24 * 3600.0
-SHORTEST_S: Final = 1e-6  # shorter than this no clock of ours measures
+SHORTEST_S: Final = 1e-6  # below the resolution of the clock
 
 _DEPTHS: Final = ("auto", *(str(depth) for depth in range(MAX_DEPTH + 1)))
 
 
 class OutOfBoundsError(ValueError):
-    """No chat of ours holds this; its words are for the person, to go on a sentence about the chat."""
+    """A value is out of bounds; the message is for the user and completes a sentence about the chat."""
 
 
 def _clean_line(text: str, longest: int) -> str:
-    """Return `text` as one line without what is not seen but changes how the rest is read."""
+    """Return `text` as one line without invisible characters that change how the rest is read."""
     # Joiners and marks stay: they are parts of emoji and of many scripts.
-    seen = (
+    visible = (
         char
         for char in clean_text(text)
         if char.isspace() or (unicodedata.category(char) != "Cc" and char not in BIDI_CONTROLS)
     )
-    return " ".join("".join(seen).split())[:longest].rstrip()
+    return " ".join("".join(visible).split())[:longest].rstrip()
 
 
 def clean_title(title: str) -> str:
-    """Return the title of a chat as it is listed; one of which nothing is seen becomes that of a new chat."""
+    """Return the title of a chat as it is listed; an invisible one becomes that of a new chat."""
     line = _clean_line(title, _LONGEST_TITLE)
     return line if any(char.isprintable() and not char.isspace() for char in line) else UNTITLED
 
 
 def clean_name(name: str) -> str:
-    """Return the name of a model or of a file as it is shown."""
+    """Return the name of a model or a file as it is shown."""
     return _clean_line(name, _LONGEST_NAME)
 
 
 def shown_ms(moment_ms: int) -> int:
-    """Return the nearest time that can be shown."""
+    """Return the nearest time that the calendar can show."""
     return min(max(moment_ms, 0), LATEST_MS)
 
 
 def check_chat(chat: ChatSummary) -> None:
-    """Refuse a chat with a date that no calendar shows.
-
-    Raises:
-        OutOfBoundsError: It has one.
-    """
+    """Raise `OutOfBoundsError` for a date that no calendar shows."""
     if not _within(LATEST_MS, chat.created_ms, chat.updated_ms):
         raise OutOfBoundsError(tr("its date is not one that can be shown"))
 
 
 def check_message(message: Message) -> None:
-    """Refuse a message of nobody who speaks in a chat, or of no date.
-
-    Raises:
-        OutOfBoundsError: It is one.
-    """
+    """Raise `OutOfBoundsError` for a message that is neither of user nor assistant, or has an impossible date."""
     if message.role is Role.SYSTEM:
         raise OutOfBoundsError(tr("one of its messages is neither a question nor an answer"))
     if not _within(LATEST_MS, message.created_ms):
@@ -83,31 +75,19 @@ def check_message(message: Message) -> None:
 
 
 def check_attachment(attachment: Attachment) -> None:
-    """Refuse a file of a size that none has.
-
-    Raises:
-        OutOfBoundsError: It is one.
-    """
+    """Raise `OutOfBoundsError` for an impossible file size."""
     if not _within(_LARGEST, attachment.size):
         raise OutOfBoundsError(tr("the size of an attached file is not one that a file can have"))
 
 
 def check_thought(thought_ms: int) -> None:
-    """Refuse a time that no model has thought for.
-
-    Raises:
-        OutOfBoundsError: It is one.
-    """
+    """Raise `OutOfBoundsError` for an impossible duration of thinking."""
     if not _within(int(LONGEST_S * 1000), thought_ms):
         raise OutOfBoundsError(tr("the time that an answer was thought about is not one that can be"))
 
 
 def check_stats(stats: DecodeStats) -> None:
-    """Refuse figures that nobody can have measured.
-
-    Raises:
-        OutOfBoundsError: They are such.
-    """
+    """Raise `OutOfBoundsError` for counts or times that cannot have been measured."""
     counts = (
         getattr(stats, field.name) for field in fields(stats) if field.type == "int" and field.name != "seed"
     )

@@ -1,4 +1,4 @@
-"""What the inspector shows, as plain values: the choices of a chat beside what they would be by themselves."""
+"""The values that the inspector shows: the settings of a chat beside their defaults. No Qt."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _SMALLEST_CONTEXT = 512
 
 @dataclass(frozen=True, slots=True)
 class Dial:
-    """A number that says how tokens are chosen.
+    """A numeric sampling setting.
 
     Attributes:
         name: The field of `SamplerConfig`.
-        label: What it is called.
-        help: What it does, in words.
+        label: Its title.
+        help: Its explanation.
         low: The smallest value; `high` the largest; the arrow keys move by `step`.
-        decimals: Digits behind the point; 0 for whole numbers.
-        off: The value at which it does nothing; None when it always does something.
+        decimals: Decimal places; 0 for integers.
+        off: The value without effect; None for none.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Dial:
     off: float | None = None
 
 
-# The ranges are those of `SamplerConfig`, so that no value that a file holds is bent by being shown.
+# The ranges are those of `SamplerConfig`, so that showing a stored value never changes it.
 DIALS = (
     Dial(
         "temperature",
@@ -118,13 +118,13 @@ DIAL_NAMES = tuple(dial.name for dial in DIALS)
 
 @dataclass(frozen=True, slots=True)
 class SettingsForm:
-    """The settings of a chat, and the model that they are held against.
+    """The settings of a chat with the defaults of model and program.
 
     Attributes:
-        settings: What is set for the chat.
-        model: The model that is loaded; None while there is none, and then its makers recommend nothing.
-        drafting: What the program drafts where the chat says nothing.
-        turned_off: Why drafting is off by itself for the model, "" when it is not.
+        settings: The chat's settings.
+        model: The loaded model; None for none, and for no recommendations.
+        drafting: The program's draft depth, for chats that do not set one.
+        turned_off: Why drafting was turned off automatically, "" when it was not.
     """
 
     settings: ChatSettings
@@ -134,41 +134,40 @@ class SettingsForm:
 
     @property
     def recommended(self) -> SamplerConfig:
-        """How the model's makers would choose tokens."""
+        """The sampling settings that the model recommends."""
         return self.model.recommended if self.model else SamplerConfig()
 
     @property
     def sampler(self) -> SamplerConfig:
-        """How tokens are chosen in this chat."""
+        """The sampling settings of this chat."""
         return self.settings.sampler or self.recommended
 
     @property
     def changed(self) -> tuple[str, ...]:
-        """The dials, and "seed", that are not as recommended."""
+        """The names of the dials, and "seed", that differ from the recommendation."""
         names = (*DIAL_NAMES, "seed")
         return tuple(name for name in names if getattr(self.sampler, name) != getattr(self.recommended, name))
 
     @property
     def can_reset(self) -> bool:
-        """Whether there is anything that `reset` would change."""
+        """Whether `reset` would change anything."""
         return self.reset() != self.settings
 
     def with_value(self, name: str, value: float | None) -> ChatSettings:
-        """Return the settings with a dial, or the seed, at `value`."""
+        """Return the settings with a dial or the seed set to `value`."""
         whole = name in {"top_k", "seed"}
         wanted = value if value is None or not whole else int(value)
         sampler = dataclasses.replace(self.sampler, **{name: wanted})  # type: ignore[arg-type]
-        same = all(
-            getattr(sampler, other) == getattr(self.recommended, other) for other in (*DIAL_NAMES, "seed")
-        )
+        names = (*DIAL_NAMES, "seed")
+        same = all(getattr(sampler, each) == getattr(self.recommended, each) for each in names)
         return dataclasses.replace(self.settings, sampler=None if same else sampler)
 
     def without(self, name: str) -> ChatSettings:
-        """Return the settings with a dial, or the seed, as recommended."""
+        """Return the settings with a dial or the seed as recommended."""
         return self.with_value(name, getattr(self.recommended, name))
 
     def reset(self) -> ChatSettings:
-        """Return the settings with everything as it is by itself, but for the model and what the chat is about."""
+        """Return the default settings, except for model, system prompt and start of the prompt."""
         return dataclasses.replace(
             self.settings,
             sampler=None,
@@ -181,11 +180,11 @@ class SettingsForm:
 
     @property
     def window(self) -> int:
-        """Tokens that the model can hold; 0 while there is no model."""
+        """Context window of the model in tokens; 0 without a model."""
         return self.model.context_window if self.model else 0
 
     def contexts(self) -> tuple[tuple[int | None, str], ...]:
-        """Return the context lengths to choose from, each with what it is called."""
+        """Return the context lengths to choose from, with their titles."""
         sizes = set()
         size = _SMALLEST_CONTEXT
         while size < self.window:
@@ -198,7 +197,7 @@ class SettingsForm:
         return (whole, *((size, tokens(size)) for size in sorted(sizes)))
 
     def context_cost(self) -> str:
-        """Return in words what the chosen context takes of the memory; "" when that is not known."""
+        """Return the memory of the chosen context length as a sentence; "" when unknown."""
         held = min(self.settings.context or self.window, self.window)
         if self.model is None or not self.model.token_bytes or not held:
             return ""
@@ -210,11 +209,11 @@ class SettingsForm:
 
     @property
     def drafts(self) -> Depth:
-        """How deep is drafted in this chat."""
+        """The draft depth in effect in this chat."""
         return self.drafting if self.settings.drafting is None else self.settings.drafting
 
     def depths(self) -> tuple[tuple[Depth | None, str], ...]:
-        """Return the draft depths to choose from, each with what it is called."""
+        """Return the draft depths to choose from, with their titles."""
         names: dict[Depth, str] = {"auto": tr("Automatic"), 0: tr("Off")}
         deepest = self.model.max_depth if self.model else MAX_DEPTH
         chosen = self.settings.drafting
@@ -226,10 +225,10 @@ class SettingsForm:
 
 
 def thinking_choices() -> tuple[tuple[bool | None, str], ...]:
-    """Return what can be said about thinking, each with what it is called."""
+    """Return the choices about thinking, with their titles."""
     return ((None, tr("As the model does")), (True, tr("Thinks first")), (False, tr("Answers at once")))
 
 
 def tokens(count: int) -> str:
-    """Return a number of tokens in words."""
+    """Return a number of tokens as text."""
     return tr("{count} tokens").format(count=f"{count:,}")

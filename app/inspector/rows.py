@@ -1,20 +1,22 @@
-"""The rows of the inspector: a label with a number and its reset."""
+"""The rows of the inspector: a label with a field and its reset button, and the section of the draft depth."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSignalBlocker, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QWidget
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QWidget
 
 from app.i18n import tr
-from app.theme import CODE_PX, SPACE_S
-from app.widgets.buttons import IconButton
+from app.theme import CODE_PX, SMALL_PX, SPACE_S
+from app.widgets.buttons import ChoiceButton, IconButton
+from app.widgets.cards import Section
+from app.widgets.labels import PlainLabel
 from app.widgets.number_field import NumberField
 from app.widgets.util import object_to
 
 if TYPE_CHECKING:
-    from app.inspector.form import Dial
+    from app.inspector.form import Dial, SettingsForm
     from app.theme import Theme
 
 
@@ -24,18 +26,18 @@ _LONGEST_QUOTE = 40  # characters
 
 
 class SettingRow(QWidget):
-    """A label at the left, a field at the right, and between them a reset while it has something to do.
+    """A label, a reset button while the value differs from the default, and a field.
 
     Attributes:
-        reset: Takes the value back to the recommended one.
+        reset: The reset button.
     """
 
     def __init__(self, theme: Theme, label: str, hint: str, field: QWidget, parent: QWidget) -> None:
         super().__init__(parent)
-        words = QLabel(label, self)
-        words.setBuddy(field)
-        words.setFont(theme.font(CODE_PX))
-        words.setToolTip(hint)
+        name = QLabel(label, self)
+        name.setBuddy(field)
+        name.setFont(theme.font(CODE_PX))
+        name.setToolTip(hint)
         field.setToolTip(hint)
         field.setAccessibleDescription(hint)
         field.setFixedSize(_NUMBER_WIDTH, _FIELD_HEIGHT)
@@ -48,17 +50,17 @@ class SettingRow(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(SPACE_S)
-        row.addWidget(words, 1)
+        row.addWidget(name, 1)
         row.addWidget(self.reset)
         row.addWidget(field)
 
 
 class DialRow(SettingRow):
-    """A number that says how tokens are chosen.
+    """The row of a numeric sampling setting.
 
     Signals:
-        chosen: The field of `SamplerConfig`, and its new value.
-        reset_requested: The field that is to be as recommended.
+        chosen(str, object): A field of `SamplerConfig`, and its new value.
+        reset_requested(str): The field to set as recommended.
     """
 
     chosen = Signal(str, object)
@@ -74,17 +76,17 @@ class DialRow(SettingRow):
         self.reset.clicked.connect(lambda: self.reset_requested.emit(dial.name))
 
     def set_value(self, value: float, *, changed: bool) -> None:
-        """Show a value, and whether it is another than the recommended one."""
+        """Show a value, and whether it differs from the recommended one."""
         with QSignalBlocker(self.field):
             self.field.setValue(value)
         self.reset.setVisible(changed)
 
 
 class SeedRow(SettingRow):
-    """The number that makes an answer repeatable; empty for another one each time.
+    """The row of the random seed; empty for another one each time.
 
     Signals:
-        chosen: "seed", and the number or None.
+        chosen(str, object): "seed", and the number or None.
     """
 
     chosen = Signal(str, object)
@@ -100,22 +102,48 @@ class SeedRow(SettingRow):
         self.reset.clicked.connect(lambda: self.chosen.emit("seed", None))
 
     def set_value(self, seed: int | None, *, changed: bool) -> None:
-        """Show a seed, and whether it is another than the recommended one."""
+        """Show a seed, and whether it differs from the recommended one."""
         self._shown = seed
         self.field.setText("" if seed is None else str(seed))
         self.reset.setVisible(changed)
-
-    def _refuse(self, typed: str) -> None:
-        words = tr("“{typed}” is no seed: type a whole number from 0 to {most}.").format(
-            typed=typed[:_LONGEST_QUOTE], most=_LARGEST_SEED
-        )
-        object_to(self.field, words)
 
     def _edited(self) -> None:
         typed = self.field.text().strip()
         seed = int(typed) if typed.isascii() and typed.isdigit() else None
         if typed and (seed is None or seed > _LARGEST_SEED):
             self.set_value(self._shown, changed=self.reset.isVisible())
-            self._refuse(typed)
+            error = tr("“{typed}” is no seed: type a whole number from 0 to {most}.")
+            object_to(self.field, error.format(typed=typed[:_LONGEST_QUOTE], most=_LARGEST_SEED))
         elif seed != self._shown:
             self.chosen.emit("seed", seed)
+
+
+class DraftingSection(Section):
+    """The draft depth, and why drafting was turned off automatically.
+
+    Attributes:
+        choice: The depth.
+        draft_again: Turns drafting on although it was slower; visible while it was turned off automatically.
+    """
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(theme, tr("Drafting"), parent)
+        self.choice = ChoiceButton(theme, tr("Drafting"), self)
+        self._why = PlainLabel(theme, SMALL_PX, "tertiary", parent=self)
+        self.draft_again = QPushButton(tr("Let It Draft Again"))
+        self.draft_again.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self._turn_on = QWidget(self)
+        line = QHBoxLayout(self._turn_on)
+        line.setContentsMargins(0, 0, 0, 0)
+        line.addWidget(self.draft_again)
+        line.addStretch(1)
+        for widget in (self.choice, self._why, self._turn_on):
+            self.add(widget)
+
+    def show_form(self, form: SettingsForm) -> None:
+        """Show the draft depth, and why automatic drafting is off."""
+        self.choice.set_choices(form.depths(), form.settings.drafting)
+        is_off = bool(form.turned_off) and form.drafts == "auto"
+        self._why.say(tr("Automatic is {why}.").format(why=form.turned_off) if is_off else "")
+        self._turn_on.setVisible(is_off)
+        self.draft_again.setAccessibleDescription(self._why.text())

@@ -1,4 +1,4 @@
-"""The window's handle on the engine: calls that never block, and signals on the main thread."""
+"""The engine as the main thread sees it: calls that never block, and signals."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ if TYPE_CHECKING:
 
 
 class EngineLink(QObject):
-    """Starts the engine, asks it, and keeps it alive; see `EngineWorker` for what happens when it dies.
+    """Starts the engine process, sends it requests, and keeps it alive; see `EngineWorker` for its exits.
 
-    A question may be asked at any time after `start`: it waits in the engine's line until the model is in. Every
-    answer ends with exactly one `Finished` or `Failed`, and nothing of it comes after that. Every trial (a measurement
-    or a check of exactness) likewise ends with exactly one `Measured`, `Checked`, `Abandoned` or `Failed`.
+    A request may be sent at any time after `start`: it waits in the engine's queue until the model is loaded. Every
+    generation ends with exactly one `Finished` or `Failed`, and no event of it follows. Every benchmark or exactness
+    check likewise ends with exactly one `Measured`, `Checked`, `Abandoned` or `Failed`.
 
     Args:
         make_client: Starts an engine process, as in `partial(EngineClient, log_dir)`.
-        stop_s: A cancelled answer that has not finished after so many seconds takes its process with it.
-        clock: Seconds that only grow, for counting restarts.
+        stop_s: Seconds after which the process of a cancelled generation that has not finished is killed.
+        clock: Monotonic seconds, for counting restarts.
 
     Attributes:
-        state: The state that was signalled last.
-        model: What was asked for last, a folder or a name; "" before.
+        state: The last signalled state.
+        model: The last requested model, a folder or a name; "" before.
 
     Signals:
-        state_changed(EngineState): The engine does something else now.
-        loaded(ModelInfo): The model is in.
-        lost(ErrorInfo): The process ended or hangs. It is started again, unless the state becomes GAVE_UP.
-        happened(Event): Anything else that the engine tells: receivers match on its type. A `Failed` is about loading
-            when its generation is None.
+        state_changed(EngineState): The state has changed.
+        loaded(ModelInfo): The model is loaded.
+        lost(ErrorInfo): The process exited or hangs. It is restarted, unless the state becomes GAVE_UP.
+        happened(Event): Any other event of the engine; receivers match on its type. A `Failed` whose generation is
+            None is about loading.
     """
 
     state_changed = Signal(object)
@@ -75,13 +75,13 @@ class EngineLink(QObject):
         self._close_requested.connect(self._worker.close)
 
     def start(self, model: str, data_dir: Path, *, anyway: bool = False) -> None:
-        """Start the engine process and load a model, see `load`; installed ones are in the data folder."""
+        """Start the engine process and load a model, see `load`; `data_dir` has the installed ones."""
         self._data_dir = str(data_dir)
         self._thread.start()
         self.load(model, anyway=anyway)
 
     def load(self, model: str, *, anyway: bool = False) -> None:
-        """Load a model in place of the one that is loaded or being loaded, in a process of its own.
+        """Load a model in place of the current one, in a fresh process.
 
         Args:
             model: A folder, or the name of an installed model.
@@ -91,19 +91,18 @@ class EngineLink(QObject):
         self._submitted.emit(Load(model, self._data_dir, anyway=anyway))
 
     def unload(self) -> None:
-        """Give all of the model's memory back, or stop loading; `restart` loads it again."""
+        """Free all of the model's memory, or stop loading; `restart` loads it again."""
         self._submitted.emit(Unload())
 
     def submit(self, request: Generate | Measure | CheckExactness | Count) -> None:
-        """Ask for an answer, a trial or the length of a prompt.
+        """Send a request.
 
-        The generation of an answer or a trial must be new. `Counted` follows a `Count`, unless a newer one is asked
-        for or no process runs.
+        Its generation id must be new. `Counted` follows a `Count`, unless a newer one is sent or no process runs.
         """
         self._submitted.emit(request)
 
     def cancel(self, generation: int) -> None:
-        """Stop an answer or a trial at whatever stage it is; nothing happens when it is over."""
+        """Cancel a request at any stage; no effect when it is over."""
         self._submitted.emit(Cancel(generation))
 
     def restart(self) -> None:
@@ -111,7 +110,7 @@ class EngineLink(QObject):
         self._restart_requested.emit()
 
     def shutdown(self) -> None:
-        """End the process and the thread, within 3 s. What came before that is still delivered."""
+        """End the process and the thread within 3 s; events until then are delivered."""
         if self._thread.isRunning():
             self._close_requested.emit()
             self._thread.wait()

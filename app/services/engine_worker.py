@@ -1,4 +1,4 @@
-"""The thread that owns the engine process: restarts, delivery of events."""
+"""The worker that owns the engine process: requests, restarts, delivery of events."""
 
 from __future__ import annotations
 
@@ -42,24 +42,24 @@ if TYPE_CHECKING:
 
 
 _SILENCE_CHECK_MS = 1000
-# What ends exactly once, by one of `_Ending`.
+# Requests that end exactly once, by one of `_Ending`.
 _Task = Generate | Measure | CheckExactness
 _Ending = Finished | Measured | Checked | Abandoned | Failed
 
 
 class EngineState(Enum):
-    """What the engine is doing, as far as the window cares."""
+    """State of the engine process and its model."""
 
     CLOSED = auto()  # not started yet, or shut down
     STARTING = auto()  # the process starts
     LOADING = auto()  # a model is being loaded
-    READY = auto()  # a model is in
+    READY = auto()  # a model is loaded
     NO_MODEL = auto()  # the process runs, but loading failed or was cancelled
-    GAVE_UP = auto()  # the process ended too often; only the user starts it again
+    GAVE_UP = auto()  # the process exited too often; only the user restarts it
 
 
 class EngineLoss(Enum):
-    """Why the process owes nothing more of what it was asked for, as it is said of an answer and of a trial."""
+    """Why a process ended with requests open; the values are the sentences for a generation and for a benchmark."""
 
     STOPPED = (
         marked("The engine stopped; the answer so far is kept."),
@@ -86,22 +86,21 @@ class EngineLoss(Enum):
         marked("The engine is not running. Restart it in the Model menu, then measure again."),
     )
 
-    def words(self, command: _Task) -> str:
-        """Return what is said of a command that it ended."""
-        of_answer, of_trial = self.value
-        return tr(of_answer if isinstance(command, Generate) else of_trial)
+    def sentence(self, command: _Task) -> str:
+        """Return the sentence for a request that it ended."""
+        of_generation, of_benchmark = self.value
+        return tr(of_generation if isinstance(command, Generate) else of_benchmark)
 
 
 class EngineWorker(QObject):
-    """Owns the client. Everything but the constructor runs on the worker's thread.
+    """Owns the client of the engine process. Everything but the constructor runs on the worker's thread.
 
-    It decides which events are still of interest: an answer or a trial that is over (finished, failed, or lost with
-    its process) is never heard of again.
+    It drops late events: of a request that is over (finished, failed, or lost with its process) none is delivered.
 
     Args:
         make_client: Starts an engine process.
-        budget: How often a lost process is replaced without being asked.
-        stop_s: A cancelled answer that has not finished after so many seconds takes its process with it.
+        budget: Limits automatic restarts.
+        stop_s: Seconds after which the process of a cancelled generation that has not finished is killed.
 
     Signals:
         happened(object): An `EngineState`, an event of the protocol, or an `ErrorInfo` when the process was lost.
@@ -116,9 +115,9 @@ class EngineWorker(QObject):
         self._stop_s = stop_s
         self._client: EngineClient | None = None
         self._notifier: Readable | None = None
-        self._model: Load | None = None  # what was asked for last
+        self._model: Load | None = None  # the last requested one
         self._wanted = False  # whether it is to be loaded when a process starts
-        self._asked = False  # whether this process was
+        self._load_sent = False  # to this process
         self._loading = False
         self._open: dict[int, _Task] = {}
         self._stop_by: dict[int, float] = {}
@@ -131,7 +130,7 @@ class EngineWorker(QObject):
 
     @Slot(object)
     def submit(self, command: Load | _Task | Count | Cancel | Unload) -> None:
-        """Pass a command on to the process; Load and Unload replace one that has a model."""
+        """Send a command to the process; Load and Unload replace a process that has a model."""
         if isinstance(command, Load):
             self._load(command)
         elif isinstance(command, _Task):
@@ -149,7 +148,7 @@ class EngineWorker(QObject):
 
     @Slot()
     def restart(self) -> None:
-        """Replace the process, whatever it does, and load the same model again."""
+        """Replace the process in any state, and load the same model again."""
         self._wanted = True
         self._replace(EngineLoss.RESTARTED)
 
@@ -163,15 +162,15 @@ class EngineWorker(QObject):
         self.thread().quit()
 
     def _load(self, command: Load) -> None:
-        """Load a model; a process that has had one is replaced, which gives all of its memory back."""
+        """Load a model; a process that has had one is replaced, which frees all of its memory."""
         self._model = command
         self._wanted = True
-        if self._client is not None and not self._asked:
+        if self._client is not None and not self._load_sent:
             self._send_load(self._client, command)
             self.happened.emit(EngineState.LOADING)
             return
         waiting: list[Generate] = []
-        if self._loading:  # none of them has begun, and another model will do
+        if self._loading:  # none of them has begun, and another model can run them
             waiting = [
                 request
                 for request in self._open.values()
@@ -185,15 +184,15 @@ class EngineWorker(QObject):
 
     def _unload(self) -> None:
         self._wanted = False
-        if self._asked:
+        if self._load_sent:
             self._replace(EngineLoss.UNLOADED)
 
     def _send_load(self, client: EngineClient, command: Load) -> None:
         client.send(command)
-        self._asked = self._loading = True
+        self._load_sent = self._loading = True
 
     def _replace(self, loss: EngineLoss) -> None:
-        """Start a fresh process because the user wants it, and fail what the one before still owed."""
+        """Start a fresh process on the user's request, and fail the open requests of the former one."""
         self._end_client()
         self._fail_open(loss)
         self._budget.refill()
@@ -201,7 +200,7 @@ class EngineWorker(QObject):
 
     def _begin(self, command: _Task) -> None:
         if self._client is None:
-            error = ErrorInfo(ErrorKind.ENGINE_LOST, EngineLoss.NOT_RUNNING.words(command))
+            error = ErrorInfo(ErrorKind.ENGINE_LOST, EngineLoss.NOT_RUNNING.sentence(command))
             self.happened.emit(Failed(error, command.generation))
         else:
             self._open[command.generation] = command
@@ -223,11 +222,10 @@ class EngineWorker(QObject):
             self._send_load(self._client, self._model)
 
     def _end_client(self) -> None:
-        """Kill and forget the process."""
         self._silence_timer.stop()
         self._stop_timer.stop()
         self._stop_by.clear()
-        self._asked = self._loading = False
+        self._load_sent = self._loading = False
         if self._notifier:
             self._notifier.setEnabled(False)
             self._notifier.deleteLater()
@@ -237,14 +235,13 @@ class EngineWorker(QObject):
             self._client = None
 
     def _fail_open(self, loss: EngineLoss, details: str = "") -> None:
-        """Fail the answers and trials that a lost process still owed."""
         for generation, command in sorted(self._open.items()):
-            error = ErrorInfo(ErrorKind.ENGINE_LOST, loss.words(command), details)
+            error = ErrorInfo(ErrorKind.ENGINE_LOST, loss.sentence(command), details)
             self.happened.emit(Failed(error, generation))
         self._open.clear()
 
     def _lose(self, reason: ErrorInfo) -> None:
-        """Take note that the process is of no more use, and start another while the budget lasts."""
+        """Drop a process that exited or hangs, and start another while the budget lasts."""
         self._end_client()
         self._fail_open(EngineLoss.STOPPED, reason.message)
         if self._budget.spend():
@@ -265,7 +262,7 @@ class EngineWorker(QObject):
 
     @Slot()
     def _end_overdue(self) -> None:
-        """Replace a process that did not stop when it was told to: it is stuck in one long forward."""
+        """Replace a process that did not stop in time: it is stuck in one long forward pass."""
         now = time.monotonic()
         if any(by <= now for by in self._stop_by.values()):
             self._end_client()
@@ -287,7 +284,7 @@ class EngineWorker(QObject):
     def _handle(self, event: Event) -> None:
         match event:
             case Hello():
-                self.happened.emit(EngineState.LOADING if self._asked else EngineState.NO_MODEL)
+                self.happened.emit(EngineState.LOADING if self._load_sent else EngineState.NO_MODEL)
             case LoadProgress() | Counted() | Heartbeat():
                 self.happened.emit(event)
             case Loaded() | Failed(generation=None):
@@ -314,10 +311,10 @@ class EngineWorker(QObject):
 
 
 class Readable(QSocketNotifier):
-    """Calls a function on its own thread when a descriptor can be read; a notifier without a connection.
+    """Calls a function on its own thread when a descriptor is readable; a notifier without a connection.
 
-    To connect a signal on another thread than the main one can hang the program: it waits for a lock of Qt's while it
-    has Python's, and the end of a receiver on the main thread takes the two the other way round.
+    Connecting a signal on another thread than the main one can deadlock: it waits for a lock of Qt while it holds the
+    GIL, and the deletion of a receiver on the main thread takes the two in the other order.
     """
 
     def __init__(self, descriptor: int, read: Callable[[], None], parent: QObject) -> None:
@@ -325,7 +322,7 @@ class Readable(QSocketNotifier):
         self._read = read
 
     def event(self, event: QEvent) -> bool:
-        """Read."""
+        """Call the function."""
         if event.type() == QEvent.Type.SockAct:
             self._read()
             return True

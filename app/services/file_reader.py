@@ -1,4 +1,4 @@
-"""Reads files for a message without waiting for them, in processes that can be ended."""
+"""Reads attached files in helper processes, and tells the user why one was refused."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _PATIENCE_MS = 30_000
 
 
 class FileReader(QObject):
-    """Turns paths into attachments, one after the other.
+    """Turns paths into attachments, one file at a time.
 
     Signals:
         read(Attachment): A file was read.
-        refused(str): Why another one was not, in a sentence for the user.
+        refused(str): Why a file was not read, as a sentence for the user.
     """
 
     read = Signal(object)
@@ -40,16 +40,16 @@ class FileReader(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether files are being read."""
+        """Whether files are still to be read."""
         return bool(self._waiting)
 
     def add(self, paths: Sequence[Path]) -> None:
-        """Read some more files."""
+        """Queue files to read."""
         self._waiting += paths
         self._next()
 
     def close(self) -> None:
-        """Read nothing more."""
+        """Stop reading."""
         self._waiting.clear()
         self._process.close()
 
@@ -68,7 +68,7 @@ class FileReader(QObject):
 
 
 def _answer(end: HelperEnd) -> dict[str, Any]:
-    """Return what the process says of its file; one that was ended, by us or by the system, says nothing."""
+    """Return the JSON of the process; one that was killed, by us or by the system, wrote none."""
     if end.how is Ending.NOT_STARTED:
         return {"refused": Refusal.MISSING.value}
     try:
@@ -79,8 +79,8 @@ def _answer(end: HelperEnd) -> dict[str, Any]:
 
 
 def sentence(name: str, why: Refusal) -> str:
-    """Say why a file was not taken."""
-    words = {
+    """Return why a file was refused, for the user."""
+    text = {
         Refusal.MISSING: tr("{name} cannot be read; check that it is a file and that you may open it."),
         Refusal.EMPTY: tr("{name} is empty."),
         Refusal.LARGE: tr(
@@ -92,6 +92,6 @@ def sentence(name: str, why: Refusal) -> str:
         Refusal.SCANNED: tr("{name} holds pictures of text and no text; only text is read."),
         Refusal.DAMAGED: tr("{name} could not be read within its limits; it may be damaged."),
     }[why]
-    return words.format(
+    return text.format(
         name=f"“{clean_name(name)}”", megabytes=LARGEST_FILE >> 20, characters=f"{LONGEST_TEXT:,}"
     )

@@ -1,7 +1,7 @@
-"""The process that reads a file for a message: `python -I -m app.services.file_text FILE`, started by `FileReader`.
+"""The process that extracts the text of a file: `python -I -m app.services.file_text FILE`, started by `FileReader`.
 
-Files are hostile: a PDF of a few kilobytes can ask for hours and gigabytes. So they are read here, where the system
-ends what takes too long or too much. One line of JSON comes out: the text, or why there is none.
+Files are hostile: a PDF of a few kilobytes can need hours and gigabytes. They are read here under limits of CPU time
+and memory. The output is one line of JSON: the text, or why there is none.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FEW = 0.01  # of a text's bytes may be control characters
 
 
 class Refusal(StrEnum):
-    """Why there is no text."""
+    """Why no text was extracted."""
 
     MISSING = "missing"  # not a file, or not readable
     EMPTY = "empty"
@@ -42,7 +42,7 @@ class Refusal(StrEnum):
 
 
 class RefusedError(Exception):
-    """There is no text to be had."""
+    """No text was extracted."""
 
     def __init__(self, why: Refusal) -> None:
         super().__init__(why.value)

@@ -1,4 +1,4 @@
-"""Short-lived helper processes: self-check, starter set-up."""
+"""Helper processes: a QProcess that runs one of our modules, the self-check and the set-up of the starter."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _log = logging.getLogger(__name__)
 
 
 class Stderr(Enum):
-    """What becomes of what a process writes to its standard error."""
+    """What happens with the standard error of a process."""
 
     LOGGED = auto()
-    DROPPED = auto()  # it may hold what is in a file
-    MERGED = auto()  # it is read with the output
+    DROPPED = auto()  # it may quote a user's file
+    MERGED = auto()  # read together with the output
 
 
 class Ending(Enum):
@@ -39,17 +39,17 @@ class Ending(Enum):
 
     EXITED = auto()
     NOT_STARTED = auto()
-    OVERDUE = auto()  # it was killed when its time was up
+    OVERDUE = auto()  # killed by the time limit
 
 
 @dataclass(frozen=True, slots=True)
 class HelperEnd:
-    """What is known of a process that ended.
+    """The end of a process.
 
     Attributes:
-        how: Whether it ended by itself.
+        how: How it ended.
         code: Its exit code, for EXITED.
-        output: What it wrote to its standard output, for EXITED.
+        output: Its standard output, for EXITED.
     """
 
     how: Ending
@@ -58,19 +58,19 @@ class HelperEnd:
 
 
 class HelperProcess(QObject):
-    """Runs a module isolated from the environment's Python settings, with nothing to read; one run at a time.
+    """Runs a module with `python -I`, without standard input; one run at a time.
 
     Args:
-        module: Its name.
-        stderr: What becomes of its standard error.
-        patience_ms: It is killed when it takes longer; None for no such end.
+        module: Name of the module.
+        stderr: What happens with its standard error.
+        patience_ms: Time limit, after which it is killed; None for none.
 
     Attributes:
-        running: Whether a run has begun and not ended.
+        running: Whether it runs.
 
     Signals:
-        printed(str): A whole line of its output, while it runs.
-        ended(HelperEnd): It is over. Not sent after `close`.
+        printed(str): A whole line of its output.
+        ended(HelperEnd): It has ended; not sent after `close`.
     """
 
     printed = Signal(str)
@@ -101,7 +101,7 @@ class HelperProcess(QObject):
             self._patience.timeout.connect(self._give_up)
 
     def start(self, *arguments: str) -> None:
-        """Begin; `ended` follows."""
+        """Start the process; `ended` follows."""
         self.running = True
         self._output = ""
         self._process.start(sys.executable, [*self._command, *arguments])
@@ -109,7 +109,7 @@ class HelperProcess(QObject):
             self._patience.start()
 
     def close(self) -> None:
-        """End it; nothing is told then."""
+        """Kill the process without a signal."""
         self.running = False
         if self._patience is not None:
             self._patience.stop()
@@ -149,11 +149,11 @@ class HelperProcess(QObject):
 
 
 class SelfCheck(QObject):
-    """Checks Metal, the keychain and what else an app needs, once.
+    """Checks Metal, the keychain and the other needs of the app.
 
     Signals:
         ended(tuple): The `Check` rows.
-        unanswered(): It could not begin, or did not end in time, as while the keychain waits for the user.
+        unanswered(): It did not start, or not end in time, as while the keychain waits for the user.
     """
 
     ended = Signal(object)
@@ -168,11 +168,11 @@ class SelfCheck(QObject):
         self._process.ended.connect(self._ended)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the check."""
         self._process.start(str(self._data_dir))
 
     def close(self) -> None:
-        """End it; nothing is told then."""
+        """End the check without a signal."""
         self._process.close()
 
     def _ended(self, end: HelperEnd) -> None:
@@ -184,12 +184,12 @@ class SelfCheck(QObject):
 
 
 class StarterSetup(QObject):
-    """Sets the starter model up, as `make setup` does.
+    """Installs the starter model, as `make setup` does.
 
     Signals:
-        progress(float, str): How much is done, 0..1, and what is being done.
-        finished: The model is in place.
-        failed(str): It is not; a sentence that says why, and what to do.
+        progress(float, str): The share that is done, 0..1, and the current step.
+        finished: The model is installed.
+        failed(str): Why it is not, and what to do, as a sentence.
     """
 
     progress = Signal(float, str)
@@ -205,13 +205,13 @@ class StarterSetup(QObject):
         self._process.ended.connect(self._ended)
 
     def start(self) -> None:
-        """Begin, or begin again after a failure."""
+        """Start, or start again after a failure."""
         if not self._process.running:
             self._last_line = ""
             self._process.start("--data-dir", str(self._data_dir))
 
     def close(self) -> None:
-        """End it; what it left half-done is cleared away by the next start."""
+        """End the set-up; the next start removes what it left unfinished."""
         self._process.close()
 
     def _read(self, line: str) -> None:

@@ -1,4 +1,4 @@
-"""Run work off the main thread and deliver its result on it."""
+"""Runs work on other threads and delivers its result on the main thread."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ class _Task:
 
 
 class TaskRunner(QObject):
-    """Runs callables, each on a thread of its own, for an object of the main thread that must not wait for them.
+    """Runs callables, each on a thread of its own, for an object of the main thread.
 
-    Daemon threads and no QThread: what is stuck in the system (a name that is being looked up, a disk that is gone)
-    when the program ends would abort it as a QThread.
+    Daemon threads and no QThread: a call stuck in the system (a DNS query, a disk that is gone) when the program ends
+    would abort it as a QThread.
 
     Args:
-        name: Of the threads.
-        parent: Owns it.
-        end_s: Seconds that running work gets to end by itself when it is abandoned, all of it together.
+        name: Name of the threads.
+        parent: Qt parent.
+        end_s: Seconds that all running work together gets to end when it is abandoned.
     """
 
     _ended = Signal(object, object, object)  # the task, its result or None, its exception or None
@@ -52,12 +52,12 @@ class TaskRunner(QObject):
         self._name = name
         self._end_s = end_s
         self._lock = threading.Lock()
-        self._running: set[_Task] = set()  # what is not in it is heard of no more
+        self._running: set[_Task] = set()  # results of others are dropped
         self._ended.connect(self._deliver)
 
     @property
     def busy(self) -> bool:
-        """Whether a result is still to come."""
+        """Whether a result is pending."""
         return bool(self._running)
 
     def run(
@@ -74,7 +74,7 @@ class TaskRunner(QObject):
         thread.start()
 
     def abandon(self) -> None:
-        """Deliver nothing of what is running, once it had its time to end."""
+        """Drop the results of running work, after it had `end_s` to end."""
         end = time.monotonic() + self._end_s
         for task in self._running:
             task.thread.join(max(end - time.monotonic(), 0.0))
@@ -103,21 +103,16 @@ class TaskRunner(QObject):
             task.failed(error)
 
 
-def describe(error: BaseException, what: str) -> tuple[ErrorInfo, HubErrorKind | None]:
-    """Return an error in words, and what kind of trouble with a hub it is, if any; log it.
-
-    Args:
-        error: As it was raised.
-        what: What failed, for the log.
-    """
+def describe(error: BaseException, action: str) -> tuple[ErrorInfo, HubErrorKind | None]:
+    """Log an error of `action`; return it with a sentence, and its kind where it is an error of a hub."""
     if isinstance(error, HubError):
-        _log.warning("%s: %s", what, error.problem.name)
+        _log.warning("%s: %s", action, error.problem.name)
         return error.info, error.problem
     if isinstance(error, EngineError):
-        _log.warning("%s: %s", what, error.kind)
+        _log.warning("%s: %s", action, error.kind)
         return error.info, None
-    # Not the words of the error: they may quote an address with a key in it.
+    # Not the message of the error: it may quote an address with a key.
     details = f"{''.join(traceback.format_tb(error.__traceback__))}{type(error).__name__}"
-    _log.error("%s: %s", what, details)
+    _log.error("%s: %s", action, details)
     sentence = tr("MTPLX had a fault of its own in this. Try again; if it happens each time, restart it.")
     return ErrorInfo(ErrorKind.INTERNAL, sentence, details), None

@@ -1,4 +1,4 @@
-"""Ask, answer again, edit, continue, delete."""
+"""The user's actions on messages: send, edit, regenerate, continue, retry, delete, switch branches."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
 
 _NO_SUCH_MODEL = (ErrorKind.NOT_FOUND, ErrorKind.REFUSED, ErrorKind.UNSUPPORTED)
-# Asking the same again gives the same error.
+# The same request would fail with the same error.
 _HOPELESS = (ErrorKind.BAD_REQUEST, ErrorKind.CONTEXT_OVERFLOW)
-_AGAIN = {RowAction.REGENERATE, RowAction.FOCUSED, RowAction.VARIED, RowAction.OTHER_MODEL}
-_ASKING = {*_AGAIN, RowAction.RESUME}  # these need a question
-_HOTTEST = 2.0  # above that no model makes sense
+_REGENERATING = {RowAction.REGENERATE, RowAction.FOCUSED, RowAction.VARIED, RowAction.OTHER_MODEL}
+_GENERATING = {*_REGENERATING, RowAction.RESUME}  # these need a question
+_MAX_TEMPERATURE = 2.0  # above it the text falls apart
 _CUT = (MessageStatus.STOPPED, MessageStatus.LENGTH, MessageStatus.INTERRUPTED)
 
 
 class ChatActions:
-    """Asks, edits, asks again, continues, deletes, and moves between branches.
+    """The actions on the shown chat; each is a change of the conversation, and most start a generation.
 
-    Nothing but moving and deleting is done while an answer is to come in the chat. A question goes onto the disk first,
-    and then to the engine.
+    While an answer is pending in the chat, only switching branches and deleting are done. A question is written to the
+    disk first, and then sent to the engine.
     """
 
     def __init__(self, session: ChatSession, store: Store, queue: GenerationQueue) -> None:
@@ -46,22 +46,22 @@ class ChatActions:
         self._queue = queue
 
     def send(self, text: str, attachments: Sequence[Attachment] = (), *, alone: bool = False) -> bool:
-        """Ask `text` in the chat that is shown, about some files; return whether it was taken.
+        """Send a message with files in the shown chat; return whether it was accepted.
 
-        With `alone` the model reads nothing of what came before, from now on.
+        With `alone` the prompt starts at this message from now on.
         """
         session = self._session
         if session.busy or session.opening or not (text.strip() or attachments):
             return False
-        self._say(text, attachments, session.shown.leaf_id, alone=alone)
+        self._add_question(text, attachments, session.shown.leaf_id, alone=alone)
         return True
 
     def edit(
         self, message_id: str, text: str, attachments: Sequence[Attachment] = (), *, alone: bool = False
     ) -> bool:
-        """Ask something else in the place of a question, about some files; return whether it was taken.
+        """Send a new version of a question as its sibling; return whether it was accepted.
 
-        With `alone` the model reads nothing of what came before, from now on.
+        `alone` is as in `send`.
         """
         chat = self._session.shown
         old = conversation.find_message(chat, message_id)
@@ -69,34 +69,34 @@ class ChatActions:
             return False
         if (text, tuple(attachments)) != (old.text, old.attachments):
             self._session.rearrange(conversation.up_to(chat, old.parent_id))
-            self._say(text, attachments, old.parent_id, alone=alone)
+            self._add_question(text, attachments, old.parent_id, alone=alone)
         return True
 
     def regenerate(self, answer_id: str, settings: ChatSettings | None = None) -> None:
-        """Have the question of an answer answered once more, beside it; `settings` hold for the new one alone."""
+        """Write another answer to the same question as a sibling; `settings` hold for this answer only."""
         chat = self._session.shown
         question = conversation.question_of(chat, answer_id)
         if question is not None and not self._session.busy:
             self._session.rearrange(conversation.up_to(chat, question.id))
-            self._ask(question, settings=settings)
+            self._generate(question, settings=settings)
 
     def vary(self, answer_id: str, factor: float) -> None:
-        """Have a question answered once more, its temperature that many times as high, with a seed of its own."""
+        """Regenerate with the temperature multiplied by `factor`, and with another seed."""
         settings, sampler = self._session.settings, self._session.sampler
-        warmth = min(sampler.temperature * factor, _HOTTEST)
-        other = replace(sampler, temperature=round(warmth, 3), seed=None)
-        self.regenerate(answer_id, replace(settings, sampler=other))
+        temperature = min(sampler.temperature * factor, _MAX_TEMPERATURE)
+        varied = replace(sampler, temperature=round(temperature, 3), seed=None)
+        self.regenerate(answer_id, replace(settings, sampler=varied))
 
     def resume(self, answer_id: str) -> None:
-        """Write a cut answer on."""
+        """Continue a cut answer."""
         answer = conversation.find_message(self._session.shown, answer_id)
         if not self._session.busy and self.can_resume(answer):
             self._resume(answer)
 
     def retry(self, answer_id: str) -> None:
-        """Ask again what a failed answer was to answer; what there is of it stays as a branch.
+        """Generate a failed answer again; its partial text stays as a branch.
 
-        Where the chat's own model was what failed, the loaded one is asked, from now on.
+        Where the model set for the chat was the cause, the chat uses the loaded one from now on.
         """
         chat = self._session.shown
         failed = conversation.find_message(chat, answer_id)
@@ -117,7 +117,7 @@ class ChatActions:
             self._resume(failed)
 
     def delete(self, message_id: str) -> Callable[[], None]:
-        """Take away a message and all that follow it; the result brings them back."""
+        """Delete a message and its descendants; return what restores them."""
         session = self._session
         generation = session.generation
         if generation and generation.answer.id in conversation.subtree(session.shown, message_id):
@@ -128,9 +128,9 @@ class ChatActions:
         return lambda: self._restore(before, message_id)
 
     def move(self, message_id: str, step: int) -> None:
-        """Show the branch through the sibling that is `step` places on."""
+        """Show the branch of the sibling `step` positions on."""
         chat = self._session.shown
-        moved = conversation.beside(chat, message_id, step)
+        moved = conversation.show_sibling(chat, message_id, step)
         if moved is not chat:
             self._session.rearrange(moved)
 
@@ -140,15 +140,17 @@ class ChatActions:
         return is_cut and message.id == self._session.shown.leaf_id
 
     def states(self) -> dict[str, RowState]:
-        """Return what can be done to each message of the shown branch, and where it stands."""
+        """Return the row state of each message of the shown branch."""
         chat = self._session.shown
-        places = conversation.places(chat)
+        places = conversation.branch_positions(chat)
         states: dict[str, RowState] = {}
-        is_asked = False
+        has_question = False
         for message in chat.path():
-            is_asked = is_asked or message.role is Role.USER
+            has_question = has_question or message.role is Role.USER
             state = self._state(chat, message, places[message.id])
-            states[message.id] = state if is_asked else replace(state, offers=state.offers - _ASKING, fix="")
+            states[message.id] = (
+                state if has_question else replace(state, offers=state.offers - _GENERATING, fix="")
+            )
         return states
 
     def _state(self, chat: Conversation, message: Message, place: BranchPosition) -> RowState:
@@ -159,7 +161,7 @@ class ChatActions:
         offers |= {RowAction.PREVIOUS} if place.number > 1 else set()
         offers |= {RowAction.NEXT} if place.number < place.of else set()
         if not self._session.busy:
-            offers |= _AGAIN if is_answer else {RowAction.EDIT}
+            offers |= _REGENERATING if is_answer else {RowAction.EDIT}
             offers |= {RowAction.RESUME} if self.can_resume(message) else set()
         return RowState(
             place,
@@ -169,7 +171,7 @@ class ChatActions:
         )
 
     def action_for(self, message: Message) -> str:
-        """Return the name of the one thing to do about a message, "" when there is nothing to do."""
+        """Return the title of the button that mends a message's error, "" for none."""
         fault = self._session.fault(message)
         kind = fault.kind if fault else None
         if kind is ErrorKind.ENGINE_LOST:
@@ -183,12 +185,10 @@ class ChatActions:
         return tr("Try again") if (failed and kind not in _HOPELESS) or cut_off else ""
 
     def _is_too_big(self, message: Message) -> bool:
-        """Whether a message failed because its model will not fit into memory."""
         fault = self._session.fault(message)
         return fault is not None and fault.kind is ErrorKind.TOO_BIG
 
     def _needs_other_model(self, message: Message) -> bool:
-        """Whether an answer failed because the model that is set for the chat cannot be loaded."""
         fault = self._session.fault(message)
         return fault is not None and fault.kind in _NO_SUCH_MODEL and bool(self._session.settings.model)
 
@@ -208,14 +208,14 @@ class ChatActions:
         now = self._session.shown
         self._store.restore_message(message_id)
         if now.chat.id == before.chat.id:
-            self._session.rearrange(conversation.with_back(now, before))
+            self._session.rearrange(conversation.with_restored(now, before))
 
-    # ------------------------------------------------------------ asking
+    # ------------------------------------------------------------ generating
 
-    def _say(
+    def _add_question(
         self, text: str, attachments: Sequence[Attachment], parent_id: str | None, *, alone: bool
     ) -> None:
-        """Ask something after a message, or at the beginning; `alone` is as in `send`."""
+        """Add a question after a message, or as the first one, and generate its answer; `alone` is as in `send`."""
         session, is_first = self._session, self._session.is_blank
         if is_first:
             session.begin(title_from(text if text.strip() else attachments[0].name))
@@ -223,20 +223,19 @@ class ChatActions:
         session.add(question)
         if alone:
             session.set_settings(replace(session.settings, reads_from=question.id))
-        self._ask(question)
+        self._generate(question)
         if is_first:
-            self._store.set_draft(UNBEGUN, "")  # what is in the composer belongs to this chat from now on
+            self._store.set_draft(UNBEGUN, "")  # the composer's text belongs to this chat from now on
 
     def _resume(self, answer: Message) -> None:
-        """Have an answer written on, or begun again when nothing is there of it."""
         question = conversation.question_of(self._session.shown, answer.id)
         if question is not None:
-            self._ask(question, replace(answer, status=MessageStatus.STREAMING, error=""))
+            self._generate(question, replace(answer, status=MessageStatus.STREAMING, error=""))
 
-    def _ask(
+    def _generate(
         self, question: Message, answer: Message | None = None, settings: ChatSettings | None = None
     ) -> None:
-        """Have a question answered by a new answer, or by the rest of one; `settings` are for this answer alone."""
+        """Generate a new answer to a question, or the rest of one; `settings` hold for this answer only."""
         shown = self._session.shown
         if answer is None:
             answer = self._message(Role.ASSISTANT, "", MessageStatus.STREAMING, question.id)

@@ -1,4 +1,4 @@
-"""Keeps the count of the context window right while the user types and models write."""
+"""Token counts of the context window, kept up to date while the user types and answers are written."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _PATIENCE_MS = 2000
 
 @dataclass(frozen=True, slots=True)
 class UnsentMessage:
-    """What is typed and not sent.
+    """A message that is typed and not sent.
 
     Attributes:
-        text: It.
+        text: Its text.
         attachments: Its files.
-        after: Id of the message that it follows; "" for the last one that is shown, None for the very beginning.
+        after: Id of the message that it follows; "" for the last shown one, None for none.
     """
 
     text: str = ""
@@ -48,15 +48,15 @@ class UnsentMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """A prompt that is being counted, or was.
+class _CountRequest:
+    """A prompt sent to the engine to be counted.
 
     Attributes:
-        request: Its id.
-        chat_id: Of the chat.
-        path: The messages that it holds before the draft.
-        files: How many files the draft has.
-        prompt: All of it.
+        request: Id of the request.
+        chat_id: Its chat.
+        path: The messages before the draft.
+        files: Number of files of the draft.
+        prompt: The whole prompt.
     """
 
     request: int
@@ -68,12 +68,12 @@ class _Asked:
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """What sending a draft would mean.
+    """The context use if a draft were sent.
 
     Attributes:
-        draft: It.
-        use: What the window would hold; None when it surely fits, or when only the engine can say, later.
-        path: The messages before it that the model reads.
+        draft: The draft.
+        use: The use; None when it surely fits, or when the engine did not answer in time.
+        path: The messages before it in the prompt.
         counts: The tokens of each of these.
     """
 
@@ -84,11 +84,11 @@ class Weighed:
 
 
 class ContextMeter(QObject):
-    """Asks the engine for counts, a little after the last key and never on this thread.
+    """Has the engine count tokens, shortly after the last key press; nothing is tokenized in this process.
 
     Signals:
-        changed(ContextUse | None): What the window holds now; None without a model.
-        weighed(Weighed): The answer to `weigh`.
+        changed(ContextUse | None): The use now; None without a model.
+        weighed(Weighed): The result of `weigh`.
     """
 
     changed = Signal(object)
@@ -103,15 +103,15 @@ class ContextMeter(QObject):
         self._link = link
         self._draft = UnsentMessage()
         self._read_draft: Callable[[], UnsentMessage] = UnsentMessage
-        self._numbers = count(1)
-        self._asked: _Asked | None = None
-        self._known: tuple[_Asked, Counted] | None = None
+        self._request_ids = count(1)
+        self._asked: _CountRequest | None = None
+        self._known: tuple[_CountRequest, Counted] | None = None
         self._weighing: UnsentMessage | None = None
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._pause.timeout.connect(self._ask_again)
         self._patience = QTimer(self, singleShot=True, interval=_PATIENCE_MS)
-        self._patience.timeout.connect(self._let_go)
-        link.happened.connect(self._take)
+        self._patience.timeout.connect(self._give_up)
+        link.happened.connect(self._handle_event)
         for signal in (
             session.opened,
             session.rearranged,
@@ -125,19 +125,19 @@ class ContextMeter(QObject):
             beat.connect(self._tell)
 
     def follow(self, draft: Callable[[], UnsentMessage]) -> None:
-        """Count as well what `draft` returns when it is time to count: it is not read with every key."""
+        """Include what `draft` returns; it is called when a count is due, not with every key press."""
         self._read_draft = draft
 
     def touch(self) -> None:
-        """Count again soon, because the draft is another one."""
+        """Count again soon, because the draft has changed."""
         self._pause.start()
 
     def weigh(self, draft: UnsentMessage) -> None:
-        """Find out what sending this would mean; `weighed` follows, at once when it surely fits."""
+        """Count the prompt with this draft; `weighed` follows, at once when it surely fits."""
         self._draft = self._weighing = draft
         ready = self._queue.model is not None and self._link.state is EngineState.READY
         if not ready or most_tokens(self._prompt(self._draft)[1]) < self._window():
-            self._let_go()
+            self._give_up()
         elif self._is_known():
             self._answer()
         else:
@@ -151,7 +151,6 @@ class ContextMeter(QObject):
         self._pause.start()
 
     def _prompt(self, draft: UnsentMessage) -> tuple[tuple[Message, ...], tuple[ChatMessage, ...]]:
-        """Return the messages that the model reads, and its prompt with a draft at the end."""
         chat = self._session.shown
         if draft.after != "":
             chat = up_to(chat, draft.after)
@@ -176,25 +175,25 @@ class ContextMeter(QObject):
             *map(as_text, self._draft.attachments),
             *(with_files(message.text, message.attachments) for message in path),
         )
-        self._asked = _Asked(
-            next(self._numbers), self._session.chat_id, path, len(self._draft.attachments), prompt
+        self._asked = _CountRequest(
+            next(self._request_ids), self._session.chat_id, path, len(self._draft.attachments), prompt
         )
         self._link.submit(Count(self._asked.request, prompt, texts, settings.thinking))
 
-    def _take(self, event: Event) -> None:
+    def _handle_event(self, event: Event) -> None:
         if isinstance(event, Counted) and self._asked is not None and event.request == self._asked.request:
             self._counted(self._asked, event)
 
-    def _counted(self, asked: _Asked, counted: Counted) -> None:
+    def _counted(self, asked: _CountRequest, counted: Counted) -> None:
         self._known = None if counted.tokens is None else (asked, counted)
         self._tell()
         if self._weighing is None:
             return
         if self._known is None:
-            self._let_go()
+            self._give_up()
         elif self._is_known():
             self._answer()
-        else:  # it was another draft's
+        else:  # of another draft
             self._ask()
 
     def _is_known(self) -> bool:
@@ -206,17 +205,17 @@ class ContextMeter(QObject):
         asked, counted = self._known
         self._settle(Weighed(self._weighing, self._idle_use(), asked.path, counted.texts[2 + asked.files :]))
 
-    def _let_go(self) -> None:
+    def _give_up(self) -> None:
         if self._weighing is not None:
             self._settle(Weighed(self._weighing, None))
 
     def _settle(self, weighed: Weighed) -> None:
         self._weighing = None
         self._patience.stop()
-        self._pause.start()  # what was weighed need not be what is typed
+        self._pause.start()  # the weighed draft may differ from the typed one
         self.weighed.emit(weighed)
 
-    # ------------------------------------------------------------ telling
+    # ------------------------------------------------------------ reporting
 
     def _window(self) -> int:
         model, settings = self._queue.model, self._session.settings
@@ -230,7 +229,7 @@ class ContextMeter(QObject):
         )
 
     def _idle_use(self) -> ContextUse | None:
-        """Return the use by the newest count, of whatever it was."""
+        """Return the use by the newest count."""
         model = self._queue.model
         if model is None:
             return None
@@ -244,7 +243,7 @@ class ContextMeter(QObject):
         return ContextUse(self._window(), largest, system, rest, draft, files=files)
 
     def _live_use(self, generation: Generation) -> ContextUse | None:
-        """Return the use while an answer is written: what the engine has read, and what came since."""
+        """Return the use while an answer is written: prompt tokens of the prefill, and tokens received since."""
         idle = self._idle_use()
         if idle is None or generation.prefill is None:
             return None

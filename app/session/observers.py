@@ -1,4 +1,4 @@
-"""What follows the answers: idle unload, statistics."""
+"""Observers of the generation queue: unloading of an idle model, recording of statistics."""
 
 from __future__ import annotations
 
@@ -26,12 +26,7 @@ _MINUTE_MS = 60_000
 
 
 class IdleUnload(QObject):
-    """Watches the engine.
-
-    Args:
-        queue: What is to be answered.
-        link: The engine.
-    """
+    """Unloads the model after some minutes without a generation."""
 
     def __init__(self, queue: GenerationQueue, link: EngineLink, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -44,7 +39,7 @@ class IdleUnload(QObject):
         queue.ended.connect(self._begin)
 
     def set_minutes(self, minutes: int) -> None:
-        """Wait that long, 0 for ever; the wait begins anew when it changes."""
+        """Set the minutes, 0 for never; a change restarts the wait."""
         if minutes != self._minutes:
             self._minutes = minutes
             self._begin()
@@ -59,37 +54,34 @@ class IdleUnload(QObject):
         if self._queue.pending or self._queue.held:
             self._begin()
         else:
-            self._queue.rest()
+            self._queue.unload_idle()
 
 
 class StatsRecorder(QObject):
-    """Passes on what the engine says of an answer when it ends, to be written after the answer itself.
+    """Stores the statistics of each answer, after the answer itself.
 
-    Only answers to questions of the user come this way: no warm-up, measurement or title does. One that failed, or
-    ended before its first token, has no figures.
+    Only answers in chats are recorded, no warm-ups or benchmarks. An answer that failed, or ended before its first
+    token, has no statistics.
     """
 
     def __init__(self, queue: GenerationQueue, store: Store) -> None:
         super().__init__(queue)
         self._queue = queue
         self._store = store
-        queue.answered.connect(self._keep)
+        queue.answered.connect(self._record)
 
-    def _keep(self, generation: Generation, event: Finished) -> None:
+    def _record(self, generation: Generation, event: Finished) -> None:
         model = self._queue.model
         if model is None or not event.stats.emitted:
             return
-        how = sampler_words(generation.sampler or SamplerConfig())
+        sampler = sampler_words(generation.sampler or SamplerConfig())
         now = datetime.now().astimezone()
 
-        def made() -> AnswerRecord:
-            """Ask the system, for which no window should wait."""
-            return _figures(_subject(model), event, now, how)
-
-        self._store.add_figures(made)
+        # On the thread of the store, since the system is asked for its properties.
+        self._store.add_figures(lambda: _answer_record(_subject(model), event, now, sampler))
 
 
-def _figures(subject: BenchmarkSubject, event: Finished, now: datetime, sampler: str) -> AnswerRecord:
+def _answer_record(subject: BenchmarkSubject, event: Finished, now: datetime, sampler: str) -> AnswerRecord:
     return AnswerRecord(
         ended_ms=round(now.timestamp() * 1000),
         day=now.date(),
@@ -104,7 +96,7 @@ def _figures(subject: BenchmarkSubject, event: Finished, now: datetime, sampler:
         sampler=sampler,
         reason=event.reason,
         version=subject.version,
-        # The user's time to the first word; a history has no use for its parts.
+        # TTFT since Send, including the time in the queue.
         stats=replace(event.stats, ttft_s=event.stats.first_word_s, waited_s=None),
     )
 

@@ -1,4 +1,4 @@
-"""FIFO of generations for the engine, which writes one answer after the other."""
+"""FIFO of generations: the engine writes one answer at a time, and loads the model that each needs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.chat.conversation import MessageStatus
-from app.chat.generation import Generation, Outcome, Piece, unloaded, without
+from app.chat.generation import Generation, Outcome, Piece, chosen_model_error, no_model_error
 from app.i18n import tr
 from app.services.engine_worker import EngineState
 from mtplx_engine.ipc.protocol import DepthChosen, Failed, Finished, PrefillProgress, Tokens
@@ -33,23 +33,23 @@ _STATUS = {
 
 
 class GenerationQueue(QObject):
-    """Passes one generation at a time to the engine, once its question is on the disk and a model is in.
+    """Sends one generation at a time to the engine, once its question is on the disk and a model is loaded.
 
     Attributes:
         drafting: The draft depth for the next answers.
-        model: The model that is loaded, None before the first.
-        generations: Ids of what the engine is asked for, each of them once.
-        held: Why nothing is asked until `release`; "" when questions are asked.
+        model: The loaded model; the last one while none is loaded, None before the first.
+        generations: Ids for requests to the engine.
+        held: Why nothing is sent until `release`; "" when the queue advances.
 
     Signals:
-        streamed(Generation, Piece): Text or thinking came; the generation has taken it in.
+        streamed(Generation, Piece): Text or thinking came; the generation already has it.
         counted(Generation): Its meter has counted one more decode cycle.
-        measured(Generation): There is a new reading of its meter.
-        prefilled(Generation): More of its prompt is read.
-        waiting(Generation, str): In words what it waits for, "" for nothing to speak of.
-        ended(Generation, Outcome): It is over; nothing but `figures` follows.
-        figures(Generation, DecodeStats): What the engine counted in an answer that was stopped.
-        answered(Generation, Finished): How an answer ended for the engine, stopped or not; comes last.
+        measured(Generation): Its meter has a new reading.
+        prefilled(Generation): Its prefill has advanced.
+        waiting(Generation, str): What it waits for, as text; "" for nothing.
+        ended(Generation, Outcome): It is over; only `late_stats` may follow.
+        late_stats(Generation, DecodeStats): The statistics of a stopped answer.
+        answered(Generation, Finished): The engine's last event of an answer, stopped or not; comes last.
     """
 
     streamed = Signal(object, object)
@@ -58,7 +58,7 @@ class GenerationQueue(QObject):
     prefilled = Signal(object)
     waiting = Signal(object, str)
     ended = Signal(object, object)
-    figures = Signal(object, object)
+    late_stats = Signal(object, object)
     answered = Signal(object, object)
 
     def __init__(self, link: EngineLink, parent: QObject | None = None) -> None:
@@ -71,102 +71,102 @@ class GenerationQueue(QObject):
         self._pending: list[Generation] = []  # the first one may be running
         self._running: Generation | None = None
         self._stopping: Generation | None = None  # over for the user, not yet for the engine
-        self._restarting = False  # asked for, and not answered yet
-        self._resting = False  # unloaded until somebody asks
-        self._allowed: set[str] = set()  # to be loaded even when they will not fit
-        self._switching: Generation | None = None  # wants another model, which is being loaded
-        self._known_as = ""  # what the loaded model was called when it was asked for
+        self._restarting = False  # requested, and no state has followed yet
+        self._idle = False  # unloaded until the next generation
+        self._allowed: set[str] = set()  # models to load even when they will not fit
+        self._switching: Generation | None = None  # its model is being loaded
+        self._requested_name = ""  # of the loaded model, as the chat's settings have it
         self._progress = tr("Starting the engine…")
-        self._down = unloaded()
+        self._down_reason = no_model_error()
         self._clock = QTimer(self, interval=_READING_MS)
         self._clock.timeout.connect(self._measure)
         link.loaded.connect(self._loaded)
         link.state_changed.connect(self._state_changed)
         link.lost.connect(self._lost)
-        link.happened.connect(self._take)
+        link.happened.connect(self._handle_event)
 
     @property
     def pending(self) -> tuple[Generation, ...]:
-        """All generations that have not ended, in the order in which they are answered."""
+        """All generations that have not ended, in the order of the queue."""
         return tuple(self._pending)
 
     @property
     def down(self) -> bool:
-        """Whether the engine stays without a model until somebody restarts it."""
+        """Whether the engine stays without a model until `restart`."""
         return self._link.state in _DOWN and not self._restarting
 
     def pending_in(self, chat_id: str) -> Generation | None:
-        """Return the generation of a chat that has not ended."""
+        """Return the unfinished generation of a chat."""
         return next((generation for generation in self._pending if generation.chat_id == chat_id), None)
 
     def add(self, generation: Generation) -> None:
         """Put a generation at the end of the queue."""
         self._pending.append(generation)
-        if self._resting and self.down:
+        if self._idle and self.down:
             self.restart()
         self.advance()
 
     def stop(self, generation: Generation) -> None:
-        """End a generation at whatever stage it is; it is over when this returns."""
+        """End a generation at any stage; it has ended when this returns."""
         if generation is self._running:
             self._link.cancel(generation.id)
             self._running, self._stopping = None, generation
         self._end(generation, Outcome(MessageStatus.STOPPED))
 
     def fail(self, generation: Generation, error: ErrorInfo) -> None:
-        """End a generation that the engine has not seen."""
+        """End a generation that was not sent to the engine."""
         self._end(generation, Outcome(MessageStatus.ERROR, error=error))
 
     def interrupt(self) -> None:
-        """End all generations where they are, because the program ends."""
+        """End all generations with the text so far, because the program ends."""
         for generation in self.pending:
             self._end(generation, Outcome(MessageStatus.INTERRUPTED))
 
     def restart(self) -> None:
-        """Start the engine again; what is pending waits for it."""
+        """Restart the engine; pending generations wait for it."""
         self._restarting = True
         self._link.restart()
 
-    def rest(self) -> None:
-        """Give the model's memory back until the next question."""
-        self._resting = True
+    def unload_idle(self) -> None:
+        """Unload the model until the next generation is added."""
+        self._idle = True
         self._link.unload()
 
-    def hold(self, words: str) -> None:
-        """Ask nothing until `release`, because the engine has something else to do; `words` say what it waits for."""
-        if words != self.held:
-            self.held = words
+    def hold(self, reason: str) -> None:
+        """Send nothing until `release`, while the engine runs something else; `reason` is shown to the user."""
+        if reason != self.held:
+            self.held = reason
             self.tell_waiting()
 
     def release(self) -> None:
-        """Ask again."""
+        """Advance again after `hold`."""
         self.held = ""
         self.advance()
 
     def load_anyway(self, model: str = "") -> None:
-        """From now on load a model even when it will not fit into memory, by default the one that was refused."""
+        """Load a model even when it will not fit into memory, from now on; by default the refused one."""
         model = model or self._link.model
         self._allowed.add(model)
         if self.down:
             self._restarting = True
             self._link.load(model, anyway=True)
 
-    def set_progress(self, words: str) -> None:
-        """Say what the engine is doing while no model is in."""
-        self._progress = words
+    def set_progress(self, text: str) -> None:
+        """Set what is shown for waiting generations while no model is loaded."""
+        self._progress = text
         self.tell_waiting()
 
     def tell_waiting(self) -> None:
-        """Say for each generation without text what it waits for."""
+        """Emit `waiting` for each generation without text."""
         for generation in self._pending:
             if not generation.begun:
-                self.waiting.emit(generation, self._words(generation))
+                self.waiting.emit(generation, self._waiting_text(generation))
 
     def advance(self) -> None:
-        """Ask the next question that may be asked."""
+        """Send the next generation that is ready."""
         if self.down:
             for generation in self.pending:
-                self.fail(generation, self._down)
+                self.fail(generation, self._down_reason)
         ready = self._link.state is EngineState.READY and not self.held
         free = not self._running and not self._stopping
         following = next((generation for generation in self._pending if generation.committed), None)
@@ -186,13 +186,13 @@ class GenerationQueue(QObject):
         self._link.submit(request)
         self._clock.start()
 
-    # ------------------------------------------------------------ which model
+    # ------------------------------------------------------------ the model of a generation
 
     def _is_loaded(self, wanted: str) -> bool:
         if not wanted or self.model is None:
             return True
         # Not its title, which other models may have too.
-        return wanted in {self._known_as, self.model.path, Path(self.model.path).name}
+        return wanted in {self._requested_name, self.model.path, Path(self.model.path).name}
 
     def _switch(self, generation: Generation) -> None:
         if self._switching is None:
@@ -201,35 +201,37 @@ class GenerationQueue(QObject):
             self._link.load(model, anyway=model in self._allowed)
 
     def _switched(self, state: EngineState) -> None:
-        """Take the new model for the one that was wanted; go back to the old one where it cannot be loaded."""
+        """Finish loading another model; load the former one again where that failed."""
         generation = self._switching
         if generation is None or state not in (EngineState.READY, *_DOWN):
             return
         self._switching = None
         if state is EngineState.READY:
-            self._known_as = generation.request.settings.model
+            self._requested_name = generation.request.settings.model
         elif state is EngineState.NO_MODEL and self.model is not None:
-            self._restarting = True  # before the answer fails: the engine is not what is missing
+            self._restarting = True  # before `fail`: the engine is not down
             if generation in self._pending:
-                self.fail(generation, without(generation.request.settings.model, self._down))
-            self._link.load(self.model.path, anyway=True)  # it was in before
+                self.fail(
+                    generation, chosen_model_error(generation.request.settings.model, self._down_reason)
+                )
+            self._link.load(self.model.path, anyway=True)  # it was loaded before
 
-    # ------------------------------------------------------------ what the engine tells
+    # ------------------------------------------------------------ events of the engine
 
     def _loaded(self, model: ModelInfo) -> None:
         self.model = model
-        self._known_as = ""
-        self._down = unloaded()
+        self._requested_name = ""
+        self._down_reason = no_model_error()
 
     def _state_changed(self, state: EngineState) -> None:
         self._restarting = False
-        self._resting = self._resting and state is not EngineState.LOADING
+        self._idle = self._idle and state is not EngineState.LOADING
         if state is EngineState.STARTING:
             self._progress = tr("Starting the engine…")
         self._switched(state)
         self.advance()
 
-    def _take(self, event: Event) -> None:
+    def _handle_event(self, event: Event) -> None:
         match event:
             case Finished():
                 self._finished(event)
@@ -239,9 +241,9 @@ class GenerationQueue(QObject):
                 self.advance()
             case PrefillProgress() | DepthChosen() | Tokens() if self._running:
                 if event.generation == self._running.id:
-                    self._follow(self._running, event)
+                    self._handle_progress(self._running, event)
 
-    def _follow(self, generation: Generation, event: PrefillProgress | DepthChosen | Tokens) -> None:
+    def _handle_progress(self, generation: Generation, event: PrefillProgress | DepthChosen | Tokens) -> None:
         match event:
             case PrefillProgress():
                 generation.prefill = event
@@ -258,7 +260,7 @@ class GenerationQueue(QObject):
         if self._stopping and event.generation == self._stopping.id:
             generation, self._stopping = self._stopping, None
             event = generation.timed(event)
-            self.figures.emit(generation, event.stats)
+            self.late_stats.emit(generation, event.stats)
             self.answered.emit(generation, event)
         elif self._running and event.generation == self._running.id:
             generation = self._running
@@ -269,16 +271,16 @@ class GenerationQueue(QObject):
 
     def _failed(self, event: Failed) -> None:
         if event.generation is None:
-            self._down = event.error  # the state that follows says whether it stays so
+            self._down_reason = event.error  # the following state tells whether it stays so
         elif self._stopping and event.generation == self._stopping.id:
             self._stopping = None
         elif self._running and event.generation == self._running.id:
             self._end(self._running, Outcome(MessageStatus.ERROR, error=event.error))
 
     def _lost(self, error: ErrorInfo) -> None:
-        self._down = error
+        self._down_reason = error
 
-    # ------------------------------------------------------------ inside
+    # ------------------------------------------------------------ private
 
     def _stream(self, generation: Generation, piece: Piece) -> None:
         if piece.text or piece.thinking:
@@ -297,7 +299,7 @@ class GenerationQueue(QObject):
         if self._running and self._running.begun:
             self.measured.emit(self._running)
 
-    def _words(self, generation: Generation) -> str:
+    def _waiting_text(self, generation: Generation) -> str:
         if generation is self._running:
             return generation.reading
         if self.held:

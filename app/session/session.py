@@ -1,4 +1,4 @@
-"""The shown chat and the open chats: from a question to a stored answer."""
+"""The shown chat and the open chats: applies messages, answers and store events to them."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
 
 
 class ChatSession(QObject):
-    """Shows one chat at a time, and follows the answers that are written in all of them; `ChatActions` changes it.
+    """The shown chat, and the chats in memory whose answers are pending; `ChatActions` changes it.
 
-    A question asked while another chat is being answered, or while the model loads, waits in line: it is saved at
-    once, can be stopped at once, and needs nobody to come back for it.
+    A question asked while another chat is being answered, or while the model loads, waits in the queue: it is saved at
+    once and can be stopped at once.
 
     Attributes:
         streamed: The queue's signal: text or thinking of an answer came.
 
     Signals:
-        opened(Conversation): This chat is the shown one now.
-        rearranged(Conversation): Another branch of the shown chat is shown now.
+        opened(Conversation): Another chat is shown.
+        rearranged(Conversation): Another branch of the shown chat is shown.
         listed(ChatSummary): A chat is new, or was written in.
-        added(Message): A message follows in its chat.
-        changed(Message): An answer ended, begins again, or has figures now.
-        waiting(str, str): Id of an answer, and in words what it waits for; "" for nothing to speak of.
-        reading(Reading | None, DepthChosen | None): The live figures of the shown chat's answer, and its draft depth.
-        activity(frozenset[str]): The chats with an answer to come.
+        added(Message): A message was added to the shown chat.
+        changed(Message): An answer ended, begins again, or has statistics now.
+        waiting(str, str): Id of an answer, and what it waits for as text; "" for nothing.
+        reading(Reading | None, DepthChosen | None): Live metrics of the shown chat's answer, and its draft depth.
+        activity(frozenset[str]): The chats with a pending answer.
         notice(str): A sentence for the user that belongs to no message.
-        settings_changed(ChatSettings): The settings of the shown chat are others now.
+        settings_changed(ChatSettings): The settings of the shown chat have changed.
     """
 
     opened = Signal(object)
@@ -62,99 +62,103 @@ class ChatSession(QObject):
         self._queue = queue
         self.streamed = queue.streamed
         self._chats = OpenChats()
-        self._uncommitted: set[str] = set()  # messages of this run that are not on the disk yet
+        self._uncommitted: set[str] = set()  # messages of this run not on the disk yet
         self._wanted = ""  # a chat that is being read from the disk
-        self._settled = 0  # changes that wait for the disk no longer
+        self._settled = 0  # number of changes that no longer wait for the disk
         self._faults: dict[str, ErrorInfo] = {}  # of answers that failed since the start
-        self._refused: set[str] = set()  # messages that could not be saved so far
+        self._refused: set[str] = set()  # messages whose write failed so far
         store.chat_loaded.connect(self._chat_loaded)
         store.committed.connect(self._committed)
-        store.settled.connect(self._note_settled)
-        store.failed.connect(self._not_saved)
-        queue.streamed.connect(self._keep_progress)
+        store.settled.connect(self._changes_settled)
+        store.failed.connect(self._write_failed)
+        queue.streamed.connect(self._store_progress)
         queue.measured.connect(self._measured)
         queue.waiting.connect(self._waiting)
         queue.ended.connect(self._ended)
-        queue.figures.connect(self._figures)
+        queue.late_stats.connect(self._add_late_stats)
 
     @property
     def shown(self) -> Conversation:
-        """The chat that is shown, with what has been written of an answer so far."""
-        return self._as_it_is(self._chats.shown)
+        """The shown chat, with the text so far of a pending answer."""
+        return self._with_pending_answer(self._chats.shown)
 
     @property
     def unsaved(self) -> tuple[Conversation, ...]:
-        """The chats of which something may not be on the disk, with what has been written of answers so far."""
+        """The chats with changes that may not be on the disk, with pending answers so far."""
         if self._settled >= self._store.changes:
             return ()
-        return tuple(self._as_it_is(conversation) for conversation in self._chats.begun())
+        return tuple(self._with_pending_answer(conversation) for conversation in self._chats.begun())
 
     @property
     def refused(self) -> tuple[Conversation, ...]:
-        """The chats of which something could not be saved so far, with what has been written of answers."""
+        """The chats with a message whose write failed so far, with pending answers so far."""
         chats, lost = self._chats.begun(), self._refused
-        return tuple(self._as_it_is(each) for each in chats if any(said.id in lost for said in each.messages))
+        return tuple(
+            self._with_pending_answer(each)
+            for each in chats
+            if any(said.id in lost for said in each.messages)
+        )
 
     @property
     def chat_id(self) -> str:
-        """The id of the chat that is shown."""
+        """The id of the shown chat."""
         return self._chats.shown.chat.id
 
     @property
     def settings(self) -> ChatSettings:
-        """What is set for the chat that is shown."""
+        """The settings of the shown chat."""
         return self._chats.shown.settings
 
     @property
     def loaded_model(self) -> str:
-        """The name of the model that is loaded; "" before the first."""
+        """The name of the loaded model; "" before the first."""
         return self._queue.model.name if self._queue.model else ""
 
     @property
     def largest_window(self) -> int:
-        """How many tokens the model's context window can hold; 0 without a model."""
+        """Context window of the model in tokens; 0 without a model."""
         return self._queue.model.context_window if self._queue.model else 0
 
     @property
     def sampler(self) -> SamplerConfig:
-        """How the tokens of the next answer are chosen in the chat that is shown."""
+        """The sampling settings of the next answer in the shown chat."""
         model = self._queue.model
         return self.settings.sampler or (model.recommended if model else SamplerConfig())
 
     @property
     def generation(self) -> Generation | None:
-        """The answer to come in the chat that is shown."""
+        """The pending generation of the shown chat."""
         return self._queue.pending_in(self._chats.shown.chat.id)
 
     @property
     def busy(self) -> bool:
-        """Whether an answer is to come in the chat that is shown."""
+        """Whether an answer is pending in the shown chat."""
         return self.generation is not None
 
     @property
     def is_blank(self) -> bool:
-        """Whether the empty chat is shown, which is kept once something is asked in it."""
+        """Whether the shown chat is the new one without messages, which is not stored yet."""
         return self._chats.is_blank
 
     @property
     def opening(self) -> bool:
-        """Whether another chat is being read from the disk, to be shown."""
+        """Whether another chat is being read from the disk to be shown."""
         return bool(self._wanted)
 
     def at_hand(self, chat_id: str) -> Conversation | None:
-        """Return a chat as it is in memory, which may be newer than on the disk; None when it is on the disk only."""
+        """Return a chat from memory, which may be newer than on the disk; None when it is not in memory."""
         conversation = self._chats.at_hand(chat_id)
-        return None if conversation is None else self._as_it_is(conversation)
+        return None if conversation is None else self._with_pending_answer(conversation)
 
-    # ------------------------------------------------------------ which chat is shown
+    # ------------------------------------------------------------ chats
 
     def new_chat(self) -> None:
-        """Show the empty chat, which is kept once something is asked in it."""
+        """Show the new chat, which is stored with its first message."""
         self._wanted = ""
         self._show(self._chats.blank)
 
     def open_chat(self, chat_id: str) -> None:
-        """Show another chat; `opened` follows when it has been read."""
+        """Show another chat; `opened` follows when it is loaded."""
         at_hand = None if chat_id == self._chats.shown.chat.id else self._chats.take(chat_id)
         if at_hand is not None or chat_id == self._chats.shown.chat.id:
             self._wanted = ""
@@ -165,7 +169,7 @@ class ChatSession(QObject):
             self._show(at_hand)
 
     def delete_chats(self, chat_ids: Sequence[str]) -> None:
-        """Take chats out of the list; answers to come in them are stopped."""
+        """Delete chats; their pending answers are stopped."""
         for chat_id in chat_ids:
             generation = self._queue.pending_in(chat_id)
             if generation:
@@ -176,21 +180,21 @@ class ChatSession(QObject):
             self._show(self._chats.blank)
 
     def restore_chats(self, chat_ids: Sequence[str]) -> None:
-        """Bring back chats that were deleted."""
+        """Restore deleted chats."""
         self._chats.deleted.difference_update(chat_ids)
         self._store.restore_chats(chat_ids)
 
     def take_chat(self, chat: ChatSummary) -> None:
-        """Take the new title or pin of a chat, which is saved elsewhere."""
+        """Take over a changed title or pin, which is stored elsewhere."""
         self._chats.put_chat(chat)
         self.listed.emit(chat)
 
     def set_draft(self, chat_id: str, text: str) -> None:
-        """Keep what is typed in a chat and not sent."""
+        """Store the unsent text of a chat."""
         self._store.set_draft(UNBEGUN if chat_id == self._chats.blank.chat.id else chat_id, text)
 
     def set_settings(self, settings: ChatSettings) -> None:
-        """Set what holds for the next answers of the chat that is shown."""
+        """Change the settings of the shown chat."""
         shown = self._chats.shown
         if settings == shown.settings:
             return
@@ -202,7 +206,7 @@ class ChatSession(QObject):
             self.rearranged.emit(self.shown)
 
     def set_settings_of(self, chat_id: str, settings: ChatSettings) -> None:
-        """Set what holds for the next answers of a chat, whether it is shown or not, or even deleted."""
+        """Change the settings of any chat, shown or not, even deleted."""
         if chat_id == self.chat_id:
             self.set_settings(settings)
             return
@@ -211,7 +215,7 @@ class ChatSession(QObject):
             self._store.set_settings(chat_id, settings)
 
     def rearrange(self, conversation: Conversation) -> None:
-        """Show the chat that is shown with another branch, or without some messages."""
+        """Replace the shown chat by itself with another branch shown, or without some messages."""
         self._chats.put(conversation)
         if conversation.leaf_id is not None:
             self._store.set_leaf(conversation.chat.id, conversation.leaf_id)
@@ -220,7 +224,7 @@ class ChatSession(QObject):
     # ------------------------------------------------------------ messages and answers
 
     def begin(self, title: str) -> None:
-        """Keep the empty chat that is shown, with a title; there is another empty one from now on."""
+        """Store the shown new chat under a title; another new chat takes its place."""
         settings = self.settings
         self._chats.begin(title)
         self._store.add_chat(self._chats.shown.chat)
@@ -228,7 +232,7 @@ class ChatSession(QObject):
             self._store.set_settings(self.chat_id, settings)
 
     def add(self, message: Message) -> None:
-        """Keep a new message of the chat that is shown, where its branch ends."""
+        """Append a message to the shown branch and store it."""
         shown = self._chats.shown.with_message(message)
         chat = dataclasses.replace(shown.chat, updated_ms=message.created_ms)
         self._chats.put(dataclasses.replace(shown, chat=chat))
@@ -238,12 +242,12 @@ class ChatSession(QObject):
         self.added.emit(message)
 
     def save_again(self, message: Message) -> None:
-        """Keep a message that is not on the disk, as after a failure."""
+        """Store a message again whose write failed."""
         if message.id in self._uncommitted:
             self._store.add_message(message)
 
     def answer(self, generation: Generation) -> None:
-        """Have an answer of the chat that is shown written, a new one or one that is there, once it is its turn."""
+        """Queue the generation of an answer of the shown chat, a new or an existing one."""
         generation.committed = generation.question_id not in self._uncommitted
         answer = generation.answer
         if any(message.id == answer.id for message in self._chats.shown.messages):
@@ -253,22 +257,22 @@ class ChatSession(QObject):
         else:
             self.add(answer)
         self._queue.add(generation)
-        self._tell_activity()
+        self._emit_activity()
 
     def stop(self) -> None:
-        """Stop the answer in the chat that is shown."""
+        """Stop the answer in the shown chat."""
         if self.generation:
             self._queue.stop(self.generation)
 
     def fault(self, message: Message) -> ErrorInfo | None:
-        """Return why an answer failed, if that was since the start."""
+        """Return the error of an answer that failed in this run."""
         return self._faults.get(message.id)
 
     def close(self) -> None:
-        """Keep what there is of all answers, because the program ends."""
+        """End all generations and store their text so far, because the program ends."""
         self._queue.interrupt()
 
-    # ------------------------------------------------------------ what the store tells
+    # ------------------------------------------------------------ signals of the store
 
     def _chat_loaded(self, conversation: Conversation, damage: str) -> None:
         if conversation.chat.id == self._wanted:
@@ -290,11 +294,11 @@ class ChatSession(QObject):
                 generation.committed = True
         self._queue.advance()
 
-    def _note_settled(self, changes: int) -> None:
+    def _changes_settled(self, changes: int) -> None:
         self._settled = changes
         self._chats.let_go(self._busy_chats(), changes)
 
-    def _not_saved(self, error: ErrorInfo, message_id: str) -> None:
+    def _write_failed(self, error: ErrorInfo, message_id: str) -> None:
         if message_id:
             self._refused.add(message_id)
         for generation in self._queue.pending:
@@ -303,12 +307,12 @@ class ChatSession(QObject):
                 return
         if self._wanted and not message_id:
             self._wanted = ""
-            self.opened.emit(self.shown)  # the one that could not be read is not
+            self.opened.emit(self.shown)  # in place of the unreadable one
         self.notice.emit(error.message)
 
-    # ------------------------------------------------------------ what the line tells
+    # ------------------------------------------------------------ signals of the queue
 
-    def _keep_progress(self, generation: Generation) -> None:
+    def _store_progress(self, generation: Generation) -> None:
         self._store.answer_progress(generation.answer.id, generation.text, generation.thinking)
 
     def _measured(self, generation: Generation) -> None:
@@ -321,39 +325,38 @@ class ChatSession(QObject):
     def _ended(self, generation: Generation, outcome: Outcome) -> None:
         self._faults.pop(generation.answer.id, None)
         if outcome.error is not None:
-            # With the engine down, starting it is what helps, unless it would be refused again.
+            # With the engine down, a restart helps, unless the model would be refused again.
             keeps_kind = not self._queue.down or outcome.error.kind is ErrorKind.TOO_BIG
             kind = outcome.error.kind if keeps_kind else ErrorKind.ENGINE_LOST
             self._faults[generation.answer.id] = dataclasses.replace(outcome.error, kind=kind)
-        self._keep(generation, outcome)
-        self._tell_activity()
+        self._store_outcome(generation, outcome)
+        self._emit_activity()
 
-    def _figures(self, generation: Generation, stats: DecodeStats) -> None:
-        """Take the figures of a stopped answer, which may be written on already."""
+    def _add_late_stats(self, generation: Generation, stats: DecodeStats) -> None:
+        """Take the statistics of a stopped answer, whose continuation may have started already."""
         newer = self._queue.pending_in(generation.chat_id)
         if newer is not None and newer.answer.id == generation.answer.id:
             newer.follow(generation, stats)
         else:
-            self._keep(generation, Outcome(MessageStatus.STOPPED, stats))
+            self._store_outcome(generation, Outcome(MessageStatus.STOPPED, stats))
 
-    # ------------------------------------------------------------ inside
+    # ------------------------------------------------------------ private
 
     def _show(self, conversation: Conversation) -> None:
         self._chats.show(conversation, self._store.changes)
         self.opened.emit(self.shown)
-        self._tell_activity()
+        self._emit_activity()
         self._queue.tell_waiting()
 
-    def _keep(self, generation: Generation, outcome: Outcome) -> None:
-        """Write how an answer ended, and take it into its chat, wherever that is."""
+    def _store_outcome(self, generation: Generation, outcome: Outcome) -> None:
+        """Store the final answer, and update it in its chat."""
         message = generation.outcome(outcome, self.loaded_model)
         self._chats.put_message(message)
         self._store.finish_answer(message)
         self._chats.note_changes(generation.chat_id, self._store.changes)
         self.changed.emit(message)
 
-    def _tell_activity(self) -> None:
-        """Say in which chats an answer is to come."""
+    def _emit_activity(self) -> None:
         busy = self._busy_chats()
         self._chats.let_go(busy, self._settled)
         self.activity.emit(busy)
@@ -361,18 +364,18 @@ class ChatSession(QObject):
     def _busy_chats(self) -> frozenset[str]:
         return frozenset(generation.chat_id for generation in self._queue.pending)
 
-    def _as_it_is(self, conversation: Conversation) -> Conversation:
+    def _with_pending_answer(self, conversation: Conversation) -> Conversation:
         generation = self._queue.pending_in(conversation.chat.id)
         return conversation.replace_message(generation.snapshot()) if generation else conversation
 
 
 class OpenChats:
-    """The chats in memory: shown, empty, with an answer to come, or with something that is not on the disk.
+    """The chats in memory: the shown and the new one, those with a pending answer or with changes not on the disk.
 
     Attributes:
-        blank: The chat that "new chat" shows, until something is asked in it.
-        shown: The chat that is shown.
-        deleted: Ids of chats that were deleted since the start.
+        blank: The new chat, until its first message.
+        shown: The shown chat.
+        deleted: Ids of chats deleted in this run.
     """
 
     def __init__(self) -> None:
@@ -380,44 +383,44 @@ class OpenChats:
         self.shown = self.blank
         self.deleted: set[str] = set()
         self._background: dict[str, Conversation] = {}
-        self._changes: dict[str, int] = {}  # the last one that may be about a chat in the background
+        self._changes: dict[str, int] = {}  # the last change that may concern a background chat
 
     @property
     def is_blank(self) -> bool:
-        """Whether the empty chat is shown."""
+        """Whether the new chat is shown."""
         return self.shown.chat.id == self.blank.chat.id
 
     def begin(self, title: str) -> None:
-        """Make the empty chat that is shown a chat with a title; there is another empty one from now on."""
+        """Give the shown new chat a title; another new chat takes its place."""
         self.put(dataclasses.replace(self.shown, chat=dataclasses.replace(self.shown.chat, title=title)))
         self.blank = _empty_chat()
 
     def show(self, conversation: Conversation, changes: int) -> None:
-        """Show another chat; the one that was shown, with `changes` to save, stays at hand for `let_go`."""
+        """Show another chat; the former one stays in memory until its `changes` are stored, see `let_go`."""
         if not self.is_blank:
             self._background[self.shown.chat.id] = self.shown
             self.note_changes(self.shown.chat.id, changes)
         self.shown = conversation
 
     def note_changes(self, chat_id: str, changes: int) -> None:
-        """Note how many changes must be on the disk before that chat is there as it is here."""
+        """Note how many changes must be on the disk before a chat may leave the memory."""
         self._changes[chat_id] = changes
 
     def at_hand(self, chat_id: str) -> Conversation | None:
-        """Return a chat as it is in memory, if it is."""
+        """Return a chat that is in memory."""
         return self.shown if chat_id == self.shown.chat.id else self._background.get(chat_id)
 
     def begun(self) -> tuple[Conversation, ...]:
-        """Return the chats at hand in which anything was said, without those that are deleted."""
+        """Return the chats in memory that have messages and are not deleted."""
         chats = (self.shown, *self._background.values())
         return tuple(each for each in chats if each.messages and each.chat.id not in self.deleted)
 
     def take(self, chat_id: str) -> Conversation | None:
-        """Take a chat that is not shown out of memory."""
+        """Remove a background chat and return it."""
         return self._background.pop(chat_id, None)
 
     def put(self, conversation: Conversation) -> None:
-        """Take the newer version of a chat, wherever it is; one that is not at hand is not taken."""
+        """Replace a chat by its newer version, if it is in memory."""
         chat_id = conversation.chat.id
         if chat_id == self.blank.chat.id:
             self.blank = conversation
@@ -427,26 +430,26 @@ class OpenChats:
             self._background[chat_id] = conversation
 
     def put_chat(self, chat: ChatSummary) -> None:
-        """Take the newer title and times of a chat, if it is at hand."""
+        """Replace title and times of a chat, if it is in memory."""
         at_hand = self.at_hand(chat.id)
         if at_hand is not None:
             self.put(dataclasses.replace(at_hand, chat=chat))
 
     def put_settings(self, chat_id: str, settings: ChatSettings) -> None:
-        """Take the newer settings of a chat that is not shown, if it is at hand."""
+        """Replace the settings of a chat that is not shown, if it is in memory."""
         at_hand = self.blank if chat_id == self.blank.chat.id else self._background.get(chat_id)
         if at_hand is not None:
             self.put(dataclasses.replace(at_hand, settings=settings))
 
     def put_message(self, message: Message) -> None:
-        """Take the newer version of a message; one that was deleted stays so."""
+        """Replace a message by its newer version; a deleted one stays deleted."""
         chats = (self.shown, self._background.get(message.chat_id))
         for chat in chats:
             if chat is not None and any(each.id == message.id for each in chat.messages):
                 self.put(chat.replace_message(message))
 
     def let_go(self, busy: Container[str], settled: int) -> None:
-        """Forget the chats that are not shown nor `busy`, and need no more than `settled` changes on the disk."""
+        """Drop the background chats that are not `busy` and whose changes are among the first `settled`."""
         self._background = {
             key: chat for key, chat in self._background.items() if key in busy or self._changes[key] > settled
         }

@@ -1,4 +1,4 @@
-"""The pages of the Settings window."""
+"""The pages of the Settings window: their common grid, and the five pages."""
 
 from __future__ import annotations
 
@@ -31,8 +31,6 @@ from mtplx_engine.config import MAX_DEPTH
 from mtplx_engine.errors import EngineError, ErrorKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from PySide6.QtGui import QAction
 
     from app.model_manager.hub_client import HubAccess
@@ -48,7 +46,7 @@ _FAULT_LINES = 3
 
 
 class Page(QWidget):
-    """A column of labels and a column of fields, in the order in which they are added."""
+    """A grid of labels and fields, in the order in which they are added."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -63,44 +61,59 @@ class Page(QWidget):
         self._cells: list[QVBoxLayout] = []
 
     def add_choice(self, name: str) -> ChoiceButton:
-        """Add one of several things."""
+        """Add a choice of one of several values."""
         button = ChoiceButton(self._theme, name, self)
         button.setMaximumWidth(_FIELD_WIDTH)
-        self._add(name, button)
+        self.add_widget(name, button)
         return button
 
-    def add_switch(self, name: str, words: str) -> QCheckBox:
-        """Add something that is or is not."""
-        box = QCheckBox(words, self)
+    def add_switch(self, name: str, text: str) -> QCheckBox:
+        """Add a check box."""
+        box = QCheckBox(text, self)
         box.setMinimumHeight(_FIELD_HEIGHT)
-        box.setAccessibleName(words)
-        self._add(name, box)
+        box.setAccessibleName(text)
+        self.add_widget(name, box)
         return box
 
-    def add_widget(self, name: str, widget: QWidget) -> None:
-        """Add a field of any other kind."""
-        self._add(name, widget)
+    def add_text(self, name: str, text: str) -> None:
+        """Add a sentence as a field."""
+        self.add_widget(name, self._label(text))
 
-    def add_note(self, words: str) -> None:
-        """Add a sentence right under the last field."""
-        label = self._words(words)
+    def add_buttons(self, *titles: str) -> tuple[QPushButton, ...]:
+        """Add a row of buttons without a label."""
+        body = QWidget(self)
+        row = QHBoxLayout(body)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACE_S)
+        buttons = tuple(QPushButton(title, self) for title in titles)
+        for button in buttons:
+            button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+            row.addWidget(button)
+        row.addStretch(1)
+        self.add_widget("", body)
+        return buttons
+
+    def add_note(self, text: str) -> None:
+        """Add a sentence under the last field."""
+        label = self._label(text)
         label.setProperty("tone", "secondary")
         label.setFont(self._theme.font(SMALL_PX))
         self._cells[-1].addWidget(label)
 
     def add_fault(self) -> QLabel:
-        """Add room for why something cannot be set, so that nothing moves when it is said."""
-        label = self._words("")
+        """Add an empty label for an error, high enough that the layout stays when it is set."""
+        label = self._label("")
         label.setProperty("tone", "bad")
         label.setMinimumHeight(label.fontMetrics().lineSpacing() * _FAULT_LINES)
-        self._add("", label)
+        self.add_widget("", label)
         return label
 
     def end(self) -> None:
-        """Leave the rest of the page empty."""
+        """Finish the page; the rest of it stays empty."""
         self._grid.setRowStretch(len(self._cells), 1)
 
-    def _add(self, name: str, widget: QWidget) -> None:
+    def add_widget(self, name: str, widget: QWidget) -> None:
+        """Add any other widget as a field."""
         label = QLabel(f"{name}:" if name else "", self)
         label.setProperty("tone", "secondary")
         label.setBuddy(widget)
@@ -113,8 +126,8 @@ class Page(QWidget):
         self._grid.addWidget(label, row, 0, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
         self._grid.addLayout(cell, row, 1, Qt.AlignmentFlag.AlignTop)
 
-    def _words(self, words: str) -> QLabel:
-        label = QLabel(words, self)
+    def _label(self, text: str) -> QLabel:
+        label = QLabel(text, self)
         label.setTextFormat(Qt.TextFormat.PlainText)
         label.setWordWrap(True)
         label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -127,43 +140,28 @@ class ChatsPage(Page):
     def __init__(self, theme: Theme, folder: Path, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
         self._folder = folder
-        place = self._words(str(folder))
-        self.add_widget(tr("Kept in"), place)
+        self.add_text(tr("Kept in"), str(folder))
         self.add_note(tr("On this computer only. While MTPLX runs, no other program should open the file."))
-        self.show_folder = self._button(tr("Show Folder"))
+        self.show_folder, self.export = self.add_buttons(tr("Show Folder"), tr("Export All Chats…"))
         self.show_folder.clicked.connect(self._open_folder)
-        self.export = self._button(tr("Export All Chats…"))
-        buttons = QWidget(self)
-        row = QHBoxLayout(buttons)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(SPACE_S)
-        row.addWidget(self.show_folder)
-        row.addWidget(self.export)
-        row.addStretch(1)
-        self.add_widget("", buttons)
-        self.add_widget(tr("Backups"), self._words(tr("One each day, the last seven are kept")))
+        self.add_text(tr("Backups"), tr("One each day, the last seven are kept"))
         self.add_note(
             tr("Beside the chats, in the folder “backups”. Each is opened and checked when it is made.")
         )
         self.end()
 
     def follow(self, export: QAction) -> None:
-        """Let the button do what a command of the menus does, while that can act."""
+        """Connect the export button to an action of the menus, and enable it with that."""
         self.export.clicked.connect(export.trigger)
         self.export.setEnabled(export.isEnabled())
         export.enabledChanged.connect(self.export.setEnabled)
-
-    def _button(self, text: str) -> QPushButton:
-        button = QPushButton(text, self)
-        button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        return button
 
     def _open_folder(self) -> None:
         QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._folder)))
 
 
 class GeneralPage(Page):
-    """What sends a message, the appearance, the size of messages, the tint, and motion.
+    """Send key, appearance, size of messages, tint, and motion.
 
     Signals:
         changed(str, object): A field of `Settings`, and its new value.
@@ -189,19 +187,19 @@ class GeneralPage(Page):
         self.motion.clicked.connect(lambda reduced: self.changed.emit("reduced_motion", reduced))
 
     def show_settings(self, settings: Settings) -> None:
-        """Show what is set."""
+        """Show the settings."""
         command = "⌘" if sys.platform == "darwin" else tr("Ctrl-")
         keys = (
             (SendKey.RETURN, tr("Return")),
             (SendKey.CTRL_RETURN, tr("{command}Return").format(command=command)),
         )
         self.send_key.set_choices(keys, settings.send_key)
-        looks = (
+        appearances = (
             (Appearance.SYSTEM, tr("As the system")),
             (Appearance.LIGHT, tr("Light")),
             (Appearance.DARK, tr("Dark")),
         )
-        self.appearance.set_choices(looks, settings.appearance)
+        self.appearance.set_choices(appearances, settings.appearance)
         self.text_px.set_choices(_sizes(), settings.text_px)
         self.tint.setChecked(settings.tint)
         self.motion.setChecked(settings.reduced_motion)
@@ -209,17 +207,17 @@ class GeneralPage(Page):
 
 def _sizes() -> tuple[tuple[int, str], ...]:
     def name(pixels: int) -> str:
-        words = tr("{size} (usual)") if pixels == TEXT_PX else tr("{size}")
-        return words.format(size=pixels)
+        text = tr("{size} (usual)") if pixels == TEXT_PX else tr("{size}")
+        return text.format(size=pixels)
 
     return tuple((pixels, name(pixels)) for pixels in range(SMALLEST_TEXT_PX, LARGEST_TEXT_PX + 1))
 
 
-_IDLE = (5, 15, 30, 60, 180, 0)
+_IDLE_MINUTES = (5, 15, 30, 60, 180, 0)
 
 
 class ModelsPage(Page):
-    """How far the model drafts ahead, the preset of new chats, how long a model stays, and where new ones go.
+    """Draft depth, preset of new chats, unloading of an idle model, and folder of new models.
 
     Signals:
         changed(str, object): A field of `Settings`, and its new value.
@@ -251,26 +249,15 @@ class ModelsPage(Page):
         self.add_note(
             tr("What is installed elsewhere stays there and is used from there, on another disk as well.")
         )
-        self.choose = self._button(tr("Choose…"), self._ask)
-        self.usual = self._button(tr("Use the Usual One"), lambda: self._folder.choose(None))
-        self.show_folder = self._button(tr("Show Folder"), self._open_folder)
-        buttons = QWidget(self)
-        row = QHBoxLayout(buttons)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(SPACE_S)
-        for button in (self.choose, self.usual, self.show_folder):
-            row.addWidget(button)
-        row.addStretch(1)
-        self.add_widget("", buttons)
+        self.choose, self.usual, self.show_folder = self.add_buttons(
+            tr("Choose…"), tr("Use the Usual One"), tr("Show Folder")
+        )
+        self.choose.clicked.connect(self._ask)
+        self.usual.clicked.connect(lambda: self._folder.choose(None))
+        self.show_folder.clicked.connect(self._open_folder)
         self.fault = self.add_fault()
         self._folder.changed.connect(self._show_folder)
         self._folder.failed.connect(self.fault.setText)
-
-    def _button(self, text: str, act: Callable[[], object]) -> QPushButton:
-        button = QPushButton(text, self)
-        button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        button.clicked.connect(act)
-        return button
 
     def _ask(self) -> None:
         found = QFileDialog.getExistingDirectory(self, tr("Folder for new models"), str(self._folder.path))
@@ -289,7 +276,7 @@ class ModelsPage(Page):
         self.fault.setText("" if there else tr("This folder is not connected at the moment."))
 
     def show_settings(self, settings: Settings) -> None:
-        """Show what is set."""
+        """Show the settings."""
         self._show_folder()
         self.drafting.set_choices(_depths(), settings.drafting)
         names = [(preset.name, preset.name) for preset in settings.presets]
@@ -298,7 +285,7 @@ class ModelsPage(Page):
             [("", tr("What the model recommends")), *names], preset.name if preset else ""
         )
         self.idle.set_choices(
-            [(minutes, _after(minutes)) for minutes in _IDLE],
+            [(minutes, _after(minutes)) for minutes in _IDLE_MINUTES],
             settings.idle_minutes,
             _after(settings.idle_minutes),
         )
@@ -314,10 +301,10 @@ def _depths() -> tuple[tuple[Depth, str], ...]:
 
 
 class NetworkPage(Page):
-    """The hub's address and the proxy; the command `mtplx` uses the same ones.
+    """Address of the hub and proxy; the command `mtplx` uses them too.
 
     Signals:
-        changed: Another hub is asked from now on, or in another way.
+        changed: The hub or the proxy has changed.
     """
 
     changed = Signal()
@@ -336,7 +323,7 @@ class NetworkPage(Page):
         self.end()
 
     def show_settings(self) -> None:
-        """Show what is set."""
+        """Show the settings."""
         settings = self._access.settings
         default = self._access.default.endpoint
         self.hub.setPlaceholderText(default)
@@ -352,7 +339,7 @@ class NetworkPage(Page):
         return field
 
     def _set(self) -> None:
-        """Use what is typed, or say why not; then it stays to be corrected."""
+        """Use the typed address and proxy, or show why not; refused text stays in the field."""
         typed = self._access.default.but(self.hub.text().strip(), self.proxy.text().strip())
         if typed == self._access.settings:
             self.fault.setText("")
@@ -362,12 +349,12 @@ class NetworkPage(Page):
             self._access.set_settings(typed)
         except EngineError as error:
             fault = error.info.message
-            if error.kind is not ErrorKind.STORAGE:  # of the password, which is known for now
+            if error.kind is not ErrorKind.STORAGE:  # which is about storing the password only
                 self.fault.setText(fault)
                 return
         except OSError as error:
-            words = tr("This could not be kept: {reason}. Make the data folder writable.")
-            self.fault.setText(words.format(reason=error.strerror))
+            text = tr("This could not be kept: {reason}. Make the data folder writable.")
+            self.fault.setText(text.format(reason=error.strerror))
             return
         self.show_settings()
         self.fault.setText(fault)
@@ -375,34 +362,28 @@ class NetworkPage(Page):
 
 
 class PrivacyPage(Page):
-    """A statement; there is nothing to switch off."""
+    """A statement about privacy; it has no settings."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
-        self.add_widget(tr("Your chats"), self._words(tr("Stay on this computer: no account, no telemetry.")))
-        self.add_widget(
-            tr("Connections"),
-            self._words(tr("None, but for fetching a model, and that only when you ask for it.")),
+        self.add_text(tr("Your chats"), tr("Stay on this computer: no account, no telemetry."))
+        self.add_text(
+            tr("Connections"), tr("None, but for fetching a model, and that only when you ask for it.")
         )
-        self.add_widget(
+        self.add_text(
             tr("Answers"),
-            self._words(
-                tr(
-                    "Load nothing, neither pictures nor pages. A link opens only after you have seen where it leads."
-                )
+            tr(
+                "Load nothing, neither pictures nor pages. A link opens only after you have seen where it leads."
             ),
         )
-        self.add_widget(
-            tr("Logs"),
-            self._words(tr("Hold no text of your chats. Show Logs in the Help menu opens their folder.")),
+        self.add_text(
+            tr("Logs"), tr("Hold no text of your chats. Show Logs in the Help menu opens their folder.")
         )
-        self.add_widget(
+        self.add_text(
             tr("Figures"),
-            self._words(
-                tr(
-                    "Of each answer its speed and counts are kept, without any text, also when its chat is deleted. "
-                    "Delete them in the Speed window under History."
-                )
+            tr(
+                "Of each answer its speed and counts are kept, without any text, also when its chat is deleted. "
+                "Delete them in the Speed window under History."
             ),
         )
         self.end()

@@ -1,4 +1,4 @@
-"""The settings window: a row of pages as on a Mac, each change in effect at once."""
+"""The Settings window: tabs with a page each; every change takes effect at once."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _ICON, _TAB_WIDTH, _TAB_HEIGHT = 20, 84, 52
 
 
 class SettingsWindow(QWidget):
-    """There is one of it.
+    """Shows and stores the settings.
 
     Attributes:
         general, chats, models, network, privacy: Its pages.
 
     Signals:
-        changed: The settings are others now.
+        changed: A setting has changed.
     """
 
     changed = Signal()
@@ -83,17 +83,17 @@ class SettingsWindow(QWidget):
         self.setFixedSize(hint.width(), max(hint.height(), self.heightForWidth(hint.width())))
 
     def open_page(self, page: QWidget | None = None) -> None:
-        """Come to the front with what is set now, at a page or where it was."""
+        """Show the window in front, at a page or the current one."""
         self.refresh()
         if page is not None:
             self._tabs.button(self._all().index(page)).setChecked(True)
-        self._tabs.checkedButton().setFocus()  # or the first one has it, whatever is shown
+        self._tabs.checkedButton().setFocus()  # or the first one would have it
         self.show()
         self.raise_()
         self.activateWindow()
 
     def refresh(self) -> None:
-        """Show what is set now."""
+        """Show the current settings."""
         self.general.show_settings(self._file.value)
         self.models.show_settings(self._file.value)
         self.network.show_settings()

@@ -1,4 +1,4 @@
-"""Chats written to files and read from them, wherever the person wants."""
+"""Export and import of chats with file dialogs."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ _WRITERS: Final[dict[str, Callable[[Iterable[Conversation]], str]]] = {
 
 
 class ChatFiles(QObject):
-    """Asks for files with sheets of the window, and says what came of it.
+    """Asks for files, has chats written and read, and reports the result.
 
     Args:
-        window: Whose sheets.
-        toast: Says what came of it.
+        window: Parent of the dialogs.
+        toast: Shows the result.
         store: Reads and writes the chats.
-        session: Has the chat that is shown.
+        session: Has the shown chat.
 
     Signals:
-        imported(tuple): These chats, `ChatSummary`, are in the store now.
+        imported(tuple): All chats after an import, as `ChatSummary`.
         notice(str): Why a chat was not exported.
     """
 
@@ -57,18 +57,18 @@ class ChatFiles(QObject):
         self._store = store
         self._session = session
         self._models: frozenset[str] = frozenset()
-        self._wanted = ""  # a chat that is being read to be exported
+        self._wanted = ""  # id of a chat being read for export
         store.chat_loaded.connect(self._loaded)
         store.exported.connect(self._exported)
         store.imported.connect(self._imported)
-        store.failed.connect(self._not_saved)
+        store.failed.connect(self._offer_export)
 
     def show_models(self, choices: tuple[tuple[str, str], ...]) -> None:
-        """Take note which models there are, by name and title: imported chats may be set to those."""
+        """Set the installed models, name and title: imported chats may use these."""
         self._models = frozenset(name for name, _ in choices)
 
     def export_chat(self, chat_id: str) -> None:
-        """Have a chat written to a file."""
+        """Export a chat."""
         at_hand = self._session.at_hand(chat_id)
         if at_hand is not None:
             self.export_chats((at_hand,))
@@ -77,11 +77,11 @@ class ChatFiles(QObject):
             self._store.load_chat(chat_id)
 
     def export_shown(self) -> None:
-        """Have the chat that is shown written to a file: as it is on the screen, saved or not."""
+        """Export the shown chat as it is on the screen, saved or not."""
         self.export_chats((self._session.shown,))
 
     def export_all(self) -> None:
-        """Have all chats written to a file."""
+        """Export all chats to one file."""
         dialog = self._save_dialog(tr("Export All Chats"), tr("MTPLX chats"), ".json")
         dialog.fileSelected.connect(
             lambda path: self._store.export(Path(path), _writer(path), self._session.unsaved)
@@ -89,19 +89,16 @@ class ChatFiles(QObject):
         dialog.open()
 
     def import_chats(self) -> None:
-        """Have chats read from a file that was exported as JSON."""
+        """Import the chats of a JSON export."""
         dialog = QFileDialog(self._window, tr("Import Chats"), documents())
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.setNameFilter(f"{_kinds()['.json']} (*.json)")
-        dialog.fileSelected.connect(self._import)
+        dialog.setNameFilter(f"{_format_names()['.json']} (*.json)")
+        dialog.fileSelected.connect(lambda path: self._store.import_chats(Path(path), self._models))
         dialog.open()
 
-    def _import(self, path: str) -> None:
-        self._store.import_chats(Path(path), self._models)
-
     def export_chats(self, chats: Sequence[Conversation]) -> None:
-        """Have some chats written to one file, as they are in memory."""
+        """Export some chats to one file, as they are in memory."""
         if len(chats) == 1:
             dialog = self._save_dialog(tr("Export Chat"), file_name(chats[0].chat.title), ".md")
         else:
@@ -123,32 +120,31 @@ class ChatFiles(QObject):
             self.export_chats((conversation,))
 
     def _exported(self, path: str, chats: int) -> None:
-        words = tr("Exported {count} chats to {name}") if chats != 1 else tr("Exported the chat to {name}")
-        self._toast.tell(words.format(count=chats, name=Path(path).name))
+        text = tr("Exported {count} chats to {name}") if chats != 1 else tr("Exported the chat to {name}")
+        self._toast.tell(text.format(count=chats, name=Path(path).name))
 
     def _imported(self, chats: tuple[ChatSummary, ...], number: int) -> None:
         self.imported.emit(chats)
-        words = tr("Imported {count} chats") if number != 1 else tr("Imported 1 chat")
-        self._toast.tell(words.format(count=number))
+        text = tr("Imported {count} chats") if number != 1 else tr("Imported 1 chat")
+        self._toast.tell(text.format(count=number))
 
-    def _not_saved(self, error: ErrorInfo, message_id: str) -> None:
-        """Offer a way out for what is on the screen only."""
+    def _offer_export(self, error: ErrorInfo, message_id: str) -> None:
+        """Offer to export the shown chat where a message of it could not be saved."""
         messages = self._session.shown.messages
         if any(message.id == message_id for message in messages):
             is_told = any(message.error == error.message for message in messages)
-            words = tr("This chat is not saved yet.") if is_told else error.message
-            self._toast.offer(words, tr("Export…"), self.export_shown)
+            text = tr("This chat is not saved yet.") if is_told else error.message
+            self._toast.offer(text, tr("Export…"), self.export_shown)
 
     def _save_dialog(self, title: str, name: str, suffix: str) -> SaveSheet:
-        return SaveSheet(title, name, _kinds(), suffix, self._window)
+        return SaveSheet(title, name, _format_names(), suffix, self._window)
 
 
 def _writer(path: str) -> Callable[[Iterable[Conversation]], str]:
     return _WRITERS.get(Path(path).suffix.lower(), to_text)
 
 
-def _kinds() -> dict[str, str]:
-    """Return what the file sheets call the kinds of files, by suffix."""
+def _format_names() -> dict[str, str]:
     return {
         ".md": tr("Markdown, to be read"),
         ".json": tr("JSON, to be imported again"),

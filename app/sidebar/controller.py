@@ -1,4 +1,4 @@
-"""Rename, pin, delete, search chats."""
+"""Actions on chats from the sidebar: rename, pin, delete, search, open at a message."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from app.chat.conversation import ChatSummary, Conversation
     from app.session.session import ChatSession
-    from app.sidebar.list_model import ChatList
+    from app.sidebar.chat_list import ChatList
     from app.sidebar.sidebar import Sidebar
     from app.storage.store import Store
     from app.widgets.feedback import UndoToast
@@ -25,7 +25,7 @@ class SidebarController(QObject):
     """Connects the sidebar to the store and the session.
 
     Signals:
-        message_wanted(str): The message with this id, of the chat that is shown, is to be brought into view.
+        message_wanted(str): Scroll to a message of the shown chat.
     """
 
     message_wanted = Signal(str)
@@ -39,11 +39,11 @@ class SidebarController(QObject):
         self._store = store
         self._session = session
         self._chats = chats
-        self._goal = ("", "")  # the chat that is being opened, and the message to be shown in it
+        self._target = ("", "")  # ids of the chat being opened, and of the message to scroll to
         self._connect()
 
     def delete(self, chat_ids: Iterable[str]) -> None:
-        """Delete chats, and offer to undo it."""
+        """Delete chats, and offer undo."""
         gone = [chat for chat_id in chat_ids if (chat := self._chats.chat(chat_id)) is not None]
         if not gone:
             return
@@ -52,35 +52,35 @@ class SidebarController(QObject):
         self._session.delete_chats(ids)
         self._chats.remove(*ids)
         self._sidebar.search_again()
-        words = (
+        text = (
             tr("Deleted “{title}”").format(title=gone[0].title)
             if len(gone) == 1
             else tr("Deleted {count} chats").format(count=len(gone))
         )
         back_to = shown if shown in ids else ""
-        self._toast.offer_undo(words, lambda: self._restore(gone, back_to))
+        self._toast.offer_undo(text, lambda: self._restore(gone, back_to))
 
     def rename(self, chat_id: str, title: str) -> None:
-        """Call a chat something else."""
+        """Rename a chat."""
         self._change(chat_id, title=title)
         self._store.set_title(chat_id, title)
 
     def toggle_pin(self, chat_id: str) -> None:
-        """Put a chat above the others, or back among them."""
+        """Pin or unpin a chat."""
         chat = self._chats.chat(chat_id)
         if chat is not None:
             self._change(chat_id, pinned=not chat.pinned)
             self._store.set_pinned(chat_id, pinned=not chat.pinned)
 
     def open_at(self, chat_id: str, message_id: str) -> None:
-        """Show a chat, and in it a message of any branch; "" for its end."""
-        self._goal = (chat_id, message_id)
+        """Open a chat at a message of any branch; "" for its end."""
+        self._target = (chat_id, message_id)
         if chat_id == self._session.shown.chat.id:
-            self._go_to_goal(self._session.shown)
+            self._go_to_target(self._session.shown)
         else:
             self._session.open_chat(chat_id)
 
-    # ------------------------------------------------------------ inside
+    # ------------------------------------------------------------ private
 
     def _connect(self) -> None:
         sidebar, store = self._sidebar, self._store
@@ -90,7 +90,7 @@ class SidebarController(QObject):
         sidebar.passage_chosen.connect(self.open_at)
         sidebar.searched.connect(store.search)
         store.found.connect(sidebar.show_found)
-        self._session.opened.connect(self._go_to_goal)
+        self._session.opened.connect(self._go_to_target)
 
     def _change(self, chat_id: str, **fields: str | bool) -> None:
         chat = self._chats.chat(chat_id)
@@ -107,9 +107,9 @@ class SidebarController(QObject):
         if shown:
             self._session.open_chat(shown)
 
-    def _go_to_goal(self, conversation: Conversation) -> None:
-        chat_id, message_id = self._goal
-        self._goal = ("", "")
+    def _go_to_target(self, conversation: Conversation) -> None:
+        chat_id, message_id = self._target
+        self._target = ("", "")
         known = any(message.id == message_id for message in conversation.messages)
         if conversation.chat.id != chat_id or not known:
             return

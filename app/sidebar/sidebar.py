@@ -1,4 +1,4 @@
-"""The sidebar: search field and list of chats."""
+"""The sidebar: search field, list of chats or search results, and buttons."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from PySide6.QtWidgets import (
 )
 
 from app.i18n import tr
-from app.sidebar.list_model import FoundList
-from app.sidebar.list_view import ChatListView, FoundView
+from app.sidebar.chat_list import ChatListView
+from app.sidebar.found_list import FoundList, FoundView
 from app.storage.search_index import QUERY_LIMIT
 from app.theme import SPACE_M, SPACE_S
 from app.widgets.util import announce
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from app.chat.matching import FoundChat
-    from app.sidebar.list_model import ChatList
+    from app.sidebar.chat_list import ChatList
     from app.theme import Theme
 
 
-_PAUSE_MS = 60  # so that a word typed in one go is searched for once
+_PAUSE_MS = 60  # so that a word typed fast is searched for once
 _ICON = 16
 
 
 class SearchField(QLineEdit):
-    """A line with a magnifying glass, and a cross once something is typed.
+    """Line edit with a search icon, and a clear button once it has text.
 
     Signals:
-        searched(str): These words are to be looked for, "" for none.
-        entered: Return: the first thing found is meant.
-        left_down: The arrow downwards: on to what was found.
+        searched(str): The query has changed, "" for none.
+        entered: Return was pressed, to open the first result.
+        left_down: The down arrow was pressed, to go to the results.
     """
 
     searched = Signal(str)
@@ -67,7 +67,7 @@ class SearchField(QLineEdit):
         theme.changed.connect(self._tint)
 
     def event(self, event: QEvent) -> bool:
-        """Keep Escape from the menus while there is something to clear."""
+        """Keep Escape from the menus while there is text to clear."""
         is_escape = isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape
         if is_escape and event.type() == QEvent.Type.ShortcutOverride and self.text():
             event.accept()
@@ -75,7 +75,7 @@ class SearchField(QLineEdit):
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Clear with Escape, and go on to what was found with the arrow downwards."""
+        """Clear with Escape, and go to the list with the down arrow."""
         if event.key() == Qt.Key.Key_Escape and self.text():
             self.clear()
         elif event.key() == Qt.Key.Key_Down:
@@ -104,23 +104,23 @@ WIDTH = 232
 
 
 class Sidebar(QWidget):
-    """The chats by date or, while something is looked for, what was found.
+    """The chats by date or, during a search, its results.
 
     Attributes:
-        search: The field above.
-        list: The chats.
-        found: What was found.
+        search: The search field.
+        list: The list of chats.
+        found: The search results.
 
     Signals:
-        chosen(str): A chat is to be shown.
-        passage_chosen(str, str): Id of a chat, and of the message that is to be shown in it.
-        searched(str): Words to look for: `show_found` is to follow.
-        deletion_requested(tuple): Ids of chats that are to be deleted.
-        pin_requested(str): A chat is to be pinned, or not any more.
-        export_requested(str): A chat is to be exported.
-        new_chat_requested: An empty chat is to be shown.
-        models_requested: The Models window is to be shown.
-        speed_requested: The Speed window is to be shown.
+        chosen(str): Open a chat.
+        passage_chosen(str, str): Open a chat at a message.
+        searched(str): Search for a query; `show_found` is called with the result.
+        deletion_requested(tuple): Delete the chats of these ids.
+        pin_requested(str): Pin or unpin a chat.
+        export_requested(str): Export a chat.
+        new_chat_requested: Show the new chat.
+        models_requested: Show the Models window.
+        speed_requested: Show the Speed window.
     """
 
     chosen = Signal(str)
@@ -169,26 +169,26 @@ class Sidebar(QWidget):
         self._tint()
 
     def show_chosen(self, chat_id: str) -> None:
-        """Mark the chat that is shown; "" for one that is not on the list yet."""
+        """Select the shown chat; "" for one that is not listed yet."""
         self.list.show_chosen(chat_id)
 
     def focus_search(self) -> None:
-        """Let the person type what to look for."""
+        """Focus the search field with its text selected."""
         self.search.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.search.selectAll()
 
     def show_found(self, query: str, chats: Sequence[FoundChat]) -> None:
-        """Show what was found for `query`, unless something else is looked for by now."""
+        """Show the results for `query`, unless the query has changed."""
         if query != self._query:
             return
         self._results.show(chats)
         self.found.scrollToTop()
         self._pages.setCurrentWidget(self.found if chats else self._nothing)
-        words = tr("{count} chats found") if chats else tr("Nothing found")
-        announce(self.search, words.format(count=len(chats)))
+        text = tr("{count} chats found") if chats else tr("Nothing found")
+        announce(self.search, text.format(count=len(chats)))
 
     def search_again(self) -> None:
-        """Look once more for what is looked for, because the chats have changed."""
+        """Repeat the search, because the chats have changed."""
         if self._query:
             self.searched.emit(self._query)
 
@@ -217,7 +217,6 @@ class Sidebar(QWidget):
             self._pages.setCurrentWidget(self.list)
 
     def _go_down(self) -> None:
-        """Go on with the keyboard to what is below the field."""
         page = self._pages.currentWidget()
         if page is self.found:
             self.found.setCurrentIndex(self._results.index(0))
@@ -226,21 +225,21 @@ class Sidebar(QWidget):
 
     def _make_nothing(self) -> QWidget:
         page = QWidget(self)
-        words = QLabel(tr("Nothing found"), page)
-        words.setProperty("tone", "secondary")
+        label = QLabel(tr("Nothing found"), page)
+        label.setProperty("tone", "secondary")
         clear = QPushButton(tr("Clear the search"), page)
         clear.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         clear.clicked.connect(self.search.clear)
         layout = QVBoxLayout(page)
         layout.setSpacing(SPACE_M)
         layout.addStretch(1)
-        layout.addWidget(words, 0, Qt.AlignmentFlag.AlignHCenter)
+        layout.addWidget(label, 0, Qt.AlignmentFlag.AlignHCenter)
         layout.addWidget(clear, 0, Qt.AlignmentFlag.AlignHCenter)
         layout.addStretch(2)
         return page
 
-    def _quiet_button(self, words: str) -> QPushButton:
-        button = QPushButton(words, self)
+    def _quiet_button(self, text: str) -> QPushButton:
+        button = QPushButton(text, self)
         button.setObjectName("quiet")
         button.setIconSize(QSize(_ICON, _ICON))
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)

@@ -1,4 +1,4 @@
-"""All SQLite calls on chats."""
+"""The database of chats: every read and write of chats, messages and drafts."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final, Self
 
 from app.chat.conversation import Conversation, MessageStatus, clean_text, conversation_from, with_fresh_ids
 from app.i18n import tr
-from app.storage import records, search_index
+from app.storage import records
 from app.storage.errors import StoreError, storage_errors
-from app.storage.recovery import DailyBackup, read_row
+from app.storage.recovery import DailyBackup
 from app.storage.schema import open_chats, transaction
 from app.storage.search_index import SearchIndex
 from app.storage.stats import StatsTable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 KEEP_DELETED_MS: Final = 30 * 24 * 3600 * 1000
-# Under this key stands the draft of the chat that was not begun yet.
+# Key of the draft of the new chat, which is not stored yet.
 UNBEGUN: Final = ""
 
 _BRANCH = """
@@ -34,7 +34,7 @@ _BRANCH = """
     )
 """
 
-_FORGET = (
+_PURGE = (
     "DELETE FROM messages WHERE chat_id IN (SELECT id FROM chats WHERE deleted_ms < :old)",
     "DELETE FROM messages WHERE deleted_ms < :old",
     "DELETE FROM attachments WHERE message_id NOT IN (SELECT id FROM messages)",
@@ -44,24 +44,24 @@ _FORGET = (
 
 
 class ChatDatabase:
-    """The chats of one person. Whatever a method has returned from is on the disk.
+    """The chats of one user. A write is on the disk when its method returns.
 
-    All methods raise `StoreError` when the file cannot be read or written; a write then had no effect at all.
+    All methods raise `StoreError` when the file cannot be read or written; a failed write had no effect.
 
     Attributes:
-        notice: What the person should be told about how the file was opened; "" when all is well.
-        figures: Those of all answers, whether their chats are still there or not.
+        notice: A sentence for the user about damage found when the file was opened; "" for none.
+        figures: The statistics of all answers, also of those whose chats are deleted.
     """
 
     def __init__(self, folder: Path, now_ms: int) -> None:
-        """Open the chats in `folder`, mark answers that were cut off, forget chats that were deleted long ago.
+        """Open the chats, mark unfinished answers as interrupted, purge chats deleted 30 days ago.
 
         Args:
-            folder: Belongs to the chats alone; made when it is missing.
+            folder: The folder of the chats; made when it is missing.
             now_ms: Wall clock in ms since 1970.
 
         Raises:
-            StoreError: They are open elsewhere, or of a newer version, or cannot be read or written.
+            StoreError: They are open elsewhere, of a newer format, or cannot be read or written.
         """
         self._folder = folder
         with storage_errors(folder):
@@ -70,7 +70,7 @@ class ChatDatabase:
         try:
             self._tidy(now_ms)
         except StoreError as error:
-            # A full disk, most likely: reading what is there still works.
+            # Most likely a full disk: reading still works.
             self.notice = f"{self.notice} {error.info.message}".strip()
 
     def __enter__(self) -> Self:
@@ -84,32 +84,32 @@ class ChatDatabase:
         self._connection.close()
 
     def search_index(self) -> SearchIndex:
-        """Return the index of the chats, for the thread that calls this."""
+        """Return the search index, for the calling thread."""
         return SearchIndex(self._connection, self._folder, distrusted=bool(self.notice))
 
     def daily_backup(self) -> DailyBackup:
-        """Return what copies the chats, for the thread that calls this."""
+        """Return the daily backup, for the calling thread."""
         return DailyBackup(self._connection, self._folder)
 
     def list_chats(self) -> tuple[tuple[ChatSummary, ...], int]:
-        """Return the chats, the one used last first, and how many more there are that cannot be read."""
+        """Return the chats, the one used last first, and the number of unreadable ones."""
         where = "WHERE deleted_ms IS NULL ORDER BY touched DESC, seq DESC"
         with storage_errors(self._folder):
-            return search_index.read_chats(self._connection, where)
+            return records.read_chats(self._connection, where)
 
     def load_chat(self, chat_id: str) -> tuple[Conversation, int]:
-        """Return a chat with its messages, and how many more parts it has that cannot be read.
+        """Return a chat with its messages, and the number of its unreadable records.
 
         Raises:
             StoreError: There is no such chat, it is deleted, or the file cannot be read.
         """
         with storage_errors(self._folder):
             where = "WHERE id = ? AND deleted_ms IS NULL"
-            chats, _ = search_index.read_chats(self._connection, where, chat_id)
+            chats, _ = records.read_chats(self._connection, where, chat_id)
             if not chats:
                 raise StoreError(tr("This chat is no longer there, or cannot be read. Choose another one."))
-            messages, unreadable = search_index.read_messages(self._connection, chat_id)
-            leaf_id, settings = read_row(self._connection, records.CHOICES, chat_id) or (None, None)
+            messages, unreadable = records.read_messages(self._connection, chat_id)
+            leaf_id, settings = records.read_row(self._connection, records.CHOICES, chat_id) or (None, None)
         found = conversation_from(chats[0], messages)
         chosen, damaged = records.settings_from(settings)
         conversation = dataclasses.replace(
@@ -121,49 +121,49 @@ class ChatDatabase:
         return conversation, unreadable + damaged
 
     def draft(self, chat_id: str) -> str:
-        """Return what was typed in a chat, or in the `UNBEGUN` one, and not sent."""
+        """Return the unsent text of a chat, or of the `UNBEGUN` one."""
         with storage_errors(self._folder):
-            row = read_row(
+            row = records.read_row(
                 self._connection, "SELECT CAST(text AS BLOB) FROM drafts WHERE chat_id = ?", chat_id
             )
         return "" if row is None else row[0].decode(errors="replace")
 
     def add_chat(self, chat: ChatSummary) -> None:
-        """Keep a new chat."""
+        """Add a chat."""
         with self._writing():
             self._insert_chat(chat)
 
     def set_title(self, chat_id: str, title: str) -> None:
-        """Call a chat something else; its place in the list stays."""
+        """Rename a chat; its position in the list stays."""
         self._change_chat(chat_id, "title", clean_text(title))
 
     def set_pinned(self, chat_id: str, *, pinned: bool) -> None:
-        """Put a chat above the others, or back among them."""
+        """Pin or unpin a chat."""
         self._change_chat(chat_id, "pinned", int(pinned))
 
     def set_settings(self, chat_id: str, settings: ChatSettings) -> None:
-        """Keep what is set for a chat."""
+        """Store the settings of a chat."""
         self._change_chat(chat_id, "settings", records.settings_row(settings))
 
     def set_leaf(self, chat_id: str, message_id: str) -> None:
-        """Note which branch of a chat is shown; the next message that is added ends it."""
+        """Store the shown branch of a chat; the next added message becomes its leaf."""
         self._change_chat(chat_id, "leaf_id", message_id)
 
     def set_draft(self, chat_id: str, text: str) -> None:
-        """Keep what is typed in a chat, or in the `UNBEGUN` one, and not sent."""
+        """Store the unsent text of a chat, or of the `UNBEGUN` one."""
         with self._writing():
             self._connection.execute("DELETE FROM drafts WHERE chat_id = ?", (chat_id,))
             self._insert_draft(chat_id, text)
 
     def add_message(self, message: Message) -> None:
-        """Keep a new message of a chat that was added before; it is the end of the branch that is shown."""
+        """Add a message to a stored chat, as the leaf of the shown branch."""
         with self._writing():
             self._insert(message)
             self._touch(message.chat_id, message.created_ms)
             self._connection.execute("UPDATE chats SET leaf_id = NULL WHERE id = ?", (message.chat_id,))
 
     def import_chats(self, conversations: Sequence[Conversation]) -> None:
-        """Keep whole chats, the last one first in the list; one whose ids are taken gets others."""
+        """Add whole chats, the last one first in the list; one whose ids are taken gets new ones."""
         with self._writing():
             for each in conversations:
                 conversation = with_fresh_ids(each) if self._is_taken(each) else each
@@ -172,16 +172,12 @@ class ChatDatabase:
                     self._insert(message)
                 self._connection.execute(
                     "UPDATE chats SET leaf_id = ?, settings = ? WHERE id = ?",
-                    (
-                        conversation.leaf_id,
-                        records.settings_row(conversation.settings),
-                        conversation.chat.id,
-                    ),
+                    (conversation.leaf_id, records.settings_row(conversation.settings), conversation.chat.id),
                 )
                 self._insert_draft(conversation.chat.id, conversation.draft)
 
     def flush_answer(self, message_id: str, text: str, thinking: str) -> None:
-        """Keep what there is of an answer that is being written."""
+        """Store the text so far of an unfinished answer."""
         with self._writing():
             self._connection.execute(
                 "UPDATE messages SET text = ?, thinking = ? WHERE id = ?",
@@ -190,7 +186,7 @@ class ChatDatabase:
             self._must_have_changed()
 
     def finish_answer(self, message: Message) -> None:
-        """Keep everything of an answer, added before, that has changed since."""
+        """Store all changed columns of an answer."""
         fields = records.mutable_fields(message)
         with self._writing():
             self._connection.execute(
@@ -200,7 +196,7 @@ class ChatDatabase:
             self._must_have_changed()
 
     def delete_message(self, message_id: str, now_ms: int) -> None:
-        """Take a message and all that follow it out of its chat; for 30 days `restore_message` undoes it."""
+        """Delete a message and its descendants; `restore_message` undoes it for 30 days."""
         with self._writing():
             self._connection.execute(
                 f"{_BRANCH} UPDATE messages SET deleted_ms = ? WHERE deleted_ms IS NULL AND id IN branch",  # noqa: S608
@@ -209,7 +205,7 @@ class ChatDatabase:
             self._must_have_changed()
 
     def restore_message(self, message_id: str) -> None:
-        """Bring back a message, and what was deleted together with it."""
+        """Restore a message, and those deleted together with it."""
         with self._writing():
             self._connection.execute(
                 f"""
@@ -221,11 +217,11 @@ class ChatDatabase:
             self._must_have_changed()
 
     def delete_chats(self, chat_ids: Sequence[str], now_ms: int) -> None:
-        """Take chats out of the list; for 30 days `restore_chats` brings them back."""
+        """Delete chats; `restore_chats` undoes it for 30 days."""
         self._set_deleted(chat_ids, now_ms)
 
     def restore_chats(self, chat_ids: Sequence[str]) -> None:
-        """Bring deleted chats back, to the places in the list that they had."""
+        """Restore deleted chats, at their former positions in the list."""
         self._set_deleted(chat_ids, None)
 
     def _insert_chat(self, chat: ChatSummary) -> None:
@@ -283,7 +279,7 @@ class ChatDatabase:
                 (MessageStatus.INTERRUPTED.value, MessageStatus.STREAMING.value),
             )
             old = {"old": now_ms - KEEP_DELETED_MS}
-            for statement in _FORGET:
+            for statement in _PURGE:
                 self._connection.execute(statement, old)
 
     def _touch(self, chat_id: str, now_ms: int) -> None:

@@ -1,4 +1,4 @@
-"""Errors of the store, private files, lenient reading of damaged rows."""
+"""Errors of the store as sentences, private files, and lenient reading of stored JSON."""
 
 from __future__ import annotations
 
@@ -18,16 +18,21 @@ from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind
 from mtplx_engine.util import files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
+
+
+_T = TypeVar("_T")
+# Raised by `files.build` and the checks of dataclasses for values that do not fit.
+_MISFITS = (ValueError, TypeError, EngineError, RecursionError)
 
 
 class StoreError(Exception):
     """The chats could not be read or written.
 
     Attributes:
-        info: A sentence for the user.
-        retryable: Whether the same call may succeed later, without any change to it.
+        info: The sentence for the user.
+        retryable: Whether the same call may succeed later.
     """
 
     def __init__(self, message: str, details: str = "", *, retryable: bool = False) -> None:
@@ -37,13 +42,13 @@ class StoreError(Exception):
 
 
 def counted(number: int, one: str, many: str) -> str:
-    """Return the words for one, or those for many with their gap "{count}" filled."""
+    """Return the text for one, or the one for many with its placeholder "{count}" filled."""
     return one if number == 1 else many.format(count=number)
 
 
 @contextmanager
 def storage_errors(folder: Path) -> Iterator[None]:
-    """Turn SQLite's and the system's errors about `folder` into `StoreError`s."""
+    """Turn errors of SQLite and of the system about `folder` into `StoreError`s."""
     try:
         yield
     except (apsw.Error, OSError) as error:
@@ -65,8 +70,7 @@ def _explain(error: apsw.Error | OSError, folder: Path) -> StoreError:
         )
     if isinstance(error, apsw.BusyError):
         return StoreError(
-            tr("MTPLX is already running and has your chats open. Use its window, or quit it first."),
-            details,
+            tr("MTPLX is already running and has your chats open. Use its window, or quit it first."), details
         )
     if isinstance(error, apsw.CorruptError | apsw.NotADBError):
         return StoreError(
@@ -88,9 +92,9 @@ def _explain(error: apsw.Error | OSError, folder: Path) -> StoreError:
 
 
 def make_private(path: Path) -> None:
-    """Make an empty file that only its owner can read, or take the others' right to read one that is there.
+    """Make an empty file that only its owner can read, or restrict an existing one to its owner.
 
-    An existing file is not opened: closing it would drop the locks that this process may hold on it.
+    An existing file is not opened: closing it would drop the locks of this process on it.
     """
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -98,16 +102,8 @@ def make_private(path: Path) -> None:
         path.chmod(0o600)
 
 
-if typing.TYPE_CHECKING:
-    from collections.abc import Callable
-
-_T = TypeVar("_T")
-# What `json_store.build` and the checks of dataclasses raise for values that do not fit.
-MISFITS = (ValueError, TypeError, EngineError)
-
-
 def parsed(stored: bytes | str | None) -> Any:
-    """Return what JSON says; None when it says nothing that can be understood."""
+    """Return the value of a JSON text; None when it is not valid."""
     try:
         return None if stored is None else json.loads(stored)
     except (ValueError, RecursionError):
@@ -115,27 +111,27 @@ def parsed(stored: bytes | str | None) -> Any:
 
 
 def built(hint: Any, value: Any) -> Any:
-    """Return `value`, as JSON gives it, as a value of the type `hint`; None when it does not fit."""
+    """Return a JSON value as one of the type `hint`; None when it does not fit."""
     try:
         return files.build(hint, value)
-    except (*MISFITS, RecursionError):
+    except _MISFITS:
         return None
 
 
 def overlaid(default: _T, body: Any, misfit: Callable[[str, Exception], None] | None = None) -> _T:
-    """Return the dataclass `default` with the fields that `body` has and that fit.
+    """Return the dataclass `default` with the fields of `body` that fit.
 
     Args:
-        default: Has what is missing or does not fit.
-        body: What JSON gives; anything.
-        misfit: Called with the name of each field that does not fit, and why.
+        default: Keeps its values where a field is missing or does not fit.
+        body: Any JSON value.
+        misfit: Called with the name and the error of each field that does not fit.
     """
     result: Any = default
     for name, hint in typing.get_type_hints(type(default)).items():
         if isinstance(body, dict) and name in body:
             try:
                 result = dataclasses.replace(result, **{name: files.build(hint, body[name])})
-            except (*MISFITS, RecursionError) as error:
+            except _MISFITS as error:
                 if misfit is not None:
                     misfit(name, error)
     return typing.cast("_T", result)

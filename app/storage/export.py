@@ -1,4 +1,4 @@
-"""Export statistics and measurements as JSON and CSV."""
+"""Files of chats, statistics and measurements: export to JSON, CSV and text, import of chats."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _HISTORY_FORMAT: Final = "mtplx-history"
 _MEASUREMENT_FORMAT: Final = "mtplx-measurement"
 _VERSION: Final = 1
-# A spreadsheet takes what begins so for a formula, and would run it; in some countries a semicolon begins a new cell.
+# A spreadsheet runs a cell with such a start as a formula; in some locales a semicolon starts a new cell.
 _FORMULA_STARTS: Final = re.compile(r"(^|;)(?=[-=+@\t\r])")
 
 
@@ -38,7 +38,7 @@ _FORMULA_STARTS: Final = re.compile(r"(^|;)(?=[-=+@\t\r])")
 
 
 def write_chats(path: Path, text: str) -> None:
-    """Replace a file by `text`, which then holds its former content or all of the new one.
+    """Replace a file by `text` atomically.
 
     Raises:
         StoreError: It could not be written.
@@ -48,17 +48,14 @@ def write_chats(path: Path, text: str) -> None:
 
 
 def read_chats(path: Path, models: Container[str]) -> tuple[Conversation, ...]:
-    """Return the chats that a file holds; a model that is set in one counts only when it is one of `models`.
+    """Return the chats of a JSON export; a model set in one is removed unless it is one of `models`.
 
-    The file may come from anybody, and a model can also be a folder: none is opened because a file names it.
+    The file is untrusted, and a model can be any folder, which must not be opened because a file names it.
 
     Raises:
-        StoreError: It cannot be read, or holds no chats of ours.
+        StoreError: It cannot be read, or is no export of chats.
     """
-    with (
-        _failing(tr("{path} cannot be read: {error}. Choose another file."), path),
-        path.open("rb") as file,
-    ):
+    with _failing(tr("{path} cannot be read: {error}. Choose another file."), path), path.open("rb") as file:
         data = file.read(SIZE_LIMIT + 1)
     try:
         chats = from_json(data)
@@ -75,9 +72,9 @@ def _without_model(chat: Conversation) -> Conversation:
 
 
 def write_history(path: Path, answers: Iterable[AnswerRecord]) -> int:
-    """Write the statistics of answers to a file; return of how many.
+    """Write the statistics of answers to a file, CSV by its suffix or else JSON; return the number of answers.
 
-    A file with the suffix ".csv" is a table, any other one is JSON. Only a few of the answers are held at once.
+    The answers are streamed.
 
     Raises:
         StoreError: It could not be written, or the statistics could not be read.
@@ -101,11 +98,11 @@ def write_history(path: Path, answers: Iterable[AnswerRecord]) -> int:
 
 
 def history_record(answer: AnswerRecord) -> dict[str, Any]:
-    """Return everything that is known of an answer under the names that a file has for it; None is not known."""
+    """Return the statistics of an answer as exported; None where unknown."""
     body = dataclasses.asdict(answer)
     stats = body.pop("stats")
-    del stats["seed"]  # repeats nothing without the text
-    del stats["waited_s"]  # is in the time to the first word
+    del stats["seed"]  # useless without the text
+    del stats["waited_s"]  # included in ttft_s
     ended = datetime.fromtimestamp(body.pop("ended_ms") / 1000, UTC)
     body |= {"day": answer.day.isoformat(), "reason": answer.reason.value}
     derived = {
@@ -136,9 +133,7 @@ def _share(part: int, whole: int) -> float | None:
 
 
 def write_measurement(path: Path, measurement: Measurement) -> None:
-    """Write a measurement, with everything that it depends on, to a file.
-
-    A file with the suffix ".csv" is a table of the runs, any other one is JSON.
+    """Write a measurement with its conditions to a file: a CSV table of its runs by the suffix, or else JSON.
 
     Raises:
         StoreError: It could not be written.
@@ -151,7 +146,7 @@ def write_measurement(path: Path, measurement: Measurement) -> None:
 
 
 def _runs(measurement: Measurement) -> Iterator[dict[str, Any]]:
-    """Return a record for each run, which says as well what was measured, where and when; None is not known."""
+    """Yield a record for each run, with subject and conditions; None where unknown."""
     subject = dataclasses.asdict(measurement.subject)
     shared = {
         "taken": _moment(measurement),
@@ -164,7 +159,7 @@ def _runs(measurement: Measurement) -> Iterator[dict[str, Any]]:
     for run in measurement.runs:
         body = dataclasses.asdict(run)
         stats = body.pop("stats")
-        del stats["depth"]  # that of the run is a number
+        del stats["depth"]  # the run has it as a number
         del stats["drafter"]
         derived = {"decode_tps": run.stats.decode_tps, "prefill_tps": run.stats.prefill_tps}
         yield {**shared, **body, "kind": run.kind.value, **stats, **derived}
@@ -184,7 +179,6 @@ def _measurement_json(measurement: Measurement) -> str:
 
 
 def _result(result: results.DepthResult) -> dict[str, Any]:
-    """Return what the runs of a depth were reduced to, which the window shows."""
     derived = {
         "verdict": result.verdict,
         "mean_acceptance_length": result.mean_length,
@@ -208,7 +202,7 @@ def _named(name: str, measurement: Measurement) -> dict[str, Any]:
 
 @contextmanager
 def _failing(sentence: str, path: Path) -> Iterator[None]:
-    """Say `sentence`, with the path and the system's error in it, where a file cannot be read or written."""
+    """Turn an `OSError` into a `StoreError` with `sentence`, filled with path and error."""
     try:
         yield
     except OSError as error:
@@ -220,7 +214,7 @@ def _is_table(path: Path) -> bool:
 
 
 def _csv_lines(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Return a line for each record; the names of the first one come above it."""
+    """Yield a CSV line for each record, with a header before the first."""
     line = io.StringIO(newline="")
     writer = csv.writer(line)
     head: tuple[str, ...] = ()
@@ -235,7 +229,7 @@ def _csv_lines(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _cell(value: Any) -> Any:
-    """Return a value as a cell has it: nothing where it is not known, and no text that is a formula."""
+    """Return a value as a cell, with text that looks like a formula escaped."""
     if isinstance(value, tuple | list):
         return " ".join(map(str, value))
     return _FORMULA_STARTS.sub(r"\1'", value) if isinstance(value, str) else value

@@ -1,4 +1,4 @@
-"""Rows of the database as chats, messages and statistics, and back."""
+"""Conversion between rows of the database and chats, messages and statistics of answers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import dataclasses
 import json
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import apsw
 
 from app.chat import validation
 from app.chat.conversation import Attachment, ChatSummary, Message, MessageStatus, Role, clean_text
@@ -18,27 +20,27 @@ from mtplx_engine.stats import DecodeStats, FinishReason
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    import apsw
-
 
 _T = TypeVar("_T")
+# Text that is not UTF-8, an unknown role or status, a damaged page.
+_UNREADABLE_ROW = (ValueError, apsw.CorruptError)
 
-CHAT: Final = "SELECT id, title, created_ms, updated_ms, pinned FROM chats"
+_CHAT: Final = "SELECT id, title, created_ms, updated_ms, pinned FROM chats"
 CHOICES: Final = "SELECT CAST(leaf_id AS BLOB), CAST(settings AS BLOB) FROM chats WHERE id = ?"
 # As bytes: text that is not UTF-8 would end the query.
-MESSAGE: Final = """
+_MESSAGE: Final = """
     SELECT id, chat_id, parent_id, role, text, status, created_ms, CAST(model AS BLOB), CAST(stats AS BLOB),
         CAST(error AS BLOB), CAST(thinking AS BLOB), thought_ms, CAST(marks AS BLOB), CAST(sampler AS BLOB)
     FROM messages
 """
-ATTACHMENT: Final = "SELECT message_id, name, size, text FROM attachments"
+_ATTACHMENT: Final = "SELECT message_id, name, size, text FROM attachments"
 
 
 def chat_from(row: tuple[str, str, int, int, int]) -> ChatSummary:
-    """Return the chat of a row of `CHAT`.
+    """Return the chat of a row of `_CHAT`.
 
     Raises:
-        ValueError: It has a date that cannot be.
+        ValueError: Its date is impossible.
     """
     chat_id, title, created_ms, updated_ms, pinned = row
     chat = ChatSummary(chat_id, validation.clean_title(title), created_ms, updated_ms, pinned=bool(pinned))
@@ -47,10 +49,10 @@ def chat_from(row: tuple[str, str, int, int, int]) -> ChatSummary:
 
 
 def message_from(row: tuple[Any, ...]) -> Message:
-    """Return the message of a row of `MESSAGE`, without its attachments.
+    """Return the message of a row of `_MESSAGE`, without its attachments.
 
     Raises:
-        ValueError: It has no role, status or date that can be.
+        ValueError: Its role, status or date is impossible.
     """
     message_id, chat_id, parent_id, role, text, status, created_ms, *rest = row
     model, stats, error, thinking, thought_ms, marks, sampler = rest
@@ -62,11 +64,11 @@ def message_from(row: tuple[Any, ...]) -> Message:
         text,
         MessageStatus(status),
         created_ms,
-        validation.clean_name(_text(model)),
-        _kept(built(DecodeStats, parsed(stats)), validation.check_stats),
+        name_from(model),
+        _if_valid(built(DecodeStats, parsed(stats)), validation.check_stats),
         _text(error),
         _text(thinking),
-        _kept(thought_ms, validation.check_thought) or 0,
+        _if_valid(thought_ms, validation.check_thought) or 0,
         _marks(marks, len(text)),
         built(SamplerConfig, parsed(sampler)),
     )
@@ -75,10 +77,10 @@ def message_from(row: tuple[Any, ...]) -> Message:
 
 
 def attachment_from(row: tuple[str, str, int, str]) -> tuple[str, Attachment]:
-    """Return the message's id, and the attachment of a row of `ATTACHMENT`.
+    """Return the message's id, and the attachment of a row of `_ATTACHMENT`.
 
     Raises:
-        ValueError: It has a size that cannot be.
+        ValueError: Its size is impossible.
     """
     message_id, name, size, text = row
     attachment = Attachment(validation.clean_name(name), size, text)
@@ -89,7 +91,7 @@ def attachment_from(row: tuple[str, str, int, str]) -> tuple[str, Attachment]:
 def with_attachments(
     messages: Iterable[Message], attachments: Iterable[tuple[str, Attachment]]
 ) -> tuple[Message, ...]:
-    """Return the messages with what belongs to each."""
+    """Return the messages with their attachments."""
     of: dict[str, list[Attachment]] = {}
     for message_id, attachment in attachments:
         of.setdefault(message_id, []).append(attachment)
@@ -97,7 +99,7 @@ def with_attachments(
 
 
 def settings_from(stored: bytes | None) -> tuple[ChatSettings, bool]:
-    """Return a chat's settings, and whether anything is damaged in them, which then has its default."""
+    """Return a chat's settings with defaults for damaged fields, and whether there are any."""
     body = parsed(stored)
     damaged: list[str] = []
     settings = overlaid(ChatSettings(), body, lambda name, _error: damaged.append(name))
@@ -105,7 +107,7 @@ def settings_from(stored: bytes | None) -> tuple[ChatSettings, bool]:
 
 
 def settings_row(settings: ChatSettings) -> str:
-    """Return settings as they are stored."""
+    """Return settings as the stored JSON."""
     fields = dataclasses.asdict(settings).items()
     return json.dumps(
         {name: clean_text(value) if isinstance(value, str) else value for name, value in fields}
@@ -113,7 +115,7 @@ def settings_row(settings: ChatSettings) -> str:
 
 
 def attachment_rows(message: Message) -> list[tuple[str, str, int, str]]:
-    """Return the attachments of a message as they are stored."""
+    """Return the rows of a message's attachments."""
     return [(message.id, clean_text(a.name), a.size, clean_text(a.text)) for a in message.attachments]
 
 
@@ -144,8 +146,7 @@ def mutable_fields(message: Message) -> dict[str, str | int | None]:
     }
 
 
-def _kept(value: _T | None, check: Callable[[_T], None]) -> _T | None:
-    """Return a value that is within its bounds, else None."""
+def _if_valid(value: _T | None, check: Callable[[_T], None]) -> _T | None:
     if value is None:
         return None
     try:
@@ -163,9 +164,73 @@ def _text(stored: bytes) -> str:
     return stored.decode(errors="replace")
 
 
+def _counts(stored: bytes) -> tuple[int, ...]:
+    counts: tuple[int, ...] = built(tuple[int, ...], parsed(stored)) or ()
+    return counts
+
+
 def _marks(stored: bytes, length: int) -> tuple[int, ...]:
-    marks: tuple[int, ...] = built(tuple[int, ...], parsed(stored)) or ()
+    marks = _counts(stored)
     return marks if all(run >= 0 for run in marks) and sum(marks) <= length else ()
+
+
+def read_row(connection: apsw.Connection, select: str, key: str) -> tuple[Any, ...] | None:
+    """Return the row of a query; None when it is missing or unreadable."""
+    try:
+        row: tuple[Any, ...] | None = connection.execute(select, (key,)).fetchone()
+    except _UNREADABLE_ROW:
+        return None
+    return row
+
+
+def _read_rows(
+    connection: apsw.Connection,
+    table: str,
+    select: str,
+    where: str,
+    convert: Callable[[Any], _T],
+    *values: str,
+) -> tuple[tuple[_T, ...], int]:
+    """Return the rows that can be read and converted, and the number of the others."""
+    try:
+        return tuple(convert(row) for row in connection.execute(f"{select} {where}", values)), 0
+    except _UNREADABLE_ROW:
+        pass
+    # One bad record ends a query; read one by one, only that record is lost.
+    found, unreadable = [], 0
+    keys = [seq for (seq,) in connection.execute(f"SELECT seq FROM {table} {where}", values)]  # noqa: S608
+    for seq in keys:
+        try:
+            found.append(convert(connection.execute(f"{select} WHERE seq = ?", (seq,)).fetchone()))
+        except _UNREADABLE_ROW:
+            unreadable += 1
+    return tuple(found), unreadable
+
+
+def read_chats(connection: apsw.Connection, where: str, *values: str) -> tuple[tuple[ChatSummary, ...], int]:
+    """Return the chats of an SQL condition with `values`, and the number of unreadable ones."""
+    return _read_rows(connection, "chats", _CHAT, where, chat_from, *values)
+
+
+def read_messages(connection: apsw.Connection, chat_id: str) -> tuple[tuple[Message, ...], int]:
+    """Return the messages of a chat with their attachments, and the number of unreadable records of both."""
+    messages, unreadable = _read_rows(
+        connection,
+        "messages",
+        _MESSAGE,
+        "WHERE chat_id = ? AND deleted_ms IS NULL ORDER BY seq",
+        message_from,
+        chat_id,
+    )
+    attachments, unreadable_too = _read_rows(
+        connection,
+        "attachments",
+        _ATTACHMENT,
+        "WHERE message_id IN (SELECT id FROM messages WHERE chat_id = ? AND deleted_ms IS NULL) ORDER BY seq",
+        attachment_from,
+        chat_id,
+    )
+    return with_attachments(messages, attachments), unreadable + unreadable_too
 
 
 _TEXTS: Final = (
@@ -179,7 +244,7 @@ _TEXTS: Final = (
     "sampler",
     "version",
 )
-_OF_STATS: Final = ("drafter", "depth")  # texts too
+_STATS_TEXTS: Final = ("drafter", "depth")
 _COUNTS: Final = (
     "prompt_tokens",
     "cached_tokens",
@@ -194,7 +259,7 @@ _TIMES: Final = ("ttft_s", "prefill_s", "decode_s")
 # As bytes: text that is not UTF-8 would end the query.
 _COLUMNS: Final = {
     **dict.fromkeys(("ended_ms", "day", "memory", "reason", *_COUNTS, *_TIMES)),
-    **{name: f"CAST({name} AS BLOB)" for name in (*_TEXTS, *_OF_STATS, "accepted_at")},
+    **{name: f"CAST({name} AS BLOB)" for name in (*_TEXTS, *_STATS_TEXTS, "accepted_at")},
 }
 
 SELECT: Final = f"SELECT {', '.join(how or name for name, how in _COLUMNS.items())} FROM figures"  # noqa: S608
@@ -211,43 +276,39 @@ SOUND: Final = " AND ".join(
         *(f"ifnull({name}, 1) BETWEEN {validation.SHORTEST_S} AND {validation.LONGEST_S}" for name in _TIMES),
     ]
 )
-"""What holds of a row that was not damaged, as an SQL condition."""
+"""SQL condition that holds for undamaged rows of statistics."""
 
 
-def figures_row(figures: AnswerRecord) -> dict[str, apsw.SQLiteValue]:
-    """Return all columns of an answer's figures."""
-    stats = figures.stats
+def figures_row(record: AnswerRecord) -> dict[str, apsw.SQLiteValue]:
+    """Return all columns of an answer's statistics."""
+    stats = record.stats
     return {
-        "ended_ms": figures.ended_ms,
-        "day": figures.day.toordinal(),
-        "memory": figures.memory,
-        "reason": figures.reason.value,
-        **{name: validation.clean_name(getattr(figures, name)) for name in _TEXTS},
-        **{name: getattr(stats, name) for name in (*_COUNTS, *_TIMES, *_OF_STATS)},
+        "ended_ms": record.ended_ms,
+        "day": record.day.toordinal(),
+        "memory": record.memory,
+        "reason": record.reason.value,
+        **{name: validation.clean_name(getattr(record, name)) for name in _TEXTS},
+        **{name: getattr(stats, name) for name in (*_COUNTS, *_TIMES, *_STATS_TEXTS)},
         "accepted_at": json.dumps(stats.accepted_at),
     }
 
 
 def figures_from(row: tuple[Any, ...]) -> AnswerRecord:
-    """Return the figures of a row of `SELECT` for which `SOUND` holds."""
+    """Return the statistics of a row of `SELECT` for which `SOUND` holds."""
     found = dict(zip(_COLUMNS, row, strict=True))
     counted = {name: found[name] for name in (*_COUNTS, *_TIMES)}
-    counted |= {name: _stats_text(found[name]) for name in _OF_STATS}
-    stats = DecodeStats(accepted_at=_accepted_at(found["accepted_at"]), **counted)
+    counted |= {name: name_from(found[name]) for name in _STATS_TEXTS}
+    stats = DecodeStats(accepted_at=_counts(found["accepted_at"]), **counted)
     return AnswerRecord(
         ended_ms=found["ended_ms"],
         day=date.fromordinal(found["day"]),
         memory=found["memory"],
         reason=FinishReason(found["reason"]),
         stats=stats,
-        **{name: _stats_text(found[name]) for name in _TEXTS},
+        **{name: name_from(found[name]) for name in _TEXTS},
     )
 
 
-def _stats_text(stored: bytes) -> str:
-    return validation.clean_name(stored.decode(errors="replace"))
-
-
-def _accepted_at(stored: bytes) -> tuple[int, ...]:
-    counts: tuple[int, ...] = built(tuple[int, ...], parsed(stored)) or ()
-    return counts
+def name_from(stored: bytes) -> str:
+    """Return a stored name as it is shown."""
+    return validation.clean_name(_text(stored))

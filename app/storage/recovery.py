@@ -1,4 +1,4 @@
-"""Daily backup, rescue of a damaged database, careful reading."""
+"""Rescue of a damaged database file, and the daily backup of an intact one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import apsw
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-# Where the last record is cannot be asked of a file whose end may be what is damaged.
+# Keys without a record after which a table ends: the last key cannot be queried where the end may be damaged.
 _GAP = 20_000
 _UNREADABLE = (apsw.CorruptError, apsw.NotADBError, apsw.SQLError, apsw.IOError)
 
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """How many records there are now, and how many of the messages only the copy had."""
+    """Number of rescued records, and of the messages that came from the backup only."""
 
     chats: int
     messages: int
@@ -36,7 +36,7 @@ class Saved:
 
 
 def database_version(damaged: apsw.Connection, latest: int) -> int:
-    """Return the format of the damaged file; `latest` when it is not known."""
+    """Return the format of the damaged file; `latest` when it is unreadable."""
     try:
         found: int = damaged.pragma("user_version")
     except _UNREADABLE:
@@ -45,21 +45,21 @@ def database_version(damaged: apsw.Connection, latest: int) -> int:
 
 
 def copy_readable(damaged: apsw.Connection, copy: apsw.Connection | None, fresh: apsw.Connection) -> Saved:
-    """Copy every record that can be read, and those that are lost from an older copy.
+    """Copy every readable record, and lost ones from an older copy.
 
     Args:
         damaged: The damaged file.
-        copy: An older copy of it, if there is one; used when it is of the same format.
-        fresh: A new file of the format of the damaged one, empty.
+        copy: An older copy of it, if any; used when it has the same format.
+        fresh: A new empty file of the same format.
     """
-    # Otherwise a file that ends too early is refused as a whole. Nothing is written to it all the same.
+    # Otherwise a truncated file is refused as a whole; nothing is written to it nevertheless.
     damaged.config(apsw.SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1)
     _copy_tables(damaged, fresh)
     readable = _count(fresh, "messages")
-    # A record that both have is the newer one already: both know it by the same number.
+    # A record in both is already there in its newer version, under the same key.
     format_number = fresh.pragma("user_version")
     if copy is not None and database_version(copy, format_number) == format_number:
-        # What was sent since, and a history that was deleted, must not come back.
+        # Drafts sent since, and deleted statistics, must not come back.
         _copy_tables(copy, fresh, leave_out=("drafts", "figures"))
     fresh.execute("""
         INSERT INTO chats (id, title, created_ms, updated_ms, touched)
@@ -76,7 +76,7 @@ def _count(fresh: apsw.Connection, table: str) -> int:
 
 
 def _copy_tables(source: apsw.Connection, fresh: apsw.Connection, leave_out: tuple[str, ...] = ()) -> None:
-    # In the order in which they were made.
+    # In the order of creation.
     tables = fresh.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY rowid").fetchall()
     for (table,) in tables:
         if table not in leave_out:
@@ -85,7 +85,7 @@ def _copy_tables(source: apsw.Connection, fresh: apsw.Connection, leave_out: tup
 
 def _copy(damaged: apsw.Connection, fresh: apsw.Connection, table: str) -> None:
     columns = [row[1] for row in fresh.execute(f"PRAGMA table_info({table})")]
-    # As bytes, since damaged text may be no str; the STRICT columns turn digits into numbers again.
+    # As bytes, since damaged text may not be UTF-8; STRICT columns convert digits to numbers again.
     read = f"SELECT {', '.join(f'CAST({name} AS BLOB)' for name in columns)} FROM {table} WHERE seq = ?"  # noqa: S608
     write = f"INSERT INTO {table} VALUES ({', '.join(['CAST(? AS TEXT)'] * len(columns))})"  # noqa: S608
     seq, last_found = 0, 0
@@ -110,7 +110,7 @@ def _readable(damaged: apsw.Connection, read: str, seq: int) -> tuple[apsw.SQLit
 FOLDER: Final = "backups"
 KEPT: Final = 7
 DAY_S: Final = 24 * 3600.0
-FIRST_S: Final = 5.0  # after the start, which has better things to do
+FIRST_S: Final = 5.0  # after the start
 LOOK_S: Final = 3600.0
 _NAME: Final = re.compile(r"chats\.\d{4}-\d{2}-\d{2}T\d{6}\.db")
 _FILE: Final = "chats.%Y-%m-%dT%H%M%S.db"
@@ -120,22 +120,16 @@ _log = logging.getLogger(__name__)
 
 
 class DailyBackup:
-    """Keeps the last copies of a chats file in a folder beside it.
+    """Copies the database once a day into a folder beside it, and keeps the last copies.
 
-    The file is read only through its owner's connection, on whose thread everything here is called; the copy is
-    checked on a thread of its own.
+    The file is read only through its owner's connection, on whose thread all methods are called; a copy is checked on
+    a thread of its own.
     """
 
     def __init__(
         self, connection: apsw.Connection, folder: Path, clock: Callable[[], float] = time.time
     ) -> None:
-        """Prepare to copy.
-
-        Args:
-            connection: Has the chats open.
-            folder: Where the chats are.
-            clock: Wall clock in seconds since 1970.
-        """
+        """Prepare copies of the open database in `folder`; `clock` gives the wall clock in seconds since 1970."""
         self._connection = connection
         self._folder = folder / FOLDER
         self._clock = clock
@@ -144,7 +138,7 @@ class DailyBackup:
         self._check: _Check | None = None
 
     def due_in(self) -> float:
-        """Return in how many seconds `work` wants to be called."""
+        """Return the seconds until `work` is due."""
         if self._copying:
             return 0.0
         if self._check:
@@ -153,7 +147,7 @@ class DailyBackup:
         return min(max(0.0, self._next_look - self._clock()), LOOK_S)
 
     def work(self) -> None:
-        """Do a little of what is due; what fails is tried again in an hour."""
+        """Do the next small step of a due backup; a failed backup is retried in an hour."""
         if self.due_in() > 0 and not self._check:
             return
         try:
@@ -171,7 +165,7 @@ class DailyBackup:
             self._next_look = self._clock() + LOOK_S
 
     def close(self) -> None:
-        """Give up what is under way."""
+        """Abandon an unfinished backup."""
         if self._copying:
             target, backup = self._copying
             self._copying = None
@@ -183,10 +177,10 @@ class DailyBackup:
             self._check = None
 
     def _is_due(self) -> bool:
-        """Whether a day has passed; never for an empty file, which would push out copies of what was in it."""
+        """Return whether a day has passed; never for an empty file, whose copies would displace those with content."""
         ((filled,),) = self._connection.execute("SELECT EXISTS (SELECT 1 FROM messages)")
         newest = max(daily_copies(self._folder), default=None)
-        # A copy from the future says that the clock was put back.
+        # A copy from the future shows that the clock was set back.
         return bool(filled) and (newest is None or not 0 <= self._clock() - _made_at(newest) < DAY_S)
 
     def _begin(self) -> None:
@@ -208,7 +202,7 @@ class DailyBackup:
             self._check = _Check(self._folder / _UNFINISHED)
 
     def _finish(self, check: _Check) -> None:
-        """Let a copy that is good take its place among the others, and the oldest go."""
+        """Add an intact copy to the others, and delete the oldest."""
         if check.is_alive():
             return
         self._check = None
@@ -224,7 +218,7 @@ class DailyBackup:
 
 
 class _Check(threading.Thread):
-    """Opens a copy and has it checked; `found` is "ok" or what is wrong with it."""
+    """Checks a copy; `found` becomes "ok" or the fault."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(name="backup check")
@@ -235,7 +229,7 @@ class _Check(threading.Thread):
         self.start()
 
     def run(self) -> None:
-        """Check."""
+        """Run the check."""
         try:
             files.sync(self._path)
             with closing(apsw.Connection(str(self._path))) as self._connection:
@@ -245,7 +239,7 @@ class _Check(threading.Thread):
             self.found = repr(error)
 
     def stop(self) -> None:
-        """End the check now."""
+        """Interrupt the check."""
         self._stopped = True
         with suppress(apsw.ConnectionClosedError, AttributeError):
             self._connection.interrupt()  # type: ignore[union-attr]
@@ -253,48 +247,9 @@ class _Check(threading.Thread):
 
 
 def daily_copies(folder: Path) -> list[Path]:
-    """Return the copies in a folder that were checked, in no order."""
+    """Return the checked copies in a folder, unordered."""
     return [path for path in folder.glob("chats.*.db") if _NAME.fullmatch(path.name)]
 
 
 def _made_at(copy: Path) -> float:
     return datetime.strptime(copy.name, _FILE).replace(tzinfo=UTC).timestamp()
-
-
-# Text that is not UTF-8, a role or status that does not exist, a page that is damaged.
-_UNREADABLE_ROW = (ValueError, apsw.CorruptError)
-
-_T = TypeVar("_T")
-
-
-def read_row(connection: apsw.Connection, select: str, key: str) -> tuple[Any, ...] | None:
-    """Return the row of a query; None when there is none, or it cannot be read."""
-    try:
-        row: tuple[Any, ...] | None = connection.execute(select, (key,)).fetchone()
-    except _UNREADABLE_ROW:
-        return None
-    return row
-
-
-def read_rows(
-    connection: apsw.Connection,
-    table: str,
-    select: str,
-    where: str,
-    convert: Callable[[Any], _T],
-    *values: str,
-) -> tuple[tuple[_T, ...], int]:
-    """Return the rows that can be read and converted, and the number of those that cannot."""
-    try:
-        return tuple(convert(row) for row in connection.execute(f"{select} {where}", values)), 0
-    except _UNREADABLE_ROW:
-        pass
-    # One bad record ends a query; each for itself costs only that one.
-    found, unreadable = [], 0
-    keys = [seq for (seq,) in connection.execute(f"SELECT seq FROM {table} {where}", values)]  # noqa: S608
-    for seq in keys:
-        try:
-            found.append(convert(connection.execute(f"{select} WHERE seq = ?", (seq,)).fetchone()))
-        except _UNREADABLE_ROW:
-            unreadable += 1
-    return tuple(found), unreadable

@@ -1,4 +1,4 @@
-"""The chat database file: schema and migrations."""
+"""The file of the chat database: schema, migrations, and opening it, damaged or not."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 NAME = "chats.db"
-# Of the chats, and of their index: searching 100,000 messages is no slower than with SQLite's own 2 MB each.
+# Page cache of the chats and of the index: as fast on 100,000 messages as with SQLite's default of 2 MB each.
 CACHE_KIB = 512
 
-# Step n brings a file from version n to n + 1. A step that was ever released is never edited.
-# No CHECK and no key on parent_id: a record with one odd value must cost that record, not the whole file, and
-# a message whose parent could not be saved must still be saved.
-# `text` comes last, so that reading the other columns never walks through long answers.
+# Step n migrates a file from version n to n + 1. A released step is never edited.
+# No CHECK and no key on parent_id: an odd value must cost its record only, not the whole file, and a message whose
+# parent could not be saved must still be saved.
+# `text` is the last column, so that reading the others never walks through long answers.
 MIGRATIONS: tuple[str, ...] = (
     """
     CREATE TABLE chats (
@@ -79,7 +79,7 @@ MIGRATIONS: tuple[str, ...] = (
         text TEXT NOT NULL
     ) STRICT;
     """,
-    # Figures outlive the chats: nothing in them leads to one. `day` counts days from 1 January of year 1 on.
+    # Statistics outlive the chats and do not refer to them. `day` is the proleptic Gregorian ordinal.
     """
     CREATE TABLE figures (
         seq INTEGER PRIMARY KEY,
@@ -114,36 +114,36 @@ MIGRATIONS: tuple[str, ...] = (
     ) STRICT;
     CREATE INDEX figures_by_day ON figures (day);
     """,
-    # What an answer was like had been guessed from its text.
+    # `kind` was a guess from the text of an answer.
     "ALTER TABLE figures DROP COLUMN kind",
 )
 
 
 @contextmanager
 def transaction(connection: apsw.Connection) -> Iterator[None]:
-    """Commit what the block did, all of it or nothing; it is on the disk when the block has been left."""
+    """Run the block in a transaction; it is on the disk when the block is left."""
     connection.execute("BEGIN")
     try:
         yield
         connection.execute("COMMIT")
     except BaseException:
-        # SQLite has already rolled back after some errors, a full disk among them.
+        # SQLite has already rolled back after some errors, such as a full disk.
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
 
 
 def open_chats(folder: Path, now_ms: int) -> tuple[apsw.Connection, str]:
-    """Open the chats in `folder`, which is made when it is missing and closed to other users.
+    """Open the chats in `folder`, which is made when it is missing, and is closed to other users.
 
     Returns:
-        The connection, which holds the file for itself until it is closed, and a sentence for the person when
-        the file was damaged, else "".
+        The connection, which locks the file until it is closed, and a sentence for the user when the file was damaged,
+        else "".
 
     Raises:
-        apsw.BusyError: Somebody else has it open.
+        apsw.BusyError: Another process has it open.
         apsw.Error, OSError: It cannot be read or written.
-        StoreError: A newer MTPLX wrote it; it was not changed.
+        StoreError: A newer MTPLX wrote it; it is left unchanged.
     """
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
@@ -154,7 +154,7 @@ def open_chats(folder: Path, now_ms: int) -> tuple[apsw.Connection, str]:
         try:
             return _open_sound(path, now_ms), ""
         except (apsw.CorruptError, apsw.NotADBError):
-            aside = _set_aside(path, now_ms)
+            aside = _move_aside(path, now_ms)
     notice = _rescue(aside, path)
     return _open_sound(path, now_ms), notice
 
@@ -170,22 +170,22 @@ def _open_sound(path: Path, now_ms: int) -> apsw.Connection:
             _copy(connection, path.with_name(f"chats.format{version}-{_stamp(now_ms)}.db"))
         _migrate(connection, len(MIGRATIONS))
     except BaseException:
-        _leave_as_it_is(connection)
+        _forbid_checkpoint(connection)
         connection.close()
         raise
     return connection
 
 
 def _rescue(aside: Path, path: Path) -> str:
-    """Make the file at `path` from what can be read of the damaged `aside`; it appears when it is whole."""
+    """Make the file at `path` from the readable records of the damaged `aside`; it appears when complete."""
     unfinished = path.with_name("chats.rescue.unfinished")
     for leftover in (unfinished, unfinished.with_name(f"{unfinished.name}-journal")):
         leftover.unlink(missing_ok=True)
     make_private(unfinished)
     with closing(_connect(unfinished)) as fresh, closing(_connect(aside)) as damaged:
-        _leave_as_it_is(damaged)
+        _forbid_checkpoint(damaged)
         _configure(fresh)
-        # Messages may come without their chat, which is made up at the end.
+        # A message may lack its chat, which is made at the end.
         fresh.pragma("foreign_keys", 0)
         _migrate(fresh, recovery.database_version(damaged, len(MIGRATIONS)))
         with transaction(fresh), _newest_copy(path.parent) as copy:
@@ -204,7 +204,6 @@ def _rescue(aside: Path, path: Path) -> str:
 
 @contextmanager
 def _newest_copy(folder: Path) -> Iterator[apsw.Connection | None]:
-    """Open the last daily copy, if there is one."""
     path = max(daily_copies(folder / FOLDER), default=None)
     if path is None:
         yield None
@@ -214,14 +213,13 @@ def _newest_copy(folder: Path) -> Iterator[apsw.Connection | None]:
 
 
 def _connect(path: Path) -> apsw.Connection:
-    """Return a connection that locks the file for itself as soon as it is used."""
     connection = apsw.Connection(str(path))
     connection.pragma("locking_mode", "EXCLUSIVE")
     return connection
 
 
 def _configure(connection: apsw.Connection) -> None:
-    """Make commits durable, and trust nothing that the file says; changes nothing in the file."""
+    """Make commits durable and distrust the file's content; changes nothing in the file."""
     connection.pragma("synchronous", "FULL")
     # fsync on macOS leaves the data in the drive's cache.
     connection.pragma("fullfsync", 1)
@@ -232,7 +230,7 @@ def _configure(connection: apsw.Connection) -> None:
 
 
 def _migrate(connection: apsw.Connection, version: int) -> None:
-    """Bring the file up to `version`, one transaction for each step."""
+    """Migrate the file to `version`, one transaction for each step."""
     for number in range(connection.pragma("user_version"), version):
         with transaction(connection):
             connection.execute(MIGRATIONS[number])
@@ -259,7 +257,7 @@ def _check(connection: apsw.Connection) -> None:
         raise apsw.CorruptError(found)
 
 
-def _leave_as_it_is(connection: apsw.Connection) -> None:
+def _forbid_checkpoint(connection: apsw.Connection) -> None:
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
 
 
@@ -275,12 +273,12 @@ def _copy(connection: apsw.Connection, target: Path) -> None:
     unfinished.replace(target)
 
 
-def _set_aside(path: Path, now_ms: int) -> Path:
+def _move_aside(path: Path, now_ms: int) -> Path:
     aside = path.with_name(f"chats.damaged-{_stamp(now_ms)}.db")
     while aside.exists():
         now_ms += 1000
         aside = path.with_name(f"chats.damaged-{_stamp(now_ms)}.db")
-    # The file itself last: while it is there, the next start does all of this again.
+    # The database last: while it is there, the next start repeats all of this.
     for suffix in ("-wal", ""):
         part = path.with_name(path.name + suffix)
         if part.exists():
@@ -289,7 +287,7 @@ def _set_aside(path: Path, now_ms: int) -> Path:
 
 
 def _unfinished_rescue(folder: Path) -> Path | None:
-    """Return the damaged file that was set aside when the app ended before anything took its place."""
+    """Return the damaged file of a rescue that was not completed."""
     return max(folder.glob("chats.damaged-*.db"), default=None)
 
 

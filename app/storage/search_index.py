@@ -1,4 +1,4 @@
-"""Full-text search over all chats."""
+"""Full-text search over all chats: an FTS5 index beside the database, and a scan while it is incomplete."""
 
 from __future__ import annotations
 
@@ -11,54 +11,27 @@ from typing import TYPE_CHECKING, Any, Final
 import apsw
 
 from app.chat.conversation import MessageStatus, clean_text
-from app.chat.matching import FoundChat, Wanted
+from app.chat.matching import FoundChat, SearchTerms
 from app.storage import records
 from app.storage.errors import make_private
-from app.storage.recovery import read_rows
 from app.storage.schema import CACHE_KIB, transaction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from app.chat.conversation import ChatSummary, Message
-
-
-def read_chats(connection: apsw.Connection, where: str, *values: str) -> tuple[tuple[ChatSummary, ...], int]:
-    """Return the chats that `where` chooses, with its `values`, and how many of them cannot be read."""
-    return read_rows(connection, "chats", records.CHAT, where, records.chat_from, *values)
-
-
-def read_messages(connection: apsw.Connection, chat_id: str) -> tuple[tuple[Message, ...], int]:
-    """Return the messages of a chat with their files, and how many records of both cannot be read."""
-    messages, unreadable = read_rows(
-        connection,
-        "messages",
-        records.MESSAGE,
-        "WHERE chat_id = ? AND deleted_ms IS NULL ORDER BY seq",
-        records.message_from,
-        chat_id,
-    )
-    attachments, unreadable_too = read_rows(
-        connection,
-        "attachments",
-        records.ATTACHMENT,
-        "WHERE message_id IN (SELECT id FROM messages WHERE chat_id = ? AND deleted_ms IS NULL) ORDER BY seq",
-        records.attachment_from,
-        chat_id,
-    )
-    return records.with_attachments(messages, attachments), unreadable + unreadable_too
+    from app.chat.conversation import ChatSummary
 
 
 NAME: Final = "search.db"
 QUERY_LIMIT: Final = 200  # characters
 _FORMAT: Final = 1
-_SLICE: Final = 200  # messages that are indexed between two tasks, some 10 ms
-# So many of the messages that match are ranked, the newest: common words cost no more than rare ones.
+_SLICE: Final = 200  # messages indexed between two tasks, some 10 ms
+# Only so many of the newest matches are ranked: common words cost no more than rare ones.
 _CANDIDATES: Final = 400
-_CHATS, _PASSAGES = 50, 3  # that are told, and of each chat
+_CHATS, _PASSAGES = 50, 3  # most results, and excerpts of each
 _TRIGRAM: Final = 3
-_MATCHED_TERMS: Final = 4  # the index is asked for the longest ones
+_MATCHED_TERMS: Final = 4  # the longest ones are looked up in the index
 
 _SCHEMA = """
     CREATE VIRTUAL TABLE found.bodies
@@ -73,56 +46,50 @@ _log = logging.getLogger(__name__)
 
 
 class SearchIndex:
-    """Finds chats by their titles and what was said in them. Lives on the thread of the chats' connection.
+    """Finds chats by titles and messages, on the thread of the chats' connection.
 
-    Nothing here raises: as long as the index is not complete, all messages are read through.
+    Nothing here raises: while the index is incomplete, all messages are scanned.
     """
 
     def __init__(self, connection: apsw.Connection, folder: Path, *, distrusted: bool) -> None:
-        """Open the index beside the chats.
-
-        Args:
-            connection: Has the chats open; the index is attached to it.
-            folder: Where the chats are.
-            distrusted: Whether the chats file is another one than that which the index was made from.
-        """
+        """Attach the index in `folder` to the open database; a `distrusted` one, of another file, is rebuilt."""
         self._connection = connection
         self._path = folder / NAME
-        self._waiting: set[int] = set()
-        self._remade = False
+        self._unindexed: set[int] = set()
+        self._rebuilt = False
         self._usable = self._open() and not distrusted
         if self._usable:
-            self._waiting.update(self._missing())
+            self._unindexed.update(self._missing())
         else:
-            self._make_anew()
-        connection.set_update_hook(self._note)
+            self._rebuild()
+        connection.set_update_hook(self._changed)
 
     @property
     def behind(self) -> bool:
-        """Whether there is something to index."""
-        return bool(self._waiting)
+        """Whether messages are not indexed yet."""
+        return bool(self._unindexed)
 
     def catch_up(self) -> None:
-        """Index a few of the messages that are new or have changed."""
-        some = list(islice(self._waiting, _SLICE))
+        """Index a slice of the new and changed messages."""
+        some = list(islice(self._unindexed, _SLICE))
         try:
             with transaction(self._connection):
                 self._index(some)
         except (apsw.FullError, apsw.IOError) as error:
             _log.warning("nothing is indexed until the next start: %r", error)
             self._usable = False
-            self._waiting.clear()
+            self._unindexed.clear()
         except apsw.Error as error:
             self._replace(error)
         else:
-            self._waiting.difference_update(some)
+            self._unindexed.difference_update(some)
 
     def find(self, query: str) -> tuple[FoundChat, ...]:
-        """Return the chats that hold every word of `query`: those with it in the title first, then the best match."""
-        wanted = Wanted(clean_text(query)[:QUERY_LIMIT])
+        """Return the chats that contain every word of `query`: by title first, then by the best match."""
+        wanted = SearchTerms(clean_text(query)[:QUERY_LIMIT])
         if not wanted.terms:
             return ()
-        if self._waiting:
+        if self._unindexed:
             self.catch_up()
         condition, values = _like("title", wanted.terms)
         titled = self._chats(f"{condition} ORDER BY touched DESC, seq DESC LIMIT {_CHATS}", *values)
@@ -135,10 +102,10 @@ class SearchIndex:
 
     def _chats(self, condition: str, *values: str) -> tuple[ChatSummary, ...]:
         where = f"WHERE deleted_ms IS NULL AND {condition}"
-        chats, _ = read_chats(self._connection, where, *values)
+        chats, _ = records.read_chats(self._connection, where, *values)
         return chats
 
-    def _found(self, chat: ChatSummary, wanted: Wanted, seqs: list[int]) -> FoundChat:
+    def _found(self, chat: ChatSummary, wanted: SearchTerms, seqs: list[int]) -> FoundChat:
         passages = []
         for seq in seqs[:_PASSAGES]:
             with suppress(apsw.CorruptError, UnicodeDecodeError):
@@ -148,9 +115,9 @@ class SearchIndex:
                     passages.append(wanted.passage(text, message_id))
         return FoundChat(chat, wanted.marked(chat.title), tuple(passages))
 
-    def _ranked(self, wanted: Wanted) -> list[tuple[int, str]]:
-        """Return the messages that match, as (seq, chat's id), the best first, and of equals the newest."""
-        if self._usable and not self._waiting:
+    def _ranked(self, wanted: SearchTerms) -> list[tuple[int, str]]:
+        """Return matching messages as (seq, chat id), the best first, newer before older of equal rank."""
+        if self._usable and not self._unindexed:
             try:
                 return self._matching(wanted)
             except apsw.Error as error:
@@ -161,7 +128,7 @@ class SearchIndex:
             _log.warning("not searched: %r", error)
             return []
 
-    def _matching(self, wanted: Wanted) -> list[tuple[int, str]]:
+    def _matching(self, wanted: SearchTerms) -> list[tuple[int, str]]:
         longest = sorted((term for term in wanted.terms if len(term) >= _TRIGRAM), key=len, reverse=True)
         asked, others = longest[:_MATCHED_TERMS], set(wanted.terms) - set(longest[:_MATCHED_TERMS])
         if not asked:
@@ -176,7 +143,7 @@ class SearchIndex:
             ),
             (" ".join(_quoted(term) for term in asked), *values),
         ).fetchall()
-        # bm25 is the lower the better; the order of equals stays.
+        # A lower bm25 is better; the sort is stable.
         return [(seq, chat_id) for seq, chat_id, _ in sorted(rows, key=lambda row: row[2])]
 
     def _containing(self, terms: Iterable[str]) -> list[tuple[int, str]]:
@@ -188,15 +155,15 @@ class SearchIndex:
         )
         return [(seq, chat_id) for seq, chat_id in rows]
 
-    # ------------------------------------------------------------ the index itself
+    # ------------------------------------------------------------ the index
 
-    def _note(self, _kind: int, schema: str, table: str, seq: int) -> None:
+    def _changed(self, _kind: int, schema: str, table: str, seq: int) -> None:
         if self._usable and schema == "main" and table == "messages":
-            self._waiting.add(seq)
+            self._unindexed.add(seq)
 
     def _index(self, seqs: list[int]) -> None:
-        """Bring the index up to date about some messages; one that is being written is indexed when it ends."""
-        # One statement for all: after each one FTS5 writes out what it has gathered.
+        """Update the index for some messages; an unfinished answer is indexed when it ends."""
+        # One statement for all: FTS5 flushes after each.
         some = json.dumps(seqs)
         self._connection.execute(
             "DELETE FROM found.bodies WHERE rowid IN (SELECT value FROM json_each(?))", (some,)
@@ -210,7 +177,7 @@ class SearchIndex:
         )
 
     def _missing(self) -> list[int]:
-        """Return the messages that only one of the two, chats and index, knows."""
+        """Return the messages that are only in one of database and index."""
         try:
             rows = self._connection.execute("""
                 SELECT seq FROM messages WHERE seq NOT IN (SELECT rowid FROM found.bodies) AND text <> ''
@@ -223,7 +190,7 @@ class SearchIndex:
             return []
 
     def _open(self) -> bool:
-        """Return whether the index could be attached and is one of this format."""
+        """Attach the index; return whether that succeeded and it has this format."""
         try:
             make_private(self._path)
             self._connection.execute("ATTACH ? AS found", (str(self._path),))
@@ -237,15 +204,15 @@ class SearchIndex:
         return bool(version == _FORMAT)
 
     def _replace(self, error: apsw.Error) -> None:
-        """Make a damaged index anew, once: if that does not help, the fault is not in it."""
+        """Rebuild a damaged index, once: if that does not help, the fault is elsewhere."""
         _log.warning("the index of the chats cannot be used: %r", error)
-        self._waiting.clear()
+        self._unindexed.clear()
         self._usable = False
-        if not self._remade:
-            self._remade = True
-            self._make_anew()
+        if not self._rebuilt:
+            self._rebuilt = True
+            self._rebuild()
 
-    def _make_anew(self) -> None:
+    def _rebuild(self) -> None:
         with suppress(apsw.Error):
             self._connection.execute("DETACH found")
         try:
@@ -258,19 +225,18 @@ class SearchIndex:
             _log.warning("there is no index of the chats: %r", error)
         else:
             self._usable = True
-            self._waiting.update(self._missing())
+            self._unindexed.update(self._missing())
 
 
 def _quoted(term: str) -> str:
-    """Return a string of FTS5's query language that means exactly `term`."""
     return '"' + term.replace('"', '""') + '"'
 
 
 def _like(column: str, terms: Iterable[str]) -> tuple[str, list[str]]:
-    """Return an SQL condition that `column` has every term, whatever the case, and its values."""
+    """Return an SQL condition that `column` contains every term, ignoring case, and its values."""
     conditions, values = ["TRUE"], []
     for term in terms:
-        # LIKE knows only the case of ASCII.
+        # LIKE ignores case only in ASCII.
         cases = {term} if term.isascii() else {term, term.lower(), term.upper(), term.title()}
         conditions.append("(" + " OR ".join([f"{column} LIKE ? ESCAPE '\\'"] * len(cases)) + ")")
         for each in cases:

@@ -1,22 +1,25 @@
-"""What the window remembers: a small JSON file, replaced atomically."""
+"""The settings of the window: a small JSON file, replaced atomically."""
 
 from __future__ import annotations
 
 import dataclasses
 import logging
-import typing
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path  # noqa: TC003 - annotations are read at run time
+from typing import TYPE_CHECKING, Any
 
 from app.chat.settings import Preset  # noqa: TC001 - annotations are read at run time
+from app.storage.errors import overlaid
 from mtplx_engine.config import MAX_DEPTH, Depth
-from mtplx_engine.errors import EngineError
 from mtplx_engine.util import files
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
 _NAME = "window.json"
-_FARTHEST = 1_000_000
-_MOST_BYTES = 64 << 20  # of presets, each with a prompt of any length
+_FARTHEST = 1_000_000  # pixels; far more than any desktop has, and within Qt's rectangles
+_MAX_BYTES = 64 << 20  # for presets with long prompts
 SMALLEST_TEXT_PX, LARGEST_TEXT_PX = 11, 26
 LONGEST_IDLE_MINUTES = 24 * 60
 _log = logging.getLogger(__name__)
@@ -24,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class WindowGeometry:
-    """Where the window was, in logical pixels of the whole desktop."""
+    """Position and size of a window, in logical pixels of the whole desktop."""
 
     x: int
     y: int
@@ -33,13 +36,12 @@ class WindowGeometry:
     maximized: bool = False
 
     def __post_init__(self) -> None:
-        # Far more than any desktop has, and within what Qt's rectangles hold.
         if not all(abs(value) <= _FARTHEST for value in (self.x, self.y, self.width, self.height)):
             raise ValueError(f"{self} is on no desktop")
 
 
 class Appearance(StrEnum):
-    """Which palette the person wants."""
+    """The palette that the user chose."""
 
     SYSTEM = "system"
     LIGHT = "light"
@@ -47,7 +49,7 @@ class Appearance(StrEnum):
 
 
 class SendKey(StrEnum):
-    """What sends a message; the other one is a new line."""
+    """The key that sends a message; the other one starts a new line."""
 
     RETURN = "return"
     CTRL_RETURN = "ctrl+return"
@@ -55,25 +57,25 @@ class SendKey(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The person's choices, and where they left off.
+    """The user's settings, and the state of the windows when they were left.
 
     Attributes:
-        place: Where the window was; None before it was ever closed.
+        place: Geometry of the main window; None before its first close.
         sidebar: Whether the list of chats is shown.
-        drafting: The draft depth asked for: "auto", 0 for off, or 1..8.
-        last_chat: The chat that was shown, "" for an empty one.
-        inspector: Whether the settings of the chat are shown beside it.
-        presets: Choices for chats, by name.
-        new_chat_preset: Name of the preset that a new chat begins with; "" for none.
-        appearance: Which palette.
-        tint: Whether what the model drafted itself is tinted in answers.
-        text_px: The size of messages, in pixels.
-        reduced_motion: Whether nothing moves by itself.
-        send_key: What sends a message.
-        checked_version: The version of the app that has looked at whether this machine is as it needs it; "" for none.
-        speed_place: Where the Speed window was; None before it was ever closed.
+        drafting: The draft depth: "auto", 0 for off, or 1..8.
+        last_chat: Id of the shown chat, "" for a new one.
+        inspector: Whether the inspector is shown.
+        presets: The presets of chat settings.
+        new_chat_preset: Name of the preset for new chats; "" for none.
+        appearance: Light, dark, or as the system.
+        tint: Whether accepted draft tokens are tinted in answers.
+        text_px: The size of messages in pixels.
+        reduced_motion: Whether animations are off.
+        send_key: The key that sends a message.
+        checked_version: The last version of the app whose self-check ran; "" for none.
+        speed_place: Geometry of the Speed window; None before its first close.
         first_offer: Whether a first model beside the starter is still offered.
-        idle_minutes: After so many minutes without a question the model is unloaded; 0 for never.
+        idle_minutes: Minutes without a generation after which the model is unloaded; 0 for never.
     """
 
     place: WindowGeometry | None = None
@@ -111,13 +113,13 @@ class SettingsFile:
 
     @property
     def value(self) -> Settings:
-        """The settings as they are now."""
+        """The current settings."""
         return self._settings
 
-    def change(self, **fields: typing.Any) -> None:
+    def change(self, **fields: Any) -> None:
         """Set fields of `Settings` and write the file.
 
-        A file that cannot be written is no reason to disturb anybody: the choice holds until the program ends.
+        When it cannot be written, the change holds until the program ends.
         """
         changed = dataclasses.replace(self._settings, **fields)
         if changed == self._settings:
@@ -130,19 +132,14 @@ class SettingsFile:
 
 
 def _read(path: Path) -> Settings:
-    """Return the settings in the file; whatever in it cannot be understood gets its default."""
+    """Return the settings in the file; fields that do not fit get their defaults."""
     try:
-        body = files.read_json(path, _MOST_BYTES)
+        body = files.read_json(path, _MAX_BYTES)
     except FileNotFoundError:
         return Settings()
     except (OSError, ValueError) as error:
         _log.warning("settings not read: %r", error)
         return Settings()
-    settings = Settings()
-    for name, hint in typing.get_type_hints(Settings).items():
-        if isinstance(body, dict) and name in body:
-            try:
-                settings = dataclasses.replace(settings, **{name: files.build(hint, body[name])})
-            except (ValueError, TypeError, EngineError) as error:
-                _log.warning("setting %s not understood: %r", name, error)
-    return settings
+    return overlaid(
+        Settings(), body, lambda name, error: _log.warning("setting %s not understood: %r", name, error)
+    )

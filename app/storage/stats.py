@@ -1,4 +1,4 @@
-"""Statistics of answers: the table and its summaries."""
+"""Statistics of answers: their table, summaries of it, and the time that drafting saved."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 import apsw
 
 from app.chat.metrics import ENOUGH_TOKENS, ENOUGH_WRITING_S
-from app.chat.validation import clean_name
 from app.storage import records
 from app.storage.errors import storage_errors
 from app.storage.schema import transaction
@@ -28,11 +27,11 @@ if TYPE_CHECKING:
 
 
 FEWEST_QUARTILES: Final = 4
-"""Answers; fewer have no middle half to speak of."""
+"""Fewest answers for which quartiles are shown."""
 
 
 class Grouping(Enum):
-    """By what the answers of each model are told apart."""
+    """What the answers of each model are grouped by."""
 
     NOTHING = "nothing"
     CONTEXT = "context"
@@ -40,13 +39,13 @@ class Grouping(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which answers are looked at.
+    """A filter and a grouping of answers.
 
     Attributes:
-        model: Of this model; None for all.
-        since: Of this day and later ones; None for all.
-        until: Of this day and earlier ones; None for all.
-        grouping: How the table tells them apart.
+        model: Name of the model; None for all.
+        since: First day; None for all.
+        until: Last day; None for all.
+        grouping: The grouping.
     """
 
     model: str | None = None
@@ -57,13 +56,13 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Where the values of many answers lie.
+    """Quartiles of a value over answers.
 
     Attributes:
-        low: A quarter of them are below it.
-        median: Half of them are.
-        high: Three quarters are.
-        answers: How many answers have a value.
+        low: First quartile.
+        median: Median.
+        high: Third quartile.
+        answers: Number of answers with a value.
     """
 
     low: float
@@ -74,11 +73,11 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Middle:
-    """What the values of many answers are like.
+    """Median of a value over answers.
 
     Attributes:
-        median: Half of them are below it.
-        answers: How many answers have a value.
+        median: Median.
+        answers: Number of answers with a value.
     """
 
     median: float
@@ -90,9 +89,9 @@ class Day:
     """The answers of a day.
 
     Attributes:
-        day: On the person's calendar.
-        answers: How many.
-        speed: Their decode speed, as in `Summary`.
+        day: Local date.
+        answers: Number of answers.
+        speed: Decode speed, as in `HistorySummary`.
     """
 
     day: date
@@ -102,16 +101,16 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class HistorySummary:
-    """Many answers as one. None means that none of them has such a figure.
+    """Summary of answers; None where no answer has the value.
 
     Attributes:
-        answers: How many.
-        speed: Decode speed, in tokens per second, of those that are long enough to have one.
+        answers: Number of answers.
+        speed: Decode speed in tokens per second, of answers long enough to have one.
         first_text: Seconds from the request to the first visible text.
-        prefill_tps: Uncached prompt tokens per second of prefill: all tokens by all seconds.
-        verify_steps: V, of all of them.
-        drafted: D.
-        accepted: A.
+        prefill_tps: Uncached prompt tokens per second of prefill: sum of tokens / sum of seconds.
+        verify_steps: V, summed.
+        drafted: D, summed.
+        accepted: A, summed.
     """
 
     answers: int
@@ -135,12 +134,12 @@ class HistorySummary:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The answers of one model that are alike.
+    """A group of answers of one model.
 
     Attributes:
-        model: Its name.
-        bucket: Their context length, where they are told apart by it; None as well for the longest ones.
-        summary: What they have in common.
+        model: Name of the model.
+        bucket: Context length, where grouped by it; also None for the longest ones.
+        summary: Their summary.
     """
 
     model: str
@@ -150,18 +149,18 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Drafted:
-    """The answers with draft tokens of one model's files on one machine, in contexts of about the same length.
+    """Answers with draft tokens of one model and machine, of about the same context length.
 
-    In all of them, about as many tokens a second came without being accepted drafts, so that the same limit holds for
-    what drafting can have saved in each.
+    Their rates of tokens that are not accepted drafts are about equal, so that the same limit holds for what drafting
+    can have saved in each.
 
     Attributes:
-        speed_key: Stands for the files and the machine.
-        bucket: Their context length, None for the longest ones.
-        answers: How many.
-        tokens: Emitted after the first event of each.
-        seconds: In which these were emitted.
-        accepted: Draft tokens that were accepted.
+        speed_key: Key of the model's files and the machine.
+        bucket: Context length, None for the longest ones.
+        answers: Number of answers.
+        tokens: Tokens after the first event of each.
+        seconds: Decode seconds of these tokens.
+        accepted: Accepted draft tokens.
     """
 
     speed_key: str
@@ -174,18 +173,18 @@ class Drafted:
 
 @dataclass(frozen=True, slots=True)
 class AnswerHistory:
-    """What is known of the answers that were chosen.
+    """Statistics of the chosen answers.
 
     Attributes:
-        choice: Which ones.
-        total: All of them.
-        days: Each day with answers, the first one first.
-        groups: By model and by what the choice says.
-        drafted: What the time saved is estimated from.
+        choice: Filter and grouping.
+        total: Summary of all chosen answers.
+        days: Each day with answers, in order.
+        groups: By model and grouping.
+        drafted: The data for the estimate of the time saved.
         models: The names of all models, chosen or not.
-        kept: How many answers there are, chosen or not.
-        later: How many of these are of a day after `choice.until`, as a clock that was wrong leaves them.
-        unreadable: How many more there are that cannot be read.
+        kept: Number of all answers, chosen or not.
+        later: Number of answers after `choice.until`, as a wrong clock leaves them.
+        unreadable: Number of unreadable rows.
     """
 
     choice: Choice
@@ -200,68 +199,14 @@ class AnswerHistory:
 
     @property
     def asked(self) -> dict[str, int]:
-        """How many answers each model gave, the one with the most of them first."""
+        """The number of answers of each model, in descending order."""
         answers: dict[str, int] = {}
         for group in self.groups:
             answers[group.model] = answers.get(group.model, 0) + group.summary.answers
         return dict(sorted(answers.items(), key=lambda each: (-each[1], each[0])))
 
 
-@dataclass(frozen=True, slots=True)
-class TimeSaved:
-    """An estimate of what drafting gained.
-
-    Attributes:
-        seconds: Below 0 when it lost time; None when no answer has a baseline.
-        covered: From how many answers it is estimated.
-        answers: How many had draft tokens.
-    """
-
-    seconds: float | None
-    covered: int
-    answers: int
-
-
-def baselines(measurements: Iterable[Measurement]) -> dict[tuple[str, int], float]:
-    """Return the tokens per second of plain decoding that were measured, by speed key and context length.
-
-    A machine that was held back, and plain decoding that differs from mlx-lm's, are nothing to compare with.
-
-    Args:
-        measurements: Each one such as `results.of` takes, the newest first.
-    """
-    found: dict[tuple[str, int], float] = {}
-    for measurement in measurements:
-        plain, bucket = results.results_of(measurement).plain.decode_tps, measurement.bucket
-        if plain is not None and bucket is not None and _is_sound(measurement):
-            found.setdefault((measurement.subject.key, bucket), plain)
-    return found
-
-
-def _is_sound(measurement: Measurement) -> bool:
-    checked = measurement.cross_check is not None and measurement.odd_cross_check is None
-    return checked and not measurement.pressure
-
-
-def time_saved(drafted: Iterable[Drafted], baselines: Mapping[tuple[str, int], float]) -> TimeSaved:
-    """Estimate what drafting gained: the seconds that plain decoding would have taken, less those that it took.
-
-    Only tokens after the first event count, as in the times that they are compared with. No answer can have saved more
-    than plain decoding would have taken for the draft tokens that were accepted in it.
-
-    Args:
-        drafted: The answers.
-        baselines: Measured tokens per second of plain decoding, by speed key and context length.
-    """
-    seconds: list[float] = []
-    covered = answers = 0
-    for each in drafted:
-        answers += each.answers
-        plain = None if each.bucket is None else baselines.get((each.speed_key, each.bucket))
-        if plain:
-            covered += each.answers
-            seconds.append(min(each.tokens / plain - each.seconds, each.accepted / plain))
-    return TimeSaved(sum(seconds) if covered else None, covered, answers)
+# ------------------------------------------------------------ the table
 
 
 _CHOSEN: Final = """
@@ -277,7 +222,7 @@ _UNREADABLE: Final = f"SELECT seq FROM figures WHERE ({records.SOUND}) IS NOT TR
 _BUCKETS: Final = " ".join(
     f"WHEN prompt_tokens + emitted <= {bucket} THEN {bucket}" for bucket in CONTEXT_BUCKETS
 )
-# With the definitions of `DecodeStats` and `meters.measured_speed`.
+# With the definitions of `DecodeStats` and `metrics.measured_speed`.
 _RATED: Final = f"""
     SELECT day, model, ttft_s, verify_steps, drafted, accepted,
         CASE {_BUCKETS} END AS bucket,
@@ -296,7 +241,7 @@ _SUMMARY: Final = f"""
 """
 _TOTAL: Final = f"SELECT {_SUMMARY} FROM ({_RATED})"  # noqa: S608
 _DAYS: Final = f"SELECT day, {_SPEED} FROM ({_RATED}) GROUP BY day"  # noqa: S608
-# `part` is what a group has besides its model.
+# `part` is the grouping within a model.
 _GROUPS: Final = f"""
     SELECT CAST(model AS BLOB), {{part}} AS part, {_SUMMARY} FROM ({_RATED}) GROUP BY model, part
 """  # noqa: S608
@@ -311,37 +256,37 @@ _log = logging.getLogger(__name__)
 
 
 class StatsTable:
-    """The figures of all answers. Lives on the thread of the chats' connection.
+    """The table of the statistics of all answers, on the thread of the chats' connection.
 
     Args:
-        connection: Has the chats open.
-        folder: Where they are.
+        connection: The open database.
+        folder: Its folder, for error messages.
     """
 
     def __init__(self, connection: apsw.Connection, folder: Path) -> None:
         self._connection = connection
         self._folder = folder
-        self._unreadable: list[int] | None = None  # not looked for yet
+        self._unreadable: list[int] | None = None  # None until queried
 
-    def add(self, figures: AnswerRecord) -> None:
-        """Keep the figures of an answer. Never raises: where they cannot be written they are lost, and nothing else."""
-        row = records.figures_row(figures)
+    def add(self, record: AnswerRecord) -> None:
+        """Add the statistics of an answer; a failed write is logged and loses only them."""
+        row = records.figures_row(record)
         statement = f"INSERT INTO figures ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"  # noqa: S608
         self._unreadable = None
         try:
             with transaction(self._connection):
                 self._connection.execute(statement, tuple(row.values()))
         except (apsw.Error, OSError) as error:
-            _log.warning("the figures of an answer were not kept: %r", error)
+            _log.warning("the statistics of an answer were not kept: %r", error)
 
     def read(self, choice: Choice) -> AnswerHistory:
-        """Return what is known of the answers that are chosen; those that cannot be read are passed over and counted.
+        """Return the statistics of the chosen answers; unreadable rows are skipped and counted.
 
         Raises:
             StoreError: The file cannot be read.
         """
         with storage_errors(self._folder):
-            unreadable = self._look_for_damage()
+            unreadable = self._unreadable_rows()
             ((kept,),) = self._connection.execute("SELECT count(*) FROM figures")
             ((later,),) = self._rows(_LATER, choice)
             (total,) = self._rows(_TOTAL, choice)
@@ -353,8 +298,13 @@ class StatsTable:
                     Day(date.fromordinal(day), answers, _spread(*speed))
                     for day, answers, *speed in self._rows(_DAYS, choice)
                 ),
-                groups=tuple(_group(choice.grouping, *row) for row in groups),
-                drafted=tuple(Drafted(_text(key), *row) for key, *row in self._rows(_DRAFTED, choice)),
+                groups=tuple(
+                    Group(records.name_from(model), bucket, _summary(values))
+                    for model, bucket, *values in groups
+                ),
+                drafted=tuple(
+                    Drafted(records.name_from(key), *row) for key, *row in self._rows(_DRAFTED, choice)
+                ),
                 models=self._models(),
                 kept=kept - len(unreadable),
                 later=later,
@@ -362,7 +312,7 @@ class StatsTable:
             )
 
     def each(self, choice: Choice) -> Iterator[AnswerRecord]:
-        """Return the answers that are chosen one by one, the first one first.
+        """Yield the chosen answers one by one, in order.
 
         Raises:
             StoreError: The file cannot be read.
@@ -372,10 +322,10 @@ class StatsTable:
                 yield records.figures_from(row)
 
     def clear(self) -> None:
-        """Delete the figures of all answers for good: their bytes are overwritten, and no log holds them any more.
+        """Delete all statistics securely: their bytes are overwritten, also in the write-ahead log.
 
         Raises:
-            StoreError: They could not be deleted, and are all still there.
+            StoreError: Nothing was deleted.
         """
         self._unreadable = None
         with storage_errors(self._folder):
@@ -389,26 +339,26 @@ class StatsTable:
         try:
             self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         except apsw.Error as error:
-            _log.warning("the log still holds deleted figures until it is full: %r", error)
+            _log.warning("the log still holds deleted statistics until it is full: %r", error)
 
     def _rows(self, statement: str, choice: Choice) -> Iterator[Any]:
         values = {
-            "unreadable": json.dumps(self._look_for_damage()),
+            "unreadable": json.dumps(self._unreadable_rows()),
             "model": choice.model,
             "since": choice.since and choice.since.toordinal(),
             "until": choice.until and choice.until.toordinal(),
         }
         return self._connection.execute(statement, values)
 
-    def _look_for_damage(self) -> list[int]:
-        """Return the records that cannot be read; all of them are looked at again when others have come."""
+    def _unreadable_rows(self) -> list[int]:
+        """Return the keys of unreadable rows, queried again after each change."""
         if self._unreadable is None:
             self._unreadable = [seq for (seq,) in self._connection.execute(_UNREADABLE)]
         return self._unreadable
 
     def _models(self) -> tuple[str, ...]:
         names = self._connection.execute("SELECT DISTINCT CAST(model AS BLOB) FROM figures")
-        return tuple(sorted((_text(name) for (name,) in names), key=str.casefold))
+        return tuple(sorted((records.name_from(name) for (name,) in names), key=str.casefold))
 
 
 def _summary(values: Sequence[Any]) -> HistorySummary:
@@ -430,9 +380,59 @@ def _spread(answers: int, low: float | None, median: float | None, high: float |
     return Spread(low, median, high, answers)
 
 
-def _group(grouping: Grouping, model: bytes, part: Any, *values: Any) -> Group:
-    return Group(_text(model), part if grouping is Grouping.CONTEXT else None, _summary(values))
+# ------------------------------------------------------------ time saved
 
 
-def _text(stored: bytes) -> str:
-    return clean_name(stored.decode(errors="replace"))
+@dataclass(frozen=True, slots=True)
+class TimeSaved:
+    """Estimate of the time that drafting saved.
+
+    Attributes:
+        seconds: Negative when it lost time; None when no answer has a baseline.
+        covered: Number of answers with a baseline.
+        answers: Number of answers with draft tokens.
+    """
+
+    seconds: float | None
+    covered: int
+    answers: int
+
+
+def baselines(measurements: Iterable[Measurement]) -> dict[tuple[str, int], float]:
+    """Return measured tokens per second of plain decoding, by speed key and context length.
+
+    Measurements under memory or thermal pressure, or whose plain decoding differs from mlx-lm's, do not count; of the
+    others, given newest first, the newest does.
+    """
+    found: dict[tuple[str, int], float] = {}
+    for measurement in measurements:
+        plain, bucket = results.results_of(measurement).plain.decode_tps, measurement.bucket
+        if plain is not None and bucket is not None and _is_sound(measurement):
+            found.setdefault((measurement.subject.key, bucket), plain)
+    return found
+
+
+def _is_sound(measurement: Measurement) -> bool:
+    checked = measurement.cross_check is not None and measurement.odd_cross_check is None
+    return checked and not measurement.pressure
+
+
+def time_saved(drafted: Iterable[Drafted], baselines: Mapping[tuple[str, int], float]) -> TimeSaved:
+    """Estimate the time saved: seconds of plain decoding for the same tokens, less the decode seconds.
+
+    Only tokens after the first event count, as in the measured baselines. An answer cannot have saved more than the
+    time of plain decoding for its accepted draft tokens.
+
+    Args:
+        drafted: The answers.
+        baselines: As of `baselines`.
+    """
+    seconds: list[float] = []
+    covered = answers = 0
+    for each in drafted:
+        answers += each.answers
+        plain = None if each.bucket is None else baselines.get((each.speed_key, each.bucket))
+        if plain:
+            covered += each.answers
+            seconds.append(min(each.tokens / plain - each.seconds, each.accepted / plain))
+    return TimeSaved(sum(seconds) if covered else None, covered, answers)

@@ -1,4 +1,4 @@
-"""The store of chats on its own thread."""
+"""The store of chats and statistics: a facade on the main thread, and the worker thread that owns the database."""
 
 from __future__ import annotations
 
@@ -33,36 +33,36 @@ if TYPE_CHECKING:
     from app.storage.stats import Choice
 
 
-# A disk that hangs must not hold up the end: the program is to be gone 3 s after it was asked to.
+# A hanging disk must not delay the end: the program has to exit within 3 s.
 _END_MS: Final = 2000
 _log = logging.getLogger(__name__)
 
 
 class Store(QObject):
-    """Keeps chats and messages. Lives on the main thread and never blocks it, except in `close`.
+    """The chats and the statistics of answers, for the main thread, which it never blocks except in `close`.
 
-    Calls take effect in the order in which they are made. Nothing that a signal has said is saved is ever lost.
-    What cannot be saved now (a full disk) is told once, kept in memory and tried again every second: `committed`
-    may follow `failed`.
+    Calls take effect in the order in which they are made. Nothing that a signal has reported as saved is ever lost.
+    A write that fails for now (a full disk) is reported once, kept in memory and retried every second: `committed` may
+    follow `failed`.
 
     Attributes:
-        changes: How many changes it was asked to keep.
-        stuck: Whether the disk did not answer when it was closed. Its thread still runs then, and may for ever.
+        changes: The number of changes so far.
+        stuck: Whether the disk did not respond in `close`; the thread may then run forever.
 
     Signals:
-        opened: The chats (a tuple of ChatSummary, the one used last first), and a sentence for the user about
-            damage that was found, usually "".
-        draft_found: What was typed in a chat that was never begun; after `opened`, when there is any.
-        chat_loaded: A Conversation that `load_chat` asked for, and such a sentence about it.
-        exported: Path of a file, and how many chats were written to it.
-        imported: All chats there are now, as in `opened`, and how many of them were imported.
-        found: A query, and the chats that it finds (a tuple of FoundChat).
-        history_read: A History that `read_history` asked for.
-        figures_changed: Figures are on their way to the disk, or out of it: what is read from now on has them so.
-        history_exported: Path of a file, and the figures of how many answers were written to it.
-        settled: How many of the `changes`, from the first one on, wait for the disk no longer.
-        committed: Id of a message that is on the disk: one that was added, or an answer that was finished.
-        failed: An ErrorInfo, and the id of the message that is not saved; "" when it is about something else.
+        opened: The chats (a tuple of ChatSummary, the one used last first), and a sentence for the user about damage,
+            usually "".
+        draft_found: The unsent text of the new chat; after `opened`, when there is any.
+        chat_loaded: The Conversation of `load_chat`, and such a sentence about it.
+        exported: Path of a file, and the number of chats written to it.
+        imported: All chats, as in `opened`, and the number of imported ones.
+        found: A query, and the matching chats (a tuple of FoundChat).
+        history_read: The AnswerHistory of `read_history`.
+        figures_changed: Statistics were added or deleted; what is read from now on includes that.
+        history_exported: Path of a file, and the number of answers written to it.
+        settled: How many of the `changes`, from the first one, no longer wait for the disk.
+        committed: Id of a message on the disk, which was added or is an answer that was finished.
+        failed: An ErrorInfo, and the id of the message that is not saved; "" for anything else.
         closed: Everything is written and the thread has ended.
     """
 
@@ -81,98 +81,153 @@ class Store(QObject):
     closed = Signal()
 
     def __init__(self, folder: Path, parent: QObject | None = None) -> None:
-        """Prepare a store of the chats in `folder`, which belongs to it alone."""
         super().__init__(parent)
         self.changes = 0
         self.stuck = False
         self._end: QDeadlineTimer | None = None
         self._worker = StoreWorker(folder, self)
-        self._worker.told.connect(self._tell)
+        self._worker.told.connect(self._emit)
 
     def open(self) -> None:
-        """Start to open the file: `opened` follows, or `failed` and then nothing can be saved."""
+        """Open the database: `opened` follows, or `failed` and then nothing can be saved."""
         self._worker.start()
+
+    def finish(self) -> None:
+        """Start to write everything that waits; no call may follow but `close`."""
+        if self._end is None and self._worker.isRunning():
+            self._worker.submit(_Close())
+            self._end = QDeadlineTimer(_END_MS)
+
+    def close(self) -> None:
+        """Wait until everything is written and the thread has ended, at most 2 s from `finish` on, which is optional.
+
+        All signals about earlier calls have been emitted when it returns, unless it is `stuck`.
+        """
+        self.finish()
+        if self._end is None or self.stuck or not self._worker.isRunning():
+            return
+        if not self._worker.wait(self._end):
+            self.stuck = True
+            _log.error("the disk does not respond; unsaved changes: %d", self._worker.unwritten)
+            return
+        QCoreApplication.sendPostedEvents(self, QEvent.Type.MetaCall.value)
+        self.closed.emit()
+
+    # ------------------------------------------------------------ reading
 
     def load_chat(self, chat_id: str) -> None:
         """Read a chat: `chat_loaded` follows, or `failed`."""
         self._read(self.chat_loaded, lambda database: _load(database, chat_id))
 
     def search(self, query: str) -> None:
-        """Look for chats that hold every word of `query`: `found` follows, unless another search was begun since."""
+        """Find the chats that contain every word of `query`: `found` follows, unless a newer search replaces it."""
         self._worker.search(query)
 
+    def export(
+        self,
+        path: Path,
+        write: Callable[[tuple[Conversation, ...]], str],
+        unsaved: Sequence[Conversation] = (),
+    ) -> None:
+        """Write all chats to a file in the format of `write`: `exported` follows, or `failed`.
+
+        The `unsaved` ones are written as they are in memory.
+        """
+        self._read(self.exported, lambda database: _export(database, path, write, unsaved))
+
+    def import_chats(self, path: Path, models: Container[str]) -> None:
+        """Add the chats of a JSON export: `imported` follows, or `failed`.
+
+        A model that is set in it is kept only when it is one of `models`.
+        """
+        self._read(self.imported, lambda database: _import(database, path, models))
+
+    def read_history(self, choice: Choice) -> None:
+        """Summarise the statistics of the chosen answers: `history_read` follows, or `failed`."""
+        self._read(self.history_read, lambda database: (database.figures.read(choice),))
+
+    def export_history(self, path: Path, choice: Choice) -> None:
+        """Write the statistics of the chosen answers to a file: `history_exported` follows, or `failed`."""
+        self._read(
+            self.history_exported,
+            lambda database: (str(path), write_history(path, database.figures.each(choice))),
+        )
+
+    # ------------------------------------------------------------ writing
+
     def add_chat(self, chat: ChatSummary) -> None:
-        """Keep a new chat."""
+        """Add a chat."""
         self._write(lambda database: database.add_chat(chat))
 
-    def add_message(self, message: Message) -> None:
-        """Keep a new message: `committed` follows, or `failed`."""
-        self._write(lambda database: database.add_message(message), message.id)
-
-    def answer_progress(self, message_id: str, text: str, thinking: str = "") -> None:
-        """Note an answer so far, as often as you like; it is written at most once a second."""
-        write = Write(message_id, lambda database: database.flush_answer(message_id, text, thinking))
-        self._worker.submit(_Growing(write))
-
-    def finish_answer(self, message: Message) -> None:
-        """Keep the final state of an answer: `committed` follows, or `failed`."""
-        self._write(lambda database: database.finish_answer(message), message.id)
-
-    def add_figures(self, make: Callable[[], AnswerRecord]) -> None:
-        """Keep the figures of an answer, made on the thread of the store; no chat waits for them."""
-        self._write(lambda database: database.figures.add(make()))
-        self.figures_changed.emit()
-
-    def delete_figures(self) -> None:
-        """Delete the figures of all answers for good."""
-        self._write(lambda database: database.figures.clear())
-        self.figures_changed.emit()
-
-    def delete_message(self, message_id: str) -> None:
-        """Take a message and all that follow it out of its chat; they can be restored for 30 days."""
-        now_ms = _now_ms()
-        self._write(lambda database: database.delete_message(message_id, now_ms))
-
-    def restore_message(self, message_id: str) -> None:
-        """Bring back a message, and what was deleted together with it."""
-        self._write(lambda database: database.restore_message(message_id))
-
-    def set_leaf(self, chat_id: str, message_id: str) -> None:
-        """Note the last message of the branch that is shown; the next message that is added takes its place."""
-        self._write(lambda database: database.set_leaf(chat_id, message_id))
-
-    def set_title(self, chat_id: str, title: str) -> None:
-        """Call a chat something else."""
-        self._write(lambda database: database.set_title(chat_id, title))
-
-    def set_pinned(self, chat_id: str, *, pinned: bool) -> None:
-        """Put a chat above the others, or back among them."""
-        self._write(lambda database: database.set_pinned(chat_id, pinned=pinned))
-
-    def set_settings(self, chat_id: str, settings: ChatSettings) -> None:
-        """Keep what is set for a chat that was added before."""
-        self._write(lambda database: database.set_settings(chat_id, settings))
-
-    def set_draft(self, chat_id: str, text: str) -> None:
-        """Note what is typed in a chat and not sent, as often as you like; it is written at most once a second.
-
-        An empty draft is written at once: what was sent must not come back. Use `UNBEGUN` for the chat that has
-        not been added yet.
-        """
-        write = Write("", lambda database: database.set_draft(chat_id, text), f"draft {chat_id}")
-        if text:
-            self._worker.submit(_Growing(write))
-        else:
-            self._submit(write)
-
     def delete_chats(self, chat_ids: Sequence[str]) -> None:
-        """Take chats out of the list; they can be restored for 30 days."""
+        """Delete chats; they can be restored for 30 days."""
         now_ms = _now_ms()
         self._write(lambda database: database.delete_chats(chat_ids, now_ms))
 
     def restore_chats(self, chat_ids: Sequence[str]) -> None:
-        """Bring deleted chats back."""
+        """Restore deleted chats."""
         self._write(lambda database: database.restore_chats(chat_ids))
+
+    def set_title(self, chat_id: str, title: str) -> None:
+        """Rename a chat."""
+        self._write(lambda database: database.set_title(chat_id, title))
+
+    def set_pinned(self, chat_id: str, *, pinned: bool) -> None:
+        """Pin or unpin a chat."""
+        self._write(lambda database: database.set_pinned(chat_id, pinned=pinned))
+
+    def set_settings(self, chat_id: str, settings: ChatSettings) -> None:
+        """Store the settings of a chat."""
+        self._write(lambda database: database.set_settings(chat_id, settings))
+
+    def set_leaf(self, chat_id: str, message_id: str) -> None:
+        """Store the leaf of the shown branch; the next added message replaces it."""
+        self._write(lambda database: database.set_leaf(chat_id, message_id))
+
+    def set_draft(self, chat_id: str, text: str) -> None:
+        """Store the unsent text of a chat, or of the `UNBEGUN` one; it is written at most once a second.
+
+        An empty draft is written at once: a message that was sent must not come back as a draft.
+        """
+        write = Write("", lambda database: database.set_draft(chat_id, text), f"draft {chat_id}")
+        if text:
+            self._worker.submit(_DelayedWrite(write))
+        else:
+            self._submit(write)
+
+    def add_message(self, message: Message) -> None:
+        """Add a message: `committed` follows, or `failed`."""
+        self._write(lambda database: database.add_message(message), message.id)
+
+    def answer_progress(self, message_id: str, text: str, thinking: str = "") -> None:
+        """Store the text so far of an answer; it is written at most once a second."""
+        write = Write(message_id, lambda database: database.flush_answer(message_id, text, thinking))
+        self._worker.submit(_DelayedWrite(write))
+
+    def finish_answer(self, message: Message) -> None:
+        """Store the final state of an answer: `committed` follows, or `failed`."""
+        self._write(lambda database: database.finish_answer(message), message.id)
+
+    def delete_message(self, message_id: str) -> None:
+        """Delete a message and its descendants; they can be restored for 30 days."""
+        now_ms = _now_ms()
+        self._write(lambda database: database.delete_message(message_id, now_ms))
+
+    def restore_message(self, message_id: str) -> None:
+        """Restore a message, and those deleted together with it."""
+        self._write(lambda database: database.restore_message(message_id))
+
+    def add_figures(self, make: Callable[[], AnswerRecord]) -> None:
+        """Add the statistics of an answer; `make` is called on the thread of the store."""
+        self._write(lambda database: database.figures.add(make()))
+        self.figures_changed.emit()
+
+    def delete_figures(self) -> None:
+        """Delete the statistics of all answers for good."""
+        self._write(lambda database: database.figures.clear())
+        self.figures_changed.emit()
+
+    # ------------------------------------------------------------ private
 
     def _write(self, run: Callable[[ChatDatabase], None], message_id: str = "") -> None:
         self._submit(Write(message_id, run))
@@ -185,72 +240,21 @@ class Store(QObject):
         self._worker.submit(_Read(run, signal))
 
     @Slot(object, object)
-    def _tell(self, signal: SignalInstance, values: tuple[object, ...]) -> None:
-        """Send what the worker has to say from this thread, so that receivers of any kind are called on it."""
+    def _emit(self, signal: SignalInstance, values: tuple[object, ...]) -> None:
+        # On this thread, so that plain functions are called on it too.
         signal.emit(*values)
-
-    def export(
-        self,
-        path: Path,
-        write: Callable[[tuple[Conversation, ...]], str],
-        unsaved: Sequence[Conversation] = (),
-    ) -> None:
-        """Write all chats to a file, as `write` puts them in words: `exported` follows, or `failed`.
-
-        Those of them that are `unsaved` are written as they are in memory.
-        """
-        self._read(self.exported, lambda database: _export(database, path, write, unsaved))
-
-    def import_chats(self, path: Path, models: Container[str]) -> None:
-        """Add the chats of a file that was exported as JSON: `imported` follows, or `failed`.
-
-        Of the models that are set in it, only the names in `models` are taken.
-        """
-        self._read(self.imported, lambda database: _import(database, path, models))
-
-    def read_history(self, choice: Choice) -> None:
-        """Reduce the figures of the answers that are chosen: `history_read` follows, or `failed`."""
-        self._read(self.history_read, lambda database: (database.figures.read(choice),))
-
-    def export_history(self, path: Path, choice: Choice) -> None:
-        """Write the figures of the answers that are chosen to a file: `history_exported` follows, or `failed`."""
-        self._read(
-            self.history_exported,
-            lambda database: (str(path), write_history(path, database.figures.each(choice))),
-        )
-
-    def finish(self) -> None:
-        """Have everything written that there is; no call may follow but `close`."""
-        if self._end is None and self._worker.isRunning():
-            self._worker.submit(_Close())
-            self._end = QDeadlineTimer(_END_MS)
-
-    def close(self) -> None:
-        """Wait until everything is written and the thread has ended, 2 s from `finish` on; none is needed before.
-
-        All signals about what came before have been sent when it returns, unless it is `stuck`.
-        """
-        self.finish()
-        if self._end is None or self.stuck or not self._worker.isRunning():
-            return
-        if not self._worker.wait(self._end):
-            self.stuck = True
-            _log.error("the disk does not answer; changes that are not saved: %d", self._worker.unwritten)
-            return
-        QCoreApplication.sendPostedEvents(self, QEvent.Type.MetaCall.value)
-        self.closed.emit()
 
 
 @dataclass(frozen=True, slots=True)
-class _Growing:
-    """A write that may wait a second for a later one to take its place."""
+class _DelayedWrite:
+    """A write that a later one of its key may replace within a second."""
 
     write: Write
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """Something that is done once all writes before it are on the disk; `signal` is sent with what it returns."""
+    """A task after all earlier writes; `signal` is emitted with its result."""
 
     run: Callable[[ChatDatabase], tuple[object, ...]]
     signal: SignalInstance
@@ -258,7 +262,7 @@ class _Read:
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """A search; pointless when another one was begun since."""
+    """A search; skipped when a newer one was submitted."""
 
     number: int
     query: str
@@ -266,17 +270,17 @@ class _Search:
 
 @dataclass(frozen=True, slots=True)
 class _Close:
-    """The end, once everything is written."""
+    """The end of the thread, after everything is written."""
 
 
-_Task = Write | _Growing | _Read | _Search | _Close
+_Task = Write | _DelayedWrite | _Read | _Search | _Close
 
 
 class StoreWorker(QThread):
     """The thread that owns the database.
 
     Signals:
-        told(SignalInstance, tuple): A signal of the store, and what is to be sent with it.
+        told(SignalInstance, tuple): A signal of the store, and its arguments.
     """
 
     told = Signal(object, object)
@@ -290,24 +294,24 @@ class StoreWorker(QThread):
         self._writes: WriteQueue | None = None  # while the database is open
         self._searches = 0
         self._settled = 0
-        self._tidy = True
+        self._maintain = True
 
     @property
     def unwritten(self) -> int:
-        """About how many tasks are not done, without the end itself; for any thread, once the end is in line."""
+        """Approximate number of open tasks besides the end; callable from any thread once the end is submitted."""
         return max(0, self._tasks.qsize() - 1) + (self._writes.waiting if self._writes else 0)
 
     def submit(self, task: _Task) -> None:
-        """Put `task` in line; callable from any thread."""
+        """Queue a task; callable from any thread."""
         self._tasks.put(task)
 
     def search(self, query: str) -> None:
-        """Put a search in line, in the place of any that still waits; called from one thread only."""
+        """Queue a search that replaces any waiting one; called from one thread only."""
         self._searches += 1
         self.submit(_Search(self._searches, query))
 
     def run(self) -> None:
-        """Open the database and do the tasks until one says close."""
+        """Open the database and do the tasks until `_Close`."""
         try:
             database = ChatDatabase(self._folder, _now_ms())
         except StoreError as error:
@@ -332,7 +336,7 @@ class StoreWorker(QThread):
             match task:
                 case Write():
                     writes.write(task)
-                case _Growing(write):
+                case _DelayedWrite(write):
                     writes.write_soon(write)
                 case _Read(run, signal):
                     writes.flush()
@@ -344,10 +348,10 @@ class StoreWorker(QThread):
         backup.close()
 
     def _next(self, writes: WriteQueue, index: SearchIndex, backup: DailyBackup) -> _Task:
-        """Return the next task; until it comes, do a little at a time of what can be done at any time."""
+        """Return the next task; until it comes, do due writes, indexing and backup in small steps."""
         while True:
             waits = [writes.due_in()]
-            if self._tidy:
+            if self._maintain:
                 waits += [0.0 if index.behind else None, backup.due_in()]
             try:
                 return self._tasks.get(
@@ -356,27 +360,27 @@ class StoreWorker(QThread):
             except queue.Empty:
                 writes.tick()
                 self._tell_settled(writes)
-                self._work(index, backup)
+                self._maintenance_step(index, backup)
 
     def _tell_settled(self, writes: WriteQueue) -> None:
         if writes.done != self._settled:
             self._settled = writes.done
             self._tell(self._store.settled, self._settled)
 
-    def _work(self, index: SearchIndex, backup: DailyBackup) -> None:
-        if not self._tidy:
+    def _maintenance_step(self, index: SearchIndex, backup: DailyBackup) -> None:
+        if not self._maintain:
             return
         try:
             if index.behind:
                 index.catch_up()
             else:
                 backup.work()
-        except Exception:  # noqa: BLE001  a fault here must not cost anybody a message
+        except Exception:  # noqa: BLE001  a fault here must not cost a message
             _log.exception("no more indexing and copying of the chats until the next start")
-            self._tidy = False
+            self._maintain = False
 
     def _answer(self, signal: SignalInstance, read: Callable[[], tuple[object, ...] | None]) -> None:
-        """Send `signal` with what `read` returns, if anything, or say why it cannot be read."""
+        """Emit `signal` with the result of `read`, if any, or `failed`."""
         try:
             values = read()
         except StoreError as error:
@@ -394,7 +398,7 @@ class StoreWorker(QThread):
     def _refuse_all(self, info: ErrorInfo) -> None:
         self._tell(self._store.failed, info, "")
         while not isinstance(task := self._tasks.get(), _Close):
-            # Not for what comes with every frame or key.
+            # Not for delayed writes, which come with every frame or key press.
             if isinstance(task, Write):
                 self._tell(self._store.failed, info, task.message_id)
             elif isinstance(task, _Read):

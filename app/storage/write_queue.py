@@ -1,4 +1,4 @@
-"""Writes in the order of the calls, kept until they have succeeded; of what grows, at most one a second."""
+"""Queue of database writes: in order, retried until they succeed; growing answers are written once a second."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Write:
     """One change.
 
     Attributes:
-        message_id: The message that it is about, "" when it is about a chat.
+        message_id: Its message, "" for a change of a chat.
         run: Makes the change.
-        key: It stands for all earlier ones of the same key that still wait for their second; "" for `message_id`.
+        key: A delayed write replaces an earlier one of the same key; "" for `message_id`.
     """
 
     message_id: str
@@ -37,19 +37,19 @@ class Write:
     key: str = ""
 
     @property
-    def about(self) -> str:
-        """What it is the latest state of."""
+    def effective_key(self) -> str:
+        """The key, by default the message id."""
         return self.key or self.message_id
 
 
 class WriteQueue:
-    """Brings writes to the database. Knows no threads: all calls come from the one that owns the database.
+    """Brings writes to the database; all calls come from the thread that owns the database.
 
-    A write that fails because the disk is full or away stays in line, with all that follow it, and is tried again;
-    one that can never succeed is dropped. Either way `failed` is called, and not again while it waits.
+    A write that fails because the disk is full or missing stays in the queue with all that follow it, and is retried;
+    one that can never succeed is dropped. Either way `failed` is called once.
 
     Attributes:
-        done: How many calls of `write` wait no longer, from the first one on.
+        done: How many calls of `write`, from the first one, no longer wait.
     """
 
     def __init__(
@@ -59,77 +59,77 @@ class WriteQueue:
         failed: Callable[[ErrorInfo, str], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Write to `database`.
+        """Make a queue for an open database that has no other writer.
 
         Args:
-            database: Open, and written to by nobody else.
+            database: The database.
             committed: Called with the id of each message when it is on the disk.
             failed: Called with the reason and the message's id ("" for a chat).
-            clock: Seconds; never goes back.
+            clock: Monotonic seconds.
         """
         self._database = database
         self._committed = committed
         self._failed = failed
         self._clock = clock
-        self._line: deque[Write] = deque()
-        self._growing: dict[str, Write] = {}
-        self._told: set[str] = set()
+        self._queue: deque[Write] = deque()
+        self._delayed: dict[str, Write] = {}
+        self._reported: set[str] = set()
         self.done = 0
         self._last_flush = clock() - FLUSH_S
 
     @property
     def waiting(self) -> int:
-        """How many changes are not on the disk."""
-        return len(self._line) + len(self._growing)
+        """The number of changes that are not on the disk."""
+        return len(self._queue) + len(self._delayed)
 
     def write(self, write: Write) -> None:
-        """Do `write` now, after those that still wait."""
-        self._growing.pop(write.about, None)
-        self._told.discard(write.about)
-        self._line.append(write)
+        """Write now, after the waiting ones."""
+        self._delayed.pop(write.effective_key, None)
+        self._reported.discard(write.effective_key)
+        self._queue.append(write)
         error = self._drain()
         if error is not None:
             self._failed(error, write.message_id)
 
     def write_soon(self, write: Write) -> None:
-        """Do `write` when a second has passed since the last of its kind, unless a later one takes its place."""
-        self._growing[write.about] = write
+        """Write within a second, unless a later write of the same key replaces it."""
+        self._delayed[write.effective_key] = write
         self.tick()
 
     def due_in(self) -> float | None:
-        """Return in how many seconds `tick` wants to be called; None when nothing waits."""
-        if not self._line and not self._growing:
+        """Return the seconds until `tick` is due; None when nothing waits."""
+        if not self._queue and not self._delayed:
             return None
         return max(0.0, self._last_flush + FLUSH_S - self._clock())
 
     def tick(self) -> None:
-        """Write what waits, when it is time."""
+        """Write the waiting changes when they are due."""
         if self.due_in() == 0:
             self.flush()
 
     def flush(self) -> None:
-        """Write everything that waits now."""
+        """Write all waiting changes now."""
         self._last_flush = self._clock()
         if self._drain() is not None:
             return
-        for about, write in list(self._growing.items()):
+        for key, write in list(self._delayed.items()):
             error = _attempt(partial(write.run, self._database))
             if error is None or not error.retryable:
-                del self._growing[about]
+                del self._delayed[key]
             if error is None:
-                self._told.discard(about)
-            elif about not in self._told:
-                self._told.add(about)
+                self._reported.discard(key)
+            elif key not in self._reported:
+                self._reported.add(key)
                 self._failed(error.info, write.message_id)
 
     def _drain(self) -> ErrorInfo | None:
-        """Write what stands in line; return why the first one cannot be written yet, if so."""
-        while self._line:
-            write = self._line[0]
+        """Write the queue; return the error of the first write that has to wait."""
+        while self._queue:
+            write = self._queue[0]
             error = _attempt(partial(write.run, self._database))
             if error is not None and error.retryable:
                 return error.info
-            self._line.popleft()
+            self._queue.popleft()
             self.done += 1
             if error is not None:
                 self._failed(error.info, write.message_id)

@@ -74,7 +74,7 @@ def _measure(stage: Stage, out: Path) -> None:
 
 
 def _make_repeatable(stage: Stage) -> None:
-    line = stage.program.line
+    line = stage.program.queue
     if line.model is not None:
         sampler = dataclasses.replace(line.model.recommended, temperature=0.0)
         line.model = dataclasses.replace(line.model, recommended=sampler)

@@ -68,7 +68,7 @@ class Scene:
 
 
 def _nothing(stage: Stage) -> None:
-    stage.until(lambda: stage.program.line.model is not None)
+    stage.until(lambda: stage.program.queue.model is not None)
 
 
 def _first_run(stage: Stage) -> None:
@@ -173,7 +173,7 @@ def _inspected(stage: Stage) -> None:
     stage.program.settings.change(presets=(CALM,))
     stage.program.session.set_settings(CALM.applied_to(ChatSettings()))
     stage.window.inspector.show_model(
-        dataclasses.replace(stage.program.line.model, token_bytes=46_080, thinking_switch=True)
+        dataclasses.replace(stage.program.queue.model, token_bytes=46_080, thinking_switch=True)
     )
     stage.menus.inspector.setChecked(True)
 

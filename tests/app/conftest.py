@@ -51,7 +51,7 @@ def theme(qapp):
 
 
 class Driver:
-    """Does to the program what a person does, and looks at what a person sees."""
+    """Does to the program what a user does, and looks at what a user sees."""
 
     def __init__(self, qtbot, program: Application) -> None:
         self.qtbot = qtbot
@@ -93,7 +93,7 @@ class Driver:
         self.until_offered()
 
     def until_offered(self) -> None:
-        """Wait until the commands have looked at what can be done now, which a person cannot outrun."""
+        """Wait until the commands have looked at what can be done now, which a user cannot outrun."""
         self.until(lambda: not self.program.commands._soon.isActive())
 
     def kill_engine(self) -> None:

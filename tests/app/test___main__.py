@@ -1,4 +1,4 @@
-"""A variable that leads nowhere is no screen."""
+"""A display variable that leads nowhere is no screen."""
 
 from __future__ import annotations
 

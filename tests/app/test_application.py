@@ -221,7 +221,7 @@ def test_drafting_choice_is_kept_and_takes_effect_with_the_next_answer(start):
     assert "per step" not in driver.answer.figures.text()
     assert "tok/s" in driver.answer.figures.text()
     again = start()
-    assert again.program.line.drafting == 0
+    assert again.program.queue.drafting == 0
     assert again.window.menus.drafting_action(0).isChecked()
 
 

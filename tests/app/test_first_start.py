@@ -1,4 +1,4 @@
-"""In the app, the first start of a version looks around once, and speaks only of what is wrong."""
+"""In the app, the first start of a version runs the self-check once, and shows only failures."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_a_library_that_ends_the_process_is_said_to(start, runs, script):
 
 
 def test_a_check_that_does_not_end_says_nothing_and_is_done_again_at_the_next_start(start, runs, monkeypatch):
-    """As while the keychain asks the person something."""
+    """As while the keychain asks the user something."""
     monkeypatch.setattr(helper_process, "_CHECK_PATIENCE_MS", 10)
     runs.script = "import time; time.sleep(60)"
     driver = start()

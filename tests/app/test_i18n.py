@@ -1,4 +1,4 @@
-"""Every word that people see goes through `tr`, so that a translation can take its place."""
+"""Every word that users see goes through `tr`, so that a translation can take its place."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WORDS = re.compile(r"^(?!Ctrl\+)(MTPLX|[A-Z][a-z]*)(n’t|'s)?[ …].|^(?!Ctrl\+
 GOES_ON = re.compile(r"\0 (?!px\b)[a-z]{2,}")
 # What a function returns alone: the name of a button, a heading.
 LONE = re.compile(r"^[A-Z][a-z]+…?$")
-# What is raised for people; the rest is for programmers.
+# What is raised for users; the rest is for programmers.
 FOR_PEOPLE = ("StoreError", "UnreadableChatsError", "OutOfBoundsError")
 # What is shown on its own: names of icons and colours are in small letters, keys are the same in every language.
 SHOWN = re.compile(r"^(?!Ctrl\+|Esc$).*([A-Z]|[a-z]{2,} )[a-z]*")

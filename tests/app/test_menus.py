@@ -89,7 +89,7 @@ def test_without_a_page_for_releases_no_command_leads_to_one(start):
     assert not start().window.menus.updates.isVisible()
 
 
-def test_updates_are_a_page_that_opens_once_the_person_has_seen_where(start, opened_urls, monkeypatch):
+def test_updates_are_a_page_that_opens_once_the_user_has_seen_where(start, opened_urls, monkeypatch):
     monkeypatch.setattr(menus, "RELEASES", "https://example.org/releases")
     driver = start()
     assert driver.window.menus.updates.isVisible()

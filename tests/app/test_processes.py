@@ -194,7 +194,7 @@ def test_d16_disk_that_hangs_does_not_hold_up_the_end(tmp_path):
     done = subprocess.run(command, cwd=ROOT, timeout=30, check=False)
     assert done.returncode == 0
     [log] = tmp_path.rglob("app.log")
-    assert "the disk does not answer; changes that are not saved: 1" in log.read_text()
+    assert "the disk does not respond; unsaved changes: 1" in log.read_text()
 
 
 def test_second_start_ends_at_once_and_raises_the_first(tmp_path):

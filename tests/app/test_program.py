@@ -1,4 +1,4 @@
-"""Cyclic garbage is collected from the event loop, and nowhere else."""
+"""Qt's plug-ins, and cyclic garbage, which is collected from the event loop only."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Cycle(QObject):
 
 @pytest.fixture
 def collector(qapp: QApplication, monkeypatch: pytest.MonkeyPatch) -> Iterator[GarbageCollector]:
-    monkeypatch.setattr(program, "_INTERVAL_MS", 1)
+    monkeypatch.setattr(program, "_COLLECT_MS", 1)
     collector = GarbageCollector(qapp)
     yield collector
     collector.close()

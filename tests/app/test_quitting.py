@@ -1,4 +1,4 @@
-"""The end of the program while chats cannot be saved: never without a word to the person."""
+"""The program ends only with the user's consent while chats are not saved."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_what_would_be_lost_can_be_exported_first(unsaved, tmp_path, qtbot):
     press(unsaved, "Cancel")
 
 
-def test_person_who_knows_can_quit(unsaved, monkeypatch):
+def test_user_who_knows_can_quit(unsaved, monkeypatch):
     ends = []
     monkeypatch.setattr("app.quitting.QCoreApplication.quit", lambda: ends.append(True))
     unsaved.program.quitting.may_end()

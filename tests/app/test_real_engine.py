@@ -1,4 +1,4 @@
-"""The same line with nothing played: the window, the store, the engine process and the starter model."""
+"""The program with nothing faked: window, store, engine process and the starter model."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def start_real(qtbot, qapp, tmp_path, starter_dir, drive):
 
 def be_greedy(driver):
     """Let the answers be the same on every machine, and drafted."""
-    line = driver.program.line
+    line = driver.program.queue
     line.model = dataclasses.replace(
         line.model, recommended=dataclasses.replace(line.model.recommended, temperature=0.0)
     )

@@ -1,4 +1,4 @@
-"""Methods that are called as long as their objects are there."""
+"""Weak callbacks are called as long as their objects live."""
 
 from __future__ import annotations
 

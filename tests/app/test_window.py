@@ -143,7 +143,7 @@ def test_missing_model_is_one_button_away(start, monkeypatch):
     installed.append(True)
     setup.finished.emit()
     driver.until(lambda: driver.program.link.state is EngineState.READY)
-    driver.until(lambda: driver.program.line.pending == ())
+    driver.until(lambda: driver.program.queue.pending == ())
     assert empty.action.isHidden()
 
 
@@ -171,7 +171,7 @@ def test_a_question_without_a_model_has_the_button_in_sight(start, monkeypatch, 
     assert setup.starts == 2
     installed.append(True)
     setup.finished.emit()
-    driver.until(lambda: driver.program.line.pending == ())
+    driver.until(lambda: driver.program.queue.pending == ())
     assert pane.missing is None
     assert driver.answer.message.text
     assert driver.program.window.menus.restart_engine.isEnabled()

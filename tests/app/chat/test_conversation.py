@@ -156,18 +156,18 @@ def path(conversation: object) -> list[str]:
 
 def test_arrows_move_between_siblings_and_stop_at_the_ends() -> None:
     chat = grown(forked())
-    assert conversation.places(chat)["a2"] == (2, 3)
-    assert path(conversation.beside(chat, "a3", -1)) == ["q", "a2", "q2"]
-    assert path(conversation.beside(chat, "a2", -1)) == ["q", "a1"]
-    assert conversation.beside(chat, "a3", 1) is chat
-    assert conversation.beside(chat, "a1", -1) is chat
-    assert conversation.places(chat)["q"] == (1, 1)
+    assert conversation.branch_positions(chat)["a2"] == (2, 3)
+    assert path(conversation.show_sibling(chat, "a3", -1)) == ["q", "a2", "q2"]
+    assert path(conversation.show_sibling(chat, "a2", -1)) == ["q", "a1"]
+    assert conversation.show_sibling(chat, "a3", 1) is chat
+    assert conversation.show_sibling(chat, "a1", -1) is chat
+    assert conversation.branch_positions(chat)["q"] == (1, 1)
 
 
 def test_a_deleted_branch_gives_way_to_the_nearest_one() -> None:
     chat = grown(forked())
     assert path(conversation.without(chat, "a3")) == ["q", "a2", "q2"]
-    first = conversation.beside(conversation.beside(chat, "a3", -1), "a2", -1)
+    first = conversation.show_sibling(conversation.show_sibling(chat, "a3", -1), "a2", -1)
     assert path(conversation.without(first, "a1")) == ["q", "a2", "q2"]
     assert path(conversation.without(first, "a2")) == ["q", "a1"]
     assert path(conversation.without(chat, "q")) == []
@@ -188,7 +188,7 @@ def test_deleting_takes_a_message_with_all_that_follow_it_and_undo_brings_them_b
         assert (each.id in kept) == (gone not in ancestors)
     assert left.leaf_id is None or left.leaf_id in kept
     later = left.with_message(message("later", left.leaf_id))
-    back = conversation.with_back(later, chat)
+    back = conversation.with_restored(later, chat)
     assert [each.id for each in back.messages] == [*(each.id for each in chat.messages), "later"]
     assert back.path() == chat.path()
 
@@ -200,10 +200,10 @@ def test_any_sibling_can_be_reached_and_left_again(
     chat = grown(messages)
     start = data.draw(st.sampled_from(messages)).id
     step = data.draw(st.integers(-3, 3))
-    moved = conversation.beside(chat, start, step)
+    moved = conversation.show_sibling(chat, start, step)
     those = [each.id for each in conversation.siblings(chat, start)]
     if moved is not chat:
         target = those[those.index(start) + step]
         assert target in path(moved)
-        back = conversation.beside(moved, target, -step)
+        back = conversation.show_sibling(moved, target, -step)
         assert start in path(back)

@@ -1,4 +1,4 @@
-"""Words are found in any case and script, and across markup."""
+"""Words are found in any case and script, and across markup; excerpts show the first match."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.chat.matching import Wanted, spans
+from app.chat.matching import SearchTerms, spans
 
 
 def found(text, wanted, *, markup=True):
@@ -52,7 +52,7 @@ texts = st.text(st.sampled_from("abcABC *_`\n\t日本é🙂") | st.characters(co
 
 @given(texts, texts)
 def test_a_passage_is_one_short_line_whose_marks_are_what_was_looked_for(query: str, text: str) -> None:
-    wanted = Wanted(query[:20])
+    wanted = SearchTerms(query[:20])
     if not wanted.terms:
         return
     passage = wanted.passage(text, "m")
@@ -79,4 +79,4 @@ def test_a_passage_is_one_short_line_whose_marks_are_what_was_looked_for(query: 
     ],
 )
 def test_passages(query: str, text: str, shown: str) -> None:
-    assert Wanted(query).passage(text, "m").text == shown
+    assert SearchTerms(query).passage(text, "m").text == shown

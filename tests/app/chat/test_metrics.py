@@ -1,4 +1,4 @@
-"""How deep is drafted, and why, in words."""
+"""Texts of draft depth, speed and acceptance, and the live meter behind them."""
 
 from __future__ import annotations
 

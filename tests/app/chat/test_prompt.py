@@ -1,4 +1,4 @@
-"""The figures of the context window, and the ways out when it is full."""
+"""The prompt of a chat, its context use as text, and the ways out when the window is full."""
 
 from __future__ import annotations
 

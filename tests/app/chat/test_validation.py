@@ -1,4 +1,4 @@
-"""Odd numbers and names from files are told apart from those of chats, and can be shown all the same."""
+"""Odd numbers and names from files are refused or cleaned, so that all that is left can be shown."""
 
 from __future__ import annotations
 

@@ -383,7 +383,7 @@ def test_answers_in_the_program_are_in_the_history_and_measurements_are_not(star
     for _ in range(2):
         drive.ask("Count")
         drive.until_idle()
-    drive.program.speed.measure_first(drive.program.line.model.path)
+    drive.program.speed.measure_first(drive.program.queue.model.path)
     runner = drive.program.speed.runner
     assert runner.trial is not None
     drive.until(lambda: runner.trial is None)

@@ -27,11 +27,11 @@ def driver(qapp, tmp_path, drive):
 
 def test_a_real_measurement_ends_in_a_result_card(driver, qtbot, tmp_path):
     speed = driver.program.speed
-    driver.until(lambda: driver.program.line.model is not None)
+    driver.until(lambda: driver.program.queue.model is not None)
     driver.window.menus.speed.trigger()
     page = speed.window().pages[1]
     speed.window().open_page(page)
-    request = Measure(next(driver.program.line.generations), (PromptKind.COPY,), 320, 24, 3, depths=(2,))
+    request = Measure(next(driver.program.queue.generations), (PromptKind.COPY,), 320, 24, 3, depths=(2,))
     speed.runner.start(request, str(TOY), "Toy")
     assert page.progress.isVisible()
     qtbot.waitUntil(lambda: speed.runner.trial is None, timeout=_PATIENCE_MS)
@@ -39,7 +39,7 @@ def test_a_real_measurement_ends_in_a_result_card(driver, qtbot, tmp_path):
     assert page.result.isVisible()
     (kept,) = MeasurementStore(tmp_path).all()
     assert kept == speed.measuring.shown
-    assert kept.subject.key == driver.program.line.model.speed_key
+    assert kept.subject.key == driver.program.queue.model.speed_key
     assert kept.kinds == (PromptKind.COPY,)
     best = results.results_of(kept).headline
     assert best.identical == (3, 3)

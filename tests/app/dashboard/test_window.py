@@ -16,7 +16,7 @@ KEYS = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
 
 
 def open_page(driver):
-    driver.until(lambda: driver.program.line.model is not None)
+    driver.until(lambda: driver.program.queue.model is not None)
     driver.window.menus.speed.trigger()
     driver.program.speed.window().open_page(driver.program.speed._page)
     return driver.program.speed._page
@@ -55,8 +55,8 @@ def test_a_question_waits_for_the_measurement_and_is_answered(start):
     page.plan.start.click()
     driver.until(lambda: driver.program.speed.runner.trial.left_s is not None)
     driver.ask("Why?")
-    driver.until(lambda: driver.program.line.pending != ())
-    assert driver.program.line.held
+    driver.until(lambda: driver.program.queue.pending != ())
+    assert driver.program.queue.held
     driver.until_idle()
     assert driver.shown_text == "Because."
     driver.until(page.result.isVisible)
@@ -70,7 +70,7 @@ def test_cancel_ends_it_and_keeps_nothing(start):
     page.progress.cancel.click()
     driver.until(lambda: driver.program.speed.runner.trial is None)
     assert page.plan.isVisible()
-    assert not driver.program.line.held
+    assert not driver.program.queue.held
 
 
 def test_the_program_ends_in_the_middle_of_a_measurement(start):
@@ -119,15 +119,15 @@ def test_drafting_that_changes_what_is_said_is_turned_off_beside_the_verdict(sta
     page.exactness.button.click()
     driver.until(page.exactness.turn_off.isVisible)
     page.exactness.turn_off.click()
-    assert driver.program.line.drafting == 0
+    assert driver.program.queue.drafting == 0
     assert driver.window.menus.drafting_action(0).isChecked()
 
 
 def test_the_first_model_that_was_fetched_is_offered_to_be_measured_once(start):
     driver = start(Script(trial_s=0.1))
-    driver.until(lambda: driver.program.line.model is not None)
+    driver.until(lambda: driver.program.queue.model is not None)
     toast = driver.window.toast
-    driver.program.models.first_loaded.emit(driver.program.line.model)
+    driver.program.models.first_loaded.emit(driver.program.queue.model)
     driver.activate()
     driver.until(toast.isVisible)
     assert toast.button.text() == "Measure"
@@ -140,9 +140,9 @@ def test_the_first_model_that_was_fetched_is_offered_to_be_measured_once(start):
 
 def test_a_model_that_does_not_draft_is_not_offered(start):
     driver = start(Script(note="It has no head."))
-    driver.until(lambda: driver.program.line.model is not None)
+    driver.until(lambda: driver.program.queue.model is not None)
     driver.activate()
-    driver.program.models.first_loaded.emit(driver.program.line.model)
+    driver.program.models.first_loaded.emit(driver.program.queue.model)
     assert not driver.window.toast.isVisible()
 
 

@@ -1,4 +1,4 @@
-"""The panel: what a person does in it becomes the chat's settings, and what the chat has is what it shows."""
+"""The inspector: edits become the chat's settings, and the settings of the chat are shown."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def test_the_offered_model_is_fetched_and_loaded_by_itself_and_may_be_measured(s
         window = driver.program.models.window()
         driver.until(window.recommended.offer.isVisible)
         window.recommended.offer.button.click()
-        driver.until(lambda: driver.program.line.model is not None)
+        driver.until(lambda: driver.program.queue.model is not None)
         folder = paths.models_dir(tmp_path) / "makers--model"
         assert driver.program.link.model == str(folder)
         assert (folder / "config.json").is_file()
@@ -50,7 +50,7 @@ def test_the_model_that_the_main_window_offers_is_fetched_and_loaded(start, tmp_
         driver = start()
         card = driver.program.first_card
         driver.until(card.isVisible)
-        driver.until(lambda: driver.program.line.model is not None)
+        driver.until(lambda: driver.program.queue.model is not None)
         assert hub.asked == []  # nobody was asked for it
         card.get.click()
         folder = paths.models_dir(tmp_path) / "makers--model"

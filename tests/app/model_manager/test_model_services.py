@@ -48,7 +48,7 @@ def open_window(driver):
 
 def test_nothing_is_asked_of_the_hub_before_the_window_is_opened(start, asked):
     driver = start()
-    driver.until(lambda: driver.program.line.model is not None)
+    driver.until(lambda: driver.program.queue.model is not None)
     assert asked == []
     open_window(driver)
     assert asked
@@ -67,7 +67,7 @@ def test_there_is_one_and_it_comes_with_its_key(start, asked):
 def test_a_model_is_loaded_from_its_row(start, asked, tmp_path):
     folder = add_model(tmp_path, "another")
     driver = start()
-    driver.until(lambda: driver.program.line.model is not None)
+    driver.until(lambda: driver.program.queue.model is not None)
     window = open_window(driver)
     models = window.controller.installed
     driver.until(lambda: models.models is not None)
@@ -83,7 +83,7 @@ def test_the_default_model_is_loaded_at_the_next_start(start, asked, tmp_path):
     folder = add_model(tmp_path, "another")
     ModelPreferences(tmp_path).set_default(folder)
     driver = start()
-    driver.until(lambda: driver.program.line.model is not None)
+    driver.until(lambda: driver.program.queue.model is not None)
     assert driver.program.link.model == str(folder)
 
 
@@ -167,7 +167,7 @@ def test_until_somebody_has_looked_no_model_is_said_to_be_missing(start, asked, 
 def test_what_is_gone_leaves_the_loaded_model_alone(start, asked, tmp_path):
     folder = add_model(tmp_path, "another")
     driver = start()
-    driver.until(lambda: driver.program.line.model is not None)
+    driver.until(lambda: driver.program.queue.model is not None)
     window = open_window(driver)
     models = window.controller.installed
     driver.until(lambda: models.models is not None)
@@ -193,7 +193,7 @@ def test_when_the_loaded_model_is_deleted_the_starter_takes_its_place(start, ask
     folder = add_model(tmp_path, "another")
     ModelPreferences(tmp_path).set_default(folder)
     driver = start()
-    driver.until(lambda: driver.program.line.model is not None)
+    driver.until(lambda: driver.program.queue.model is not None)
     delete(driver, folder)
     driver.until(lambda: driver.program.link.model == starter.shipped_recipe().id)
     driver.until(lambda: driver.program.link.state is EngineState.READY)
@@ -203,7 +203,7 @@ def test_when_the_loaded_starter_is_deleted_it_can_be_got_again(start, asked, tm
     recipe = starter.shipped_recipe()
     folder = add_model(tmp_path, recipe.id)
     driver = start()
-    driver.until(lambda: driver.program.line.model is not None)
+    driver.until(lambda: driver.program.queue.model is not None)
     monkeypatch.setattr(starter, "is_installed", lambda *_: False)
     got = []
     monkeypatch.setattr(driver.program.setup, "start", lambda: got.append(True))

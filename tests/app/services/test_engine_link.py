@@ -1,4 +1,4 @@
-"""The window's handle on the engine, with a scripted engine process: order, deaths, restarts, Stop at every stage."""
+"""The engine link with a scripted engine process: order, exits, restarts, Stop at every stage."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def test_a_hanging_engine_is_replaced(window: Open) -> None:
     app.wait("loaded", 2)
 
 
-def test_after_three_restarts_it_gives_up_and_says_why_and_the_person_can_restart(window: Open) -> None:
+def test_after_three_restarts_it_gives_up_and_says_why_and_the_user_can_restart(window: Open) -> None:
     app = window(*[Script(crash_after=0)] * 4, PLAIN, clock=lambda: 0.0)
     for generation in range(1, 5):
         app.ask(generation)
@@ -363,7 +363,7 @@ def test_stop_ends_an_engine_that_is_stuck_in_a_forward(window: Open) -> None:
     error = app.wait("failed").error
     assert "did not stop in time" in error.message
     assert "answer so far is kept" in error.message
-    assert not app.all("lost")  # the person asked for it: nothing to report, nothing counted
+    assert not app.all("lost")  # the user asked for it: nothing to report, nothing counted
     app.wait("loaded", 2)
     app.ask(2)
     app.wait("finished")

@@ -1,4 +1,4 @@
-"""Measurements and checks over the link, with a client that a test speaks for: every trial ends exactly once."""
+"""Benchmarks and exactness checks over the link, with a scripted client: each ends exactly once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What arrives at a descriptor is read on the notifier's thread, as often as there is something."""
+"""A readable descriptor is read on the notifier's thread, as often as there is data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work off the main thread, and what the window and the log are told of it when it failed."""
+"""Work off the main thread, and the errors of failed work for window and log."""
 
 from __future__ import annotations
 

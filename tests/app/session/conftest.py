@@ -1,4 +1,4 @@
-"""A chat session between a store and an engine that a test plays, before and after a model is in."""
+"""A chat session between a fake store and a fake engine, before and after a model is loaded."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def test_an_edited_question_is_a_branch_and_the_old_one_stays(ready):
     assert ready.shown_texts == ["Why waves?", "The wind."]
 
     edited = path_ids(ready)[0]
-    assert conversation.places(ready.session.shown)[edited] == (2, 2)
+    assert conversation.branch_positions(ready.session.shown)[edited] == (2, 2)
     ready.actions.move(edited, -1)
     assert path_ids(ready) == old
     assert ready.store.calls[-1] == ("set_leaf", ready.session.shown.chat.id, old[-1])
@@ -75,7 +75,7 @@ def test_an_answer_is_asked_for_again_with_other_settings(ready):
     ready.link.finish(text="Gravity.", stats=DecodeStats(emitted=2, seed=5))
     assert ready.shown_texts == ["Why tides?", "Gravity."]
     assert ready.answer.sampler == dataclasses.replace(request.sampler, seed=5)
-    assert conversation.places(ready.session.shown)[ready.answer.id] == (2, 2)
+    assert conversation.branch_positions(ready.session.shown)[ready.answer.id] == (2, 2)
     assert ready.session.shown.settings == ChatSettings()  # they were for this answer
 
 

@@ -1,4 +1,4 @@
-"""D11: the meter is the engine's own count of everything, grows while an answer is written, and never lies."""
+"""D11: the meter shows the engine's own counts, grows while an answer is written, and never lies."""
 
 from __future__ import annotations
 

@@ -15,15 +15,15 @@ from tests.support.fake_services import FakeLink, FakeStore
 
 
 class Bench:
-    """Real questions, and a clock that the test moves."""
+    """A real queue and session, and a timer that the test fires."""
 
     def __init__(self):
         self.link = FakeLink()
-        self.line = GenerationQueue(self.link)
+        self.queue = GenerationQueue(self.link)
         self.store = FakeStore()
-        self.session = ChatSession(self.store, self.line)
-        self.actions = ChatActions(self.session, self.store, self.line)
-        self.idle = IdleUnload(self.line, self.link)
+        self.session = ChatSession(self.store, self.queue)
+        self.actions = ChatActions(self.session, self.store, self.queue)
+        self.idle = IdleUnload(self.queue, self.link)
         self.idle.set_minutes(15)
 
     @property
@@ -43,7 +43,7 @@ def bench(qapp):
     made = Bench()
     yield made
     made.idle.deleteLater()
-    made.line.deleteLater()
+    made.queue.deleteLater()
 
 
 def test_it_waits_only_while_a_model_is_in(bench):
@@ -86,7 +86,7 @@ def test_the_next_question_loads_it_again_and_is_answered(bench):
     assert len(bench.link.asked) == 1
 
 
-def test_what_the_person_unloads_stays_unloaded(bench):
+def test_what_the_user_unloads_stays_unloaded(bench):
     bench.link.become_ready()
     bench.link.unload()
     bench.link.become(EngineState.NO_MODEL)

@@ -1,4 +1,4 @@
-"""What is not on the disk stays at hand: it is shown and exported, and forgotten once it is saved."""
+"""Chats with changes not on the disk stay in memory, are shown and exported, and are dropped once saved."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_chats_stay_at_hand_while_busy_or_unsaved() -> None:
     assert [each.chat.id for each in chats.begun()] == ["c"]
 
 
-class Person:
+class User:
     """Asks and switches chats on a disk that fills up; the engine is played."""
 
     def __init__(self, qtbot: QtBot, folder: Path) -> None:
@@ -91,61 +91,59 @@ class Person:
 
 
 @pytest.fixture
-def person(qtbot: QtBot, tmp_path: Path) -> Iterator[Person]:
+def user(qtbot: QtBot, tmp_path: Path) -> Iterator[User]:
     with full_disk(PLENTY) as disk:
-        person = Person(qtbot, tmp_path / "chats")
-        person.disk = disk
-        yield person
+        user = User(qtbot, tmp_path / "chats")
+        user.disk = disk
+        yield user
         disk.room = PLENTY
-        person.session.close()
-        person.store.close()
+        user.session.close()
+        user.store.close()
 
 
-def test_an_answer_that_ended_on_a_full_disk_is_there_again(person: Person) -> None:
-    first, second = person.begin_two_chats()
-    person.ask("precious")
-    person.link.say("An answer")
-    person.disk.room = 0
-    with person.qtbot.waitSignal(person.store.failed):
-        person.link.finish(text=" to keep.")
+def test_an_answer_that_ended_on_a_full_disk_is_there_again(user: User) -> None:
+    first, second = user.begin_two_chats()
+    user.ask("precious")
+    user.link.say("An answer")
+    user.disk.room = 0
+    with user.qtbot.waitSignal(user.store.failed):
+        user.link.finish(text=" to keep.")
     expected = [
-        *person.seen[:2],
+        *user.seen[:2],
         ("precious", MessageStatus.DONE),
         ("An answer to keep.", MessageStatus.DONE),
     ]
-    assert person.seen == expected
+    assert user.seen == expected
     for _ in range(2):
-        person.open(second)
-        person.open(first)
-        assert person.seen == expected
-    person.open(second)
-    assert [each.text for each in person.session.at_hand(first).path()][-1] == "An answer to keep."
+        user.open(second)
+        user.open(first)
+        assert user.seen == expected
+    user.open(second)
+    assert [each.text for each in user.session.at_hand(first).path()][-1] == "An answer to keep."
 
-    person.disk.room = PLENTY
-    person.qtbot.waitUntil(lambda: person.session.at_hand(first) is None)
-    person.open(first)
-    assert person.seen == expected
+    user.disk.room = PLENTY
+    user.qtbot.waitUntil(lambda: user.session.at_hand(first) is None)
+    user.open(first)
+    assert user.seen == expected
 
 
-def test_a_question_on_a_full_disk_is_kept_shown_exported_and_saved_later(
-    person: Person, tmp_path: Path
-) -> None:
-    first, second = person.begin_two_chats()
-    person.disk.room = 0
-    with person.qtbot.waitSignal(person.store.failed):
-        assert person.actions.send("precious")
-    person.session.new_chat()
-    assert person.actions.send("never on the disk")
-    fresh = person.session.chat_id
-    person.qtbot.waitUntil(lambda: not person.session.busy)
-    person.open(second)
-    person.open(first)
-    assert [text for text, _ in person.seen[:3]] == ["first", "1.", "precious"]
-    assert person.seen[-1][1] is MessageStatus.ERROR
+def test_a_question_on_a_full_disk_is_kept_shown_exported_and_saved_later(user: User, tmp_path: Path) -> None:
+    first, second = user.begin_two_chats()
+    user.disk.room = 0
+    with user.qtbot.waitSignal(user.store.failed):
+        assert user.actions.send("precious")
+    user.session.new_chat()
+    assert user.actions.send("never on the disk")
+    fresh = user.session.chat_id
+    user.qtbot.waitUntil(lambda: not user.session.busy)
+    user.open(second)
+    user.open(first)
+    assert [text for text, _ in user.seen[:3]] == ["first", "1.", "precious"]
+    assert user.seen[-1][1] is MessageStatus.ERROR
 
     path = tmp_path / "all.json"
-    with person.qtbot.waitSignal(person.store.exported) as exported:
-        person.store.export(path, to_json, person.session.unsaved)
+    with user.qtbot.waitSignal(user.store.exported) as exported:
+        user.store.export(path, to_json, user.session.unsaved)
     assert exported.args == [str(path), 3]
     found = {each.chat.id: [message.text for message in each.path()] for each in from_json(path.read_bytes())}
     assert [found[chat_id][-2] for chat_id in (first, second, fresh)] == [
@@ -154,10 +152,10 @@ def test_a_question_on_a_full_disk_is_kept_shown_exported_and_saved_later(
         "never on the disk",
     ]
 
-    person.session.delete_chats([fresh])
-    assert fresh not in {each.chat.id for each in person.session.unsaved}
-    person.disk.room = PLENTY
-    person.qtbot.waitUntil(lambda: person.session.unsaved == ())
-    person.store.close()
+    user.session.delete_chats([fresh])
+    assert fresh not in {each.chat.id for each in user.session.unsaved}
+    user.disk.room = PLENTY
+    user.qtbot.waitUntil(lambda: user.session.unsaved == ())
+    user.store.close()
     with ChatDatabase(tmp_path / "chats", NOW) as database:
         assert [each.text for each in database.load_chat(first)[0].path()][-2] == "precious"

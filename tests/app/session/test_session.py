@@ -141,7 +141,7 @@ def test_the_chip_says_how_deep_is_drafted_and_why(ready):
     assert shown[-1].depth == 0
 
 
-def test_a_chats_own_model_that_will_not_fit_is_loaded_anyway_when_the_person_says_so(ready):
+def test_a_chats_own_model_that_will_not_fit_is_loaded_anyway_when_the_user_says_so(ready):
     """Meanwhile the model from before is back, for the other chats."""
     ready.session.set_settings(ChatSettings(model="large"))
     ready.actions.send("Why tides?")

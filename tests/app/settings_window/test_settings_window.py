@@ -49,7 +49,7 @@ def test_there_is_one_and_it_goes_with_its_key(driver):
 
 
 def test_the_tab_that_is_shown_has_the_focus(driver):
-    driver.program._open_privacy()
+    driver.program.window.menus.privacy.trigger()
     window = driver.program._settings_window
     assert window.focusWidget().text() == "Privacy"
     window.close()
@@ -117,7 +117,7 @@ def test_drafting_is_one_thing_in_menu_and_window(driver):
     page, menus = open_window(driver).models, driver.window.menus
     choose(page.drafting, "Depth 2")
     assert menus.drafting_action(2).isChecked()
-    assert driver.program.line.drafting == 2
+    assert driver.program.queue.drafting == 2
     menus.drafting_action(0).trigger()
     assert page.drafting.text() == "Off"
 

@@ -1,4 +1,4 @@
-"""The library in the whole program: search, names, pins, deletion with undo, drafts, files."""
+"""The sidebar in the whole program: search, names, pins, deletion with undo, drafts, files."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QLineEdit, QPushButton
 
 from app.chat.conversation import ChatSummary
 from app.chat.matching import FoundChat, Passage
-from app.sidebar.list_model import ChatList, ChatRole, ChatRowDelegate, heading
+from app.sidebar.chat_list import ChatList, ChatRole, ChatRowDelegate, heading
 from app.sidebar.sidebar import Sidebar
 
 NOON = datetime(2025, 6, 15, 12, 0, tzinfo=UTC)

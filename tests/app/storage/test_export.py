@@ -1,4 +1,4 @@
-"""Figures leave as a table or as JSON, whole or not at all, and no spreadsheet runs anything of them."""
+"""Statistics and measurements are exported as CSV or JSON, whole or not at all, without formulas."""
 
 from __future__ import annotations
 

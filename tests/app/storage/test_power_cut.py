@@ -39,7 +39,7 @@ def configured(synchronous: str) -> Callable[[apsw.Connection], None]:
 
 
 def state_of(database: ChatDatabase) -> State:
-    """Return everything that the person can see; an answer in progress counts as interrupted."""
+    """Return everything that the user can see; an answer in progress counts as interrupted."""
     shown = {}
     chats, unreadable = database.list_chats()
     assert unreadable == 0

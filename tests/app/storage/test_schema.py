@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "data" / "chats"
 
 
-def test_only_the_person_can_read_the_files(folder: Path) -> None:
+def test_only_the_user_can_read_the_files(folder: Path) -> None:
     old = os.umask(0)
     try:
         with ChatDatabase(folder, NOW) as database:

@@ -1,4 +1,4 @@
-"""Search finds what people wrote and read, in any script, and nothing else."""
+"""Search finds what users wrote and read, in any script, and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures of answers are kept exactly, reduced rightly, deleted for good, and never in an answer's way."""
+"""Statistics of answers are stored exactly, summarised correctly, deleted securely, and never delay an answer."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_figures_that_cannot_be_written_are_lost_and_nothing_else(
         disk.room = 10**6
         database.add_message(message("m"))
         assert database.figures.read(ALL).kept == 0
-    assert "figures of an answer were not kept" in caplog.text
+    assert "statistics of an answer were not kept" in caplog.text
 
 
 def test_a_table_that_is_gone_costs_no_answer(tmp_path: Path) -> None:

@@ -203,7 +203,7 @@ def test_a_fault_in_reading_is_told_and_the_store_goes_on(
         store.load_chat("chat")
 
 
-def test_the_person_is_told_of_damaged_records(qtbot: QtBot, tmp_path: Path) -> None:
+def test_the_user_is_told_of_damaged_records(qtbot: QtBot, tmp_path: Path) -> None:
     folder = tmp_path / "chats"
     with ChatDatabase(folder, NOW) as database:
         for each in (CHAT, chat("other")):
@@ -370,7 +370,7 @@ def test_d16_closing_waits_for_a_hanging_disk_only_so_long(
     store.set_pinned("chat", pinned=True)
     store.close()
     assert store.stuck
-    assert "changes that are not saved: 2" in caplog.text
+    assert "unsaved changes: 2" in caplog.text
     there_again.set()
     store._worker.wait()
 

@@ -1,11 +1,11 @@
-"""Rows of what was found take the lines they need, and end in an ellipsis where that is too little."""
+"""Rows of search results take the lines they need, and end in an ellipsis where they are too long."""
 
 from __future__ import annotations
 
 import pytest
 
 from app.chat.matching import Passage
-from app.sidebar.list_view import _laid_out
+from app.sidebar.found_list import _laid_out
 
 
 def shown(layout):
