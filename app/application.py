@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QTimer
 
 from app.chat.settings import ChatSettings, find_preset
-from app.chat_view.empty_state import ModelPresenter, ModelStatus
+from app.chat_view.model_status import ModelPresenter, ModelStatus
 from app.commands import Commands
 from app.dashboard.records import SpeedOffer
 from app.dashboard.window import SpeedServices

@@ -23,8 +23,9 @@ from app.render.style import Formats
 from app.theme import SMALL_PX, SPACE_M, SPACE_S
 from app.widgets.cards import ErrorCard
 from app.widgets.feedback import Pulse
-from app.widgets.labels import ElidedLabel, FittedText
-from app.widgets.util import Throttle
+from app.widgets.fitted_text import FittedText
+from app.widgets.labels import ElidedLabel
+from app.widgets.throttle import Throttle
 
 if TYPE_CHECKING:
     from app.chat.generation import Piece

@@ -23,17 +23,15 @@ from app.chat.conversation import MessageStatus, find_message, subtree
 from app.chat.generation import RowAction
 from app.chat.metrics import details_of
 from app.chat_view.composer import Composer
-from app.chat_view.draft import DraftKeeper
+from app.chat_view.composer_controller import ComposerController, DraftKeeper
 from app.chat_view.empty_state import EmptyState
 from app.chat_view.find import FindBar, FindInChat
-from app.chat_view.send import ComposerController
 from app.chat_view.transcript import Transcript
 from app.i18n import marked, tr
 from app.theme import COLUMN_WIDTH, SCROLL_BAR_WIDTH, SMALL_PX, SPACE_L, SPACE_M, SPACE_S, SPACE_XL, SPACE_XS
 from app.widgets.buttons import IconButton, MenuButton
 from app.widgets.cards import ErrorCard
-from app.widgets.feedback import LoadingBar
-from app.widgets.util import announce
+from app.widgets.feedback import LoadingBar, announce
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,7 +39,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QMenu
 
     from app.chat.conversation import Conversation, Message
-    from app.chat_view.empty_state import ModelStatus
+    from app.chat_view.model_status import ModelStatus
     from app.session.actions import ChatActions
     from app.session.context_meter import ContextMeter
     from app.session.session import ChatSession

@@ -16,7 +16,7 @@ from app.i18n import tr
 from app.render.markdown_stream import clean
 from app.theme import SMALL_PX, SPACE_S, SPACE_XS
 from app.widgets.buttons import IconButton
-from app.widgets.util import Throttle
+from app.widgets.throttle import Throttle
 
 if TYPE_CHECKING:
     from app.chat_view.message_view import AnswerView

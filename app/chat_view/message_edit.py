@@ -9,9 +9,10 @@ from PySide6.QtCore import QEvent, QMimeData, QTimer, Signal
 from PySide6.QtGui import QFont, QFontMetricsF, QInputMethodEvent, QKeyEvent, QResizeEvent, Qt, QTextOption
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QSizePolicy
 
+from app.chat_view.attachments import local_files
 from app.i18n import marked, tr
 from app.storage.settings import SendKey
-from app.widgets.util import local_files
+from app.stylesheet import restyle
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
@@ -188,3 +189,10 @@ def _has_long_run(text: str) -> bool:
     """Return whether there is a stretch without a space; one of twice the length is never missed."""
     starts = range(0, len(text) - _LONG_RUN + 1, _LONG_RUN)
     return not all(_SPACE.search(text, start, start + _LONG_RUN) for start in starts)
+
+
+def outline(frame: QWidget, event: QEvent) -> None:
+    """Outline the frame around a field while the field has the focus; `event` is one of the field's."""
+    if event.type() in (QEvent.Type.FocusIn, QEvent.Type.FocusOut):
+        frame.setProperty("focused", event.type() == QEvent.Type.FocusIn)
+        restyle(frame)

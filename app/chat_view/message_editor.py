@@ -9,12 +9,11 @@ from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout
 
-from app.chat_view.composer import AttachmentChips
-from app.chat_view.draft import LONGEST_PASTE, MOST_FILES, as_file, too_many
-from app.chat_view.message_edit import MessageEdit
+from app.chat_view.attachments import LONGEST_PASTE, MOST_FILES, AttachmentChips, as_file, too_many
+from app.chat_view.message_edit import MessageEdit, outline
 from app.i18n import tr
 from app.theme import SPACE_L, SPACE_M, SPACE_S
-from app.widgets.util import object_to, outline
+from app.widgets.feedback import show_input_error
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QObject
@@ -103,7 +102,7 @@ class MessageEditor(QFrame):
         if len(self.chips.attachments) < MOST_FILES:
             self.chips.set_attachments((*self.chips.attachments, as_file(text)))
         else:
-            object_to(self.edit, too_many())
+            show_input_error(self.edit, too_many())
 
     def _submit(self) -> None:
         written = self.written

@@ -9,7 +9,7 @@ from PySide6.QtCore import QMimeData, QObject, QPoint, QRect, QRectF, Qt, QTimer
 from PySide6.QtGui import QPainter, QPaintEvent, QShowEvent, QWheelEvent
 from PySide6.QtWidgets import QScrollBar
 
-from app.chat_view.code_blocks import CodeButtons
+from app.chat_view.code_buttons import CodeButtons
 from app.i18n import tr
 from app.render.decoration import Decoration
 from app.render.document import DocumentWriter, portions
@@ -19,8 +19,8 @@ from app.render.markdown import whole
 from app.render.markdown_stream import StreamingMarkdown, clean
 from app.render.selection import SourceMap, selected_leaves
 from app.render.style import accepted_runs
-from app.widgets.labels import FittedText
-from app.widgets.util import Throttle
+from app.widgets.fitted_text import FittedText
+from app.widgets.throttle import Throttle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent, QTextChar
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QTextEdit, QWidget
 
 from app.chat.generation import RowAction, RowState
-from app.chat_view.composer import AttachmentChips
+from app.chat_view.attachments import AttachmentChips
 from app.chat_view.message_editor import EditedMessage, MessageEditor
 from app.chat_view.message_row import MessageRow, RowFooter
 from app.i18n import tr
@@ -19,7 +19,7 @@ from app.render.export import append_plain, place_of, write_plain
 from app.render.markdown_stream import clean
 from app.render.style import Formats
 from app.theme import SPACE_S
-from app.widgets.labels import FittedText
+from app.widgets.fitted_text import FittedText
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

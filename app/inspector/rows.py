@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QWidget
 from app.i18n import tr
 from app.theme import CODE_PX, SPACE_S
 from app.widgets.buttons import IconButton
+from app.widgets.feedback import show_input_error
 from app.widgets.number_field import NumberField
-from app.widgets.util import object_to
 
 if TYPE_CHECKING:
     from app.inspector.form import Dial
@@ -109,7 +109,7 @@ class SeedRow(SettingRow):
         words = tr("“{typed}” is no seed: type a whole number from 0 to {most}.").format(
             typed=typed[:_LONGEST_QUOTE], most=_LARGEST_SEED
         )
-        object_to(self.field, words)
+        show_input_error(self.field, words)
 
     def _edited(self) -> None:
         typed = self.field.text().strip()

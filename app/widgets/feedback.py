@@ -1,4 +1,4 @@
-"""Progress bars, pulse, toast, context ring."""
+"""Feedback to the user: announcements, progress bar, pulse, toast, context ring."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from PySide6.QtCore import (
     QVariantAnimation,
     Signal,
 )
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QProgressBar, QPushButton, QWidget
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QProgressBar, QPushButton, QToolTip, QWidget
 
 from app.i18n import tr
 from app.palette import tint
@@ -29,6 +29,17 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QHideEvent, QShowEvent
 
     from app.theme import Theme
+
+
+def announce(widget: QWidget, text: str) -> None:
+    """Have a screen reader say `text` when it has finished what it is saying."""
+    QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(widget, text))
+
+
+def show_input_error(field: QWidget, text: str) -> None:
+    """Show why an input is refused in a tooltip below its field, and announce it."""
+    QToolTip.showText(field.mapToGlobal(field.rect().bottomLeft()), text, field)
+    announce(field, text)
 
 
 _THICKNESS = 2

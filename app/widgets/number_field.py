@@ -10,7 +10,7 @@ from PySide6.QtGui import QValidator
 from PySide6.QtWidgets import QAbstractSpinBox, QDoubleSpinBox
 
 from app.i18n import tr
-from app.widgets.util import object_to
+from app.widgets.feedback import show_input_error
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QWheelEvent
@@ -83,7 +83,7 @@ class NumberField(QDoubleSpinBox):
         if not self.minimum() <= value <= self.maximum():
             words = tr("“{typed}” is out of range: type a number from {least} to {most}.")
             least, most = self._digits(self.minimum()), self._digits(self.maximum())
-            object_to(self, words.format(typed=text[:_LONGEST_QUOTE], least=least, most=most))
+            show_input_error(self, words.format(typed=text[:_LONGEST_QUOTE], least=least, most=most))
         return text
 
     def wheelEvent(self, event: QWheelEvent) -> None:

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QToolTip
 
 from app.chat.conversation import Attachment
 from app.chat.generation import RowAction
-from app.chat_view.draft import LONGEST_PASTE, MOST_FILES
+from app.chat_view.attachments import LONGEST_PASTE, MOST_FILES
 from tests.support.fake_script import Script
 
 

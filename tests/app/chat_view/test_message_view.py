@@ -10,7 +10,7 @@ from PySide6.QtGui import QGuiApplication, QMouseEvent, QTextCursor, QTextDocume
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
-from app.chat_view.code_blocks import CopyButton
+from app.chat_view.code_buttons import CopyButton
 from app.chat_view.message_view import AnswerView
 from app.chat_view.question_row import UserBubble
 from app.palette import DARK

@@ -8,7 +8,7 @@ from PySide6.QtGui import QTextCursor, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QScrollArea, QVBoxLayout, QWidget
 
-from app.chat_view.code_blocks import CopyButton, WrapButton
+from app.chat_view.code_buttons import CopyButton, WrapButton
 from app.chat_view.message_view import AnswerView
 from app.palette import DARK
 from app.render.selection import selected_leaves
