@@ -136,7 +136,7 @@ class CodeColors:
     def _lex(self, first: int) -> Iterator[Spans]:
         """Yield the spans of the lines from `first` on, as if the block began there."""
         lines = self._lines[first:]
-        if self._lexer is None or any(len(line) > _LONGEST_LINE for line in lines):
+        if self._lexer is None or not lines or any(len(line) > _LONGEST_LINE for line in lines):
             return
         spans: list[Span] = []
         column = 0

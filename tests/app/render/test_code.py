@@ -56,6 +56,11 @@ def test_any_text_ends_as_at_once(text, language):
     assert nonempty(by_line(language, text)) == nonempty(at_once(language, text))
 
 
+@pytest.mark.parametrize("language", ["python", "c", ""])
+def test_a_block_without_lines_has_no_colours(language):
+    assert list(CodeColors(language).finish()) == []
+
+
 def test_finished_lines_are_coloured_while_more_come():
     colors = CodeColors("python")
     assert dict(colors.add("x = 1\n"))[0] == (Span(4, 1, Role.NUMBER),)
