@@ -24,7 +24,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QScrollArea, QSizePolicy, QTextBrowser
 
 from app.render.blocks import is_allowed
-from app.render.export import text_between
+from app.render.plain_text import text_between
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QScrollBar, QWidget
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from app.render.style import RenderStyle
 
 
-_EDGE = 24
+_SCROLL_MARGIN = 24
 _BY_KEYBOARD = frozenset(
     {
         Qt.FocusReason.TabFocusReason,
@@ -53,18 +53,18 @@ _SELECTING = frozenset(
 
 
 class InertDocument(QTextDocument):
-    """A document that loads nothing; a QTextDocument reads files where its browser refuses to."""
+    """A document that loads no resources: a QTextDocument reads files even where its browser refuses to."""
 
     def loadResource(self, _kind: int, _name: QUrl | str) -> None:
         """Load nothing, whatever the text asks for."""
 
 
 class FittedText(QTextBrowser):
-    """A text browser of fixed height that loads nothing and goes nowhere.
+    """A text browser as high as its text, which loads no resources and follows no links itself.
 
     Signals:
-        link_activated: A link to the web or to a mail address was clicked or chosen with Return.
-        height_changed: The height is another one now, in pixels.
+        link_activated(QUrl): A link to the web or to a mail address was clicked or chosen with Return.
+        height_changed(int): The height has changed, in pixels.
     """
 
     link_activated = Signal(QUrl)
@@ -92,14 +92,14 @@ class FittedText(QTextBrowser):
             bar.rangeChanged.connect(partial(_pin, bar))
 
     def scroll_area(self) -> QScrollArea | None:
-        """Return the nearest area around in which the text is scrolled."""
+        """Return the nearest scroll area around the text."""
         parent = self.parentWidget()
         while parent is not None and not isinstance(parent, QScrollArea):
             parent = parent.parentWidget()
         return parent
 
     def fit(self) -> None:
-        """Take the height that the text needs."""
+        """Set the height to that of the text."""
         height = max(1, math.ceil(self.content_height()))
         if height != self.minimumHeight():
             self.setFixedHeight(height)
@@ -123,14 +123,14 @@ class FittedText(QTextBrowser):
         """Load nothing, whatever the text asks for."""
 
     def createMimeDataFromSelection(self) -> QMimeData:
-        """Return the selected text, every line break in its place."""
+        """Return the selected text with its line breaks."""
         cursor = self.textCursor()
         data = QMimeData()
         data.setText(text_between(self.document(), cursor.selectionStart(), cursor.selectionEnd()))
         return data
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Take the keys that copy, select and open links; scrolling belongs to the area around."""
+        """Handle the keys that copy, select and open links; the others are for the scroll area around."""
         extends = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier) and event.key() in _SELECTING
         copies = event.matches(QKeySequence.StandardKey.Copy) or event.matches(
             QKeySequence.StandardKey.SelectAll
@@ -144,15 +144,17 @@ class FittedText(QTextBrowser):
             event.ignore()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Scroll the area along while text is being selected past its edge."""
+        """Scroll the area around while text is being selected past its edge."""
         super().mouseMoveEvent(event)
         area = self.scroll_area()
         if area is not None and event.buttons() & Qt.MouseButton.LeftButton:
-            place = self.mapTo(area.widget(), event.position().toPoint())
-            area.ensureVisible(self.mapTo(area.widget(), self.rect().center()).x(), place.y(), 0, _EDGE)
+            point = self.mapTo(area.widget(), event.position().toPoint())
+            area.ensureVisible(
+                self.mapTo(area.widget(), self.rect().center()).x(), point.y(), 0, _SCROLL_MARGIN
+            )
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Show the focus when it came by the keyboard."""
+        """Show the focus if it came by keyboard."""
         super().focusInEvent(event)
         self._shows_focus = event.reason() in _BY_KEYBOARD
         self.viewport().update()
@@ -164,7 +166,7 @@ class FittedText(QTextBrowser):
         self.viewport().update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the text, and a ring while it has the focus by the keyboard."""
+        """Paint the text, and a ring while it has the focus by keyboard."""
         super().paintEvent(event)
         if self._shows_focus:
             painter = QPainter(self.viewport())
@@ -173,13 +175,13 @@ class FittedText(QTextBrowser):
             painter.drawRoundedRect(QRectF(self.viewport().rect()).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Leave the wheel to the area around."""
+        """Leave the wheel to the scroll area around."""
         event.ignore()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Break the lines anew when the width changed.
+        """Lay the text out again if the width has changed.
 
-        QTextEdit would lay everything out again with every change of the height, which is with every line.
+        QTextEdit would do so with every change of the height, which is with every line.
         """
         QAbstractScrollArea.resizeEvent(self, event)
         width = self.viewport().width()
@@ -188,7 +190,7 @@ class FittedText(QTextBrowser):
             self.laid_out()
 
     def laid_out(self) -> None:
-        """Do what other line breaks ask for."""
+        """Adapt to other line breaks; for subclasses to extend."""
         self.fit()
 
     def _activate(self, url: QUrl) -> None:
@@ -197,6 +199,5 @@ class FittedText(QTextBrowser):
 
 
 def _pin(bar: QScrollBar, *_range: int) -> None:
-    """Leave a scroll bar nothing to scroll."""
     if bar.maximum() > 0:
         bar.setRange(0, 0)

@@ -1,4 +1,4 @@
-"""Labels: plain, elided, fitted."""
+"""Labels of plain text, wrapped or elided."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 
 
 class PlainLabel(QLabel):
-    """Takes nothing for markup, can be selected, and is not there while it has nothing to say.
+    """Wrapped, selectable plain text; hidden while it has none.
 
     Args:
-        theme: The look.
-        pixels: The size of its words.
+        theme: Colours and fonts.
+        pixels: Size of the text.
         tone: A colour of the palette that the style sheet knows for labels; "" for that of text.
-        weight: Of its words.
+        weight: Weight of the text.
+        parent: The widget that shows the label.
     """
 
     def __init__(
@@ -49,20 +50,21 @@ class PlainLabel(QLabel):
         self.setProperty("tone", tone)
         self.hide()
 
-    def say(self, words: str, tone: str | None = None) -> None:
-        """Show words, in another tone if one is given; nothing when there are none."""
+    def say(self, text: str, tone: str | None = None) -> None:
+        """Show `text`, in another tone if one is given; "" hides the label."""
         if tone is not None and tone != self.property("tone"):
             self.setProperty("tone", tone)
             restyle(self)
-        self.setText(words)
-        self.setVisible(bool(words))
+        self.setText(text)
+        self.setVisible(bool(text))
 
 
 class ElidedLabel(QLabel):
-    """Asks for room for all of its text, and makes do with less; `text` is always all of it.
+    """One line that is elided when there is too little room; `text` always returns all of it.
 
     Args:
-        mode: What is left out, by default the end.
+        parent: The widget that shows the label.
+        mode: Where the text is elided.
     """
 
     def __init__(
@@ -70,34 +72,34 @@ class ElidedLabel(QLabel):
     ) -> None:
         super().__init__(parent)
         self._mode = mode
-        self._whole = ""
+        self._text = ""
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
     def setText(self, text: str) -> None:
-        """Show another text."""
-        self._whole = text
+        """Show `text`."""
+        self._text = text
         self._elide()
         self.updateGeometry()
 
     def text(self) -> str:
-        """Return the text, also what is cut off."""
-        return self._whole
+        """Return the whole text."""
+        return self._text
 
     def sizeHint(self) -> QSize:
-        """Ask for room for all of it."""
-        return QSize(self.fontMetrics().horizontalAdvance(self._whole) + 1, super().sizeHint().height())
+        """Ask for room for the whole text."""
+        return QSize(self.fontMetrics().horizontalAdvance(self._text) + 1, super().sizeHint().height())
 
     def minimumSizeHint(self) -> QSize:
-        """Make do with nothing."""
+        """Need no width."""
         return QSize(0, super().minimumSizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Cut the text to its new room."""
+        """Elide the text to the new width."""
         super().resizeEvent(event)
         self._elide()
 
     def _elide(self) -> None:
-        shown = self.fontMetrics().elidedText(self._whole, self._mode, self.width())
+        shown = self.fontMetrics().elidedText(self._text, self._mode, self.width())
         super().setText(shown)
-        self.setAccessibleDescription(self._whole)
+        self.setAccessibleDescription(self._text)

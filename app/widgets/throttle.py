@@ -1,4 +1,4 @@
-"""Rate limit for repeated requests, such as repaints while an answer streams."""
+"""Rate limit for work that is requested often, such as showing an answer that streams."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import time
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-# The work that a signal sets off may take this part of the time; the rest is for everything else.
+# Share of the main thread's time that the work of one throttle may take.
 _SHARE = 1 / 4
 
 
 class Throttle(QObject):
-    """Turns many requests into few signals, and fewer when each costs much; the last request is never lost.
+    """Turns many requests into few signals, fewer when the work takes long; the last request is never lost.
 
     Signals:
-        due: What was requested is to be done now.
+        due: The requested work is to be done now, by the directly connected receivers.
     """
 
     due = Signal()
@@ -22,15 +22,14 @@ class Throttle(QObject):
     def __init__(self, interval_ms: int, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._interval_ms = interval_ms
-        self._waiting = False
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
+        self._pending = False
+        self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._elapsed)
 
     def request(self) -> None:
-        """Send `due` now, or when the interval since the last one is over."""
+        """Emit `due` now, or when the interval since the last one is over."""
         if self._timer.isActive():
-            self._waiting = True
+            self._pending = True
             return
         self._timer.start(self._interval_ms)
         started = time.monotonic()
@@ -40,11 +39,11 @@ class Throttle(QObject):
             self._timer.start(pause_ms)
 
     def cancel(self) -> None:
-        """Forget the request that waits."""
-        self._waiting = False
+        """Drop the pending request."""
+        self._pending = False
         self._timer.stop()
 
     def _elapsed(self) -> None:
-        if self._waiting:
-            self._waiting = False
+        if self._pending:
+            self._pending = False
             self.request()
