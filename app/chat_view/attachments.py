@@ -1,4 +1,4 @@
-"""Files that go with a message: limits, chips, and files that are dropped or pasted."""
+"""Files that are attached to a message: their limits, their chips, and where they are dropped."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from app.theme import Theme
 
 
-MOST_FILES = 10
+MAX_FILES = 10  # of a message
 LONGEST_PASTE = 100_000  # characters; a field takes seconds to lay out some millions
 
 
 def as_file(text: str) -> Attachment:
-    """Return a text that is too long for a field as a file."""
+    """Return a text that is too long for a field as an attachment."""
     text = clean_text(text)
     return Attachment(tr("Pasted text"), len(text.encode()), text)
 
 
 def too_many() -> str:
-    """Return what is said when there is no room for another file."""
-    return tr("A message takes {count} files at most.").format(count=MOST_FILES)
+    """Return the message that there is no room for another file."""
+    return tr("A message takes {count} files at most.").format(count=MAX_FILES)
 
 
 _ICON = 16
@@ -48,7 +48,7 @@ class AttachmentChip(QFrame):
     """A file's name, its size, and its tokens once they are counted.
 
     Signals:
-        removed: It is not to go along.
+        removed: The close button was pressed.
     """
 
     removed = Signal()
@@ -78,8 +78,8 @@ class AttachmentChip(QFrame):
         row.addWidget(self._size)
         self.close_button: IconButton | None = None
         if removable:
-            what = tr("Remove {name}").format(name=attachment.name)
-            self.close_button = IconButton(theme, "close", what, size=12, side=20, parent=self)
+            remove = tr("Remove {name}").format(name=attachment.name)
+            self.close_button = IconButton(theme, "close", remove, size=12, side=20, parent=self)
             self.close_button.clicked.connect(self.removed)
             row.addWidget(self.close_button)
         self.set_tokens(None)
@@ -87,11 +87,11 @@ class AttachmentChip(QFrame):
         self._tint()
 
     def words(self) -> str:
-        """Return what the chip says after the name."""
+        """Return the text behind the name."""
         return self._size.text()
 
     def set_tokens(self, tokens: int | None) -> None:
-        """Say how many tokens the file takes, once that is known."""
+        """Show the number of tokens of the file; None while it is not known."""
         size = formatting.size(self.attachment.size)
         if tokens is not None:
             size += " · " + tr("{count} tokens").format(count=f"{tokens:,}")
@@ -104,7 +104,7 @@ class AttachmentChip(QFrame):
 
 
 class AttachmentChips(QWidget):
-    """Chips side by side, in as many lines as they need; takes no room without any.
+    """A row of chips that wraps; hidden while it is empty.
 
     Signals:
         changed: A file was removed.
@@ -130,11 +130,11 @@ class AttachmentChips(QWidget):
 
     @property
     def chips(self) -> tuple[AttachmentChip, ...]:
-        """The chips themselves."""
+        """The chips, from left to right."""
         return tuple(self._chips)
 
     def set_attachments(self, attachments: Sequence[Attachment]) -> None:
-        """Show other files."""
+        """Show these files."""
         for chip in self._chips:
             self._flow.removeWidget(chip)
             chip.hide()
@@ -150,19 +150,19 @@ class AttachmentChips(QWidget):
         self.setVisible(bool(self._chips))
 
     def set_tokens(self, counts: Sequence[int]) -> None:
-        """Say how many tokens each file takes; counts of other files are not taken."""
+        """Show the tokens of each file; counts of another number of files are out of date and ignored."""
         if len(counts) == len(self._chips):
             for chip, tokens in zip(self._chips, counts, strict=True):
                 chip.set_tokens(tokens)
             self._claim_room()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep all lines in sight."""
+        """Keep all lines visible."""
         super().resizeEvent(event)
         self._claim_room()
 
     def _claim_room(self) -> None:
-        """Ask for the height of all lines, or a layout that is short of room would show but the first."""
+        """Ask for the height of all lines: a layout that is short of room would show only the first."""
         self.setMinimumHeight(self._flow.heightForWidth(self.width()) if self._chips else 0)
 
     def _remove(self, chip: AttachmentChip) -> None:
@@ -171,16 +171,16 @@ class AttachmentChips(QWidget):
 
 
 def local_files(data: QMimeData) -> list[Path]:
-    """Return the files that are held out; none when an address of the net is among them."""
+    """Return the local files of dropped or pasted data; none when there is a remote URL among them."""
     urls = data.urls()
     return [Path(url.toLocalFile()) for url in urls] if all(url.isLocalFile() for url in urls) else []
 
 
 class FileDrop(QObject):
-    """Takes files that are dropped anywhere on a widget where nothing else takes them.
+    """Accepts files that are dropped on a widget, wherever no child of it does.
 
     Signals:
-        dropped(list[Path]): They came.
+        dropped(list[Path]): Files were dropped.
     """
 
     dropped = Signal(object)
@@ -191,7 +191,7 @@ class FileDrop(QObject):
         area.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Accept files, and nothing else."""
+        """Accept local files only."""
         if isinstance(event, QDropEvent | QDragEnterEvent):
             files = local_files(event.mimeData())
             if files:

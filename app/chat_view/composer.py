@@ -1,11 +1,11 @@
-"""The message field with its buttons and attachment chips."""
+"""The composer: message field, attached files, context ring, live speed, Send and Stop."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QWidget
 
 from app.chat.metrics import Reading, live_text, live_tooltip
 from app.chat_view.attachments import AttachmentChips
@@ -15,6 +15,7 @@ from app.stylesheet import restyle
 from app.theme import SMALL_PX, SPACE_L, SPACE_M, SPACE_S
 from app.widgets.buttons import IconButton
 from app.widgets.feedback import ContextRing
+from app.widgets.layouts import hbox, vbox
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,21 +30,21 @@ _SEND_SIDE = 32
 
 
 class Composer(QFrame):
-    """The message field with its files, the live chip and the button that sends, and stops while an answer is written.
+    """The message field with its files and buttons.
 
     Attributes:
         edit: The field.
-        chips: The files that go with the message.
+        chips: The attached files.
         clip: The button that attaches files.
-        chip: The live figures.
+        chip: Live speed of the answer.
         ring: How full the context window is.
-        button: Send, or Stop.
+        button: Send; Stop while an answer is generated.
 
     Signals:
-        submitted(str, tuple): A message is to be sent, with its files; it is not blank, or has some.
+        submitted(str, tuple[Attachment, ...]): A message with text or files is to be sent.
         stop_requested: The answer is to be stopped.
         attach_requested: Files are to be chosen.
-        draft_changed: The text is another one, or the files are.
+        draft_changed: The text or the files have changed.
     """
 
     submitted = Signal(str, object)
@@ -77,59 +78,49 @@ class Composer(QFrame):
         )
         self.button.setObjectName("send")
         self.button.clicked.connect(self._press)
-        row = QHBoxLayout()
-        row.setSpacing(SPACE_M)
-        row.addWidget(self.clip)
-        row.addStretch(1)
-        row.addWidget(self.chip)
-        row.addWidget(self.ring)
-        row.addWidget(self.button)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(SPACE_L, SPACE_M, SPACE_S, SPACE_S)
-        layout.setSpacing(SPACE_S)
-        layout.addWidget(self.chips)
-        layout.addWidget(self.edit)
-        layout.addLayout(row)
+        buttons = hbox(self.clip, 1, self.chip, self.ring, self.button, spacing=SPACE_M)
+        margins = (SPACE_L, SPACE_M, SPACE_S, SPACE_S)
+        vbox(self.chips, self.edit, buttons, parent=self, margins=margins, spacing=SPACE_S)
         QWidget.setTabOrder(self.edit, self.clip)
         QWidget.setTabOrder(self.clip, self.ring)
         QWidget.setTabOrder(self.ring, self.button)
         self._refresh()
 
     def text(self) -> str:
-        """Return what has been typed."""
+        """Return the typed text."""
         return self.edit.toPlainText()
 
     def set_text(self, text: str) -> None:
-        """Replace what has been typed, the cursor at its end."""
+        """Replace the text, with the cursor at its end."""
         self.edit.set_text(text)
 
     def set_attachments(self, attachments: Sequence[Attachment]) -> None:
-        """Let other files go with the message."""
+        """Replace the attached files."""
         self.chips.set_attachments(attachments)
         self._note_draft()
 
     def set_use(self, use: ContextUse | None) -> None:
-        """Show how full the context window is; None while nobody can say."""
+        """Show how full the context window is; None while that is not known."""
         self.ring.setVisible(use is not None)
         if use is not None:
             self.ring.set_share(use.share, use.words(), use.tooltip())
             self.chips.set_tokens(use.files)
 
     def set_busy(self, *, busy: bool) -> None:
-        """Turn Send into Stop in the same place, and back."""
+        """Turn Send into Stop, and back."""
         self._busy = busy
         if not busy:
             self.chip.clear()
         self._refresh()
 
     def set_reading(self, reading: Reading | None, depth: DepthChosen | None = None) -> None:
-        """Show the live figures, None while there is too little to measure; and in the tooltip the draft depth."""
+        """Show the live speed, None while there is too little to measure; the tooltip has the draft depth."""
         if self._busy:
             self.chip.setText(live_text(reading))
             self.chip.setToolTip(live_tooltip(reading, depth))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Outline the whole card while its field has the focus."""
+        """Outline the composer while its field has the focus."""
         if watched is self.edit:
             outline(self, event)
         return super().eventFilter(watched, event)

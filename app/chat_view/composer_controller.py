@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QFileDialog
 
-from app.chat_view.attachments import LONGEST_PASTE, MOST_FILES, FileDrop, as_file, too_many
+from app.chat_view.attachments import LONGEST_PASTE, MAX_FILES, FileDrop, as_file, too_many
 from app.chat_view.send_guard import SendGuard
 from app.i18n import tr
 from app.services.file_reader import FileReader
@@ -36,21 +36,21 @@ class ComposerController(QObject):
     """Connects the composer of a window to the session.
 
     Args:
-        theme: Gives colours and fonts.
+        theme: Colours and fonts.
         session: Has the chat that is shown.
         actions: Takes the messages.
         meter: Counts their tokens.
-        composer: Where they are typed.
-        slot: The row over it where a card can stand, in place 1.
-        area: Where files may be dropped.
+        composer: The message field.
+        slot: Row above the composer for a card, at index 1.
+        area: Widget on which files may be dropped.
 
     Attributes:
-        outgoing: Asks what fits.
-        card: What was refused and why, with the ways out; None when nothing was.
+        outgoing: Sends what fits.
+        card: Why a message or file was refused, with the ways out; None when nothing was.
 
     Signals:
-        shorten(str): The message with this id is to be made shorter.
-        told(str): The card says why the answer with this id failed; "" when it does not speak of any.
+        shorten(str): The message with this id is to be shortened.
+        told(str): The card explains the error of the answer with this id, "" for none.
     """
 
     shorten = Signal(str)
@@ -74,11 +74,11 @@ class ComposerController(QObject):
         self._slot = slot
         self._area = area
         self._chat_id = session.chat_id
-        self._files: dict[str, tuple[Attachment, ...]] = {}  # of drafts in other chats
+        self._files: dict[str, tuple[Attachment, ...]] = {}  # unsent, by the id of a chat that is not shown
         self.card: ChoiceCard | None = None
         self._blocked = False  # whether the card is about a message that does not fit
         self.outgoing = SendGuard(session, actions, meter, self)
-        self._attaching = Attaching(composer, area, self._chat_id)
+        self._attaching = FileAttacher(composer, area, self._chat_id)
         composer.submitted.connect(self.outgoing.submit)
         composer.draft_changed.connect(meter.touch)
         composer.draft_changed.connect(self._draft_changed)
@@ -87,24 +87,23 @@ class ComposerController(QObject):
         session.opened.connect(self._opened)
         self._attaching.refused.connect(self._refuse)
         self._attaching.read_elsewhere.connect(self._keep_file)
-        sender = self.outgoing
-        sender.waiting.connect(composer.edit.setReadOnly)
-        sender.sent.connect(self._sent)
-        sender.blocked.connect(self._block)
-        sender.unblocked.connect(self._drop_card)
-        sender.shorten.connect(self._shorten)
+        self.outgoing.waiting.connect(composer.edit.setReadOnly)
+        self.outgoing.sent.connect(self._sent)
+        self.outgoing.blocked.connect(self._block)
+        self.outgoing.unblocked.connect(self._drop_card)
+        self.outgoing.shorten.connect(self._shorten)
 
     @property
     def unsent_files(self) -> int:
-        """How many files wait to be sent, in all chats; they are in memory only."""
+        """Number of files that wait to be sent in all chats; they are in memory only."""
         return len(self._composer.chips.attachments) + sum(map(len, self._files.values()))
 
     def close(self) -> None:
-        """Read no more files."""
+        """Stop reading files: the program ends."""
         self._attaching.close()
 
     def _draft_changed(self) -> None:
-        """What was said of another draft is over; why a file was refused stays."""
+        """Drop a card about another draft; why a file was refused stays."""
         if self._blocked:
             self._drop_card()
 
@@ -118,7 +117,7 @@ class ComposerController(QObject):
         self._composer.set_attachments(())
 
     def _opened(self, conversation: Conversation) -> None:
-        """Keep the files that were not sent with their chat."""
+        """Swap the unsent files with those of the chat that is shown now."""
         if conversation.chat.id == self._chat_id:
             return
         self._drop_card()
@@ -128,7 +127,6 @@ class ComposerController(QObject):
         self._composer.set_attachments(self._files.pop(self._chat_id, ()))
 
     def _keep_file(self, chat_id: str, attachment: Attachment) -> None:
-        """Let a file wait for its chat."""
         self._files[chat_id] = (*self._files.get(chat_id, ()), attachment)
 
     def _refuse(self, sentence: str) -> None:
@@ -158,12 +156,12 @@ class ComposerController(QObject):
             self._composer.setFocus()
 
 
-class Attaching(QObject):
-    """Reads what is offered and puts it over the message that is typed in the chat that it was offered in.
+class FileAttacher(QObject):
+    """Reads files that are dropped, pasted or picked, and attaches them to the draft of their chat.
 
     Signals:
-        read_elsewhere(str, Attachment): A file was read for the chat with this id, which is not shown.
-        refused(str): Why files are not there, a line for each that was offered since the last quiet.
+        read_elsewhere(str, Attachment): A file was read for the chat with this id, which is no longer shown.
+        refused(str): Why files were refused, a line for each since nothing was being read.
     """
 
     read_elsewhere = Signal(str, object)
@@ -174,9 +172,8 @@ class Attaching(QObject):
         self._composer = composer
         self._area = area
         self._refusals: list[str] = []
-        self._readers: dict[
-            str, FileReader
-        ] = {}  # of the chats in which files were offered, and of the shown one
+        # By chat: those in which files are being read, and the one that is shown.
+        self._readers: dict[str, FileReader] = {}
         self.show(chat_id)
         self._drop = FileDrop(area)
         self._drop.dropped.connect(self.add)
@@ -195,23 +192,23 @@ class Attaching(QObject):
         dialog.open()
 
     def add(self, paths: Sequence[Path]) -> None:
-        """Read some files, as far as there is room for them."""
+        """Read files, up to the limit of a message."""
         self._begin()
-        room = MOST_FILES - len(self._composer.chips.attachments)
+        room = MAX_FILES - len(self._composer.chips.attachments)
         if len(paths) > room:
             self._refuse(too_many())
         self._reader.add(paths[: max(0, room)])
 
     def add_text(self, text: str) -> None:
-        """Let a text that was pasted go with the message as a file."""
-        if len(self._composer.chips.attachments) < MOST_FILES:
+        """Attach a pasted text as a file."""
+        if len(self._composer.chips.attachments) < MAX_FILES:
             self._read(self._chat_id, as_file(text))
         else:
             self._begin()
             self._refuse(too_many())
 
     def show(self, chat_id: str) -> None:
-        """Take what is offered from now on for this chat."""
+        """Attach files to this chat from now on."""
         self._chat_id = chat_id
         for idle in [key for key, reader in self._readers.items() if not reader.busy and key != chat_id]:
             self._readers.pop(idle).deleteLater()
@@ -221,7 +218,7 @@ class Attaching(QObject):
             reader.refused.connect(self._refuse)
 
     def close(self) -> None:
-        """Read nothing more: the program ends."""
+        """Stop reading files: the program ends."""
         for reader in self._readers.values():
             reader.close()
 
@@ -230,7 +227,7 @@ class Attaching(QObject):
         return self._readers[self._chat_id]
 
     def _begin(self) -> None:
-        """Forget what was refused before, unless files that were offered with it are still being read."""
+        """Forget former refusals, unless files from then are still being read."""
         if not self._reader.busy:
             self._refusals.clear()
 
@@ -249,11 +246,11 @@ class Attaching(QObject):
         self._composer.set_attachments((*self._composer.chips.attachments, attachment))
 
 
-_PAUSE_MS = 300  # a text of megabytes is not copied with every key
+_PAUSE_MS = 300  # a text of megabytes is not stored with every key
 
 
 class DraftKeeper(QObject):
-    """Puts the draft of the chat that is shown into the composer, and keeps it as it is typed."""
+    """Shows the draft of the current chat in the composer, and stores it while it is typed."""
 
     def __init__(self, composer: Composer, session: ChatSession) -> None:
         super().__init__(composer)
@@ -261,27 +258,27 @@ class DraftKeeper(QObject):
         self._session = session
         self._chat_id = ""
         self._showing = False
-        self._drafts: dict[str, str] = {}  # of chats that were shown since the start
+        self._drafts: dict[str, str] = {}  # by chat, of those that were shown since the start
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._pause.timeout.connect(self.keep)
         composer.edit.textChanged.connect(self._changed)
 
     def show(self, conversation: Conversation) -> None:
-        """Keep the draft of the chat that was shown, and show that of another one."""
+        """Store the draft of the chat that was shown, and show that of another one."""
         self.keep()
         self._drafts[self._chat_id] = self._composer.text()
         self._chat_id = conversation.chat.id
-        self._showing = True  # what is kept already is not kept again
+        self._showing = True  # a stored draft is not stored again
         self._composer.set_text(self._drafts.pop(self._chat_id, conversation.draft))
         self._showing = False
 
     def restore(self, text: str) -> None:
-        """Show what was typed before the last end of the program, unless the user was faster."""
+        """Show the draft of the last run of the program, unless the user has typed already."""
         if not self._session.shown.messages and not self._composer.text():
             self._composer.set_text(text)
 
     def keep(self) -> None:
-        """Keep what is typed now, if anything has changed."""
+        """Store the draft now, if it has changed."""
         if self._pause.isActive():
             self._pause.stop()
             self._session.set_draft(self._chat_id, self._composer.text())
@@ -292,4 +289,4 @@ class DraftKeeper(QObject):
         if not self._pause.isActive():
             self._pause.start()
         if self._composer.edit.document().isEmpty():
-            self.keep()  # what was sent must not come back
+            self.keep()  # a message that was sent must not come back as a draft

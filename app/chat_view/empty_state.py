@@ -1,4 +1,4 @@
-"""What an empty chat shows, and the status of the model."""
+"""The page of a chat without messages."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 
 from app.i18n import marked, tr
 from app.theme import SCROLL_BAR_WIDTH, SPACE_L, SPACE_S, SPACE_XL
+from app.widgets.layouts import hbox, vbox
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QResizeEvent
@@ -28,14 +29,14 @@ _NAME_PX = 22
 
 
 class EmptyState(QWidget):
-    """The model's name, a sentence, and the sample prompts or the one button that sets the model up.
+    """The model's name, a sentence, and the sample prompts or the button that sets the model up.
 
-    Where there is little room, there are fewer samples; where there is hardly any, there is nothing.
+    With little room there are fewer samples, with hardly any the page is blank.
 
     Signals:
-        sample_chosen: A sample prompt is to be sent.
-        action_pressed: The one button was pressed.
-        models_pressed: The person wants another model than the starter.
+        sample_chosen(str): A sample prompt is to be sent.
+        action_pressed: The button in place of the samples was pressed.
+        models_pressed: The user wants another model than the starter.
     """
 
     sample_chosen = Signal(str)
@@ -61,38 +62,27 @@ class EmptyState(QWidget):
         self._slot = QWidget(self)
         self._body = QWidget(self)
         self._body.setMaximumWidth(_WIDTH)
-        column = QVBoxLayout(self._body)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACE_S)
-        column.addStretch(5)
-        column.addWidget(self._name)
-        column.addWidget(self._sentence)
-        column.addSpacing(SPACE_XL)
+        layout = vbox(5, self._name, self._sentence, parent=self._body, spacing=SPACE_S)
+        layout.addSpacing(SPACE_XL)
         for button in self._samples:
-            column.addWidget(button)
-        column.addWidget(self.action, 0, Qt.AlignmentFlag.AlignHCenter)
-        column.addWidget(self.models, 0, Qt.AlignmentFlag.AlignHCenter)
-        column.addWidget(self._slot)
-        column.addStretch(6)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(_SIDE, SPACE_L, _SIDE, SPACE_L)
-        row.addStretch(1)
-        row.addWidget(self._body, 1000)
-        row.addStretch(1)
+            layout.addWidget(button)
+        layout.addWidget(self.action, 0, Qt.AlignmentFlag.AlignHCenter)
+        layout.addWidget(self.models, 0, Qt.AlignmentFlag.AlignHCenter)
+        layout.addWidget(self._slot)
+        layout.addStretch(6)
+        hbox(1, (self._body, 1000), 1, parent=self, margins=(_SIDE, SPACE_L, _SIDE, SPACE_L))
         self.set_content("", "")
 
     def set_below(self, widget: QWidget) -> None:
-        """Show something below the samples; it comes before them where there is little room, and may hide itself."""
+        """Show a widget below the samples, which takes precedence over them and may hide itself."""
         self._below = widget
-        column = QVBoxLayout(self._slot)
-        column.setContentsMargins(0, SPACE_L, 0, 0)
-        column.addWidget(widget)
+        vbox(widget, parent=self._slot, margins=(0, SPACE_L, 0, 0))
         self.fit()
 
     def set_content(self, name: str, sentence: str, action: str = "", *, missing: bool = False) -> None:
-        """Show a name and a sentence; with an `action` its button stands in place of the samples.
+        """Show a name and a sentence, and with an `action` its button in place of the samples.
 
-        Where the starter is `missing`, the way to other models is offered too.
+        When the starter model is `missing`, other models are offered too.
         """
         self._name.setText(name)
         self._sentence.setText(sentence)
@@ -102,17 +92,17 @@ class EmptyState(QWidget):
         self.fit()
 
     def minimumSizeHint(self) -> QSize:
-        """Need no room: what stands below is being used."""
+        """Need no room: the composer below may take all of it."""
         return QSize(0, 0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Show the samples for which there is room."""
+        """Fit the content to the new size."""
         super().resizeEvent(event)
         self.fit()
 
     def fit(self) -> None:
-        """Show that for which there is room."""
-        room = self.height() - self._words_height()
+        """Show what there is room for."""
+        room = self.height() - self._text_height()
         self._body.setVisible(room >= 0)
         below = self._below_height()
         self._slot.setVisible(0 < below <= room)
@@ -122,7 +112,6 @@ class EmptyState(QWidget):
             button.setVisible(not self.action.text() and number * step <= room)
 
     def _below_height(self) -> int:
-        """Return the height of what is below, 0 when there is nothing."""
         if self._below is None or self._below.isHidden():
             return 0
         return self._below.heightForWidth(self._width()) + SPACE_L + SPACE_S
@@ -130,13 +119,13 @@ class EmptyState(QWidget):
     def _width(self) -> int:
         return min(_WIDTH, self.width() - 2 * _SIDE)
 
-    def _words_height(self) -> int:
-        """Return the height of everything but the samples."""
+    def _text_height(self) -> int:
+        """Return the height of everything but the samples and the widget below."""
         width = self._width()
-        words = sum(label.heightForWidth(width) for label in (self._name, self._sentence))
+        labels = sum(label.heightForWidth(width) for label in (self._name, self._sentence))
         buttons = (button for button in (self.action, self.models) if button.isVisibleTo(self))
         below = sum(button.sizeHint().height() + SPACE_S for button in buttons)
-        return words + below + 2 * SPACE_L + SPACE_XL + 5 * SPACE_S
+        return labels + below + 2 * SPACE_L + SPACE_XL + 5 * SPACE_S
 
     def _label(self) -> QLabel:
         label = QLabel(self)

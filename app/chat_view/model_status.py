@@ -25,16 +25,16 @@ _ASK_AT_ONCE = marked("Ask at once: the answer comes as soon as the model is in.
 
 @dataclass(frozen=True, slots=True)
 class ModelStatus:
-    """What is shown of the model.
+    """What the chat shows of the model.
 
     Attributes:
-        name: Of the model, for people.
-        title: For the header: the name, or what is going on.
-        sentence: For an empty chat.
-        fraction: How much is loaded, 0..1; None when nothing is being loaded.
-        action: The one thing to do, "" when there is nothing to do.
+        name: Display name of the model.
+        title: Text of the header: the name, or what is going on.
+        sentence: Sentence in an empty chat.
+        fraction: Progress of loading, 0..1; None when nothing is being loaded.
+        action: Text of the button for the one thing to do, "" for none.
         missing: Whether there is no model that could be loaded, so that every question would wait for ever.
-        too_big: Whether the one thing to do is to load a model that will not fit into memory.
+        too_big: Whether `action` loads a model that does not fit into memory.
     """
 
     name: str
@@ -47,10 +47,10 @@ class ModelStatus:
 
 
 class ModelPresenter(QObject):
-    """Follows the engine, and the set-up before there is a model to load.
+    """Keeps the status from the events of the engine and of the set-up of the starter model.
 
     Signals:
-        changed(ModelStatus): There is something else to show.
+        changed(ModelStatus): The status has changed.
     """
 
     changed = Signal(object)
@@ -64,27 +64,27 @@ class ModelPresenter(QObject):
         link.lost.connect(self._lost)
         link.happened.connect(self._take)
         self._model: ModelInfo | None = None
-        self._why: ErrorInfo | None = None
+        self._error: ErrorInfo | None = None
 
     def expect(self, name: str) -> None:
-        """Speak of another model from now on, which is about to be loaded."""
+        """Switch to another model, which is about to be loaded."""
         self._model = None
-        self._why = None
+        self._error = None
         self.status = dataclasses.replace(self.status, name=name)
 
     def show_missing(self, size_mb: int) -> None:
-        """Say that the starter model has not been fetched."""
-        words = tr("{name} is not on this computer yet: a download of {size} MB, once.")
-        sentence = words.format(name=self.status.name, size=size_mb)
+        """Show that the starter model has not been downloaded."""
+        template = tr("{name} is not on this computer yet: a download of {size} MB, once.")
+        sentence = template.format(name=self.status.name, size=size_mb)
         self._show(tr("No model"), sentence, action=tr("Get the model"), missing=True)
 
     def show_setup(self, fraction: float, phase: str) -> None:
-        """Say how far the set-up of the model is."""
-        what = phase.partition(",")[0]  # details follow the comma
-        self._show(f"{what}… {percent(fraction)}", tr(_ASK_AT_ONCE), fraction)
+        """Show the progress of the set-up of the model."""
+        step = phase.partition(",")[0]  # details follow the comma
+        self._show(f"{step}… {percent(fraction)}", tr(_ASK_AT_ONCE), fraction)
 
     def show_setup_failed(self, sentence: str) -> None:
-        """Say why the set-up failed."""
+        """Show why the set-up failed."""
         self._show(tr("No model"), sentence, action=tr("Try again"), missing=True)
 
     def _state_changed(self, state: EngineState) -> None:
@@ -93,20 +93,20 @@ class ModelPresenter(QObject):
         elif state is EngineState.LOADING:
             self._show(tr("Loading {name}…").format(name=self.status.name), tr(_ASK_AT_ONCE), 0.0)
         elif state is EngineState.READY and self._model is not None:
-            self._show(self._model.name, _praise(self._model))
+            self._show(self._model.name, _ready_text(self._model))
         elif state is EngineState.NO_MODEL:
-            self._show_unloaded(self._why)
+            self._show_unloaded(self._error)
         elif state is EngineState.GAVE_UP:
-            self._show(tr("Engine stopped"), self._why.message if self._why else "", action=tr("Restart"))
+            self._show(tr("Engine stopped"), self._error.message if self._error else "", action=tr("Restart"))
 
-    def _show_unloaded(self, why: ErrorInfo | None) -> None:
-        if why is None:
+    def _show_unloaded(self, error: ErrorInfo | None) -> None:
+        if error is None:
             sentence = tr("The model is not loaded, and its memory is free.")
             self._show(tr("No model"), sentence, action=tr("Load"))
-        elif why.kind is ErrorKind.TOO_BIG:
-            self._show(tr("No model"), why.message, action=tr("Load anyway"), too_big=True)
+        elif error.kind is ErrorKind.TOO_BIG:
+            self._show(tr("No model"), error.message, action=tr("Load anyway"), too_big=True)
         else:
-            self._show(tr("No model"), why.message, action=tr("Restart"))
+            self._show(tr("No model"), error.message, action=tr("Restart"))
 
     def _take(self, event: Event) -> None:
         match event:
@@ -114,14 +114,14 @@ class ModelPresenter(QObject):
                 title = tr("Loading {name}… {share}").format(name=self.status.name, share=percent(fraction))
                 self._show(title, tr(_ASK_AT_ONCE), fraction)
             case Failed(error, None):
-                self._why = error
+                self._error = error
 
     def _loaded(self, model: ModelInfo) -> None:
         self._model = model
-        self._why = None
+        self._error = None
 
     def _lost(self, error: ErrorInfo) -> None:
-        self._why = error
+        self._error = error
 
     def _show(
         self,
@@ -138,6 +138,6 @@ class ModelPresenter(QObject):
         self.changed.emit(self.status)
 
 
-def _praise(model: ModelInfo) -> str:
+def _ready_text(model: ModelInfo) -> str:
     private = tr("Nothing you write leaves this computer.")
     return f"{model.drafter_note or tr('Drafts for itself (MTP).')} {private}"

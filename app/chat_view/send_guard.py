@@ -1,4 +1,4 @@
-"""Check and send what the composer holds."""
+"""Checks that a message fits into the context window before it is sent, and offers the ways out if it does not."""
 
 from __future__ import annotations
 
@@ -26,69 +26,54 @@ if TYPE_CHECKING:
 
 
 Choice = tuple[str, "Callable[[], None]"]
+"""Name of a way out, and what it does."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Excess:
-    """A prompt that is too long.
+class _WaysOut:
+    """What the user can do about a prompt that is too long.
 
     Attributes:
-        tokens: How long it is.
-        window: What it must be shorter than.
-        largest: What the window can be made.
-        path: The messages in it that were there before.
-        counts: The tokens of each.
-        again: Sends it once more.
-        alone: Sends it without anything before it.
-        shorten: Lets the user make it shorter.
-        answer_id: The answer that failed for it, "" where nothing was asked.
+        again: Sends it once more, with other settings.
+        alone: Sends it without the messages before it.
+        shorten: Lets the user shorten it.
     """
 
-    tokens: int
-    window: int
-    largest: int
-    path: Sequence[Message]
-    counts: Sequence[int]
     again: Callable[[], None]
     alone: Callable[[], None]
     shorten: Callable[[], None]
-    answer_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """Something that is asked if it fits.
+    """A message or a repeated question whose prompt is being counted.
 
     Attributes:
-        chat_id: In which chat.
+        chat_id: The chat that it belongs to.
         draft: What it adds to the prompt.
-        go: Asks it.
-        again: Tries it once more.
-        alone: Asks it without anything before it.
-        shorten: Lets the user make it shorter.
-        question_id: The question, where it has been asked before: what comes before it can be left out.
+        send: Sends it.
+        ways: What can be done if it does not fit.
+        question_id: The question, when it has been asked before: what comes before it can be left out.
     """
 
     chat_id: str
     draft: UnsentMessage
-    go: Callable[[], None]
-    again: Callable[[], None]
-    alone: Callable[[], None]
-    shorten: Callable[[], None]
+    send: Callable[[], None]
+    ways: _WaysOut
     question_id: str = ""
 
 
 class SendGuard(QObject):
-    """Passes messages on to the session, unless they do not fit; nothing that was typed is lost.
+    """Passes messages on to the session if their prompts fit into the context window; no typed text is lost.
 
     Signals:
-        waiting(bool): A message is being weighed, or no longer.
-        sent: What was typed was taken.
-        edited(str): What was written in the place of this message was taken.
-        blocked(str, object, str): What does not fit, the choices, each a name and what it does, and the answer that
-            failed for it, "" where nothing was asked.
-        unblocked: What was said of that is over.
-        shorten(str): A message that was sent already is to be made shorter; "" is the one that is typed.
+        waiting(bool): Whether the prompt of a message is being counted.
+        sent: The typed message was sent.
+        edited(str): The new text of the message with this id was sent.
+        blocked(str, object, str): Why a message does not fit, the `Choice`s, and the id of the answer that failed for
+            it, "" where nothing was sent.
+        unblocked: The last `blocked` is over.
+        shorten(str): The message with this id is to be shortened; "" is the one that is typed.
     """
 
     waiting = Signal(bool)
@@ -105,69 +90,59 @@ class SendGuard(QObject):
         self._session = session
         self._actions = actions
         self._meter = meter
-        self._attempt: _Attempt | None = None  # is being weighed
+        self._attempt: _Attempt | None = None  # whose prompt is being counted
         meter.weighed.connect(self._weighed)
-        session.changed.connect(self._look_for_refusal)
+        session.changed.connect(self._check_refusal)
 
     def submit(self, text: str, attachments: Sequence[Attachment]) -> None:
-        """Send this if it fits."""
+        """Send a new message if it fits."""
         draft = UnsentMessage(text, tuple(attachments))
-        self._weigh(
-            _Attempt(
-                self._session.chat_id,
-                draft,
-                go=partial(self._send, draft),
-                again=partial(self.submit, text, attachments),
-                alone=partial(self._send, draft, alone=True),
-                shorten=lambda: self.shorten.emit(""),
-            )
+        ways = _WaysOut(
+            again=partial(self.submit, text, attachments),
+            alone=partial(self._send, draft, alone=True),
+            shorten=partial(self.shorten.emit, ""),
         )
+        self._weigh(_Attempt(self._session.chat_id, draft, partial(self._send, draft), ways))
 
     def edit(self, message_id: str, written: EditedMessage) -> None:
-        """Ask this in the place of a question if it fits."""
+        """Send a question with other text if it fits."""
         old = find_message(self._session.shown, message_id)
         if written == EditedMessage(old.text, old.attachments):
             self._edit(message_id, written)
             return
-        self._weigh(
-            _Attempt(
-                self._session.chat_id,
-                UnsentMessage(written.text, written.attachments, old.parent_id),
-                go=partial(self._edit, message_id, written),
-                again=partial(self.edit, message_id, written),
-                alone=partial(self._edit, message_id, written, alone=True),
-                shorten=lambda: self.shorten.emit(message_id),
-            )
+        draft = UnsentMessage(written.text, written.attachments, old.parent_id)
+        ways = _WaysOut(
+            again=partial(self.edit, message_id, written),
+            alone=partial(self._edit, message_id, written, alone=True),
+            shorten=partial(self.shorten.emit, message_id),
         )
+        self._weigh(_Attempt(self._session.chat_id, draft, partial(self._edit, message_id, written), ways))
 
     def repeat(self, answer_id: str, ask: Callable[[], None]) -> None:
-        """Do what has the question of an answer answered once more if the question still fits."""
+        """Call `ask`, which has the question of an answer answered once more, if the question still fits."""
         question = question_of(self._session.shown, answer_id)
         if question is not None:
-            self._ask_again(
-                UnsentMessage(after=question.id), question, ask, again=partial(self.repeat, answer_id, ask)
-            )
+            again = partial(self.repeat, answer_id, ask)
+            self._ask_again(UnsentMessage(after=question.id), question, ask, again)
 
     def resume(self, answer_id: str) -> None:
-        """Have a cut answer written on if there is room for more of it."""
+        """Have a cut answer continued if there is room for more of it."""
         question = question_of(self._session.shown, answer_id)
         if question is not None:
             ask = partial(self._actions.resume, answer_id)
-            self._ask_again(UnsentMessage(), question, ask, again=partial(self.resume, answer_id))
+            self._ask_again(UnsentMessage(), question, ask, partial(self.resume, answer_id))
 
     def _ask_again(
-        self, draft: UnsentMessage, question: Message, ask: Callable[[], None], *, again: Callable[[], None]
+        self, draft: UnsentMessage, question: Message, ask: Callable[[], None], again: Callable[[], None]
     ) -> None:
-        self._weigh(
-            _Attempt(
-                self._session.chat_id,
-                draft,
-                go=ask,
-                again=again,
-                alone=partial(self._set, again, lambda old: replace(old, reads_from=question.id)),
-                shorten=lambda: self.shorten.emit(question.id),
-                question_id=question.id,
-            )
+        ways = self._ways_of(question, again)
+        self._weigh(_Attempt(self._session.chat_id, draft, ask, ways, question.id))
+
+    def _ways_of(self, question: Message, again: Callable[[], None]) -> _WaysOut:
+        return _WaysOut(
+            again,
+            alone=partial(self._set, again, lambda old: replace(old, reads_from=question.id)),
+            shorten=partial(self.shorten.emit, question.id),
         )
 
     def _weigh(self, attempt: _Attempt) -> None:
@@ -182,24 +157,20 @@ class SendGuard(QObject):
         attempt, self._attempt = self._attempt, None
         self.waiting.emit(False)
         if attempt is None or attempt.chat_id != self._session.chat_id:
-            return  # the user has gone elsewhere; what was typed is there as a draft
+            return  # the user has gone elsewhere; the typed text is kept as a draft
         use = weighed.use
         if use is None or not use.is_over:
-            attempt.go()
+            attempt.send()
             return
         ids = [message.id for message in weighed.path]
         end = ids.index(attempt.question_id) if attempt.question_id in ids else len(ids)
         self._block(
-            _Excess(
-                use.used,
-                use.window,
-                use.largest,
-                weighed.path[:end],
-                weighed.counts[:end],
-                again=attempt.again,
-                alone=attempt.alone,
-                shorten=attempt.shorten,
-            )
+            attempt.ways,
+            tokens=use.used,
+            window=use.window,
+            largest=use.largest,
+            path=weighed.path[:end],
+            counts=weighed.counts[:end],
         )
 
     def _send(self, draft: UnsentMessage, *, alone: bool = False) -> None:
@@ -212,8 +183,8 @@ class SendGuard(QObject):
         if self._actions.edit(message_id, written.text, written.attachments, alone=alone):
             self.edited.emit(message_id)
 
-    def _look_for_refusal(self, answer: Message) -> None:
-        """Offer the same ways out when only the engine could say that it does not fit."""
+    def _check_refusal(self, answer: Message) -> None:
+        """Offer the same ways out when only the engine found that a prompt does not fit."""
         fault = self._session.fault(answer)
         if fault is None or fault.kind is not ErrorKind.CONTEXT_OVERFLOW or fault.tokens is None:
             return
@@ -227,41 +198,43 @@ class SendGuard(QObject):
         lengths = [len(with_files(message.text, message.attachments)) for message in path]
         everything = sum(lengths) + len(with_files(question.text, question.attachments))
         counts = [fault.tokens * length // max(1, everything) for length in lengths]
-        again = partial(self._actions.retry, answer.id)
         self._block(
-            _Excess(
-                fault.tokens,
-                fault.window,
-                self._session.largest_window,
-                path,
-                counts,
-                again=again,
-                alone=partial(self._set, again, lambda old: replace(old, reads_from=question.id)),
-                shorten=lambda: self.shorten.emit(question.id),
-                answer_id=answer.id,
-            )
+            self._ways_of(question, partial(self._actions.retry, answer.id)),
+            tokens=fault.tokens,
+            window=fault.window,
+            largest=self._session.largest_window,
+            path=path,
+            counts=counts,
+            answer_id=answer.id,
         )
 
-    def _block(self, excess: _Excess) -> None:
+    def _block(
+        self,
+        ways: _WaysOut,
+        *,
+        tokens: int,
+        window: int,
+        largest: int,
+        path: Sequence[Message],
+        counts: Sequence[int],
+        answer_id: str = "",
+    ) -> None:
+        """Offer the ways out of a prompt of `tokens`, with the messages before it and the tokens of each."""
         choices: list[Choice] = []
-        raised = raised_window(excess.tokens, excess.window, excess.largest)
+        raised = raised_window(tokens, window, largest)
         if raised is not None:
             name = tr("Raise the window to {tokens}").format(tokens=f"{raised:,}")
-            context = None if raised == excess.largest else raised
-            choices.append(
-                (name, partial(self._set, excess.again, lambda old: replace(old, context=context)))
-            )
-        first = first_to_read(excess.path, excess.counts, excess.tokens, excess.window)
+            context = None if raised == largest else raised
+            choices.append((name, partial(self._set, ways.again, lambda old: replace(old, context=context))))
+        first = first_to_read(path, counts, tokens, window)
         if first is not None:
             name = tr("Leave out the oldest messages") if first else tr("Leave out all earlier messages")
-            later = partial(self._set, excess.again, lambda old: replace(old, reads_from=first))
-            choices.append((name, later if first else excess.alone))
-        choices.append((tr("Shorten"), partial(self._leave, excess.shorten)))
+            later = partial(self._set, ways.again, lambda old: replace(old, reads_from=first))
+            choices.append((name, later if first else ways.alone))
+        choices.append((tr("Shorten"), partial(self._leave, ways.shorten)))
         sentence = tr("With this message the chat is {tokens} tokens long, and its window holds {window}.")
         self.blocked.emit(
-            sentence.format(tokens=f"{excess.tokens:,}", window=f"{excess.window:,}"),
-            tuple(choices),
-            excess.answer_id,
+            sentence.format(tokens=f"{tokens:,}", window=f"{window:,}"), tuple(choices), answer_id
         )
 
     def _set(self, again: Callable[[], None], change: Callable[[ChatSettings], ChatSettings]) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.render.code import CodeColors, Role, Span
+from app.render.code_colors import CodeColors, Role, Span
 
 PYTHON = '''\
 def tallest(mountains: list[str]) -> str:
