@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer
 
-from app.chat_view.empty_state import ModelPresenter
+from app.chat_view.model_status import ModelPresenter
 from app.commands import Commands
 from app.dashboard.window import SpeedOffer, SpeedWindowController
 from app.first_start import FirstStart

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from app.chat.conversation import ChatSummary, Conversation
     from app.chat.settings import Preset
-    from app.chat_view.empty_state import ModelStatus
+    from app.chat_view.model_status import ModelStatus
     from app.session.actions import ChatActions
     from app.session.session import ChatSession
     from app.sidebar.chat_list import ChatList

@@ -15,7 +15,7 @@ from mtplx_engine.models.library import ModelPreferences
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from app.chat_view.empty_state import ModelPresenter
+    from app.chat_view.model_status import ModelPresenter
     from app.services.engine_link import EngineLink
     from app.services.helper_process import StarterSetup
     from app.session.queue import GenerationQueue

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from PySide6.QtGui import QColor
+    from PySide6.QtWidgets import QWidget
 
     from app.palette import IconSet
 
@@ -187,6 +188,12 @@ def write_images(palette: Palette, icons: IconSet, folder: Path) -> None:
     """Write the images of the style sheet into a folder."""
     icons.write("check", palette.text, folder / "check.svg")
     icons.write("check", palette.on_accent, folder / "check-on-accent.svg")
+
+
+def restyle(widget: QWidget) -> None:
+    """Apply the style sheet again to a widget whose dynamic properties have changed."""
+    widget.style().unpolish(widget)
+    widget.style().polish(widget)
 
 
 def _rgba(color: QColor) -> str:

@@ -1,4 +1,4 @@
-"""A model's answer with its thinking."""
+"""The row of an answer: thoughts, text, error, and its statistics."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QRectF, Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import QColor, QHideEvent, QPainter, QPaintEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QSizePolicy, QWidget
 
 from app.chat.conversation import Message, MessageStatus
 from app.chat.generation import RowAction, RowState
@@ -17,188 +17,21 @@ from app.chat.metrics import final_text, final_tooltip
 from app.chat_view.message_row import MessageRow, RowFooter
 from app.chat_view.message_view import AnswerView
 from app.i18n import tr
-from app.render.export import append_plain, write_plain
-from app.render.markdown_stream import clean
+from app.render.markdown import sanitize
+from app.render.plain_text import append_plain, write_plain
 from app.render.style import Formats
 from app.theme import SMALL_PX, SPACE_M, SPACE_S
 from app.widgets.cards import ErrorCard
 from app.widgets.feedback import Pulse
-from app.widgets.labels import ElidedLabel, FittedText
-from app.widgets.util import Throttle
+from app.widgets.fitted_text import FittedText
+from app.widgets.labels import ElidedLabel
+from app.widgets.layouts import hbox, vbox
+from app.widgets.throttle import Throttle
 
 if TYPE_CHECKING:
     from app.chat.generation import Piece
     from app.render.style import RenderStyle
     from app.theme import Theme
-
-
-_FLUSH_MS = 100
-_TICK_MS = 1000
-_ICON = 16
-_BAR = 2.0
-# A thought this long takes long to lay out; when the card is opened, its end is shown.
-_SHOWN = 60_000
-
-
-class ThinkingCard(QWidget):
-    """Closed at first, and free of charge while it is; open, it shows the thoughts as they come.
-
-    Attributes:
-        head: The line with the words, which opens and closes the card.
-        view: The thoughts; made when the card is opened for the first time.
-    """
-
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self._pieces: list[str] = []
-        self._shown = 0  # pieces that are in the view
-        self._started: float | None = None
-        self.view: FittedText | None = None
-        self.head = QPushButton(self)
-        self.head.setObjectName("thinking")
-        self.head.setCheckable(True)
-        self.head.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.head.setFont(theme.figures_font(SMALL_PX))
-        self.head.toggled.connect(self._toggled)
-        self._layout = QVBoxLayout(self)
-        self._layout.setContentsMargins(0, 0, 0, 0)
-        self._layout.setSpacing(SPACE_S)
-        self._layout.addWidget(self.head, 0, Qt.AlignmentFlag.AlignLeft)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self._throttle = Throttle(_FLUSH_MS, self)
-        self._throttle.due.connect(self._flush)
-        self._clock = QTimer(self)
-        self._clock.setInterval(_TICK_MS)
-        self._clock.timeout.connect(self._tick)
-        theme.restyling.add(self._restyle)
-        self._say(tr("Thinking…"))
-
-    def append(self, text: str) -> None:
-        """Add to the thoughts of an answer that is being written."""
-        if self._started is None:
-            self._started = time.monotonic()
-            if self.isVisible():
-                self._clock.start()
-        self._pieces.append(text)
-        if self.is_open:
-            self._throttle.request()
-
-    def finish(self, thought_ms: int) -> None:
-        """Say that the thinking is over, and how long it took."""
-        self._clock.stop()
-        self._started = None
-        if self.is_open:
-            self._throttle.cancel()
-            self._flush()
-        self._say(thought_words(thought_ms))
-
-    def set_text(self, text: str, thought_ms: int) -> None:
-        """Show finished thoughts in place of what is shown."""
-        self._pieces = [text]
-        self._shown = 0
-        self._clear()
-        self.finish(thought_ms)
-
-    def text(self) -> str:
-        """Return the thoughts, as they were given."""
-        return "".join(self._pieces)
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the thoughts are shown."""
-        return self.head.isChecked()
-
-    def showEvent(self, event: QShowEvent) -> None:
-        """Let the time run."""
-        super().showEvent(event)
-        if self._started is not None:
-            self._tick()
-            self._clock.start()
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        """Rest."""
-        super().hideEvent(event)
-        self._clock.stop()
-
-    def paintEvent(self, _event: QPaintEvent) -> None:
-        """Paint a bar beside the thoughts."""
-        if self.view is not None and self.is_open:
-            place = self.view.geometry()
-            painter = QPainter(self)
-            bar = QRectF(0, place.top(), _BAR, place.height())
-            painter.fillRect(bar, QColor(self._theme.palette.border))
-
-    def _tick(self) -> None:
-        if self._started is not None:
-            seconds = int(time.monotonic() - self._started)
-            self._say(tr("Thinking… {seconds} s").format(seconds=seconds) if seconds else tr("Thinking…"))
-
-    def _say(self, words: str) -> None:
-        self.head.setText(words)
-        self.head.setAccessibleName(words)
-        self.head.setAccessibleDescription(
-            tr("Hides the thoughts") if self.is_open else tr("Shows the thoughts")
-        )
-        palette = self._theme.palette
-        icon = "chevron-down" if self.is_open else "chevron-right"
-        self.head.setIcon(self._theme.icons.icon(icon, palette.secondary, palette.tertiary, _ICON))
-
-    def _toggled(self) -> None:
-        if self.is_open and self.view is None:
-            self._make_view()
-        if self.view is not None:
-            self.view.setVisible(self.is_open)
-        if self.is_open:
-            self._flush()
-        self._say(self.head.text())
-        self.update()
-
-    def _make_view(self) -> None:
-        self.view = FittedText(self)
-        self.view.setAccessibleName(tr("Thoughts"))
-        self._layout.addWidget(self.view)
-        self._layout.setContentsMargins(0, 0, 0, SPACE_S)
-        self.view.setViewportMargins(SPACE_M, 0, 0, 0)
-        self._clear()
-
-    def _clear(self) -> None:
-        if self.view is not None:
-            write_plain(self.view.document(), "", self._style())
-            self.view.take_colors(self._style())
-            self._shown = 0
-
-    def _flush(self) -> None:
-        """Show what has come since."""
-        if self.view is None:
-            return
-        text = "".join(self._pieces[self._shown :])
-        if self._shown == 0:
-            text = text.lstrip("\n")[-_SHOWN:]
-        self._shown = len(self._pieces)
-        append_plain(self.view.document(), clean(text), Formats(self._style()))
-        self.view.fit()
-        self.update()
-
-    def _restyle(self) -> None:
-        self._clear()
-        if self.is_open:
-            self._flush()
-        self._say(self.head.text())
-
-    def _style(self) -> RenderStyle:
-        style = self._theme.render_style()
-        return replace(style, text=style.secondary, text_size=style.text_size - 1)
-
-
-def thought_words(thought_ms: int) -> str:
-    """Say how long the thinking took."""
-    seconds = round(thought_ms / 1000)
-    if seconds < 1:
-        return tr("Thought for a moment")
-    if seconds < 60:
-        return tr("Thought for {seconds} s").format(seconds=seconds)
-    return tr("Thought for {minutes} min {seconds} s").format(minutes=seconds // 60, seconds=seconds % 60)
 
 
 _LINE_HEIGHT = 22
@@ -213,12 +46,13 @@ _MORE = (
 
 
 class AnswerRow(MessageRow):
-    """An answer: what it waits for, its text, what went wrong, and one line with figures that never moves.
+    """An answer: what it waits for, its thoughts and text, its error, and a footer with its statistics.
 
     Signals:
-        fix_pressed(str): The button of the error card, with the answer's id.
-        models_wanted(QMenu, str): This menu is about to show which models could answer instead of this answer's.
-        link_activated: A link in the answer was chosen.
+        fix_pressed(str): The button of the error card was pressed, for the answer with this id.
+        models_wanted(QMenu, str): This menu is about to open; it is to hold the models that could give the answer with
+            this id instead.
+        link_activated(QUrl): A link in the answer was chosen.
     """
 
     fix_pressed = Signal(str)
@@ -228,7 +62,7 @@ class AnswerRow(MessageRow):
     def __init__(self, theme: Theme, message: Message, parent: QWidget | None = None) -> None:
         super().__init__(theme, message, parent)
         self.card: ErrorCard | None = None
-        self._card_says = ("", "")
+        self._card_content = ("", "")
         self._told_elsewhere = False
         self.words = QLabel(self)
         self.words.setTextFormat(Qt.TextFormat.PlainText)
@@ -262,16 +96,16 @@ class AnswerRow(MessageRow):
 
     @property
     def streaming(self) -> bool:
-        """Whether the answer is still being written or waited for."""
+        """Whether the answer is still being generated or waited for."""
         return self.message.status is MessageStatus.STREAMING
 
     @property
     def silent(self) -> bool:
-        """Whether the answer ended well without a word."""
+        """Whether the answer ended well without any text."""
         return self.message.status is MessageStatus.DONE and not (self.message.text or self.message.error)
 
     def append(self, piece: Piece) -> None:
-        """Add what came."""
+        """Append a piece of the answer."""
         if piece.thinking:
             self.waiting.hide()
             (self.thoughts or self._make_thoughts()).append(piece.thinking)
@@ -281,15 +115,15 @@ class AnswerRow(MessageRow):
             self._thinks = False
         self._append(piece.text)
 
-    def set_waiting(self, words: str) -> None:
-        """Say what the answer waits for, as long as it has no text."""
-        self.words.setText(words)
+    def set_waiting(self, text: str) -> None:
+        """Show what the answer waits for, as long as it has no text."""
+        self.words.setText(text)
 
     def show_message(self, message: Message) -> None:
-        """Show how the answer stands: its figures, a note, or an error; and that it is written on."""
-        written_on = message.status is MessageStatus.STREAMING and not self.streaming
+        """Show the status of the answer: statistics, a note, or an error; or that it is being continued."""
+        continued = message.status is MessageStatus.STREAMING and not self.streaming
         self.message = message
-        if written_on and self.view:
+        if continued and self.view:
             self._begin_again(message.text)
         elif self.view and not self.streaming:
             self.view.finish()
@@ -308,12 +142,12 @@ class AnswerRow(MessageRow):
         self._show_card()
 
     def set_state(self, state: RowState) -> None:
-        """Show where the answer stands, and what can be done."""
+        """Show the version of the answer, its actions, and what to do about its error."""
         super().set_state(state)
         self._show_card()
 
     def leave_to_card(self, *, told: bool) -> None:
-        """Do not say why the answer failed while another card does."""
+        """Hide the error card while the card above the composer explains the error."""
         self._told_elsewhere = told
         if self.card is not None:
             self.card.setVisible(not told)
@@ -324,7 +158,7 @@ class AnswerRow(MessageRow):
             (self.view or self._make_view()).append(text)
 
     def _begin_again(self, text: str) -> None:
-        """Make the view one that grows: a finished one takes no more text."""
+        """Replace the view by one that grows: a finished one takes no more text."""
         if self.view:
             self._layout.removeWidget(self.view)
             self.view.deleteLater()
@@ -334,11 +168,7 @@ class AnswerRow(MessageRow):
     def _waiting_line(self) -> QWidget:
         line = QWidget(self)
         line.setFixedHeight(_LINE_HEIGHT)
-        row = QHBoxLayout(line)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(SPACE_S)
-        row.addWidget(Pulse(self._theme, line))
-        row.addWidget(self.words, 1)
+        hbox(Pulse(self._theme, line), (self.words, 1), parent=line, spacing=SPACE_S)
         return line
 
     def _silence_line(self) -> QLabel:
@@ -349,18 +179,18 @@ class AnswerRow(MessageRow):
     def _show_card(self) -> None:
         fix = self.state.fix
         note = _note(self.message.status)
-        says = self.message.error or (f"{note}." if fix and note else ""), fix
-        is_bare = bool(says[0]) and not (self.message.text or self.message.thinking)
+        content = self.message.error or (f"{note}." if fix and note else ""), fix
+        is_bare = bool(content[0]) and not (self.message.text or self.message.thinking)
         self.footer.setVisible(not is_bare or self.state.place.of > 1)
-        if says == self._card_says:
+        if content == self._card_content:
             return
-        self._card_says = says
+        self._card_content = content
         if self.card is not None:
             self._layout.removeWidget(self.card)
             self.card.deleteLater()
             self.card = None
-        if says[0]:
-            self.card = ErrorCard(self._theme, *says, self)
+        if content[0]:
+            self.card = ErrorCard(self._theme, *content, self)
             self.card.pressed.connect(lambda: self.fix_pressed.emit(self.message.id))
             self._layout.insertWidget(self._layout.indexOf(self.footer), self.card)
             self.card.setVisible(not self._told_elsewhere)
@@ -375,7 +205,7 @@ class AnswerRow(MessageRow):
         return self.view
 
     def _order_tabs(self) -> None:
-        """Let the keyboard go through the row as the eye does."""
+        """Set the tab order to the reading order."""
         stops: list[QWidget] = [self.thoughts.head] if self.thoughts else []
         stops += [self.view] if self.view else []
         for before, after in pairwise([*stops, *self.footer.stops()]):
@@ -398,7 +228,7 @@ class AnswerRow(MessageRow):
 
 
 def _note(status: MessageStatus) -> str:
-    """Return what is to be said of how an answer ended."""
+    """Return a note about how an answer ended, "" for none."""
     return {
         MessageStatus.STOPPED: tr("Stopped"),
         MessageStatus.LENGTH: tr("Ended at the length limit"),
@@ -417,3 +247,171 @@ def _labels() -> dict[RowAction, str]:
         RowAction.DETAILS: tr("Details…"),
         RowAction.DELETE: tr("Delete Answer and What Follows"),
     }
+
+
+_FLUSH_MS = 100
+_TICK_MS = 1000
+_ICON = 16
+_BAR = 2.0
+# Characters; longer thoughts take long to lay out, and only their end is shown.
+_MAX_SHOWN = 60_000
+
+
+class ThinkingCard(QWidget):
+    """The thoughts of an answer. Closed at first, and without cost while it is; open, it shows them as they stream.
+
+    Attributes:
+        head: The line that opens and closes the card, and tells how long the model has thought.
+        view: The thoughts; made when the card is opened for the first time.
+    """
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._pieces: list[str] = []
+        self._shown = 0  # number of pieces that are in the view
+        self._started: float | None = None
+        self.view: FittedText | None = None
+        self.head = QPushButton(self)
+        self.head.setObjectName("thinking")
+        self.head.setCheckable(True)
+        self.head.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.head.setFont(theme.figures_font(SMALL_PX))
+        self.head.toggled.connect(self._toggled)
+        self._layout = vbox(parent=self, spacing=SPACE_S)
+        self._layout.addWidget(self.head, 0, Qt.AlignmentFlag.AlignLeft)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self._throttle = Throttle(_FLUSH_MS, self)
+        self._throttle.due.connect(self._flush)
+        self._clock = QTimer(self, interval=_TICK_MS)
+        self._clock.timeout.connect(self._tick)
+        theme.restyling.add(self._restyle)
+        self._set_head(tr("Thinking…"))
+
+    def append(self, text: str) -> None:
+        """Append to the thoughts of an answer that is being generated."""
+        if self._started is None:
+            self._started = time.monotonic()
+            if self.isVisible():
+                self._clock.start()
+        self._pieces.append(text)
+        if self.is_open:
+            self._throttle.request()
+
+    def finish(self, thought_ms: int) -> None:
+        """Show that the thinking is over, and how long it took."""
+        self._clock.stop()
+        self._started = None
+        if self.is_open:
+            self._throttle.cancel()
+            self._flush()
+        self._set_head(thought_words(thought_ms))
+
+    def set_text(self, text: str, thought_ms: int) -> None:
+        """Replace the thoughts by finished ones."""
+        self._pieces = [text]
+        self._shown = 0
+        self._clear()
+        self.finish(thought_ms)
+
+    def text(self) -> str:
+        """Return the thoughts."""
+        return "".join(self._pieces)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the thoughts are shown."""
+        return self.head.isChecked()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Start the clock."""
+        super().showEvent(event)
+        if self._started is not None:
+            self._tick()
+            self._clock.start()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Stop the clock."""
+        super().hideEvent(event)
+        self._clock.stop()
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        """Paint a bar beside the thoughts."""
+        if self.view is not None and self.is_open:
+            box = self.view.geometry()
+            painter = QPainter(self)
+            bar = QRectF(0, box.top(), _BAR, box.height())
+            painter.fillRect(bar, QColor(self._theme.palette.border))
+
+    def _tick(self) -> None:
+        if self._started is not None:
+            seconds = int(time.monotonic() - self._started)
+            self._set_head(
+                tr("Thinking… {seconds} s").format(seconds=seconds) if seconds else tr("Thinking…")
+            )
+
+    def _set_head(self, text: str) -> None:
+        self.head.setText(text)
+        self.head.setAccessibleName(text)
+        self.head.setAccessibleDescription(
+            tr("Hides the thoughts") if self.is_open else tr("Shows the thoughts")
+        )
+        palette = self._theme.palette
+        icon = "chevron-down" if self.is_open else "chevron-right"
+        self.head.setIcon(self._theme.icons.icon(icon, palette.secondary, palette.tertiary, _ICON))
+
+    def _toggled(self) -> None:
+        if self.is_open and self.view is None:
+            self._make_view()
+        if self.view is not None:
+            self.view.setVisible(self.is_open)
+        if self.is_open:
+            self._flush()
+        self._set_head(self.head.text())
+        self.update()
+
+    def _make_view(self) -> None:
+        self.view = FittedText(self)
+        self.view.setAccessibleName(tr("Thoughts"))
+        self._layout.addWidget(self.view)
+        self._layout.setContentsMargins(0, 0, 0, SPACE_S)
+        self.view.setViewportMargins(SPACE_M, 0, 0, 0)
+        self._clear()
+
+    def _clear(self) -> None:
+        if self.view is not None:
+            write_plain(self.view.document(), "", self._style())
+            self.view.take_colors(self._style())
+            self._shown = 0
+
+    def _flush(self) -> None:
+        """Show the pieces that have come since the last time."""
+        if self.view is None:
+            return
+        text = "".join(self._pieces[self._shown :])
+        if self._shown == 0:
+            text = text.lstrip("\n")[-_MAX_SHOWN:]
+        self._shown = len(self._pieces)
+        append_plain(self.view.document(), sanitize(text), Formats(self._style()))
+        self.view.fit()
+        self.update()
+
+    def _restyle(self) -> None:
+        self._clear()
+        if self.is_open:
+            self._flush()
+        self._set_head(self.head.text())
+
+    def _style(self) -> RenderStyle:
+        style = self._theme.render_style()
+        return replace(style, text=style.secondary, text_size=style.text_size - 1)
+
+
+def thought_words(thought_ms: int) -> str:
+    """Return the text that tells how long the thinking took."""
+    seconds = round(thought_ms / 1000)
+    if seconds < 1:
+        return tr("Thought for a moment")
+    if seconds < 60:
+        return tr("Thought for {seconds} s").format(seconds=seconds)
+    return tr("Thought for {minutes} min {seconds} s").format(minutes=seconds // 60, seconds=seconds % 60)

@@ -1,4 +1,4 @@
-"""The right side of the main window: header, transcript, composer."""
+"""The right side of the main window: header, transcript or empty state, composer, and how they are connected."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ from PySide6.QtGui import QFont
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
-    QHBoxLayout,
     QLabel,
     QSizePolicy,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -23,17 +21,16 @@ from app.chat.conversation import MessageStatus, find_message, subtree
 from app.chat.generation import RowAction
 from app.chat.metrics import details_of
 from app.chat_view.composer import Composer
-from app.chat_view.draft import DraftKeeper
+from app.chat_view.composer_controller import ComposerController, DraftKeeper
 from app.chat_view.empty_state import EmptyState
 from app.chat_view.find import FindBar, FindInChat
-from app.chat_view.send import ComposerController
 from app.chat_view.transcript import Transcript
 from app.i18n import marked, tr
 from app.theme import COLUMN_WIDTH, SCROLL_BAR_WIDTH, SMALL_PX, SPACE_L, SPACE_M, SPACE_S, SPACE_XL, SPACE_XS
 from app.widgets.buttons import IconButton, MenuButton
 from app.widgets.cards import ErrorCard
-from app.widgets.feedback import LoadingBar
-from app.widgets.util import announce
+from app.widgets.feedback import LoadingBar, announce
+from app.widgets.layouts import hbox, vbox
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,7 +38,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QMenu
 
     from app.chat.conversation import Conversation, Message
-    from app.chat_view.empty_state import ModelStatus
+    from app.chat_view.model_status import ModelStatus
     from app.session.actions import ChatActions
     from app.session.context_meter import ContextMeter
     from app.session.session import ChatSession
@@ -49,120 +46,32 @@ if TYPE_CHECKING:
     from app.theme import Theme
 
 
-_HEIGHT = 48
-_TITLE_PX, _MODEL_PX = 14, 13
-
-
-class Header(QWidget):
-    """The chat's title, the model's button with its menu, and a thin bar that is always there."""
-
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.sidebar_button = IconButton(theme, "sidebar", tr("Hide the sidebar"), size=20, side=32)
-        self.title = MenuButton(theme, self)
-        self.title.setFont(theme.font(_TITLE_PX, QFont.Weight.DemiBold))
-        self.model = MenuButton(theme, self)
-        self.model.setFont(theme.figures_font(_MODEL_PX))
-        self.inspector_button = IconButton(theme, "inspector", tr("Show the inspector"), size=20, side=32)
-        self.bar = LoadingBar(theme, self)
-        row = QHBoxLayout()
-        row.setContentsMargins(SPACE_S, 0, SPACE_S, 0)
-        row.setSpacing(SPACE_XS)
-        row.addWidget(self.sidebar_button)
-        row.addWidget(self.title)
-        row.addStretch(1)
-        row.addWidget(self.model)
-        row.addWidget(self.inspector_button)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addLayout(row, 1)
-        layout.addWidget(self.bar)
-        self.setFixedHeight(_HEIGHT)
-
-    def set_menus(self, chat: QMenu, model: QMenu) -> None:
-        """Open `chat` from the title, and `model` from the model's name."""
-        self.title.setMenu(chat)
-        self.model.setMenu(model)
-
-    def set_title(self, title: str) -> None:
-        """Show the chat's title; an empty chat has none."""
-        self.title.setText(title)
-        self.title.setAccessibleName(tr("Chat: {title}").format(title=title))
-        self.title.setVisible(bool(title))
-
-    def set_model(self, text: str, fraction: float | None = None) -> None:
-        """Show the model's name, or what is being loaded with how much of it, 0..1."""
-        self.model.setText(text)
-        self.model.setAccessibleName(tr("Model: {text}").format(text=text))
-        self.bar.set_fraction(fraction)
-
-
-class DetailsPopover(QFrame):
-    """Names at the left, values at the right, all of it selectable."""
-
-    def __init__(self, theme: Theme, rows: Iterable[tuple[str, str]], parent: QWidget) -> None:
-        super().__init__(parent, Qt.WindowType.Popup)
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setObjectName("popover")
-        self.setAccessibleName(tr("Details of this answer"))
-        grid = QGridLayout(self)
-        grid.setContentsMargins(SPACE_L, SPACE_M, SPACE_L, SPACE_M)
-        grid.setHorizontalSpacing(SPACE_L)
-        grid.setVerticalSpacing(SPACE_XS)
-        for number, (name, value) in enumerate(rows):
-            grid.addWidget(self._label(theme, name, "secondary"), number, 0)
-            shown = self._label(theme, value, "")
-            shown.setAccessibleName(f"{name}: {value}")
-            shown.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-            grid.addWidget(shown, number, 1, Qt.AlignmentFlag.AlignRight)
-
-    def show_over(self, anchor: QWidget) -> None:
-        """Open above a widget, or below it where there is no room above."""
-        self.adjustSize()
-        top = anchor.mapToGlobal(QPoint(0, 0))
-        screen = anchor.screen().availableGeometry()
-        y = top.y() - self.height() - SPACE_XS
-        if y < screen.top():
-            y = top.y() + anchor.height() + SPACE_XS
-        x = min(max(top.x(), screen.left()), screen.right() - self.width())
-        self.move(x, y)
-        self.show()
-
-    def _label(self, theme: Theme, text: str, tone: str) -> QLabel:
-        label = QLabel(text, self)
-        label.setTextFormat(Qt.TextFormat.PlainText)
-        label.setFont(theme.figures_font(SMALL_PX))
-        label.setProperty("tone", tone)
-        return label
-
-
-# The composer stands under the column of messages, which leaves room for the scroll bar.
+# Aligns the composer with the column of messages, which leaves room for the scroll bar.
 _SIDE = SPACE_XL + SCROLL_BAR_WIDTH
 
-_WARMTH = {RowAction.FOCUSED: 0.5, RowAction.VARIED: 1.5}
+_TEMPERATURE_FACTORS = {RowAction.FOCUSED: 0.5, RowAction.VARIED: 1.5}
 
 _COMPLETE = marked("The answer is complete.")
 _SPOKEN = {MessageStatus.STOPPED: marked("The answer was stopped.")}
 
 
 class ChatPane(QWidget):
-    """Shows what the session tells, and passes on what the person does.
+    """Shows the chat of the session, and passes the user's actions on to it.
 
     Attributes:
-        header: The line above.
-        empty: Shown in place of the transcript while the chat has no messages.
+        header: Title and model.
+        empty: The page of a chat without messages.
         transcript: The messages.
-        pages: Holds the two.
-        composer: Where the next one is typed.
-        drafts: Keeps what is typed there.
-        find_bar: Finds words in the messages.
-        composing: What happens around the composer, once the window is watched.
-        missing: Over the composer of a chat with messages while there is no model; None otherwise.
+        pages: Shows one of these two.
+        composer: The field for the next message.
+        drafts: Stores the drafts that are typed there.
+        find_bar: Finds text in the messages.
+        composing: Controller of the composer; None until `measure_context`.
+        missing: Card above the composer of a chat with messages while there is no model; None otherwise.
 
     Signals:
-        model_action_pressed: The one thing to do about the model was chosen.
-        undo_offered(str, object): What was done, and what takes it back.
+        model_action_pressed: The button for the one thing to do about the model was pressed.
+        undo_offered(str, Callable[[], None]): What was done, and the function that undoes it.
     """
 
     model_action_pressed = Signal()
@@ -187,28 +96,25 @@ class ChatPane(QWidget):
         self.drafts = DraftKeeper(self.composer, session)
         self.pages = QStackedWidget(self)
         self.pages.setObjectName("pages")
-        # It takes what the others leave: what is said over the composer must be readable.
+        # They take the room that is left: cards above the composer must be readable.
         self.pages.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
         self.pages.addWidget(self.empty)
         self.pages.addWidget(self.transcript)
         self.find_bar = FindBar(theme, self)
         self._finder = FindInChat(self.find_bar, self.transcript)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addWidget(self.header)
-        layout.addLayout(self._find_row())
-        layout.addWidget(self.pages, 1)
-        self._missing_row = self._column_row()
-        layout.addLayout(self._missing_row)
-        self._card_row = self._column_row()
-        layout.addLayout(self._card_row)
-        layout.addLayout(self._composer_row())
+        find_row = hbox(1, self.find_bar, margins=(SPACE_L, 0, SPACE_L, 0))
+        # Rows that are aligned with the column of messages.
+        self._missing_row = hbox(1, 1, margins=(_SIDE, 0, _SIDE, 0))
+        self._card_row = hbox(1, 1, margins=(_SIDE, 0, _SIDE, 0))
+        self.composer.setMaximumWidth(COLUMN_WIDTH)
+        composer_row = hbox(1, (self.composer, 1000), 1, margins=(_SIDE, SPACE_M, _SIDE, SPACE_L))
+        rows = (find_row, (self.pages, 1), self._missing_row, self._card_row, composer_row)
+        vbox(self.header, *rows, parent=self, spacing=0)
         self._connect()
         self._show(session.shown)
 
     def measure_context(self, meter: ContextMeter) -> None:
-        """Send what is typed from now on, as far as `meter` finds that it fits."""
+        """Start the controller of the composer, which sends messages that fit according to `meter`."""
         self.composing = ComposerController(
             self._theme,
             self._session,
@@ -225,21 +131,21 @@ class ChatPane(QWidget):
         outgoing.edited.connect(self.transcript.stop_editing)
 
     def set_send_key(self, key: SendKey) -> None:
-        """Say what sends a message, a new one and one that is edited."""
+        """Set the key that sends new and edited messages."""
         self.composer.edit.send_key = key
         self.transcript.send_key = key
 
     def stop_reading(self) -> None:
-        """Read no more files: the program ends."""
+        """Stop reading files: the program ends."""
         if self.composing is not None:
             self.composing.close()
 
     def copy_last_answer(self) -> None:
-        """Put the last answer on the clipboard."""
+        """Copy the last answer."""
         self.transcript.copy_last_answer()
 
     def show_model(self, status: ModelStatus) -> None:
-        """Say in an empty chat what there is of the model, and in any chat that there is none."""
+        """Show the status of the model in an empty chat, and in any chat that it is missing."""
         self.empty.set_content(status.name, status.sentence, status.action, missing=status.missing)
         if self.missing is not None:
             self._missing_row.removeWidget(self.missing)
@@ -253,31 +159,9 @@ class ChatPane(QWidget):
         self._show_missing()
 
     def _show_missing(self) -> None:
-        """An empty chat has a button of its own."""
         if self.missing is not None:
+            # An empty chat has a button of its own.
             self.missing.setVisible(self.pages.currentWidget() is self.transcript)
-
-    def _find_row(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setContentsMargins(SPACE_L, 0, SPACE_L, 0)
-        row.addStretch(1)
-        row.addWidget(self.find_bar)
-        return row
-
-    def _composer_row(self) -> QHBoxLayout:
-        self.composer.setMaximumWidth(COLUMN_WIDTH)
-        row = self._column_row()
-        row.setContentsMargins(_SIDE, SPACE_M, _SIDE, SPACE_L)
-        row.insertWidget(1, self.composer, 1000)
-        return row
-
-    def _column_row(self) -> QHBoxLayout:
-        """Return a row whose middle keeps to the column of messages."""
-        row = QHBoxLayout()
-        row.setContentsMargins(_SIDE, 0, _SIDE, 0)
-        row.addStretch(1)
-        row.addStretch(1)
-        return row
 
     def _connect(self) -> None:
         session, transcript, composer = self._session, self.transcript, self.composer
@@ -303,7 +187,7 @@ class ChatPane(QWidget):
         session.changed.connect(self._finder.refresh)
 
     def _show(self, conversation: Conversation) -> None:
-        # First of all: a page that is hidden cannot be laid out.
+        # First: a hidden page cannot be laid out.
         self.pages.setCurrentWidget(self.transcript if conversation.messages else self.empty)
         if conversation.chat.id != self._chat_id:
             self.find_bar.dismiss()
@@ -320,8 +204,8 @@ class ChatPane(QWidget):
         self._finder.refresh()
 
     def act(self, action: RowAction, message_id: str) -> None:
-        """Do to a message what its row offers."""
-        if action in (RowAction.REGENERATE, RowAction.RESUME, *_WARMTH):
+        """Do the action that was chosen for a message."""
+        if action in (RowAction.REGENERATE, RowAction.RESUME, *_TEMPERATURE_FACTORS):
             self._ask_again(action, message_id)
         elif action is RowAction.EDIT:
             self.transcript.edit(message_id)
@@ -339,7 +223,7 @@ class ChatPane(QWidget):
             self._actions.move(message_id, -1 if action is RowAction.PREVIOUS else 1)
 
     def answer_with(self, answer_id: str, model: str) -> None:
-        """Have another model answer the question of an answer, this once."""
+        """Have the question of an answer answered by another model, this once."""
         if self.composing is not None:
             settings = replace(self._session.settings, model=model)
             ask = partial(self._actions.regenerate, answer_id, settings)
@@ -351,8 +235,8 @@ class ChatPane(QWidget):
         outgoing = self.composing.outgoing
         if action is RowAction.RESUME:
             outgoing.resume(answer_id)
-        elif action in _WARMTH:
-            outgoing.repeat(answer_id, partial(self._actions.vary, answer_id, _WARMTH[action]))
+        elif action in _TEMPERATURE_FACTORS:
+            outgoing.repeat(answer_id, partial(self._actions.vary, answer_id, _TEMPERATURE_FACTORS[action]))
         else:
             outgoing.repeat(answer_id, partial(self._actions.regenerate, answer_id))
 
@@ -368,7 +252,7 @@ class ChatPane(QWidget):
             self.transcript.add(message)
 
     def _announce(self, answer: Message) -> None:
-        """Tell people who do not see it that an answer is over; its tokens are not read out one by one."""
+        """Announce the end of an answer to a screen reader; its tokens are not read out one by one."""
         if answer.chat_id == self._chat_id and answer.status is not MessageStatus.STREAMING:
             announce(self.transcript, answer.error or tr(_SPOKEN.get(answer.status, _COMPLETE)))
 
@@ -378,5 +262,83 @@ class ChatPane(QWidget):
 
     def _show_title(self) -> None:
         shown = self._session.shown
-        # An empty chat has nothing to be called after.
+        # An empty chat has no title yet.
         self.header.set_title(shown.chat.title if shown.messages else "")
+
+
+_HEIGHT = 48
+_TITLE_PX, _MODEL_PX = 14, 13
+
+
+class Header(QWidget):
+    """The chat's title and the model's name, each with a menu, the buttons of the side panes, and the loading bar."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.sidebar_button = IconButton(theme, "sidebar", tr("Hide the sidebar"), size=20, side=32)
+        self.title = MenuButton(theme, self)
+        self.title.setFont(theme.font(_TITLE_PX, QFont.Weight.DemiBold))
+        self.model = MenuButton(theme, self)
+        self.model.setFont(theme.figures_font(_MODEL_PX))
+        self.inspector_button = IconButton(theme, "inspector", tr("Show the inspector"), size=20, side=32)
+        self.bar = LoadingBar(theme, self)
+        items = (self.sidebar_button, self.title, 1, self.model, self.inspector_button)
+        head = hbox(*items, margins=(SPACE_S, 0, SPACE_S, 0), spacing=SPACE_XS)
+        vbox((head, 1), self.bar, parent=self, spacing=0)
+        self.setFixedHeight(_HEIGHT)
+
+    def set_menus(self, chat: QMenu, model: QMenu) -> None:
+        """Open `chat` from the title, and `model` from the model's name."""
+        self.title.setMenu(chat)
+        self.model.setMenu(model)
+
+    def set_title(self, title: str) -> None:
+        """Show the chat's title; an empty chat has none."""
+        self.title.setText(title)
+        self.title.setAccessibleName(tr("Chat: {title}").format(title=title))
+        self.title.setVisible(bool(title))
+
+    def set_model(self, text: str, fraction: float | None = None) -> None:
+        """Show the model's name, or what is being loaded and the progress, 0..1."""
+        self.model.setText(text)
+        self.model.setAccessibleName(tr("Model: {text}").format(text=text))
+        self.bar.set_fraction(fraction)
+
+
+class DetailsPopover(QFrame):
+    """Details of an answer: names at the left, selectable values at the right."""
+
+    def __init__(self, theme: Theme, rows: Iterable[tuple[str, str]], parent: QWidget) -> None:
+        super().__init__(parent, Qt.WindowType.Popup)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setObjectName("popover")
+        self.setAccessibleName(tr("Details of this answer"))
+        grid = QGridLayout(self)
+        grid.setContentsMargins(SPACE_L, SPACE_M, SPACE_L, SPACE_M)
+        grid.setHorizontalSpacing(SPACE_L)
+        grid.setVerticalSpacing(SPACE_XS)
+        for number, (name, value) in enumerate(rows):
+            grid.addWidget(self._label(theme, name, "secondary"), number, 0)
+            shown = self._label(theme, value, "")
+            shown.setAccessibleName(f"{name}: {value}")
+            shown.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+            grid.addWidget(shown, number, 1, Qt.AlignmentFlag.AlignRight)
+
+    def show_over(self, anchor: QWidget) -> None:
+        """Open above a widget, or below it when there is no room above."""
+        self.adjustSize()
+        top = anchor.mapToGlobal(QPoint(0, 0))
+        screen = anchor.screen().availableGeometry()
+        y = top.y() - self.height() - SPACE_XS
+        if y < screen.top():
+            y = top.y() + anchor.height() + SPACE_XS
+        x = min(max(top.x(), screen.left()), screen.right() - self.width())
+        self.move(x, y)
+        self.show()
+
+    def _label(self, theme: Theme, text: str, tone: str) -> QLabel:
+        label = QLabel(text, self)
+        label.setTextFormat(Qt.TextFormat.PlainText)
+        label.setFont(theme.figures_font(SMALL_PX))
+        label.setProperty("tone", tone)
+        return label

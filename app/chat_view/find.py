@@ -1,4 +1,4 @@
-"""Find in chat."""
+"""Find in chat: the bar with the search field, and the search in the messages of the transcript."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLineEdit, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QWidget
 
 from app.chat.conversation import Role
 from app.chat.matching import MOST, spans
 from app.chat_view.answer_row import AnswerRow
 from app.i18n import tr
-from app.render.markdown_stream import clean
+from app.render.markdown import sanitize
 from app.theme import SMALL_PX, SPACE_S, SPACE_XS
 from app.widgets.buttons import IconButton
-from app.widgets.util import Throttle
+from app.widgets.layouts import hbox
+from app.widgets.throttle import Throttle
 
 if TYPE_CHECKING:
     from app.chat_view.message_view import AnswerView
@@ -31,16 +32,16 @@ _SEARCH_MS = 60
 
 
 class FindBar(QFrame):
-    """One line above what is searched; it is there only while it is used.
+    """Search field above the transcript, visible only while it is used.
 
     Attributes:
-        field: What is searched for.
-        count: Which one is looked at, of how many.
+        field: The text to find.
+        count: Number of the current match and of all matches.
 
     Signals:
-        searched(str): Other words are to be found.
-        moved(int): 1 for the next one, -1 for the one before.
-        closed: The search is over.
+        searched(str): This text is to be found.
+        moved(int): The next match is wanted, or with -1 the one before.
+        closed: The bar was closed.
     """
 
     searched = Signal(str)
@@ -63,11 +64,8 @@ class FindBar(QFrame):
         self.previous = IconButton(theme, "chevron-up", tr("Previous match"), parent=self)
         self.next = IconButton(theme, "chevron-down", tr("Next match"), parent=self)
         self.close_button = IconButton(theme, "close", tr("Close the search"), parent=self)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(SPACE_S, SPACE_XS, SPACE_XS, SPACE_XS)
-        row.setSpacing(SPACE_XS)
-        for widget in (self.field, self.count, self.previous, self.next, self.close_button):
-            row.addWidget(widget)
+        items = (self.field, self.count, self.previous, self.next, self.close_button)
+        hbox(*items, parent=self, margins=(SPACE_S, SPACE_XS, SPACE_XS, SPACE_XS), spacing=SPACE_XS)
         self._throttle = Throttle(_SEARCH_MS, self)
         self._throttle.due.connect(lambda: self.searched.emit(self.field.text()))
         self.field.textChanged.connect(self._throttle.request)
@@ -79,7 +77,7 @@ class FindBar(QFrame):
         self.hide()
 
     def open(self) -> None:
-        """Show the field, ready to be typed into; what is in it is searched for again."""
+        """Show the field and give it the focus; a text that is in it is searched for again."""
         was_open = self.isVisible()
         self.show()
         self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
@@ -88,36 +86,36 @@ class FindBar(QFrame):
             self.searched.emit(self.field.text())
 
     def go(self, step: int) -> None:
-        """Go to the next match, or with -1 to the one before."""
+        """Go to the next match, or with -1 to the one before; open the bar if it is closed."""
         if self.isVisible():
             self.moved.emit(step)
         else:
             self.open()
 
     def dismiss(self) -> None:
-        """End the search."""
+        """Close the bar."""
         if self.isVisible():
             self.hide()
             self.closed.emit()
 
     def show_count(self, now: int | None, total: int, *, capped: bool = False) -> None:
-        """Say which match is looked at, counted from 0, of how many; `capped` says that there may be more."""
+        """Show the index of the current match and the number of all; `capped` means that there may be more."""
         number = f"{total:,}+" if capped else f"{total:,}"
         if not self.field.text().strip():
-            words = ""
+            text = ""
         elif not total:
-            words = tr("Not found")
+            text = tr("Not found")
         elif now is None:
-            words = tr("{total} found").format(total=number)
+            text = tr("{total} found").format(total=number)
         else:
-            words = tr("{now} of {total}").format(now=f"{now + 1:,}", total=number)
-        self.count.setText(words)
-        self.count.setAccessibleName(words)
+            text = tr("{now} of {total}").format(now=f"{now + 1:,}", total=number)
+        self.count.setText(text)
+        self.count.setAccessibleName(text)
         self.previous.setEnabled(total > 0)
         self.next.setEnabled(total > 0)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Go on with Return, back with Shift and Return, away with Escape."""
+        """Go to the next match with Return, to the last with Shift and Return; close with Escape."""
         if event.key() == Qt.Key.Key_Escape:
             self.dismiss()
         elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
@@ -127,7 +125,7 @@ class FindBar(QFrame):
             super().keyPressEvent(event)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Keep Escape for this bar: as a shortcut it stops an answer."""
+        """Keep Escape for this bar: as a shortcut it would stop an answer."""
         is_escape = isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape
         if is_escape and event.type() == QEvent.Type.ShortcutOverride:
             event.accept()
@@ -137,7 +135,7 @@ class FindBar(QFrame):
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Where the words stand in the cleaned source of a message; `number` counts within the message."""
+    """A match in the sanitized source of a message, the `number`-th one of the message from 0 on."""
 
     message_id: str
     number: int
@@ -146,12 +144,7 @@ class Match:
 
 
 class FindInChat(QObject):
-    """Connects a bar with a transcript. Messages are marked when they come into view.
-
-    Args:
-        bar: Where words are typed.
-        transcript: What is searched.
-    """
+    """Searches the messages of a transcript. Matches are highlighted when their message comes into view."""
 
     def __init__(self, bar: FindBar, transcript: Transcript) -> None:
         super().__init__(bar)
@@ -168,30 +161,30 @@ class FindInChat(QObject):
         transcript.verticalScrollBar().valueChanged.connect(self._mark)
 
     def search(self, wanted: str) -> None:
-        """Find all, and go to the first one from what is in view on."""
-        self._look_for(wanted)
+        """Find all matches, and go to the first one in or below what is in view."""
+        self._find(wanted)
         self._now = self._nearest()
         self._show()
 
     def move(self, step: int) -> None:
-        """Go to the next one, or the one before; round again at the end."""
-        self._look_for(self._bar.field.text())
+        """Go to the next match, or with -1 to the one before; wraps around."""
+        self._find(self._bar.field.text())
         if self._matches:
             self._now = self._nearest() if self._now is None else (self._now + step) % len(self._matches)
         self._show()
 
     def refresh(self) -> None:
-        """Look again: the messages are other ones now. Nothing is scrolled."""
+        """Search again after the messages have changed, without scrolling."""
         if self._bar.isVisible():
-            self._look_for(self._bar.field.text())
+            self._find(self._bar.field.text())
             self._show_count()
             self._mark()
 
-    def _look_for(self, wanted: str) -> None:
+    def _find(self, wanted: str) -> None:
         before = self._match()
         self._matches, self._spans = [], {}
         for message, text in self._transcript.texts():
-            found = list(spans(clean(text), wanted, markup=message.role is Role.ASSISTANT))
+            found = list(spans(sanitize(text), wanted, markup=message.role is Role.ASSISTANT))
             if found:
                 self._spans[message.id] = found
                 self._matches += [Match(message.id, number, *span) for number, span in enumerate(found)]
@@ -203,7 +196,7 @@ class FindInChat(QObject):
         return self._matches[self._now] if self._now is not None and self._matches else None
 
     def _nearest(self) -> int | None:
-        """Return the first match in or below what is in view, else the last one above."""
+        """Return the index of the first match in or below what is in view, else of the last one above."""
         if not self._matches:
             return None
         order = {message.id: number for number, message in enumerate(self._transcript.messages())}
@@ -223,7 +216,7 @@ class FindInChat(QObject):
         self._bar.show_count(self._now, len(self._matches), capped=capped)
 
     def _go(self) -> None:
-        """Go to the match that is looked at, when its message is built; else build on."""
+        """Scroll to the current match; while its row is not built, build more."""
         match = self._match()
         if match is None or not self._bar.isVisible():
             return
@@ -236,7 +229,7 @@ class FindInChat(QObject):
         self._transcript.go_to(row, _view(row))
 
     def _mark(self) -> None:
-        """Mark the messages that are in view."""
+        """Highlight the matches of the messages that are in view."""
         if not self._bar.isVisible():
             return
         for row in self._transcript.rows_in_view():

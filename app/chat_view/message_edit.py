@@ -1,4 +1,4 @@
-"""The field in which messages are typed."""
+"""The field in which messages are typed: keys, input methods, pasting, height."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from PySide6.QtCore import QEvent, QMimeData, QTimer, Signal
 from PySide6.QtGui import QFont, QFontMetricsF, QInputMethodEvent, QKeyEvent, QResizeEvent, Qt, QTextOption
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QSizePolicy
 
+from app.chat_view.attachments import local_files
 from app.i18n import marked, tr
 from app.storage.settings import SendKey
-from app.widgets.util import local_files
+from app.stylesheet import restyle
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
 
 _MAX_LINES = 8
-_PAGES: dict[int, int] = {Qt.Key.Key_PageUp: -1, Qt.Key.Key_PageDown: 1}
+_PAGE_STEPS: dict[int, int] = {Qt.Key.Key_PageUp: -1, Qt.Key.Key_PageDown: 1}
 # Qt lays out a run of 300,000 characters without a space in seconds, unless it may break it anywhere, and takes half
 # as long for one of a million where it need not look for pairs of characters that belong closer together.
 _LONG_RUN = 4096
@@ -30,15 +31,15 @@ class MessageEdit(QPlainTextEdit):
     """A plain text field that is as high as its text, up to eight lines.
 
     Attributes:
-        send_key: What sends.
-        longest_paste: Characters; a longer text is offered, not pasted. None where nobody can take it.
+        send_key: The key that sends.
+        longest_paste: Characters; a longer text is offered, not pasted. None where nothing receives it.
 
     Signals:
-        submitted: What sends was pressed, and no input method was composing.
+        submitted: The send key was pressed, and no input method was composing.
         files_offered(list[Path]): Files were pasted or dropped.
-        image_offered: A picture was pasted or dropped.
-        long_text_offered(str): So was a text that the field could not bear.
-        page_requested(int): Of what is around the next page is wanted, or with -1 the one before: there is one here.
+        image_offered: An image was pasted or dropped.
+        long_text_offered(str): A text that is too long for the field was pasted or dropped.
+        page_requested(int): The area around is to scroll a page down, or with -1 up: the field itself has one page.
     """
 
     submitted = Signal()
@@ -71,7 +72,7 @@ class MessageEdit(QPlainTextEdit):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Submit with the send key; with Shift it is a new line, and Return belongs to a composing input method."""
-        page = _PAGES.get(event.key())
+        page = _PAGE_STEPS.get(event.key())
         if page and not event.modifiers() and not self.verticalScrollBar().isEnabled():
             self.page_requested.emit(page)
             return
@@ -86,7 +87,7 @@ class MessageEdit(QPlainTextEdit):
             self.submitted.emit()
 
     def event(self, event: QEvent) -> bool:
-        """Keep Escape from the menus while it is for the input method: it must not stop an answer then."""
+        """Keep Escape from the menus while an input method is composing: it must not stop an answer then."""
         is_escape = isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape
         if is_escape and event.type() == QEvent.Type.ShortcutOverride and self._composing:
             event.accept()
@@ -99,12 +100,12 @@ class MessageEdit(QPlainTextEdit):
         if was_composing and not self._composing:
             self._just_composed = True
             QTimer.singleShot(0, self, self._composition_over)
-        # Qt would paint it under what is being composed.
+        # Qt would paint it below the composed text.
         self.setPlaceholderText("" if self._composing else tr(_PLACEHOLDER))
         super().inputMethodEvent(event)
 
     def insertFromMimeData(self, source: QMimeData) -> None:
-        """Paste text; runs without a space may then break anywhere. Files and pictures are no text."""
+        """Paste text, in which long runs without a space may break anywhere; offer files, images and long texts."""
         files = local_files(source)
         if files:
             self.files_offered.emit(files)
@@ -121,7 +122,7 @@ class MessageEdit(QPlainTextEdit):
         super().insertFromMimeData(source)
 
     def canInsertFromMimeData(self, source: QMimeData) -> bool:
-        """Take files and pictures as well, to say what becomes of them."""
+        """Accept files and images as well, which are offered."""
         return bool(local_files(source)) or source.hasImage() or super().canInsertFromMimeData(source)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -141,32 +142,32 @@ class MessageEdit(QPlainTextEdit):
         return self._composing
 
     def set_text(self, text: str) -> None:
-        """Replace what has been typed, the cursor at its end."""
+        """Replace the text, with the cursor at its end."""
         is_long = _has_long_run(text)
         if is_long:
             self._allow_long_runs(on=True)
         self.setPlainText(text)
-        if not is_long:  # not before: what stood there would be laid out once more, in the slow way
+        if not is_long:  # not before: the old text would be laid out once more, in the slow way
             self._allow_long_runs(on=False)
         cursor = self.textCursor()
         cursor.movePosition(cursor.MoveOperation.End)
         self.setTextCursor(cursor)
 
     def is_blank(self) -> bool:
-        """Return whether nothing but spaces is there; looks no further than the first line that has more."""
+        """Return whether the text has only spaces; reads no further than the first line that has more."""
         block = self.document().begin()
         while block.isValid() and not block.text().strip():
             block = block.next()
         return not block.isValid()
 
     def _allow_long_runs(self, *, on: bool) -> None:
-        """Lay out in a way that is quick for text with long runs, or in the usual one."""
+        """Turn on a layout that is quick for text with long runs, or the usual one."""
         if on is self._long_runs:
             return
         self._long_runs = on
         modes = QTextOption.WrapMode
         self.setWordWrapMode(modes.WrapAnywhere if on else modes.WrapAtWordBoundaryOrAnywhere)
-        font = QFont()  # says nothing about family and size
+        font = QFont()  # sets neither family nor size
         if on:
             font.setKerning(False)
             font.setStyleStrategy(QFont.StyleStrategy.PreferNoShaping)
@@ -185,6 +186,13 @@ class MessageEdit(QPlainTextEdit):
 
 
 def _has_long_run(text: str) -> bool:
-    """Return whether there is a stretch without a space; one of twice the length is never missed."""
+    """Return whether there is a long run without a space; one of twice the length is never missed."""
     starts = range(0, len(text) - _LONG_RUN + 1, _LONG_RUN)
     return not all(_SPACE.search(text, start, start + _LONG_RUN) for start in starts)
+
+
+def outline(frame: QWidget, event: QEvent) -> None:
+    """Outline the frame around a field while the field has the focus; `event` is one of the field's."""
+    if event.type() in (QEvent.Type.FocusIn, QEvent.Type.FocusOut):
+        frame.setProperty("focused", event.type() == QEvent.Type.FocusIn)
+        restyle(frame)

@@ -1,4 +1,4 @@
-"""Where a sent message is written anew, in its own place."""
+"""Editor for a message that was sent, which replaces the message in its row."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout
+from PySide6.QtWidgets import QFrame, QPushButton
 
-from app.chat_view.composer import AttachmentChips
-from app.chat_view.draft import LONGEST_PASTE, MOST_FILES, as_file, too_many
-from app.chat_view.message_edit import MessageEdit
+from app.chat_view.attachments import LONGEST_PASTE, MAX_FILES, AttachmentChips, as_file, too_many
+from app.chat_view.message_edit import MessageEdit, outline
 from app.i18n import tr
 from app.theme import SPACE_L, SPACE_M, SPACE_S
-from app.widgets.util import object_to, outline
+from app.widgets.feedback import show_input_error
+from app.widgets.layouts import hbox, vbox
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QObject
@@ -26,12 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EditedMessage:
-    """What a message says.
-
-    Attributes:
-        text: Its words.
-        attachments: Its files.
-    """
+    """Text and files of a message."""
 
     text: str
     attachments: tuple[Attachment, ...] = ()
@@ -40,11 +35,11 @@ class EditedMessage:
 class MessageEditor(QFrame):
     """A field with the message, its files, and two buttons; Escape is Cancel.
 
-    A text that the field could not bear is one of the files, whether it is pasted or was there before.
+    A text that is too long for the field becomes a file, whether it is pasted or was sent before.
 
     Signals:
-        submitted(Written): The message is to say this.
-        cancelled: It is to stay as it was.
+        submitted(EditedMessage): The edited message is to be sent.
+        cancelled: The message is to stay as it was.
     """
 
     submitted = Signal(object)
@@ -53,14 +48,14 @@ class MessageEditor(QFrame):
     def __init__(self, theme: Theme, original: EditedMessage, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("composer")
-        self._original = self._begun = original
+        self._original = self._initial = original
         if len(original.text) > LONGEST_PASTE:
-            self._begun = EditedMessage("", (*original.attachments, as_file(original.text)))
+            self._initial = EditedMessage("", (*original.attachments, as_file(original.text)))
         self.chips = AttachmentChips(theme, self, removable=True)
-        self.chips.set_attachments(self._begun.attachments)
+        self.chips.set_attachments(self._initial.attachments)
         self.edit = MessageEdit(self)
         self.edit.setAccessibleName(tr("Edit your message"))
-        self.edit.set_text(self._begun.text)
+        self.edit.set_text(self._initial.text)
         self.edit.longest_paste = LONGEST_PASTE
         self.edit.long_text_offered.connect(self._add_text)
         self.edit.submitted.connect(self._submit)
@@ -69,20 +64,12 @@ class MessageEditor(QFrame):
         self.send = QPushButton(tr("Send"), self)
         self.cancel.clicked.connect(self.cancelled)
         self.send.clicked.connect(self._submit)
-        row = QHBoxLayout()
-        row.setSpacing(SPACE_S)
-        row.addStretch(1)
-        row.addWidget(self.cancel)
-        row.addWidget(self.send)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(SPACE_L, SPACE_M, SPACE_M, SPACE_M)
-        layout.setSpacing(SPACE_S)
-        layout.addWidget(self.chips)
-        layout.addWidget(self.edit)
-        layout.addLayout(row)
+        buttons = hbox(1, self.cancel, self.send, spacing=SPACE_S)
+        margins = (SPACE_L, SPACE_M, SPACE_M, SPACE_M)
+        vbox(self.chips, self.edit, buttons, parent=self, margins=margins, spacing=SPACE_S)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Outline the field, and take Escape before the menus do, unless an input method is composing."""
+        """Outline the editor, and take Escape before the menus do, unless an input method is composing."""
         outline(self, event)
         if isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape and not self.edit.composing:
             if event.type() == QEvent.Type.ShortcutOverride:
@@ -95,15 +82,15 @@ class MessageEditor(QFrame):
 
     @property
     def written(self) -> EditedMessage:
-        """What the message is to say; what it said before where nothing was changed."""
+        """The edited message; the original one when nothing was changed."""
         now = EditedMessage(self.edit.toPlainText(), self.chips.attachments)
-        return self._original if now == self._begun else now
+        return self._original if now == self._initial else now
 
     def _add_text(self, text: str) -> None:
-        if len(self.chips.attachments) < MOST_FILES:
+        if len(self.chips.attachments) < MAX_FILES:
             self.chips.set_attachments((*self.chips.attachments, as_file(text)))
         else:
-            object_to(self.edit, too_many())
+            show_input_error(self.edit, too_many())
 
     def _submit(self) -> None:
         written = self.written

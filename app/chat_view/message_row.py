@@ -1,4 +1,4 @@
-"""A row of the transcript and its footer."""
+"""Base class of the rows of the transcript, and the footer with their actions."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QEnterEvent, QGuiApplication
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QMenu, QWidget
 
 from app.chat.generation import RowAction, RowState
 from app.i18n import tr
 from app.theme import SMALL_PX, SPACE_S
 from app.widgets.buttons import IconButton
+from app.widgets.layouts import hbox, vbox
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,15 +24,15 @@ if TYPE_CHECKING:
 
 
 class MessageRow(QWidget):
-    """A message over its actions, which show while the row is pointed at.
+    """A message above its actions, which are visible while the pointer is on the row.
 
     Attributes:
-        message: As it stands.
-        state: What can be done to it.
-        footer: The actions; whoever inherits this makes them.
+        message: The message.
+        state: The actions that it offers.
+        footer: The actions; subclasses make it.
 
     Signals:
-        chosen(RowAction, str): Something is to be done to the message with this id.
+        chosen(RowAction, str): An action was chosen for the message with this id.
     """
 
     chosen = Signal(object, str)
@@ -42,22 +43,20 @@ class MessageRow(QWidget):
         self._theme = theme
         self.message = message
         self.state = RowState()
-        self._layout = QVBoxLayout(self)
-        self._layout.setContentsMargins(0, 0, 0, 0)
-        self._layout.setSpacing(SPACE_S)
+        self._layout = vbox(parent=self, spacing=SPACE_S)
 
     @property
     def silent(self) -> bool:
-        """Whether there is nothing but the actions to be seen."""
+        """Whether the row has nothing but the actions to show."""
         return False
 
     def set_state(self, state: RowState) -> None:
-        """Show where the message stands, and what can be done."""
+        """Show the version of the message and its actions."""
         self.state = state
         self.footer.set_state(state)
 
     def copy(self) -> None:
-        """Put the message on the clipboard as it was written: a question as typed, an answer as its markdown."""
+        """Copy the message: a question as it was typed, an answer as its markdown."""
         QGuiApplication.clipboard().setText(self.message.text)
         self.footer.say_copied()
 
@@ -67,7 +66,7 @@ class MessageRow(QWidget):
         self.footer.reveal(shown=True)
 
     def leaveEvent(self, event: QEvent) -> None:
-        """Hide the actions, unless there is nothing else to be seen."""
+        """Hide the actions, unless the row has nothing else to show."""
         super().leaveEvent(event)
         self.footer.reveal(shown=self.silent)
 
@@ -92,7 +91,7 @@ _ICONS = {
 
 
 class QuietButton(IconButton):
-    """Takes its place always, and is seen only while its row is pointed at or it has the focus."""
+    """A button that keeps its room, and is painted only while the pointer is on its row or it has the focus."""
 
     revealed = False
 
@@ -101,29 +100,29 @@ class QuietButton(IconButton):
         self.setObjectName("quietIcon")
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint nothing until the button is of use."""
+        """Paint the button only while it is to be seen."""
         if self.isEnabled() and (self.revealed or self.hasFocus()):
             super().paintEvent(event)
 
 
 class RowFooter(QWidget):
-    """Buttons that appear when the row is pointed at or they have the focus, in places that never move.
+    """Buttons for the actions of a row, at fixed positions; visible with the pointer on the row or with the focus.
 
-    The arrows between siblings are seen always, where there are any: they say that there is more.
-
-    Signals:
-        chosen(RowAction): A button was pressed, or something in the menu.
-        models_wanted(QMenu): This menu, of models that could answer, is about to be seen.
+    The arrows between the versions of a message are visible always: they show that there are others.
 
     Args:
-        theme: Gives colours and icons.
-        actions: Those with a button, from left to right.
-        labels: What they are called.
+        theme: Colours and icons.
+        actions: The actions with a button, from left to right.
+        labels: Names of all actions.
         parent: The row.
-        more: Those in a menu behind the last button.
-        right: Whether the line keeps to the right.
-        lasting: Those whose buttons, behind the others, are seen as long as they are offered, and the others with
-            them: one alone would stand in the middle of nowhere.
+        more: The actions in a menu behind the last button.
+        lasting: Actions whose buttons, behind the others, are visible as long as they are offered; so are the others
+            then, since a button alone would float in the middle of the footer.
+        right: Whether the footer is aligned to the right.
+
+    Signals:
+        chosen(RowAction): A button was pressed, or an entry of the menu.
+        models_wanted(QMenu): This menu is about to open; it is to hold the models that could answer instead.
     """
 
     chosen = Signal(object)
@@ -145,15 +144,13 @@ class RowFooter(QWidget):
         self._entries: dict[RowAction, QAction] = {}
         self._buttons: dict[RowAction, IconButton] = {}
         self._lasting = tuple(lasting)
-        self._wanted = self._lasts = False
+        self._revealed = self._has_lasting = False
         self._place = QLabel(self)
         self._place.setTextFormat(Qt.TextFormat.PlainText)
         self._place.setProperty("tone", "tertiary")
         self._place.setFont(theme.figures_font(SMALL_PX))
         self.setFixedHeight(_HEIGHT)
-        self.row = QHBoxLayout(self)
-        self.row.setContentsMargins(0, 0, 0, 0)
-        self.row.setSpacing(0)
+        self.row = hbox(parent=self, spacing=0)
         if right:
             self.row.addStretch(1)
         self.arrows = self._add_arrows(theme)
@@ -179,12 +176,12 @@ class RowFooter(QWidget):
         return (*steady, *([self.more] if self.more else []), *lasting)
 
     def set_state(self, state: RowState) -> None:
-        """Offer what can be done."""
+        """Offer the actions of a state."""
         for action, button in self._buttons.items():
             button.setEnabled(action in state.offers)
             if action in self._lasting:
                 button.setVisible(action in state.offers)
-        self._lasts = any(action in state.offers for action in self._lasting)
+        self._has_lasting = any(action in state.offers for action in self._lasting)
         self._reveal()
         for action, entry in self._entries.items():
             entry.setVisible(action in state.offers)
@@ -195,23 +192,23 @@ class RowFooter(QWidget):
         )
 
     def reveal(self, *, shown: bool) -> None:
-        """Show the quiet buttons, or hide them where no lasting one is seen."""
-        self._wanted = shown
+        """Show the quiet buttons, or hide them unless a lasting one is visible."""
+        self._revealed = shown
         self._reveal()
 
     def _reveal(self) -> None:
         for button in (*self._buttons.values(), self.more):
             if isinstance(button, QuietButton):
-                button.revealed = self._wanted or self._lasts
+                button.revealed = self._revealed or self._has_lasting
                 button.update()
 
     def say_copied(self) -> None:
-        """Show for a moment that the message is on the clipboard."""
+        """Show for a moment that the message was copied."""
         button, label = self._buttons[RowAction.COPY], self._labels[RowAction.COPY]
         button.set_face("check", tr("Copied"))
         timer = QTimer(
             self, singleShot=True, interval=_COPIED_MS
-        )  # goes with the row, unlike one of Qt's own
+        )  # a child of the row, unlike QTimer.singleShot's
         timer.timeout.connect(lambda: button.set_face("copy", label))
         timer.timeout.connect(timer.deleteLater)
         timer.start()
@@ -244,9 +241,6 @@ class RowFooter(QWidget):
 
     def _add_arrows(self, theme: Theme) -> QWidget:
         arrows = QWidget(self)
-        row = QHBoxLayout(arrows)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
         for action, label in (
             (RowAction.PREVIOUS, tr("Previous version")),
             (RowAction.NEXT, tr("Next version")),
@@ -254,10 +248,9 @@ class RowFooter(QWidget):
             button = IconButton(theme, _ICONS[action], label, parent=arrows)
             button.clicked.connect(lambda _=False, action=action: self.chosen.emit(action))
             self._buttons[action] = button
-        row.addWidget(self._buttons[RowAction.PREVIOUS])
-        row.addWidget(self._place)
-        row.addWidget(self._buttons[RowAction.NEXT])
-        self._buttons[RowAction.PREVIOUS].setObjectName("quietIcon")  # its arrow stands where the text begins
+        previous = self._buttons[RowAction.PREVIOUS]
+        hbox(previous, self._place, self._buttons[RowAction.NEXT], parent=arrows, spacing=0)
+        previous.setObjectName("quietIcon")  # aligns its arrow with the text
         arrows.hide()
         self.row.addWidget(arrows)
         return arrows

@@ -1,4 +1,4 @@
-"""A user's message in its bubble."""
+"""The row of a question: the user's message in a bubble, or the editor in its place."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QPointF, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent, QTextCharFormat
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QTextEdit, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QSizePolicy, QTextEdit, QWidget
 
 from app.chat.generation import RowAction, RowState
-from app.chat_view.composer import AttachmentChips
+from app.chat_view.attachments import AttachmentChips
 from app.chat_view.message_editor import EditedMessage, MessageEditor
 from app.chat_view.message_row import MessageRow, RowFooter
 from app.i18n import tr
-from app.render.document import text_portions
-from app.render.export import append_plain, place_of, write_plain
-from app.render.markdown_stream import clean
+from app.render.document import text_chunks
+from app.render.markdown import sanitize
+from app.render.plain_text import append_plain, selection_of, write_plain
 from app.render.style import Formats
 from app.theme import SPACE_S
-from app.widgets.labels import FittedText
+from app.widgets.fitted_text import FittedText
+from app.widgets.layouts import hbox
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,17 +33,111 @@ if TYPE_CHECKING:
     from app.theme import Theme
 
 
+_ACTIONS = (RowAction.EDIT, RowAction.COPY, RowAction.DELETE)
+
+
+class QuestionRow(MessageRow):
+    """A user's message; an editor takes its place while it is edited.
+
+    Signals:
+        edited(str, EditedMessage): The message with this id is to be sent with other text and files.
+        editing_ended: The editor has closed, and nothing has the keyboard focus.
+    """
+
+    edited = Signal(str, object)
+    editing_ended = Signal()
+
+    def __init__(self, theme: Theme, message: Message, parent: QWidget | None = None) -> None:
+        super().__init__(theme, message, parent)
+        self.editor: MessageEditor | None = None
+        self.boundary = self._boundary_line()
+        self.files = AttachmentChips(theme, self, right=True)
+        self.files.set_attachments(message.attachments)
+        self.bubble = UserBubble(message.text, theme.render_style(), self)
+        self.footer = RowFooter(theme, _ACTIONS, _labels(), self, right=True)
+        self.footer.chosen.connect(self._choose)
+        for widget in (self.boundary, self.files, self.bubble, self.footer):
+            self._layout.addWidget(widget)
+        self.bubble.setVisible(bool(message.text))
+        theme.restyling.add(self._restyle)
+
+    def set_state(self, state: RowState) -> None:
+        """Show the version of the message, its actions, and whether the model reads only from here on."""
+        super().set_state(state)
+        self.boundary.setVisible(state.boundary)
+
+    @property
+    def said(self) -> EditedMessage:
+        """Text and files of the message as it was sent."""
+        return EditedMessage(self.message.text, self.message.attachments)
+
+    @property
+    def unsent(self) -> EditedMessage | None:
+        """The edited message; None when it is not being edited, or not changed."""
+        written = self.editor.written if self.editor is not None else self.said
+        return None if written == self.said else written
+
+    def edit(self, send_key: SendKey, written: EditedMessage) -> None:
+        """Replace the message by an editor, unless there is one already."""
+        if self.editor is not None:
+            return
+        self.editor = MessageEditor(self._theme, written, self)
+        self.editor.edit.send_key = send_key
+        self.editor.submitted.connect(lambda written: self.edited.emit(self.message.id, written))
+        self.editor.cancelled.connect(self.stop_editing)
+        self._layout.insertWidget(self._layout.indexOf(self.footer), self.editor)
+        self.files.hide()
+        self.bubble.hide()
+        self.footer.hide()
+        self.editor.show()
+
+    def stop_editing(self) -> None:
+        """Show the message as it was sent."""
+        if self.editor is not None:
+            self._layout.removeWidget(self.editor)
+            self.editor.hide()
+            self.editor.deleteLater()
+            self.editor = None
+            self.files.setVisible(bool(self.message.attachments))
+            self.bubble.setVisible(bool(self.message.text))
+            self.footer.show()
+            self.editing_ended.emit()
+
+    def _boundary_line(self) -> QWidget:
+        line = QWidget(self)
+        label = QLabel(tr("The model does not read what is above"), line)
+        label.setProperty("tone", "secondary")
+        read_all = QPushButton(tr("Read everything"), line)
+        read_all.setObjectName("quiet")
+        read_all.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        read_all.clicked.connect(lambda: self.chosen.emit(RowAction.READ_ALL, self.message.id))
+        hbox(1, label, read_all, 1, parent=line, margins=(0, 0, 0, SPACE_S))
+        line.hide()
+        return line
+
+    def _restyle(self) -> None:
+        self.bubble.set_style(self._theme.render_style())
+
+
+def _labels() -> dict[RowAction, str]:
+    return {
+        RowAction.EDIT: tr("Edit message"),
+        RowAction.COPY: tr("Copy message"),
+        RowAction.DELETE: tr("Delete message and what follows"),
+    }
+
+
 _BUBBLE_SHARE = 0.8
 _BUBBLE_RADIUS = 12
-# Less above than below: Qt puts the room between two lines above the line.
-_PADDING_X, _ABOVE, _BELOW = 14, 8, 10
-# A pasted file would take seconds to lay out; its beginning is shown until all of it is asked for.
+# Less above than below: Qt adds the line spacing above a line.
+_PADDING_X, _PADDING_TOP, _PADDING_BOTTOM = 14, 8, 10
+# A pasted file would take seconds to lay out; only its first part is shown until the user asks for the rest.
 _SHOWN_LENGTH = 12_000
 _SHOWN_LINES = 200
 
 
 class UserBubble(QWidget):
-    """The person's message as it was typed, in a bubble on the right of the row that the widget fills."""
+    """The text of a message as it was typed, in a bubble at the right of the row that the widget fills."""
 
     def __init__(self, text: str, style: RenderStyle, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -58,30 +153,29 @@ class UserBubble(QWidget):
         self._more.setObjectName("quiet")
         self._more.clicked.connect(self._show_all)
         self._rest: Iterator[str] = iter(())
-        self._writing = QTimer(self)
-        self._writing.setInterval(0)
+        self._writing = QTimer(self, interval=0)
         self._writing.timeout.connect(self._write_more)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._write()
 
     def text(self) -> str:
-        """Return the message."""
+        """Return the whole text."""
         return self._text
 
     def set_text(self, text: str) -> None:
-        """Show another message."""
+        """Show another text."""
         self._text = text
         self._all = False
         self._found, self._found_now = (), None
         self._write()
 
     def set_style(self, style: RenderStyle) -> None:
-        """Show the same in another look."""
+        """Show the text in another style."""
         self._style = style
         self._write()
 
     def show_found(self, found: Sequence[tuple[int, int]], now: int | None) -> None:
-        """Show what was searched for: parts of the cleaned message, and which one is looked at."""
+        """Highlight matches, which are ranges of the sanitized text; `now` is the index of the current one."""
         self._found, self._found_now = tuple(found), now
         hidden = len(self._shown)
         if now is not None and self._found[now][1] > hidden:
@@ -90,10 +184,10 @@ class UserBubble(QWidget):
             self._select_found()
 
     def found_box(self) -> QRectF | None:
-        """Return where what is looked at stands in the widget; None when it is nowhere to be seen."""
+        """Return the box of the current match in the widget; None when it is not visible."""
         if self._found_now is None:
             return None
-        cursor = place_of(self._view.document(), self._shown, *self._found[self._found_now])
+        cursor = selection_of(self._view.document(), self._shown, *self._found[self._found_now])
         return QRectF(self._view.cursorRect(cursor)).translated(QPointF(self._view.pos()))
 
     def _select_found(self) -> None:
@@ -103,8 +197,8 @@ class UserBubble(QWidget):
                 break
             is_now = number == self._found_now
             color = QColor(self._style.found_now if is_now else self._style.found)
-            selection: Any = QTextEdit.ExtraSelection()  # the stubs leave out what it has
-            selection.cursor = place_of(self._view.document(), self._shown, start, end)
+            selection: Any = QTextEdit.ExtraSelection()  # its attributes are missing in the stubs
+            selection.cursor = selection_of(self._view.document(), self._shown, start, end)
             selection.format = QTextCharFormat()
             selection.format.setBackground(color)
             if is_now:  # so that it differs by more than a shade
@@ -114,9 +208,11 @@ class UserBubble(QWidget):
         self._view.setExtraSelections(selections)
 
     def bubble(self) -> QRectF:
-        """Return the bubble's place in the widget."""
+        """Return the box of the bubble in the widget."""
         below = self._more.height() if self._more.isVisibleTo(self) else 0
-        return QRectF(self._view.geometry()).adjusted(-_PADDING_X, -_ABOVE, _PADDING_X, _BELOW + below)
+        return QRectF(self._view.geometry()).adjusted(
+            -_PADDING_X, -_PADDING_TOP, _PADDING_X, _PADDING_BOTTOM + below
+        )
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Paint the bubble behind the text."""
@@ -132,8 +228,8 @@ class UserBubble(QWidget):
         self._arrange()
 
     def _write(self) -> None:
-        text = clean(self._text)
-        self._shown = shown = _beginning(text)
+        text = sanitize(self._text)
+        self._shown = shown = _first_part(text)
         self._writing.stop()
         write_plain(self._view.document(), shown, self._style)
         self._select_found()
@@ -145,10 +241,10 @@ class UserBubble(QWidget):
             self._show_all()
 
     def _show_all(self) -> None:
-        """Show the hidden rest, bit by bit when it is long."""
+        """Show the hidden rest, in chunks when it is long."""
         self._all = True
         self._more.hide()
-        self._rest = text_portions(clean(self._text)[len(self._shown) :])
+        self._rest = text_chunks(sanitize(self._text)[len(self._shown) :])
         self._writing.start()
         self._write_more()
 
@@ -163,16 +259,16 @@ class UserBubble(QWidget):
         self._arrange()
 
     def _arrange(self) -> None:
-        """Make the text as narrow as its longest line, at most the bubble's share of the row."""
+        """Make the bubble as wide as its longest line, up to its share of the row."""
         most = max(1, round(self.width() * _BUBBLE_SHARE) - 2 * _PADDING_X)
         _set_width(self._view.document(), most)
-        # A long one keeps its width while the rest of it is written: another one would lay all of it out again.
+        # A long text keeps its width while the rest is written: another width would lay all of it out again.
         is_long = len(self._text) > _SHOWN_LENGTH or self._text.count("\n") >= _SHOWN_LINES
         wanted = most if is_long else min(most, math.ceil(self._view.document().idealWidth()) + 1)
         _set_width(self._view.document(), wanted)
         self._view.setFixedWidth(wanted)
         self._view.fit()
-        self._view.move(self.width() - _PADDING_X - wanted, _ABOVE)
+        self._view.move(self.width() - _PADDING_X - wanted, _PADDING_TOP)
         self._more.adjustSize()
         self._more.move(self._view.x() - 8, self._view.geometry().bottom() + 4)
         self.setFixedHeight(round(self.bubble().height()))
@@ -185,116 +281,14 @@ def _set_width(document: QTextDocument, width: int) -> None:
 
 
 def _length_of(text: str) -> str:
-    """Say how long a text is: in lines, unless it is few and long ones."""
+    """Return the length of a text in words: in lines, or in characters when there are few lines."""
     lines = text.count("\n") + 1
     if lines > _SHOWN_LINES:
         return tr("{count} lines").format(count=f"{lines:,}")
     return tr("{count} characters").format(count=f"{len(text):,}")
 
 
-def _beginning(text: str) -> str:
-    """Return what is shown of a long text at first: whole lines where there are any."""
+def _first_part(text: str) -> str:
     if len(text) <= _SHOWN_LENGTH and text.count("\n") < _SHOWN_LINES:
         return text
     return "\n".join(text[:_SHOWN_LENGTH].split("\n")[:_SHOWN_LINES])
-
-
-_ACTIONS = (RowAction.EDIT, RowAction.COPY, RowAction.DELETE)
-
-
-class QuestionRow(MessageRow):
-    """The bubble keeps to the right by itself; an editor takes its place while the message is edited.
-
-    Signals:
-        edited(str, Written): The message's id, and what it is to say instead.
-        editing_ended: The editor is gone, and the keyboard with it.
-    """
-
-    edited = Signal(str, object)
-    editing_ended = Signal()
-
-    def __init__(self, theme: Theme, message: Message, parent: QWidget | None = None) -> None:
-        super().__init__(theme, message, parent)
-        self.editor: MessageEditor | None = None
-        self.boundary = self._boundary_line()
-        self.files = AttachmentChips(theme, self, right=True)
-        self.files.set_attachments(message.attachments)
-        self.bubble = UserBubble(message.text, theme.render_style(), self)
-        self.footer = RowFooter(theme, _ACTIONS, _labels(), self, right=True)
-        self.footer.chosen.connect(self._choose)
-        self._layout.addWidget(self.boundary)
-        self._layout.addWidget(self.files)
-        self._layout.addWidget(self.bubble)
-        self._layout.addWidget(self.footer)
-        self.bubble.setVisible(bool(message.text))
-        theme.restyling.add(self._restyle)
-
-    def set_state(self, state: RowState) -> None:
-        """Show where the message stands, and what can be done."""
-        super().set_state(state)
-        self.boundary.setVisible(state.boundary)
-
-    @property
-    def said(self) -> EditedMessage:
-        """What the message says as it was sent."""
-        return EditedMessage(self.message.text, self.message.attachments)
-
-    @property
-    def unsent(self) -> EditedMessage | None:
-        """What is written in the place of the message; None where that is the message, or nothing."""
-        written = self.editor.written if self.editor is not None else self.said
-        return None if written == self.said else written
-
-    def edit(self, send_key: SendKey, written: EditedMessage) -> None:
-        """Put an editor with this into the place of the message; one that is there stays."""
-        if self.editor is not None:
-            return
-        self.editor = MessageEditor(self._theme, written, self)
-        self.editor.edit.send_key = send_key
-        self.editor.submitted.connect(lambda written: self.edited.emit(self.message.id, written))
-        self.editor.cancelled.connect(self.stop_editing)
-        self._layout.insertWidget(self._layout.indexOf(self.footer), self.editor)
-        self.files.hide()
-        self.bubble.hide()
-        self.footer.hide()
-        self.editor.show()
-
-    def stop_editing(self) -> None:
-        """Show the message again as it was."""
-        if self.editor is not None:
-            self._layout.removeWidget(self.editor)
-            self.editor.hide()
-            self.editor.deleteLater()
-            self.editor = None
-            self.files.setVisible(bool(self.message.attachments))
-            self.bubble.setVisible(bool(self.message.text))
-            self.footer.show()
-            self.editing_ended.emit()
-
-    def _boundary_line(self) -> QWidget:
-        line = QWidget(self)
-        row = QHBoxLayout(line)
-        row.setContentsMargins(0, 0, 0, SPACE_S)
-        words = QLabel(tr("The model does not read what is above"), line)
-        words.setProperty("tone", "secondary")
-        read_all = QPushButton(tr("Read everything"), line)
-        read_all.setObjectName("quiet")
-        read_all.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        read_all.clicked.connect(lambda: self.chosen.emit(RowAction.READ_ALL, self.message.id))
-        row.addStretch(1)
-        row.addWidget(words)
-        row.addWidget(read_all)
-        row.addStretch(1)
-        line.hide()
-        return line
-
-    def _restyle(self) -> None:
-        self.bubble.set_style(self._theme.render_style())
-
-
-def _labels() -> dict[RowAction, str]:
-    return {
-        RowAction.EDIT: tr("Edit message"),
-        RowAction.COPY: tr("Copy message"),
-        RowAction.DELETE: tr("Delete message and what follows"),
-    }

@@ -1,4 +1,4 @@
-"""The scrolled list of messages."""
+"""The transcript: rows of messages in a scroll area that follows a growing answer."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from PySide6.QtCore import QCoreApplication, QEvent, QSize, Qt, QTimer, QUrl, Si
 from PySide6.QtWidgets import (
     QAbstractSlider,
     QFrame,
-    QHBoxLayout,
     QPushButton,
     QScrollArea,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -22,6 +20,7 @@ from app.chat_view.question_row import QuestionRow
 from app.i18n import tr
 from app.storage.settings import SendKey
 from app.theme import COLUMN_WIDTH, SCROLL_BAR_WIDTH, SPACE_L, SPACE_M, SPACE_XL
+from app.widgets.layouts import hbox, vbox
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -35,67 +34,15 @@ if TYPE_CHECKING:
     from app.theme import Theme
 
 
-_ICON = 16
-
-
-class TranscriptPage(QWidget):
-    """Holds a column of rows, as wide as lines should be; few rows stand at its end.
-
-    Attributes:
-        column: Takes the rows.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setObjectName("transcriptPage")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.column = QVBoxLayout()
-        self.column.setContentsMargins(SPACE_XL, SPACE_L, SPACE_XL, SPACE_L)
-        self.column.setSpacing(SPACE_M)
-        self.column.addStretch(1)
-        middle = QWidget()
-        middle.setLayout(self.column)
-        middle.setMaximumWidth(COLUMN_WIDTH + 2 * SPACE_XL)
-        across = QHBoxLayout(self)
-        across.setContentsMargins(SCROLL_BAR_WIDTH, 0, 0, 0)
-        across.addStretch(1)
-        across.addWidget(middle, 1000)
-        across.addStretch(1)
-
-
-class LatestButton(QPushButton):
-    """Floats above the end of what is seen of a transcript."""
-
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(tr("Jump to latest"), parent)
-        self._theme = theme
-        self.setObjectName("latest")
-        self.setIconSize(QSize(_ICON, _ICON))
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.hide()
-        theme.changed.connect(self._tint)
-        self._tint()
-
-    def float_in(self, viewport: QWidget, *, shown: bool) -> None:
-        """Take the place above the end of `viewport`."""
-        self.setVisible(shown)
-        self.adjustSize()
-        self.move((viewport.width() - self.width()) // 2, viewport.height() - self.height() - SPACE_M)
-
-    def _tint(self) -> None:
-        palette = self._theme.palette
-        self.setIcon(self._theme.icons.icon("arrow-down", palette.secondary, palette.tertiary, _ICON))
-
-
-_LAYOUT_PASSES = 4  # a text's height is known once its width is, and goes up through row, column and page
-_NEAR = 24  # pixels from the end that still count as being there
+_LAYOUT_PASSES = 4  # the height of a text, known once its width is, propagates through row, column and page
+_NEAR_END = 24  # pixels from the end that still count as being there
 
 
 class AutoscrollArea(QScrollArea):
-    """Scrolls the rows of a column.
+    """Scroll area that stays at the end of its column while that grows, unless the user has scrolled away.
 
     Attributes:
-        latest: Leads to the end while that is not in view.
+        latest: Button that leads back to the end.
     """
 
     def __init__(self, theme: Theme) -> None:
@@ -104,7 +51,7 @@ class AutoscrollArea(QScrollArea):
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        # Always there, so that nothing moves when a chat becomes longer than the window; seen only when of use.
+        # Always there, so that nothing moves when a chat becomes longer than the window; visible only when of use.
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         page = TranscriptPage()
@@ -114,49 +61,49 @@ class AutoscrollArea(QScrollArea):
         self.latest.clicked.connect(self.to_latest)
         bar = self.verticalScrollBar()
         bar.setEnabled(False)
-        bar.valueChanged.connect(self.look)
+        bar.valueChanged.connect(self.update_following)
         bar.rangeChanged.connect(self._range_changed)
 
     @property
     def following(self) -> bool:
-        """Whether the end is in view, and stays there when the column grows."""
+        """Whether the end is in view and is kept there when the column grows."""
         return self._following
 
     def follow(self, *, on: bool) -> None:
-        """Stay at the end when the column grows next, or where it is."""
+        """Stay at the end when the column grows, or do not move."""
         self._following = on
 
     def fill(self) -> None:
-        """Put more rows above where there is room for them, without moving what is in view."""
+        """Add rows above where there is room, without moving what is in view; for subclasses."""
 
     def to_latest(self) -> None:
-        """Go to the end and follow it."""
+        """Scroll to the end and stay there."""
         self._following = True
         bar = self.verticalScrollBar()
         bar.setValue(bar.maximum())
         self._show_latest()
 
     def turn_page(self, step: int) -> None:
-        """Show the page below, or with -1 the one above."""
+        """Scroll a page down, or with -1 up."""
         actions = QAbstractSlider.SliderAction
         action = actions.SliderPageStepAdd if step > 0 else actions.SliderPageStepSub
         self.verticalScrollBar().triggerAction(action)
 
-    def look(self) -> None:
-        """See whether the end is in view by now, and whether rows above are needed."""
+    def update_following(self) -> None:
+        """Update whether the end is in view, and add rows above when they are near."""
         bar = self.verticalScrollBar()
-        self._following = bar.value() >= bar.maximum() - _NEAR
+        self._following = bar.value() >= bar.maximum() - _NEAR_END
         self._show_latest()
         if bar.value() < self.viewport().height():
             self._fill_soon()
 
     def lay_out(self) -> None:
-        """Lay out now, not later: in between, new rows above would push down what is being read."""
+        """Lay out now, not later: until then, new rows above would push down what is being read."""
         for _ in range(_LAYOUT_PASSES):
             QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Go to an end of the column, for a row that has the focus as well."""
+        """Handle Home and End, also while a row has the focus."""
         if event.key() == Qt.Key.Key_Home:
             self.verticalScrollBar().triggerAction(QAbstractSlider.SliderAction.SliderToMinimum)
         elif event.key() == Qt.Key.Key_End:
@@ -165,7 +112,7 @@ class AutoscrollArea(QScrollArea):
             super().keyPressEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the button in its place, and fill what has become free."""
+        """Keep the button in its place, and fill the room that has become free."""
         super().resizeEvent(event)
         self._show_latest()
         self._fill_soon()
@@ -189,30 +136,30 @@ class AutoscrollArea(QScrollArea):
         self.latest.float_in(self.viewport(), shown=not self._following)
 
 
-_BATCH = 6  # messages built at once; a batch is higher than a screen, mostly
-_EDGE = 32  # what was found is looked at no nearer to top and bottom
+_BATCH = 6  # rows built at once; mostly higher than the window
+_MATCH_MARGIN = 32  # a match is shown no nearer to the upper and lower edge
 
 
 class Transcript(AutoscrollArea):
-    """A column of messages that follows a growing answer only while its end is in view.
+    """The messages of the shown branch of a chat.
 
-    Old messages are built when the person scrolls up to them: a long chat opens as fast as a short one.
+    Rows of old messages are built when the user scrolls up to them: a long chat opens as fast as a short one.
 
     Args:
-        theme: Gives colours and fonts.
-        states: Tells of each message of the shown branch what can be done to it.
+        theme: Colours and fonts.
+        states: Returns the state of each message of the shown branch by its id.
 
     Attributes:
-        send_key: What sends a message that is edited.
+        send_key: The key that sends an edited message.
 
     Signals:
-        fix_pressed(str): The one thing is to be done about the answer with this id.
-        chosen(RowAction, str): Something else is to be done to the message with this id.
-        edited(str, Written): Id of a message, and what it is to say instead.
+        fix_pressed(str): The button of the error card was pressed, for the answer with this id.
+        chosen(RowAction, str): An action was chosen for the message with this id.
+        edited(str, EditedMessage): The message with this id is to be sent with other text and files.
         models_wanted(QMenu, str): This menu is to hold the models that could give the answer with this id instead.
-        editing_ended: A message is no longer edited: the keyboard is nobody's.
-        link_activated: A link in an answer was chosen.
-        built: More messages are there to be seen.
+        editing_ended: An editor has closed, and nothing has the keyboard focus.
+        link_activated(QUrl): A link in an answer was chosen.
+        built: Rows of older messages were built.
     """
 
     fix_pressed = Signal(str)
@@ -229,12 +176,10 @@ class Transcript(AutoscrollArea):
         self._read_states = states
         self._states: Mapping[str, RowState] = {}
         self.send_key = SendKey.RETURN
-        self._older: list[Message] = []  # not built yet
+        self._older: list[Message] = []  # without a row yet
         self._rows: list[AnswerRow | QuestionRow] = []
-        self._told_elsewhere = ""  # the answer whose error is said over the composer
-        self._unsent: dict[
-            str, EditedMessage
-        ] = {}  # of messages without a row, what is written in their place
+        self._told_elsewhere = ""  # id of the answer whose error is explained above the composer
+        self._unsent: dict[str, EditedMessage] = {}  # edits in progress of messages without a row
 
     @property
     def rows(self) -> tuple[AnswerRow | QuestionRow, ...]:
@@ -242,11 +187,11 @@ class Transcript(AutoscrollArea):
         return tuple(self._rows)
 
     def messages(self) -> tuple[Message, ...]:
-        """Return all messages that are shown, built or not, from top to bottom."""
+        """Return all messages of the branch, with a row or not, from top to bottom."""
         return (*self._older, *(row.message for row in self._rows))
 
     def texts(self) -> Iterator[tuple[Message, str]]:
-        """Yield all messages, from top to bottom, with what they say by now."""
+        """Yield all messages from top to bottom with their current text."""
         yield from ((message, message.text) for message in self._older)
         for row in self._rows:
             view = row.view if isinstance(row, AnswerRow) else None
@@ -257,19 +202,17 @@ class Transcript(AutoscrollArea):
         return next((row for row in reversed(self._rows) if row.message.id == message_id), None)
 
     def rows_in_view(self) -> list[AnswerRow | QuestionRow]:
-        """Return the rows of which something can be seen."""
+        """Return the rows that are at least partly visible."""
         top = self.verticalScrollBar().value()
         bottom = top + self.viewport().height()
         return [row for row in self._rows if row.y() < bottom and row.y() + row.height() > top]
 
     def first_in_view(self) -> AnswerRow | QuestionRow | None:
-        """Return the first row of which something can be seen."""
+        """Return the first row that is at least partly visible."""
         return next(iter(self.rows_in_view()), None)
 
-    # ------------------------------------------------------------ content
-
     def show_chat(self, conversation: Conversation) -> None:
-        """Show a chat from its end."""
+        """Show a chat, scrolled to its end."""
         self._drop_rows(0)
         self._older = list(conversation.path())
         self.follow(on=True)
@@ -277,7 +220,7 @@ class Transcript(AutoscrollArea):
         self.fill()
 
     def rearrange(self, conversation: Conversation) -> None:
-        """Show another branch of the chat; what the two have in common stays where it is."""
+        """Show another branch of the chat; the rows that both have in common stay where they are."""
         path = conversation.path()
         shown = [*(message.id for message in self._older), *(row.message.id for row in self._rows)]
         pairs = enumerate(zip(shown, path, strict=False))
@@ -291,90 +234,88 @@ class Transcript(AutoscrollArea):
             self._insert(len(self._rows), message).show()
         self.refresh()
         self.lay_out()
-        self.look()
+        self.update_following()
 
     def refresh(self) -> None:
-        """Look again at what can be done to each message."""
+        """Update the state of each row."""
         self._states = self._read_states()
         for row in self._rows:
             row.set_state(self._states.get(row.message.id, RowState()))
 
     def add(self, message: Message) -> None:
-        """Add a message at the end, and go there: the person has just sent it."""
+        """Append a message that was just sent, and scroll to it."""
         self._insert(len(self._rows), message).show()
         self.refresh()
         self.to_latest()
 
     def leave_to_card(self, answer_id: str) -> None:
-        """Do not say why this answer failed as long as a card does, over the composer; "" is none."""
+        """Hide the error of this answer while a card above the composer explains it; "" for none."""
         self._told_elsewhere = answer_id
         for row in self._rows:
             if isinstance(row, AnswerRow):
                 row.leave_to_card(told=row.message.id == answer_id)
 
     def append(self, generation: Generation, piece: Piece) -> None:
-        """Add what came of an answer; one that is not shown is ignored."""
+        """Append a piece to its answer, if that is shown."""
         row = self._answer(generation.answer.id)
         if row is not None:
             row.append(piece)
 
     def edit(self, message_id: str) -> None:
-        """Let a message be written anew in its place."""
+        """Open the editor of a message."""
         row = self.row(message_id)
         if isinstance(row, QuestionRow):
             row.edit(self.send_key, row.said)
             if row.editor is not None:
                 row.editor.edit.setFocus()
-            self.lay_out()  # or it is where it was before it grew
+            self.lay_out()  # or the row would still have its former height
             self.ensureWidgetVisible(row)
 
     def stop_editing(self, message_id: str) -> None:
-        """Show a message that was edited as it was."""
+        """Close the editor of a message, and drop the edit."""
         self._unsent.pop(message_id, None)
         row = self.row(message_id)
         if isinstance(row, QuestionRow):
             row.stop_editing()
 
     def footer_of(self, message_id: str) -> QWidget | None:
-        """Return the line under a message, if it is built."""
+        """Return the footer of a message, if its row is built."""
         row = self.row(message_id)
         return row.footer if row else None
 
     def change(self, message: Message) -> None:
-        """Show how an answer ended, or that it begins again."""
+        """Show the status of an answer that has ended or is continued."""
         row = self._answer(message.id)
         if row is not None:
             row.show_message(message)
             self.refresh()
 
-    def set_waiting(self, answer_id: str, words: str) -> None:
-        """Say what an answer waits for."""
+    def set_waiting(self, answer_id: str, text: str) -> None:
+        """Show what an answer waits for."""
         row = self._answer(answer_id)
         if row is not None:
-            row.set_waiting(words)
+            row.set_waiting(text)
 
     def copy_last_answer(self) -> None:
-        """Put the last answer that has text on the clipboard."""
+        """Copy the last answer that has text."""
         for row in reversed(self._rows):
             if isinstance(row, AnswerRow) and row.message.text:
                 row.copy()
                 return
 
-    # ------------------------------------------------------------ scrolling
-
     def go_to(self, row: AnswerRow | QuestionRow, view: AnswerView | UserBubble | None) -> None:
-        """Bring what was found in a row, and is looked at, into view."""
+        """Scroll to the current match in a row, or to the row without a view."""
         self.lay_out()
         box = view.found_box() if view is not None else None
         top = (
             row.y() if view is None or box is None else view.mapTo(self.widget(), box.topLeft().toPoint()).y()
         )
         bar, high = self.verticalScrollBar(), self.viewport().height()
-        if not bar.value() + _EDGE <= top <= bar.value() + high - 2 * _EDGE:
+        if not bar.value() + _MATCH_MARGIN <= top <= bar.value() + high - 2 * _MATCH_MARGIN:
             bar.setValue(top - high // 3)
 
     def go_to_message(self, message_id: str) -> None:
-        """Bring a message of the branch that is shown into view, built or not."""
+        """Scroll to a message of the shown branch; its row is built if need be."""
         while self.row(message_id) is None and self.build_more():
             pass
         row = self.row(message_id)
@@ -382,13 +323,13 @@ class Transcript(AutoscrollArea):
             self.go_to(row, None)
 
     def fill(self) -> None:
-        """Build older messages above until there is a screen of them, without moving what is in view."""
+        """Build older rows until the window is full, without moving what is in view."""
         bar = self.verticalScrollBar()
         while self._older and self.isVisible() and bar.value() < self.viewport().height():
             self.build_more()
 
     def build_more(self) -> bool:
-        """Build the next older messages, without moving what is in view; return whether there were any."""
+        """Build the next older rows without moving what is in view; return whether there were any."""
         if not self._older:
             return False
         bar = self.verticalScrollBar()
@@ -401,8 +342,6 @@ class Transcript(AutoscrollArea):
         bar.setValue(bar.maximum() if self.following or top is None else top.y() - offset)
         self.built.emit()
         return True
-
-    # ------------------------------------------------------------ rows
 
     def _insert(self, position: int, message: Message) -> AnswerRow | QuestionRow:
         row: AnswerRow | QuestionRow
@@ -429,7 +368,7 @@ class Transcript(AutoscrollArea):
         return row if isinstance(row, AnswerRow) else None
 
     def _drop_rows(self, first: int) -> None:
-        """Take away the rows from one on."""
+        """Remove the rows from index `first` on."""
         for row in self._rows[first:]:
             if isinstance(row, QuestionRow) and row.unsent is not None:
                 self._unsent[row.message.id] = row.unsent
@@ -437,3 +376,48 @@ class Transcript(AutoscrollArea):
             row.hide()
             row.deleteLater()
         del self._rows[first:]
+
+
+_ICON = 16
+
+
+class TranscriptPage(QWidget):
+    """The content of the scroll area: a column of rows, no wider than lines should be, aligned to its end.
+
+    Attributes:
+        column: Layout of the rows.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("transcriptPage")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        middle = QWidget()
+        middle.setMaximumWidth(COLUMN_WIDTH + 2 * SPACE_XL)
+        margins = (SPACE_XL, SPACE_L, SPACE_XL, SPACE_L)
+        self.column = vbox(1, parent=middle, margins=margins, spacing=SPACE_M)
+        hbox(1, (middle, 1000), 1, parent=self, margins=(SCROLL_BAR_WIDTH, 0, 0, 0))
+
+
+class LatestButton(QPushButton):
+    """Button "Jump to latest", which floats above the lower edge of the transcript."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(tr("Jump to latest"), parent)
+        self._theme = theme
+        self.setObjectName("latest")
+        self.setIconSize(QSize(_ICON, _ICON))
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.hide()
+        theme.changed.connect(self._tint)
+        self._tint()
+
+    def float_in(self, viewport: QWidget, *, shown: bool) -> None:
+        """Place the button above the lower edge of `viewport`."""
+        self.setVisible(shown)
+        self.adjustSize()
+        self.move((viewport.width() - self.width()) // 2, viewport.height() - self.height() - SPACE_M)
+
+    def _tint(self) -> None:
+        palette = self._theme.palette
+        self.setIcon(self._theme.icons.icon("arrow-down", palette.secondary, palette.tertiary, _ICON))

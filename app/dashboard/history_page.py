@@ -21,10 +21,10 @@ from app.theme import SMALL_PX, SPACE_M, SPACE_S, SPACE_XL, TEXT_PX
 from app.widgets.buttons import ChoiceButton
 from app.widgets.cards import ErrorCard, Section
 from app.widgets.dialogs import MessageBox, SaveSheet
-from app.widgets.feedback import UndoToast
+from app.widgets.feedback import UndoToast, announce
 from app.widgets.labels import PlainLabel
 from app.widgets.layouts import ColumnArea, FlowLayout
-from app.widgets.util import Throttle, announce
+from app.widgets.throttle import Throttle
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,10 +16,11 @@ from app.dashboard.charts.chart import Chart
 from app.dashboard.charts.lines import SpeedStrip
 from app.dashboard.live_stats import LiveState
 from app.i18n import tr
+from app.stylesheet import restyle
 from app.theme import CODE_PX, SMALL_PX, SPACE_L, SPACE_M, SPACE_XS
 from app.widgets.cards import Section
 from app.widgets.labels import ElidedLabel
-from app.widgets.util import Throttle, restyle
+from app.widgets.throttle import Throttle
 from mtplx_engine.measure.measurement import FEW_STEPS
 from mtplx_engine.util.formatting import size
 from mtplx_engine.util.system import Power

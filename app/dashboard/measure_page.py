@@ -25,14 +25,15 @@ from app.i18n import said, tr
 from app.services.tasks import TaskRunner, describe
 from app.storage.errors import StoreError
 from app.storage.export import write_measurement
+from app.stylesheet import restyle
 from app.theme import CODE_PX, SMALL_PX, SPACE_L, SPACE_M, SPACE_S, SPACE_XL, SPACE_XS, TEXT_PX
 from app.widgets.buttons import ChoiceButton
 from app.widgets.cards import ErrorCard, Section
 from app.widgets.dialogs import SaveSheet
-from app.widgets.feedback import LoadingBar, UndoToast
+from app.widgets.feedback import LoadingBar, UndoToast, announce
 from app.widgets.labels import PlainLabel
 from app.widgets.layouts import ColumnArea, FlowLayout
-from app.widgets.util import Throttle, announce, restyle
+from app.widgets.throttle import Throttle
 from mtplx_engine.ipc.protocol import Measure
 from mtplx_engine.measure import sentences
 from mtplx_engine.measure.measurement import CONTEXT_BUCKETS, PromptKind

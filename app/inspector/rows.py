@@ -11,9 +11,9 @@ from app.i18n import tr
 from app.theme import CODE_PX, SMALL_PX, SPACE_S
 from app.widgets.buttons import ChoiceButton, IconButton
 from app.widgets.cards import Section
+from app.widgets.feedback import show_input_error
 from app.widgets.labels import PlainLabel
 from app.widgets.number_field import NumberField
-from app.widgets.util import object_to
 
 if TYPE_CHECKING:
     from app.inspector.form import Dial, SettingsForm
@@ -113,7 +113,7 @@ class SeedRow(SettingRow):
         if typed and (seed is None or seed > _LARGEST_SEED):
             self.set_value(self._shown, changed=self.reset.isVisible())
             error = tr("“{typed}” is no seed: type a whole number from 0 to {most}.")
-            object_to(self.field, error.format(typed=typed[:_LONGEST_QUOTE], most=_LARGEST_SEED))
+            show_input_error(self.field, error.format(typed=typed[:_LONGEST_QUOTE], most=_LARGEST_SEED))
         elif seed != self._shown:
             self.chosen.emit("seed", seed)
 

@@ -22,11 +22,11 @@ from PySide6.QtWidgets import (
 from app.i18n import tr
 from app.model_manager import row_state
 from app.model_manager.row_state import Action, show_fault
+from app.stylesheet import restyle
 from app.theme import CODE_PX, SPACE_L, SPACE_M, SPACE_S, SPACE_XL, SPACE_XS
 from app.widgets.buttons import IconButton
 from app.widgets.cards import ErrorCard
 from app.widgets.labels import ElidedLabel
-from app.widgets.util import restyle
 from mtplx_engine.models import memory_fit
 from mtplx_engine.models.memory_fit import MemoryVerdict
 from mtplx_engine.util import formatting

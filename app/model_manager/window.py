@@ -15,9 +15,10 @@ from app.model_manager.pages import InstalledPage, RecommendedPage, SearchPage
 from app.model_manager.token_dialog import TokenDialog
 from app.theme import SMALL_PX
 from app.widgets.dialogs import MessageBox
+from app.widgets.feedback import announce
 from app.widgets.layouts import ReadingOrder
 from app.widgets.tabs import PageTabs
-from app.widgets.util import Throttle, announce
+from app.widgets.throttle import Throttle
 from mtplx_engine.util import formatting
 
 if TYPE_CHECKING:

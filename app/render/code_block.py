@@ -1,4 +1,4 @@
-"""A code block in a document: one text block per line, to which text can be added at the end."""
+"""A code block in a document: one text block for each line, coloured as it grows, wrapped or scrolled sideways."""
 
 from __future__ import annotations
 
@@ -7,34 +7,30 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtGui import QTextCursor, QTextLayout
 
-from app.render.code import CodeColors
-from app.render.style import CONTINUES
+from app.render.code_colors import CodeColors
+from app.render.style import CONTINUES, LONGEST_BLOCK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from PySide6.QtGui import QTextBlock, QTextBlockFormat, QTextDocument
 
-    from app.render.code import Span, Spans
+    from app.render.code_colors import Span, Spans
     from app.render.style import Formats
 
 
-# Qt's time for one text block grows with its length, so a longer line is laid out in pieces.
-_LONGEST_LINE = 4096
-
-
 class CodeBlock:
-    """Writes one code block, which is the last thing in the document while it grows.
+    """Writes one code block, which is the last leaf of the document while it grows.
 
     Args:
-        document: Where it is written.
-        start: Position of its first text block, which is empty.
-        language: What the colours go by.
+        document: The document.
+        start: Position of the block's first text block, which is empty.
+        language: Name of the language for pygments, "" for none.
         first: Format of its first line.
-        formats: The formats of the style.
+        formats: Formats of the style.
 
     Attributes:
-        wrapped: Whether long lines are wrapped; others may reach beyond the sides of the panel.
+        wrapped: Whether long lines are wrapped; if not, they may reach beyond the panel and are scrolled.
     """
 
     def __init__(
@@ -67,22 +63,21 @@ class CodeBlock:
         return self._document.findBlockByNumber(self._first_line + line)
 
     def widest(self) -> float:
-        """Return about how wide the longest line is, in pixels."""
+        """Return the approximate width of the longest line in pixels."""
         return self._longest * self._formats.code_width
 
     def set_wrapped(self, *, on: bool) -> None:
-        """Wrap long lines, or let each be one row."""
+        """Wrap long lines, or show each as one row."""
         self.wrapped, self._shift = on, 0
         self._format_lines()
 
     def shift(self, pixels: int) -> None:
-        """Show lines that are not wrapped from so far on."""
+        """Scroll lines that are not wrapped sideways by `pixels`."""
         if not self.wrapped and pixels != self._shift:
             self._shift = pixels
             self._format_lines()
 
     def _format_lines(self) -> None:
-        """Give every line its format again."""
         cursor = QTextCursor(self._document)
         cursor.beginEditBlock()
         block = self._document.findBlockByNumber(self._first_line)
@@ -98,7 +93,6 @@ class CodeBlock:
         cursor.endEditBlock()
 
     def _shaped(self, base: QTextBlockFormat, columns: int) -> QTextBlockFormat:
-        """Return the format of a line that begins with so many spaces."""
         if not self.wrapped:
             return self._formats.unwrapped(base, self._shift)
         return self._formats.hanging(base, columns) if columns else base
@@ -109,7 +103,7 @@ class CodeBlock:
         return self._pieces[0]
 
     def add(self, text: str, *, color: bool) -> None:
-        """Add `text` at the end; with `color`, colour the lines that it completes."""
+        """Append `text`; with `color`, colour the lines that it completes."""
         if not text:
             return
         self._pieces.append(text)
@@ -122,7 +116,7 @@ class CodeBlock:
         self._line += text[complete:]
 
     def recolor(self) -> Iterator[tuple[int, Spans]]:
-        """Look at the whole block again; yield the lines that want other colours."""
+        """Highlight the whole block again; yield the lines whose colours change."""
         if self._line:
             for line, spans in self._colors.add(self._line + "\n", color=False):
                 self.color_line(line, spans)
@@ -160,7 +154,7 @@ class CodeBlock:
             self._write_line(cursor, line)
 
     def _hang(self, cursor: QTextCursor, text: str) -> None:
-        """Let what does not fit in the line go on below its first word, a little further in."""
+        """Let the wrapped rest of the line begin below its first word, a little further in."""
         if self._indent is None or not text:
             return
         word = text.lstrip(" \t")
@@ -175,9 +169,9 @@ class CodeBlock:
         self._hang(cursor, text)
         self._columns += len(text.expandtabs(4))
         self._longest = max(self._longest, self._columns)
-        while self._line_length + len(text) > _LONGEST_LINE:
+        while self._line_length + len(text) > LONGEST_BLOCK:
             self._first_cut = min(self._first_cut, self._lines_begun)
-            room = _LONGEST_LINE - self._line_length
+            room = LONGEST_BLOCK - self._line_length
             cursor.insertText(text[:room], self._formats.code)
             cursor.insertBlock(self._shaped(self._continued, 0))
             self._blocks += 1

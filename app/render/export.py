@@ -1,29 +1,99 @@
-"""Copy a selection as plain text and HTML."""
+"""Copies a selection: the selected leaves, as plain text and as HTML."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING
 
-from PySide6.QtGui import QTextCursor, QTextOption
-
-from app.render.blocks import Code, Heading, Kind, Mark, Paragraph, Rule, Table, part, text_of, units
-from app.render.style import CONTINUES, Formats, direction
+from app.render.blocks import (
+    Code,
+    ContainerKind,
+    Heading,
+    Mark,
+    Paragraph,
+    Rule,
+    Table,
+    starts_item,
+    text_of,
+    utf16_slice,
+    without_markers,
+)
+from app.render.plain_text import text_between
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from PySide6.QtGui import QTextDocument
+    from PySide6.QtGui import QTextCursor, QTextTable
 
-    from app.render.blocks import Cell, Container, Leaf, Place, Run
-    from app.render.style import RenderStyle
+    from app.render.blocks import Cell, Container, Containers, Leaf, Run
+    from app.render.document import PlacedBlock
 
 
-_TAGS = {Mark.CODE: "code", Mark.EMPHASIS: "em", Mark.STRONG: "strong", Mark.STRIKE: "s"}
+def selected_leaves(placed: Sequence[PlacedBlock], cursor: QTextCursor) -> list[Leaf]:
+    """Return the leaves that `cursor` selects; the first and last one may be parts."""
+    start, end = cursor.selectionStart(), cursor.selectionEnd()
+    found: list[Leaf] = []
+    for index, each in enumerate(placed):
+        last = (
+            placed[index + 1].start - 1 if index + 1 < len(placed) else cursor.document().characterCount() - 1
+        )
+        if last < start:
+            continue
+        if each.start >= end:
+            break
+        found += _part(each, max(start, each.start), min(end, last), cursor)
+    return found
+
+
+def _part(placed: PlacedBlock, start: int, end: int, cursor: QTextCursor) -> list[Leaf]:
+    """Return the part of a leaf between two positions of the document."""
+    leaf = placed.shape
+    containers = leaf.containers if start == placed.start else without_markers(leaf.containers)
+    match leaf:
+        case Code():
+            return [replace(leaf, containers=containers, text=text_between(cursor.document(), start, end))]
+        case Paragraph() | Heading():
+            runs = slice_runs(leaf.runs, start - placed.start, end - placed.start)
+            return [replace(leaf, containers=containers, runs=runs)]
+        case Table():
+            return _table_part(placed.table.qt, leaf, start, end) if placed.table else []
+        case Rule():
+            return [leaf]
+
+
+def _table_part(table: QTextTable, leaf: Table, start: int, end: int) -> list[Leaf]:
+    if end < table.firstPosition() or start > table.lastPosition():
+        return []
+    first = table.cellAt(max(start, table.firstPosition()))
+    last = table.cellAt(min(end, table.lastPosition()))
+    if first == last:
+        origin = first.firstPosition()
+        runs = slice_runs(leaf.rows[first.row()][first.column()], start - origin, end - origin)
+        return [Paragraph(leaf.containers, runs)]
+    columns = slice(None)
+    if start >= table.firstPosition() and end <= table.lastPosition():
+        left, right = sorted((first.column(), last.column()))
+        columns = slice(left, right + 1)
+    rows = leaf.rows[first.row() : last.row() + 1]
+    return [Table(leaf.containers, leaf.aligns[columns], tuple(row[columns] for row in rows))]
+
+
+def slice_runs(runs: Cell, start: int, end: int) -> Cell:
+    """Return `runs` from `start` to `end`, in UTF-16 units of the document."""
+    found: list[Run] = []
+    position = 0
+    for run in runs:
+        first, last = max(0, start - position), end - position
+        if first < run.length and last > 0:
+            text = utf16_slice(run.text, max(0, first - run.lead), max(0, last - run.lead))
+            found.append(run if run.drawn else replace(run, text=text))
+        position += run.length
+    return tuple(found)
 
 
 def to_text(leaves: Sequence[Leaf]) -> str:
-    """Return what the leaves say, line by line; the cells of a table are separated by tabs."""
+    """Return the leaves as plain text with list markers; the cells of a table are separated by tabs."""
     if len(leaves) == 1:
         return _text(leaves[0])
     pieces: list[str] = []
@@ -31,9 +101,9 @@ def to_text(leaves: Sequence[Leaf]) -> str:
     for leaf in leaves:
         if before is not None:
             pieces.append(_break(before, leaf))
-        is_rest_of_line = before is None and not _starts_item(leaf)
+        is_rest_of_line = before is None and not starts_item(leaf)
         bare = is_rest_of_line or _is_bare(leaf)
-        pieces.append(_text(leaf) if bare else _placed(_text(leaf), leaf.place))
+        pieces.append(_text(leaf) if bare else _placed(_text(leaf), leaf.containers))
         before = leaf
     return "".join(pieces)
 
@@ -51,7 +121,7 @@ def _text(leaf: Leaf) -> str:
 
 
 def _is_bare(leaf: Leaf) -> bool:
-    """Return whether list signs stay away: from the middle of a line, and from what is pasted as it is."""
+    """Return whether a leaf gets no markers: the rest of a line, and code and tables, which are pasted as they are."""
     return isinstance(leaf, Code | Table) or _continues(leaf)
 
 
@@ -59,33 +129,34 @@ def _continues(leaf: Leaf) -> bool:
     return isinstance(leaf, Paragraph) and leaf.continues
 
 
-def _starts_item(leaf: Leaf) -> bool:
-    return any(each.marker for each in leaf.place)
-
-
 def _break(before: Leaf, leaf: Leaf) -> str:
     if _continues(leaf):
         return ""
-    follows_text = isinstance(before, Paragraph) and any(each.kind is Kind.LIST for each in before.place)
-    return "\n" if _starts_item(leaf) and follows_text else "\n\n"
+    follows_text = isinstance(before, Paragraph) and any(
+        each.kind is ContainerKind.LIST for each in before.containers
+    )
+    return "\n" if starts_item(leaf) and follows_text else "\n\n"
 
 
-def _placed(text: str, place: Place) -> str:
-    """Return `text` behind its markers, later lines indented as far."""
+def _placed(text: str, containers: Containers) -> str:
+    """Return `text` behind its markers, its other lines indented as far."""
     first = rest = ""
-    for each in place:
-        sign = "> " if each.kind is Kind.QUOTE else f"{each.marker} " if each.marker else "  "
+    for each in containers:
+        sign = "> " if each.kind is ContainerKind.QUOTE else f"{each.marker} " if each.marker else "  "
         first += sign
-        rest += sign if each.kind is Kind.QUOTE else " " * len(sign)
+        rest += sign if each.kind is ContainerKind.QUOTE else " " * len(sign)
     return first + text.replace("\n", "\n" + rest)
 
 
 def to_html(leaves: Iterable[Leaf]) -> str:
-    """Return the leaves as HTML that says what they are, and leaves the look to where it is pasted."""
+    """Return the leaves as HTML without styles, so that it takes the style of where it is pasted."""
     writer = _HtmlWriter()
     for leaf in leaves:
         writer.add(leaf)
     return writer.close()
+
+
+_TAGS = {Mark.CODE: "code", Mark.EMPHASIS: "em", Mark.STRONG: "strong", Mark.STRIKE: "s"}
 
 
 class _HtmlWriter:
@@ -94,11 +165,11 @@ class _HtmlWriter:
         self._open: list[str] = []  # "blockquote", or "ul" and "ol" with an open item
 
     def add(self, leaf: Leaf) -> None:
-        shared = self._shared(leaf.place)
+        shared = self._shared(leaf.containers)
         self._close_to(shared)
-        if shared and leaf.place[shared - 1].marker:
+        if shared and leaf.containers[shared - 1].marker:
             self._out.append("</li><li>")
-        for container in leaf.place[shared:]:
+        for container in leaf.containers[shared:]:
             self._push(container)
         self._out.append(_html(leaf))
 
@@ -106,17 +177,17 @@ class _HtmlWriter:
         self._close_to(0)
         return "".join(self._out)
 
-    def _shared(self, place: Place) -> int:
-        """Return how many of the open lists and quotes go on around a leaf in `place`."""
-        for level, (container, tag) in enumerate(zip(place, self._open, strict=False)):
-            if (container.kind is Kind.QUOTE) != (tag == "blockquote"):
+    def _shared(self, containers: Containers) -> int:
+        """Return how many of the open lists and quotes continue around a leaf in `containers`."""
+        for level, (container, tag) in enumerate(zip(containers, self._open, strict=False)):
+            if (container.kind is ContainerKind.QUOTE) != (tag == "blockquote"):
                 return level
             if container.marker:
                 return level + 1 if _list_tag(container) == tag else level
-        return min(len(place), len(self._open))
+        return min(len(containers), len(self._open))
 
     def _push(self, container: Container) -> None:
-        if container.kind is Kind.QUOTE:
+        if container.kind is ContainerKind.QUOTE:
             self._open.append("blockquote")
             self._out.append("<blockquote>")
             return
@@ -148,7 +219,9 @@ def _html(leaf: Leaf) -> str:
             return f"<table>{''.join(rows)}</table>"
         case Paragraph():
             return (
-                _inline(leaf.runs) if leaf.place and leaf.place[-1].marker else f"<p>{_inline(leaf.runs)}</p>"
+                _inline(leaf.runs)
+                if leaf.containers and leaf.containers[-1].marker
+                else f"<p>{_inline(leaf.runs)}</p>"
             )
 
 
@@ -166,84 +239,3 @@ def _run(run: Run) -> str:
         if mark in run.marks:
             text = f"<{tag}>{text}</{tag}>"
     return f'<a href="{escape(run.href)}">{text}</a>' if run.href else text
-
-
-_PLAIN = Paragraph((), ())
-# Qt's time for one text block grows with its length, so a longer line is laid out in pieces.
-_LONGEST_LINE = 4096
-
-
-def write_plain(document: QTextDocument, text: str, style: RenderStyle) -> None:
-    """Make `document` show clean `text`, every line break where it was typed."""
-    formats = Formats(style)
-    option = QTextOption()
-    option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
-    document.setUndoRedoEnabled(False)
-    document.setDocumentMargin(0)
-    document.setDefaultTextOption(option)
-    document.setDefaultFont(formats.text_font())
-    document.clear()
-    append_plain(document, text, formats)
-
-
-def append_plain(document: QTextDocument, text: str, formats: Formats) -> None:
-    """Add clean `text` at the end of a document of plain text."""
-    cursor = QTextCursor(document)
-    cursor.movePosition(QTextCursor.MoveOperation.End)
-    cursor.beginEditBlock()
-    for number, line in enumerate(text.split("\n")):
-        if number:
-            cursor.insertBlock(formats.plain(direction(line), continues=False))
-        elif line and cursor.block().length() == 1:
-            cursor.setBlockFormat(formats.plain(direction(line), continues=False))
-        _add_to_line(cursor, line, formats)
-    cursor.endEditBlock()
-
-
-def _add_to_line(cursor: QTextCursor, text: str, formats: Formats) -> None:
-    form = formats.chars(_PLAIN, Mark.NONE, "")
-    while text:
-        length = _fitting(text, max(0, _LONGEST_LINE - cursor.positionInBlock()))
-        cursor.insertText(text[:length], form)
-        text = text[length:]
-        if text:
-            cursor.insertBlock(formats.plain(cursor.blockFormat().layoutDirection(), continues=True))
-
-
-def _fitting(text: str, room: int) -> int:
-    """Return how many characters of `text` go into a piece with that much room: whole words where there are any."""
-    if len(text) <= room:
-        return len(text)
-    return text.rfind(" ", 0, room) + 1 or room
-
-
-def place_of(document: QTextDocument, text: str, start: int, end: int) -> QTextCursor:
-    """Return a cursor that has selected the characters of `text`, which the document shows, from `start` to `end`."""
-    cursor = QTextCursor(document)
-    cursor.setPosition(_position(document, text, start))
-    cursor.setPosition(_position(document, text, end), QTextCursor.MoveMode.KeepAnchor)
-    return cursor
-
-
-def _position(document: QTextDocument, text: str, at: int) -> int:
-    """Return the position of the character of `text` at `at`: pieces of long lines are one further each."""
-    position = units(text[:at])
-    block = document.begin()
-    while block.isValid() and block.position() + block.length() <= position:
-        block = block.next()
-        if block.blockFormat().hasProperty(CONTINUES):
-            position += 1
-    return position
-
-
-def text_between(document: QTextDocument, start: int, end: int) -> str:
-    """Return the text between two positions, with its line breaks."""
-    block = document.findBlock(start)
-    pieces: list[str] = []
-    while block.isValid() and block.position() <= end:
-        if pieces and not block.blockFormat().hasProperty(CONTINUES):
-            pieces.append("\n")
-        first = max(0, start - block.position())
-        pieces.append(part(block.text(), first, end - block.position()))
-        block = block.next()
-    return "".join(pieces).replace("\u2028", "\n")

@@ -1,4 +1,15 @@
-"""Parse markdown while it streams: finished blocks frozen, only the tail parsed again."""
+"""Incremental parser for a message that is still being streamed.
+
+The text is split into a frozen head, whose blocks no later text can change, and a live tail, which is parsed again
+with each piece that arrives. A block is frozen when another one has begun behind it, so the tail is mostly one block,
+and the cost of a piece does not grow with the message. Two kinds of blocks have their own path since they alone could
+be long: a code block, whose lines `FenceReader` takes without the parser, and any other tail of thousands of
+characters, which is parsed again only when it has grown by a fraction; until then new text is appended as it is.
+
+Of the tail only what is decided is shown (`strip_undecided`), so that the first characters of a list, rule or table do
+not appear as text. `StreamingMarkdown.finish` parses the message once more as a whole: the result is exact, whatever
+was shown before.
+"""
 
 from __future__ import annotations
 
@@ -7,62 +18,125 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from app.render.blocks import Code
-from app.render.markdown import Parsed, whole
+from app.render.markdown import ParsedMarkdown, Sanitizer, parse_markdown
 
 if TYPE_CHECKING:
     from app.render.blocks import Leaf
     from app.render.markdown import OpenFence
 
 
-# NUL and surrogates are no characters; the others mean paragraph, frame and object to a QTextDocument.
-_UNFIT = re.compile("[\x00\r\u2029\ufdd0\ufdd1\ufffc\ud800-\udfff]")
-_REPLACED = str.maketrans(
-    {
-        "\x00": "\ufffd",
-        "\r": "\n",
-        "\u2029": "\n",
-        "\ufdd0": "\ufffd",
-        "\ufdd1": "\ufffd",
-        "\ufffc": "\ufffd",
-    }
-)
+# A tail this long is parsed again only when it has grown by 1/_GROWTH: the cost per character is bounded.
+_LONG_TAIL = 4096
+_GROWTH = 32
 
 
-def clean(text: str) -> str:
-    """Return `text` with line ends as newlines, halves of characters joined, and unfit ones replaced."""
-    if not _UNFIT.search(text):
-        return text
-    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text.replace("\r\n", "\n").translate(_REPLACED)
+@dataclass(frozen=True, slots=True)
+class Update:
+    """What one piece of text changes in the row of leaves.
+
+    Attributes:
+        frozen: Leaves that will not change any more; they follow those frozen before.
+        tail: Leaves of the live tail, in place of the former ones; None leaves them as they were.
+        appended: Text to append to the last leaf of the tail.
+    """
+
+    frozen: tuple[Leaf, ...] = ()
+    tail: tuple[Leaf, ...] | None = None
+    appended: str = ""
 
 
-class Sanitizer:
-    """Cleans text that arrives in pieces; a piece may end between two halves of a character or line end."""
+class StreamingMarkdown:
+    """Parser of one message that is still being streamed."""
 
     def __init__(self) -> None:
-        self._held = ""
+        self._sanitizer = Sanitizer()
+        self._pieces: list[str] = []
+        self._tail = ""
+        self._parsed_length = 0
+        self._references: dict[str, Any] = {}
+        self._ordinal: int | None = None
+        self._fence: FenceReader | None = None
+        self._fence_pieces: list[str] = []
 
-    def accept(self, text: str) -> str:
-        """Return what is certain now, cleaned."""
-        text = self._held + text
-        undecided = text.endswith("\r") or "\ud800" <= text[-1:] <= "\udbff"
-        self._held = text[-1] if undecided else ""
-        return clean(text[:-1] if undecided else text)
+    def feed(self, text: str) -> Update:
+        """Take the next piece of the message; return what it changes."""
+        text = self._sanitizer.feed(text)
+        if not text:
+            return Update()
+        self._pieces.append(text)
+        if self._fence is not None:
+            self._fence_pieces.append(text)
+            added = self._fence.read(text)
+            if added is not None:
+                return Update(appended=added)
+            self._leave_fence()
+        else:
+            self._tail += text
+        if len(self._tail) > _LONG_TAIL and len(self._tail) < self._parsed_length * (1 + 1 / _GROWTH):
+            return Update(appended=text)
+        frozen = self._freeze() if "\n" in text else ()
+        return Update(frozen, self._parse_tail())
 
-    def rest(self) -> str:
-        """Return what was held back: nothing follows any more."""
-        held, self._held = self._held, ""
-        return clean(held)
+    def finish(self) -> tuple[Leaf, ...]:
+        """End the stream; return all leaves of the message, parsed as a whole."""
+        self._pieces.append(self._sanitizer.finish())
+        return parse_markdown("".join(self._pieces))
+
+    def source(self) -> str:
+        """Return the sanitized text so far."""
+        return "".join(self._pieces)
+
+    def _freeze(self) -> tuple[Leaf, ...]:
+        """Cut the tail where its last block begins; return the leaves before the cut, which are final."""
+        complete = self._tail[: self._tail.rfind("\n") + 1]
+        parsed = ParsedMarkdown(complete, self._references, self._ordinal)
+        cut = parsed.cut
+        if not cut.line:
+            return ()
+        leaves = parsed.leaves_before_cut()
+        self._tail = _from_line(self._tail, cut.line)
+        self._ordinal = cut.ordinal
+        for label, target in parsed.references.items():
+            if target["map"][1] <= cut.line:
+                self._references[label] = target
+        return leaves
+
+    def _parse_tail(self) -> tuple[Leaf, ...]:
+        self._parsed_length = len(self._tail)
+        parsed = ParsedMarkdown(strip_undecided(self._tail), self._references, self._ordinal)
+        leaves = parsed.live_leaves()
+        if parsed.fence is None or parsed.fence.quoted:
+            return leaves
+        reader = FenceReader(parsed.fence)
+        shown = reader.read(_from_line(self._tail, parsed.fence.line + 1))
+        last = leaves[-1]
+        if shown is None or not isinstance(last, Code):
+            return leaves
+        self._fence, self._fence_pieces = reader, [self._tail]
+        return (*leaves[:-1], replace(last, text=shown, is_open=True))
+
+    def _leave_fence(self) -> None:
+        self._tail = "".join(self._fence_pieces)
+        self._fence, self._fence_pieces = None, []
+        self._parsed_length = 0
+
+
+def _from_line(text: str, line: int) -> str:
+    """Return `text` without its first `line` lines."""
+    start = 0
+    for _ in range(line):
+        start = text.index("\n", start) + 1
+    return text[start:]
 
 
 _TAB = 4
 
 
 class FenceReader:
-    """Reads the text behind the opening line of a fence.
+    """Reads the code of an open fence without the parser.
 
-    The fence may sit in list items, not in a quote. When `read` finds its end, or something that only the
-    parser can tell, it says so, and the parser takes over.
+    The fence may be in list items, not in a quote. At the end of the fence, or where only the parser can decide,
+    `read` gives up and the parser takes over.
     """
 
     def __init__(self, fence: OpenFence) -> None:
@@ -75,7 +149,7 @@ class FenceReader:
         self._shown = 0
 
     def read(self, text: str) -> str | None:
-        """Return the code that `text` adds, or None when the fence has ended before the end of `text`."""
+        """Return the code that `text` adds, or None when the parser must take over."""
         *complete, partial = (self._line + text).split("\n")
         added = []
         for line in complete:
@@ -110,7 +184,7 @@ class FenceReader:
 
 
 def _indentation(line: str) -> tuple[int, int]:
-    """Return how many columns `line` is indented by, and where its first other character is."""
+    """Return the columns that `line` is indented by, and the index of its first other character."""
     columns = 0
     for position, character in enumerate(line):
         if character not in " \t":
@@ -119,31 +193,31 @@ def _indentation(line: str) -> tuple[int, int]:
     return columns, len(line)
 
 
-# Quote marks, list markers, task boxes, rules, underlines of headings, fences: a line of nothing else waits.
-_SIGN = r"[\s>*+\-=_~`#|:]*"
-_SIGNS = re.compile(rf"{_SIGN}(?:\d{{1,9}}[.)]?{_SIGN})?(?:\[[ xX]?\]?{_SIGN})?")
-_FENCE = re.compile(r"[\s>*+\-\d.)]*(?:```|~~~)")
+# Quote and list markers, task boxes, rules, underlines of headings, fences: a line of nothing else is undecided.
+_MARKUP = r"[\s>*+\-=_~`#|:]*"
+_MARKUP_ONLY = re.compile(rf"{_MARKUP}(?:\d{{1,9}}[.)]?{_MARKUP})?(?:\[[ xX]?\]?{_MARKUP})?")
+_FENCE_START = re.compile(r"[\s>*+\-\d.)]*(?:```|~~~)")
 _DELIMITER_ROW = re.compile(r"[\s|:\-]*")
 
 
-def visible(text: str) -> str:
-    """Return the part of a live `text` whose meaning as blocks is known."""
+def strip_undecided(text: str) -> str:
+    """Return a live `text` without the last lines while they may still become another kind of block."""
     start = text.rfind("\n") + 1
     partial = text[start:]
-    if partial and (_SIGNS.fullmatch(partial) or _FENCE.match(partial)):
+    if partial and (_MARKUP_ONLY.fullmatch(partial) or _FENCE_START.match(partial)):
         text = text[:start]
     return _without_table_head(text)
 
 
 def _without_table_head(text: str) -> str:
-    """Hold back the first line of a table until the line below it has made it one."""
+    """Hold back the first line of a table until the delimiter row below it makes it one."""
     lines = text[-2048:].split("\n")
     last = lines[-1]
     above = lines[-2] if len(lines) > 1 else ""
     if _is_row(last) and not _is_row(above):
         return text[: len(text) - len(last)]
     if _is_row(last) and last.count("`") % 2:
-        # A bar may follow that belongs to the code.
+        # The inline code is open: a bar that follows belongs to it.
         return text[: text.rindex("`")]
     second_above = lines[-3] if len(lines) > 2 else ""
     if _is_row(above) and not _is_row(second_above) and _DELIMITER_ROW.fullmatch(last):
@@ -153,107 +227,3 @@ def _without_table_head(text: str) -> str:
 
 def _is_row(line: str) -> bool:
     return line.lstrip().startswith("|")
-
-
-# From here on the tail is parsed again only when it has grown by a part: the cost per character is bounded.
-_LONG_TAIL = 4096
-_GROWTH = 32
-
-
-@dataclass(frozen=True, slots=True)
-class Update:
-    """What a piece of text changed.
-
-    Attributes:
-        frozen: Leaves that will not change any more; they follow those frozen before.
-        tail: The leaves behind all frozen ones, in place of the former tail; None leaves the tail as it was.
-        appended: Text to add to the last leaf of the tail.
-    """
-
-    frozen: tuple[Leaf, ...] = ()
-    tail: tuple[Leaf, ...] | None = None
-    appended: str = ""
-
-
-class StreamingMarkdown:
-    """A message that is still being written."""
-
-    def __init__(self) -> None:
-        self._intake = Sanitizer()
-        self._pieces: list[str] = []
-        self._tail = ""
-        self._parsed_length = 0
-        self._references: dict[str, Any] = {}
-        self._ordinal: int | None = None
-        self._fence: FenceReader | None = None
-        self._fence_pieces: list[str] = []
-
-    def feed(self, text: str) -> Update:
-        """Take the next piece of the message."""
-        text = self._intake.accept(text)
-        if not text:
-            return Update()
-        self._pieces.append(text)
-        if self._fence is not None:
-            self._fence_pieces.append(text)
-            added = self._fence.read(text)
-            if added is not None:
-                return Update(appended=added)
-            self._leave_fence()
-        else:
-            self._tail += text
-        if len(self._tail) > _LONG_TAIL and len(self._tail) < self._parsed_length * (1 + 1 / _GROWTH):
-            return Update(appended=text)
-        frozen = self._freeze() if "\n" in text else ()
-        return Update(frozen, self._parse_tail())
-
-    def finish(self) -> tuple[Leaf, ...]:
-        """Return all leaves of the message, parsed as a whole; the stream is over."""
-        self._pieces.append(self._intake.rest())
-        return whole("".join(self._pieces))
-
-    def source(self) -> str:
-        """Return the text so far."""
-        return "".join(self._pieces)
-
-    def _freeze(self) -> tuple[Leaf, ...]:
-        """Cut the tail where its last block begins, and return the leaves before the cut."""
-        complete = self._tail[: self._tail.rfind("\n") + 1]
-        parsed = Parsed(complete, self._references, self._ordinal)
-        cut = parsed.cut
-        if not cut.line:
-            return ()
-        leaves = parsed.leaves_before_cut()
-        self._tail = _from_line(self._tail, cut.line)
-        self._ordinal = cut.ordinal
-        for label, target in parsed.references.items():
-            if target["map"][1] <= cut.line:
-                self._references[label] = target
-        return leaves
-
-    def _parse_tail(self) -> tuple[Leaf, ...]:
-        self._parsed_length = len(self._tail)
-        parsed = Parsed(visible(self._tail), self._references, self._ordinal)
-        leaves = parsed.live_leaves()
-        if parsed.fence is None or parsed.fence.quoted:
-            return leaves
-        reader = FenceReader(parsed.fence)
-        shown = reader.read(_from_line(self._tail, parsed.fence.line + 1))
-        last = leaves[-1]
-        if shown is None or not isinstance(last, Code):
-            return leaves
-        self._fence, self._fence_pieces = reader, [self._tail]
-        return (*leaves[:-1], replace(last, text=shown, is_open=True))
-
-    def _leave_fence(self) -> None:
-        self._tail = "".join(self._fence_pieces)
-        self._fence, self._fence_pieces = None, []
-        self._parsed_length = 0
-
-
-def _from_line(text: str, line: int) -> str:
-    """Return `text` without its first `line` lines."""
-    start = 0
-    for _ in range(line):
-        start = text.index("\n", start) + 1
-    return text[start:]

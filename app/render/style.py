@@ -1,4 +1,4 @@
-"""Text formats and measures of a rendered message."""
+"""Style of a rendered message: its colours and fonts, and the distances and Qt formats that follow from them."""
 
 from __future__ import annotations
 
@@ -15,40 +15,127 @@ from PySide6.QtGui import (
     QTextBlockFormat,
     QTextCharFormat,
     QTextFormat,
+    QTextOption,
     QTextTableFormat,
 )
 
-from app.render.blocks import Align, Code, Heading, Kind, Mark, Paragraph, Rule, Table, stands_alone
+from app.render.blocks import (
+    Align,
+    Code,
+    ContainerKind,
+    Heading,
+    Mark,
+    Paragraph,
+    Rule,
+    Table,
+    is_display_formula,
+    is_within,
+    starts_item,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from PySide6.QtGui import QTextDocument
 
-    from app.render.blocks import Leaf, Place
-    from app.render.code import Role
+    from app.render.blocks import Containers, Leaf
+    from app.render.code_colors import Role
 
 
-# Below, pixels in text of this size.
-_USUAL_SIZE = 14
-# More nesting than this is not shown as more indentation: the column would run out of width.
-_DEEPEST = 8
+@dataclass(frozen=True, slots=True)
+class SyntaxColors:
+    """Colours of code by role, as "#RRGGBB"; code without a role has the colour of text."""
+
+    keyword: str
+    name: str
+    type: str
+    string: str
+    number: str
+    comment: str
+    inserted: str
+    deleted: str
+
+
+# Each is at least 4.5:1 on the palette's code background, tinted as accepted too.
+LIGHT_SYNTAX = SyntaxColors(
+    keyword="#9B2393",
+    name="#2F5FB3",
+    type="#0B6E7F",
+    string="#A8321F",
+    number="#6A3FC4",
+    comment="#5F6670",
+    inserted="#14703A",
+    deleted="#B3261E",
+)
+DARK_SYNTAX = SyntaxColors(
+    keyword="#F58AC8",
+    name="#7FB4FF",
+    type="#6FD3D6",
+    string="#F5A97F",
+    number="#C3A6FF",
+    comment="#9CA3B0",
+    inserted="#63CF8E",
+    deleted="#FF8F85",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RenderStyle:
+    """Colours and fonts of messages. Colours are "#RRGGBB" or "#AARRGGBB", sizes are pixels.
+
+    Attributes:
+        window: Background of everything.
+        text: Running text; `secondary` is for labels and list markers.
+        accent: Links and the focus ring.
+        code: Background of code blocks.
+        rule: Hair lines of tables and quotes and between sections.
+        bubble: Background of the user's messages and of inline code.
+        selection: Background of selected text, whose own colour stays.
+        accepted: Background of drafted text that was accepted.
+        found: Background of the matches of a search; `found_now` that of the current one.
+        text_size: Size of running text; headings and spacing follow from it.
+        line_height: Line height of running text, as a multiple of `text_size`.
+    """
+
+    window: str
+    text: str
+    secondary: str
+    accent: str
+    code: str
+    rule: str
+    bubble: str
+    selection: str
+    accepted: str
+    found: str
+    found_now: str
+    syntax: SyntaxColors
+    text_family: str
+    code_family: str
+    text_size: int = 14
+    code_size: int = 13
+    line_height: float = 1.5
+
+
+# The distances below are pixels in text of this size.
+_BASE_SIZE = 14
+# Deeper nesting is not indented further: the column would run out of width.
+_MAX_INDENTS = 8
 _GAP = 12
 _ITEM_GAP = 6
 _HEADING_GAP = {1: 26, 2: 24, 3: 20}
 
 
 class Measures:
-    """The distances in text of one size, in whole pixels.
+    """Distances in text of one size, in whole pixels.
 
     Attributes:
-        list_indent: Of an item's text; `quote_indent` of a quote's.
-        code_inset: Beside code in its panel; `code_header` is above it, `code_bottom` below.
-        cell_x: Beside the text of a table's cell; `cell_y` is above and below.
-        label: Size of the words in the header of code.
-        scale: How much larger everything is than usual.
+        list_indent: Indentation of a list item's text; `quote_indent` that of a quote's.
+        code_inset: Room beside code in its panel; `code_header` is above it, `code_bottom` below.
+        cell_x: Padding beside the text of a table's cell; `cell_y` is above and below.
+        label: Size of the text in the header of a code block.
+        scale: Factor to text of the base size.
     """
 
     def __init__(self, text_size: int) -> None:
-        self.scale = text_size / _USUAL_SIZE
+        self.scale = text_size / _BASE_SIZE
         self.list_indent = self.px(26)
         self.quote_indent = self.px(16)
         self.code_inset = self.px(16)
@@ -59,23 +146,24 @@ class Measures:
         self.label = self.px(12)
 
     def px(self, pixels: float) -> int:
-        """Return a distance that is so many pixels in text of the usual size."""
+        """Scale a distance given in pixels for text of the base size."""
         return round(pixels * self.scale)
 
-    def indent(self, place: Place) -> int:
-        """Return how far the text of a leaf is moved in."""
+    def indent(self, containers: Containers) -> int:
+        """Return the indentation of a leaf in `containers`."""
         return sum(
-            self.list_indent if each.kind is Kind.LIST else self.quote_indent for each in place[:_DEEPEST]
+            self.list_indent if each.kind is ContainerKind.LIST else self.quote_indent
+            for each in containers[:_MAX_INDENTS]
         )
 
     def gap(self, before: Leaf | None, leaf: Leaf) -> int:
-        """Return what is between two leaves. It depends on nothing later, so that nothing moves afterwards."""
+        """Return the distance between two leaves. It depends on no later leaf, so that nothing moves afterwards."""
         if before is None or (isinstance(leaf, Paragraph) and leaf.continues):
             return 0
-        return self.px(_wanted(before, leaf)) + (self.code_bottom if isinstance(before, Code) else 0)
+        return self.px(_gap(before, leaf)) + (self.code_bottom if isinstance(before, Code) else 0)
 
 
-def _wanted(before: Leaf, leaf: Leaf) -> int:
+def _gap(before: Leaf, leaf: Leaf) -> int:
     if isinstance(leaf, Heading):
         return _HEADING_GAP.get(leaf.level, _HEADING_GAP[3])
     if isinstance(before, Heading):
@@ -84,18 +172,12 @@ def _wanted(before: Leaf, leaf: Leaf) -> int:
         return 20
     if isinstance(leaf, Code | Table) or isinstance(before, Code | Table):
         return _GAP + 2
-    return _ITEM_GAP if _is_item(leaf) and _is_in_list(before) else _GAP
+    return _ITEM_GAP if starts_item(leaf) and is_within(before, ContainerKind.LIST) else _GAP
 
 
-def _is_item(leaf: Leaf) -> bool:
-    return any(each.marker for each in leaf.place)
-
-
-def _is_in_list(leaf: Leaf) -> bool:
-    return any(each.kind is Kind.LIST for each in leaf.place)
-
-
-# Marks a text block that goes on with the line of the block before it.
+# Characters. Qt's time for one text block grows with its length, so longer lines are laid out in several blocks.
+LONGEST_BLOCK = 4096
+# Property of a text block that continues the line of the block before it.
 CONTINUES = QTextFormat.Property.UserProperty.value + 1
 
 _HEADING_SCALE = {1: 1.45, 2: 1.22, 3: 1.07}
@@ -108,7 +190,7 @@ _SEMIBOLD = QFont.Weight.DemiBold
 
 
 class Formats:
-    """Makes the formats of one style, each once."""
+    """Makes and caches the Qt formats of one style."""
 
     def __init__(self, style: RenderStyle) -> None:
         self.style = style
@@ -122,6 +204,17 @@ class Formats:
         self.code.setFont(self.code_font)
         self.code.setForeground(QBrush(QColor(style.text)))
         self._roles: dict[Role, QTextCharFormat] = {}
+
+    def prepare(self, document: QTextDocument, tab_width: float | None = None) -> None:
+        """Set up an empty document: font, wrapping, tab width in pixels, no margin and no undo."""
+        option = QTextOption()
+        option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        if tab_width is not None:
+            option.setTabStopDistance(tab_width)
+        document.setUndoRedoEnabled(False)
+        document.setDocumentMargin(0)
+        document.setDefaultTextOption(option)
+        document.setDefaultFont(self.text_font())
 
     def text_font(self) -> QFont:
         """Return the font of running text."""
@@ -138,13 +231,13 @@ class Formats:
         return font
 
     def hair(self) -> QTextCharFormat:
-        """Return the format of text blocks that are not meant to be seen."""
+        """Return the format of text blocks that are not to be seen: a font of one pixel."""
         result = QTextCharFormat()
         result.setFont(_font(self.style.text_family, 1))
         return result
 
     def role(self, role: Role) -> QTextCharFormat:
-        """Return the colour of a part of code."""
+        """Return the colour of code in a role."""
         if role not in self._roles:
             colored = QTextCharFormat()
             colored.setForeground(QBrush(QColor(getattr(self.style.syntax, role.value))))
@@ -153,10 +246,8 @@ class Formats:
 
     def chars(self, leaf: Leaf, marks: Mark, href: str, *, header: bool = False) -> QTextCharFormat:
         """Return the format of a run in `leaf`; `header` is a table's first row."""
-        size = self.heading_size(leaf.level) if isinstance(leaf, Heading) else self.style.text_size
-        color = (
-            self.style.secondary if any(each.kind is Kind.QUOTE for each in leaf.place) else self.style.text
-        )
+        size = self.text_size(leaf)
+        color = self.style.secondary if is_within(leaf, ContainerKind.QUOTE) else self.style.text
         strong = header or isinstance(leaf, Heading)
         key = (marks, href, size, color, strong)
         if key not in self._chars:
@@ -167,6 +258,10 @@ class Formats:
         """Return the size of a heading's text, in pixels."""
         return round(self.style.text_size * _HEADING_SCALE.get(level, 1.0))
 
+    def text_size(self, leaf: Leaf) -> int:
+        """Return the size of the text of `leaf`, in pixels."""
+        return self.heading_size(leaf.level) if isinstance(leaf, Heading) else self.style.text_size
+
     def line_of(self, leaf: Leaf) -> int:
         """Return the height of a line of `leaf`, in pixels."""
         if isinstance(leaf, Heading):
@@ -176,11 +271,11 @@ class Formats:
         return self.code_line if isinstance(leaf, Code) else self.line
 
     def block(self, leaf: Leaf, before: Leaf | None, text: str) -> QTextBlockFormat:
-        """Return the format of the first text block of `leaf`, which follows `before` and reads `text`."""
+        """Return the format of the first text block of `leaf`, which follows the leaf `before` and has this `text`."""
         result = QTextBlockFormat()
         result.setLineHeight(self.line_of(leaf), QTextBlockFormat.LineHeightTypes.FixedHeight.value)
         result.setTopMargin(self.measures.gap(before, leaf))
-        margin = self.measures.indent(leaf.place)
+        margin = self.measures.indent(leaf.containers)
         if isinstance(leaf, Code):
             hang = round(_CODE_HANG * self.code_width)
             result.setTopMargin(result.topMargin() + self.measures.code_header)
@@ -189,7 +284,7 @@ class Formats:
             result.setRightMargin(self.measures.code_inset)
             result.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
             return result
-        if stands_alone(leaf):
+        if is_display_formula(leaf):
             result.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         else:
             result.setLayoutDirection(direction(text))
@@ -200,13 +295,13 @@ class Formats:
         return self.continued(result) if isinstance(leaf, Paragraph) and leaf.continues else result
 
     def next_code_block(self, first: QTextBlockFormat) -> QTextBlockFormat:
-        """Return the format of a code line that is not the first."""
+        """Return the format of the lines of code behind the first one."""
         result = QTextBlockFormat(first)
         result.setTopMargin(0)
         return result
 
     def continued(self, block: QTextBlockFormat) -> QTextBlockFormat:
-        """Return the format of a text block that goes on with the line of the one before it."""
+        """Return the format of a text block that continues the line of the one before it."""
         result = QTextBlockFormat(block)
         result.setProperty(CONTINUES, True)
         return result
@@ -219,7 +314,7 @@ class Formats:
         return result
 
     def hanging(self, block: QTextBlockFormat, columns: int) -> QTextBlockFormat:
-        """Return the format of a code line that begins with spaces: what is wrapped goes on below its text."""
+        """Return the format of a line of code with leading spaces: when wrapped, it continues below its text."""
         hang = round(min(columns + _CODE_HANG, _WIDEST_HANG) * self.code_width)
         result = QTextBlockFormat(block)
         result.setLeftMargin(block.leftMargin() + block.textIndent() + hang)
@@ -227,7 +322,7 @@ class Formats:
         return result
 
     def unwrapped(self, block: QTextBlockFormat, shift: int) -> QTextBlockFormat:
-        """Return the format of a code line that is one row, of which the first `shift` pixels are out of sight."""
+        """Return the format of a line of code that is not wrapped and is scrolled by `shift` pixels."""
         result = QTextBlockFormat(block)
         result.setNonBreakableLines(True)
         result.setLeftMargin(block.leftMargin() + block.textIndent())
@@ -235,13 +330,13 @@ class Formats:
         return result
 
     def table(self, leaf: Table, before: Leaf | None) -> QTextTableFormat:
-        """Return the format of a table, which has no lines of its own: the painter draws them."""
+        """Return the format of a table, without borders: `decoration` paints them."""
         result = QTextTableFormat()
         result.setBorder(0)
         result.setCellSpacing(0)
         result.setCellPadding(0)
         result.setTopMargin(self.measures.gap(before, leaf))
-        result.setLeftMargin(self.measures.indent(leaf.place))
+        result.setLeftMargin(self.measures.indent(leaf.containers))
         result.setHeaderRowCount(1)
         return result
 
@@ -284,7 +379,7 @@ class Formats:
 
 
 def direction(text: str) -> Qt.LayoutDirection:
-    """Return the direction of the first letter that has one."""
+    """Return the direction of the first character with a strong one, as the Unicode algorithm does (UAX #9, P2)."""
     for character in text:
         bidi = unicodedata.bidirectional(character)
         if bidi in ("R", "AL"):
@@ -298,94 +393,3 @@ def _font(family: str, size: int) -> QFont:
     font = QFont(family)
     font.setPixelSize(size)
     return font
-
-
-@dataclass(frozen=True, slots=True)
-class SyntaxColors:
-    """The colours of code, as "#RRGGBB"; whatever has none of its own is in the colour of text."""
-
-    keyword: str
-    name: str
-    type: str
-    string: str
-    number: str
-    comment: str
-    inserted: str
-    deleted: str
-
-
-# Each is at least 4.5:1 on the palette's code background, tinted as accepted too.
-LIGHT_SYNTAX = SyntaxColors(
-    keyword="#9B2393",
-    name="#2F5FB3",
-    type="#0B6E7F",
-    string="#A8321F",
-    number="#6A3FC4",
-    comment="#5F6670",
-    inserted="#14703A",
-    deleted="#B3261E",
-)
-DARK_SYNTAX = SyntaxColors(
-    keyword="#F58AC8",
-    name="#7FB4FF",
-    type="#6FD3D6",
-    string="#F5A97F",
-    number="#C3A6FF",
-    comment="#9CA3B0",
-    inserted="#63CF8E",
-    deleted="#FF8F85",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class RenderStyle:
-    """The look of messages. Colours are "#RRGGBB" or "#AARRGGBB", sizes are pixels.
-
-    Attributes:
-        window: Behind everything.
-        text: What is read; `secondary` is for labels and list markers.
-        accent: Links and the focus ring.
-        code: Behind code blocks.
-        rule: Hair lines: those of tables, of quotes and between sections.
-        bubble: Behind the person's own messages, and behind code within a line.
-        selection: Behind selected text, whose own colour stays.
-        accepted: Behind drafted text that was accepted.
-        found: Behind what was searched for; `found_now` behind the one that is looked at.
-        text_size: Of running text; headings and spacing follow from it.
-        line_height: Of running text, as a multiple of `text_size`.
-    """
-
-    window: str
-    text: str
-    secondary: str
-    accent: str
-    code: str
-    rule: str
-    bubble: str
-    selection: str
-    accepted: str
-    found: str
-    found_now: str
-    syntax: SyntaxColors
-    text_family: str
-    code_family: str
-    text_size: int = 14
-    code_size: int = 13
-    line_height: float = 1.5
-
-
-def accepted_runs(text: str, marks: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield the runs of cleaned `text` that were drafted and accepted.
-
-    Args:
-        text: The answer as it was given, before it was cleaned: there, line ends may be longer by a character.
-        marks: Lengths of runs, in turn not drafted and accepted.
-    """
-    position = shift = 0
-    for number, length in enumerate(marks):
-        end = position + length
-        longer = text.count("\r\n", position, end)
-        if number % 2 and length:
-            yield position - shift, end - shift - longer
-        shift += longer
-        position = end

@@ -1,4 +1,4 @@
-"""A table in a document: rows that differ are written again, columns are as wide as their words need."""
+"""A table in a document: columns are fitted to their words, and only the rows that differ are written again."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ if TYPE_CHECKING:
 
 
 # In whole pixels: Qt rounds each column, and a word that misses its width by a fraction would be broken.
-Measure = tuple[int, int]
-"""Of a cell: the width of its longest word, and of all its text on one line."""
+CellWidths = tuple[int, int]
+"""Widths of a cell in pixels: that of its longest word, and that of all its text on one line."""
 
-_NARROWEST = 12  # letters as wide as high that a column has room for, or the table is moved sideways
+_MIN_EMS = 12  # a column is not narrower, unless its words are: rather, the table is scrolled sideways
 
 
 class TableBlock:
     """Writes one table.
 
     Args:
-        cursor: Where it is written: in an empty text block.
-        leaf: What it shows.
+        cursor: In an empty text block, where the table is written.
+        leaf: The table to write.
         before: The leaf before it.
-        formats: The formats of the style.
+        formats: Formats of the style.
 
     Attributes:
-        qt: The table as Qt has it.
-        leaf: What it shows.
-        overflow: By how many pixels it is wider than the text around it.
+        qt: The table of the document.
+        leaf: The table that is shown.
+        overflow: Pixels by which it is wider than the column of text.
     """
 
     def __init__(self, cursor: QTextCursor, leaf: Table, before: Leaf | None, formats: Formats) -> None:
         self._formats = formats
         self.leaf = leaf
-        # Qt keeps an empty text block before a table and one behind it. They take no room, and when they are
-        # selected only a hair.
+        # Qt keeps an empty text block before a table and one behind it. They take no room, and only a hair when
+        # they are selected.
         cursor.setBlockCharFormat(formats.hair())
         self.qt = cursor.insertTable(len(leaf.rows), len(leaf.aligns), formats.table(leaf, before))
         behind = self.qt.lastCursorPosition()
@@ -58,7 +58,7 @@ class TableBlock:
         self._shift = 0
 
     def amend(self, leaf: Table) -> None:
-        """Show `leaf`, which has the same columns, instead."""
+        """Show `leaf` instead, which has the same columns."""
         old = self.leaf
         same = 0
         for before, after in zip(old.rows, leaf.rows, strict=False):
@@ -75,14 +75,14 @@ class TableBlock:
         self._measures += [self._write_row(row) for row in range(same, count)]
 
     def fit(self, width: float) -> None:
-        """Share out `width` so that no word is broken which need not be, and none into single letters."""
+        """Fit the columns into `width` pixels: no word is broken that need not be, and none into single letters."""
         if width <= 0:
             return  # the document has no width yet
         columns = list(zip(*self._measures, strict=True))
         least = [max(cell[0] for cell in column) for column in columns]
         most = [max(cell[1] for cell in column) for column in columns]
-        room = width - self._formats.measures.indent(self.leaf.place)
-        narrowest = _NARROWEST * self._formats.style.text_size
+        room = width - self._formats.measures.indent(self.leaf.containers)
+        narrowest = _MIN_EMS * self._formats.style.text_size
         shares = zip(_shares(least, most, room), least, strict=True)
         widths = [max(share, min(low, narrowest)) for share, low in shares]
         overflow = max(0, math.ceil(sum(widths) - room))
@@ -93,7 +93,7 @@ class TableBlock:
         self._format()
 
     def shift(self, pixels: int) -> None:
-        """Show a table that is too wide from so far on."""
+        """Scroll a table that is too wide sideways by `pixels`."""
         if pixels != self._shift:
             self._shift = pixels
             self._format()
@@ -101,13 +101,13 @@ class TableBlock:
     def _format(self) -> None:
         measures = self._formats.measures
         form = self.qt.format()
-        form.setLeftMargin(measures.indent(self.leaf.place) - self._shift)
+        form.setLeftMargin(measures.indent(self.leaf.containers) - self._shift)
         form.setBottomMargin(measures.code_bottom if self.overflow else 0)
         fixed = QTextLength.Type.FixedLength
         form.setColumnWidthConstraints([QTextLength(fixed, width) for width in self._widths])
         self.qt.setFormat(form)
 
-    def _write_row(self, row: int) -> list[Measure]:
+    def _write_row(self, row: int) -> list[CellWidths]:
         measures = []
         cells: list[Cell] = []
         for column, align in enumerate(self.leaf.aligns):
@@ -128,7 +128,7 @@ class TableBlock:
         self.leaf = replace(self.leaf, rows=(*rows[:row], tuple(cells), *rows[row + 1 :]))
         return measures
 
-    def _measure(self, runs: Cell, column: int, *, header: bool) -> Measure:
+    def _measure(self, runs: Cell, column: int, *, header: bool) -> CellWidths:
         longest = total = 0.0
         for run in runs:
             if run.drawn:
@@ -144,19 +144,19 @@ class TableBlock:
 
 
 def _shares(least: Sequence[int], most: Sequence[int], width: float) -> list[int]:
-    """Return the widths of columns that need `least` each and would like `most`, within `width`."""
+    """Distribute `width` among columns that need `least` and want `most` each."""
     if sum(most) <= width:
         return list(most)
     if sum(least) >= width:
         highest = int(_cap(least, width))
         return [min(amount, highest) for amount in least]
     spare = width - sum(least)
-    wish = sum(most) - sum(least)
-    return [low + int(spare * (high - low) / wish) for low, high in zip(least, most, strict=True)]
+    wanted = sum(most) - sum(least)
+    return [low + int(spare * (high - low) / wanted) for low, high in zip(least, most, strict=True)]
 
 
 def _cap(amounts: Sequence[int], total: float) -> float:
-    """Return the height at which cutting off the largest of `amounts` leaves `total`."""
+    """Return the limit at which the `amounts`, capped to it, sum up to `total`."""
     rest = total
     for position, amount in enumerate(sorted(amounts)):
         share = rest / (len(amounts) - position)

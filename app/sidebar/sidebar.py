@@ -21,7 +21,7 @@ from app.sidebar.chat_list import ChatListView
 from app.sidebar.found_list import FoundList, FoundView
 from app.storage.search_index import QUERY_LIMIT
 from app.theme import SPACE_M, SPACE_S
-from app.widgets.util import announce
+from app.widgets.feedback import announce
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

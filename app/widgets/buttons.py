@@ -1,4 +1,4 @@
-"""Buttons."""
+"""Buttons: with a menu, for a choice, with an icon."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HEIGHT = 28
 
 
 class MenuButton(QPushButton):
-    """As wide as its text, which is cut with "…" where the room ends."""
+    """A button with a menu, as wide as its text, which is elided when there is too little room."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -42,7 +42,7 @@ class MenuButton(QPushButton):
         return QSize(_CHEVRON + 2 * SPACE_S, _HEIGHT)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
-        """Paint what the style sheet cannot: the chevron right behind the text."""
+        """Paint background, text and the chevron right behind it, which a style sheet cannot place."""
         palette = self._theme.palette
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -66,10 +66,10 @@ class MenuButton(QPushButton):
 
 
 class ChoiceButton(MenuButton):
-    """A pop-up button, as wide as there is room.
+    """A pop-up button for one of several values, as wide as there is room.
 
     Signals:
-        chosen: The value that was chosen.
+        chosen(object): The value that was chosen.
     """
 
     chosen = Signal(object)
@@ -85,12 +85,12 @@ class ChoiceButton(MenuButton):
         self.set_choices((), None)
 
     def set_choices(self, choices: Iterable[tuple[object, str]], chosen: object, text: str = "") -> None:
-        """Offer values, each with what it is called.
+        """Offer values.
 
         Args:
             choices: The values and their names.
-            chosen: The one that holds.
-            text: What the button says, when that is not the chosen one's name.
+            chosen: The current value.
+            text: Text of the button, when it is not the name of the current value.
         """
         for action in self._group.actions():
             self._menu.removeAction(action)
@@ -109,7 +109,7 @@ class ChoiceButton(MenuButton):
         self.setAccessibleName(f"{self._name}: {text}")
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint a frame, and in it what every menu button shows."""
+        """Paint a frame around the menu button."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QColor(self._theme.palette.border))
@@ -120,7 +120,7 @@ class ChoiceButton(MenuButton):
 
 
 class IconButton(QToolButton):
-    """A flat button with one of our icons; the label is its tooltip and its accessible name."""
+    """A flat button with an icon; its label is the tooltip and the accessible name."""
 
     def __init__(
         self,
@@ -139,13 +139,13 @@ class IconButton(QToolButton):
         self._color = color
         self.setIconSize(QSize(size, size))
         self.setFixedSize(side, side)
-        # Reached with the keyboard; a click leaves the focus where the person types.
+        # Reached with the keyboard; a click leaves the focus where the user types.
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.set_face(icon, label, color)
         theme.restyling.add(self._tint)
 
     def set_face(self, icon: str, label: str, color: str | None = None) -> None:
-        """Show another icon with another label; `color` names a field of the palette."""
+        """Show another icon and label; `color` names a field of the palette."""
         self._icon_name = icon
         self._color = color or self._color
         self.setToolTip(label)

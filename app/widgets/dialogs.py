@@ -1,4 +1,4 @@
-"""Sheets and message boxes."""
+"""Message boxes, and the sheets for links, files to save, and keyboard shortcuts."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ from PySide6.QtWidgets import (
 
 from app.i18n import tr
 from app.theme import SPACE_L, SPACE_M, SPACE_S, SPACE_XL, SPACE_XXL
+from app.widgets.layouts import hbox, vbox
 from mtplx_engine import paths
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ _WIDTH = 360
 
 
 class MessageBox(QMessageBox):
-    """A message box that takes nothing as HTML; Qt's own is as narrow as its title."""
+    """A message box of plain text; Qt's own is as narrow as its title."""
 
     def __init__(self, text: str, more: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -56,15 +57,15 @@ class MessageBox(QMessageBox):
 
 
 class AboutBox(MessageBox):
-    """Icon, name, version and licences: Qt's asks to be named where the program names its own."""
+    """Icon, version and licences; it names Qt as the LGPL asks."""
 
     def __init__(self, icon: QPixmap, parent: QWidget) -> None:
-        what = tr(
+        purpose = tr(
             "Chat with language models on your own computer, made fast by their own multi-token-prediction heads."
         )
         terms = tr("No account, no telemetry. Apache-2.0.")
         qt = tr("Made with Qt {qt} and PySide6, which are used under the LGPL 3.0.").format(qt=qVersion())
-        more = [what, terms, qt]
+        more = [purpose, terms, qt]
         if (bundle := paths.bundle()) is not None:
             folder = bundle / "Contents" / "Resources" / "licences"
             more.append(tr("The licences of all parts are in {folder}.").format(folder=folder))
@@ -75,14 +76,14 @@ class AboutBox(MessageBox):
 
 
 _LINK_WIDTH = 420
-_MOST_LINES = 6  # of an address that are seen at once
+_MAX_LINES = 6  # of the address, before its field scrolls
 _ENCODED = QUrl.ComponentFormattingOption.FullyEncoded
 
 
 class LinkSheet(QDialog):
-    """Shows the whole address, and on a line of its own the one part that says whose it is.
+    """Asks before a link is opened: shows its whole address, and its host on a line of its own.
 
-    Foreign letters are spelled out so that none can pose as another.
+    Letters beyond ASCII are shown encoded, so that no host can look like another.
     """
 
     def __init__(self, url: QUrl, parent: QWidget) -> None:
@@ -93,7 +94,7 @@ class LinkSheet(QDialog):
         self.question = self._label(tr("Open this link in your browser?"))
         self.owner = self._label("")
         self.owner.setFont(_bold(self.font()))
-        # The end of a long host says whose it is.
+        # The end of a host names its owner.
         host = self._short(_owner(url), Qt.TextElideMode.ElideLeft)
         self.owner.setText(tr("It leads to {host}").format(host=host))
         self.address = self._address_field()
@@ -105,16 +106,13 @@ class LinkSheet(QDialog):
         cancel.setFocus()
         buttons.accepted.connect(self.accept)
         buttons.rejected.connect(self.reject)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(SPACE_XL, SPACE_XL, SPACE_XL, SPACE_L)
-        layout.setSpacing(SPACE_M)
-        for widget in (self.question, self.owner, self.address):
-            layout.addWidget(widget)
+        margins = (SPACE_XL, SPACE_XL, SPACE_XL, SPACE_L)
+        layout = vbox(self.question, self.owner, self.address, parent=self, margins=margins, spacing=SPACE_M)
         self.warning: QLabel | None = None
         if url.userInfo():
             name = self._short(url.userInfo(_ENCODED), Qt.TextElideMode.ElideRight)
-            words = tr("“{name}” before the @ is not the site, only a name that is sent to it.")
-            self.warning = self._label(words.format(name=name))
+            warning = tr("“{name}” before the @ is not the site, only a name that is sent to it.")
+            self.warning = self._label(warning.format(name=name))
             layout.addWidget(self.warning)
         layout.addSpacing(SPACE_M)
         layout.addWidget(buttons)
@@ -132,7 +130,7 @@ class LinkSheet(QDialog):
         return QFontMetrics(_bold(self.font())).elidedText(name, end, _LINK_WIDTH // 2)
 
     def _address_field(self) -> QPlainTextEdit:
-        """Make a field with the whole address, broken anywhere, its host in bold."""
+        """Make a field with the whole address, wrapped anywhere, its host in bold."""
         address = self._url.toString(_ENCODED)
         field = QPlainTextEdit(address, self)
         field.setObjectName("field")
@@ -151,7 +149,7 @@ class LinkSheet(QDialog):
         cursor.mergeCharFormat(bold)
         metrics = field.fontMetrics()
         lines = math.ceil(metrics.horizontalAdvance(address) / (_LINK_WIDTH - 2 * SPACE_XL))
-        field.setFixedHeight(min(lines, _MOST_LINES) * metrics.lineSpacing() + SPACE_L)
+        field.setFixedHeight(min(lines, _MAX_LINES) * metrics.lineSpacing() + SPACE_L)
         return field
 
     def _open(self) -> None:
@@ -165,35 +163,34 @@ def _bold(font: QFont) -> QFont:
 
 
 def _owner(url: QUrl) -> str:
-    """Return whose address it is: the host, or who is written to."""
     return url.host(_ENCODED) or url.path(_ENCODED)
 
 
 class SaveSheet(QFileDialog):
-    """Asks for the name of a file; `fileSelected` says it, and the sheet goes by itself.
+    """Asks for the path of a file to save, which `fileSelected` gives; deletes itself when it is closed.
 
     Args:
-        title: What is saved.
-        name: What the file is called unless the person says otherwise.
-        kinds: What the kinds of files are called, by suffix.
-        suffix: The kind that is chosen.
-        parent: Whose sheet.
+        title: Title of the sheet.
+        name: Suggested file name.
+        kinds: Names of the file types, by suffix.
+        suffix: The type that is chosen at first.
+        parent: The window of the sheet.
     """
 
     def __init__(self, title: str, name: str, kinds: Mapping[str, str], suffix: str, parent: QWidget) -> None:
         super().__init__(parent, title, documents())
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        suffixes = {f"{words} (*{suffix})": suffix for suffix, words in kinds.items()}
+        suffixes = {f"{kind} (*{suffix})": suffix for suffix, kind in kinds.items()}
         self.setNameFilters(list(suffixes))
-        self.filterSelected.connect(lambda words: self.setDefaultSuffix(suffixes[words]))
+        self.filterSelected.connect(lambda kind: self.setDefaultSuffix(suffixes[kind]))
         self.selectNameFilter(f"{kinds[suffix]} (*{suffix})")
         self.setDefaultSuffix(suffix)
         self.selectFile(name)
 
 
 def documents() -> str:
-    """Return the folder where files of the person belong."""
+    """Return the user's documents folder."""
     return QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
 
 
@@ -201,7 +198,7 @@ _Groups = tuple[tuple[str, tuple["QAction", ...]], ...]
 
 
 class ShortcutSheet(QDialog):
-    """Two columns of commands with their keys, each group under the name of its menu."""
+    """Lists all commands with their keys in two columns, each group under the name of its menu."""
 
     def __init__(self, groups: _Groups, parent: QWidget) -> None:
         super().__init__(parent)
@@ -209,8 +206,7 @@ class ShortcutSheet(QDialog):
         self.setWindowTitle(tr("Keyboard Shortcuts"))
         named = [(name, [action for action in actions if action.shortcuts()]) for name, actions in groups]
         named = [(name, actions) for name, actions in named if actions]
-        columns = QHBoxLayout()
-        columns.setSpacing(SPACE_XXL)
+        columns = hbox(spacing=SPACE_XXL)
         half = sum(len(actions) for _, actions in named) / 2
         left, right, rows = self._column(columns), self._column(columns), 0
         for name, actions in named:
@@ -218,21 +214,15 @@ class ShortcutSheet(QDialog):
             rows += len(actions)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
         buttons.rejected.connect(self.reject)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(SPACE_XL, SPACE_XL, SPACE_XL, SPACE_L)
-        layout.setSpacing(SPACE_XL)
-        layout.addLayout(columns)
-        layout.addWidget(buttons)
+        margins = (SPACE_XL, SPACE_XL, SPACE_XL, SPACE_L)
+        vbox(columns, buttons, parent=self, margins=margins, spacing=SPACE_XL)
 
     def _column(self, columns: QHBoxLayout) -> QGridLayout:
         grid = QGridLayout()
         grid.setHorizontalSpacing(SPACE_XL)
         grid.setVerticalSpacing(SPACE_S)
         grid.setColumnStretch(0, 1)
-        side = QVBoxLayout()
-        side.addLayout(grid)
-        side.addStretch(1)
-        columns.addLayout(side, 1)
+        columns.addLayout(vbox(grid, 1), 1)
         return grid
 
     def _add(self, grid: QGridLayout, name: str, actions: list[QAction]) -> None:
@@ -240,12 +230,12 @@ class ShortcutSheet(QDialog):
         font = QFont(self.font())
         font.setWeight(QFont.Weight.DemiBold)
         heading.setFont(font)
-        row = grid.rowCount()
-        if row > 1:
-            grid.setRowMinimumHeight(row, SPACE_S)
-            row += 1
-        grid.addWidget(heading, row, 0)
-        for number, action in enumerate(actions, row + 1):
+        first = grid.rowCount()
+        if first > 1:
+            grid.setRowMinimumHeight(first, SPACE_S)
+            first += 1
+        grid.addWidget(heading, first, 0)
+        for number, action in enumerate(actions, first + 1):
             grid.addWidget(QLabel(action.text(), self), number, 0)
             keys = QLabel(_keys(action), self)
             keys.setProperty("tone", "secondary")
@@ -253,7 +243,6 @@ class ShortcutSheet(QDialog):
 
 
 def _keys(action: QAction) -> str:
-    """Return the keys of a command as this system writes them."""
     return tr(" or ").join(
         key.toString(QKeySequence.SequenceFormat.NativeText) for key in action.shortcuts()[:2]
     )

@@ -1,4 +1,4 @@
-"""Progress bars, pulse, toast, context ring."""
+"""Feedback to the user: announcements, progress bar, pulse, toast, context ring."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from PySide6.QtCore import (
     QVariantAnimation,
     Signal,
 )
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QProgressBar, QPushButton, QWidget
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QFrame, QLabel, QProgressBar, QPushButton, QToolTip, QWidget
 
 from app.i18n import tr
 from app.palette import tint
 from app.theme import SPACE_L, SPACE_S
+from app.widgets.layouts import hbox
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,31 +32,42 @@ if TYPE_CHECKING:
     from app.theme import Theme
 
 
-_THICKNESS = 2
+def announce(widget: QWidget, text: str) -> None:
+    """Have a screen reader say `text` when it has finished what it is saying."""
+    QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(widget, text))
+
+
+def show_input_error(field: QWidget, text: str) -> None:
+    """Show why an input is refused in a tooltip below its field, and announce it."""
+    QToolTip.showText(field.mapToGlobal(field.rect().bottomLeft()), text, field)
+    announce(field, text)
+
+
+_BAR_HEIGHT = 2
 
 
 class LoadingBar(QWidget):
-    """Two pixels high and always there, so that nothing moves when it fills or empties."""
+    """A progress bar two pixels high that keeps its room, so that nothing moves when it fills or empties."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self._fraction: float | None = None
-        self.setFixedHeight(_THICKNESS)
+        self.setFixedHeight(_BAR_HEIGHT)
         theme.restyling.add(self._restyle)
 
     @property
     def fraction(self) -> float | None:
-        """How far it is filled, 0..1; None when nothing loads."""
+        """Progress, 0..1; None when nothing loads."""
         return self._fraction
 
     def set_fraction(self, fraction: float | None) -> None:
-        """Fill the line up to `fraction`, 0..1, or clear it with None."""
+        """Show progress, 0..1; None clears the bar."""
         self._fraction = fraction
         self.update()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
-        """Paint the track and what is filled of it."""
+        """Paint the track and its filled part."""
         if self._fraction is None:
             return
         painter = QPainter(self)
@@ -64,65 +76,67 @@ class LoadingBar(QWidget):
         painter.fillRect(filled, QColor(self._theme.palette.accent))
 
     def _restyle(self) -> None:
-        self.update()
+        self.update()  # which itself cannot be held weakly
 
 
-_SIDE, _RADIUS = 12, 4.0
-_BREATH_MS = 1400
-_FAINT = 0.25
+_PULSE_SIDE, _PULSE_RADIUS = 12, 4.0
+_PULSE_MS = 1400
+_PULSE_FAINT = 0.25
 
 
 class Pulse(QWidget):
-    """Moves only while it is visible."""
+    """A pulsing dot that shows that something is going on; animated only while it is visible."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self.setFixedSize(_SIDE, _SIDE)
-        self._breath = QVariantAnimation(self, startValue=_FAINT, endValue=_FAINT, duration=_BREATH_MS)
-        self._breath.setKeyValueAt(0.5, 1.0)
-        self._breath.setEasingCurve(QEasingCurve.Type.InOutSine)
-        self._breath.setLoopCount(-1)
-        self._breath.valueChanged.connect(self.update)
+        self.setFixedSize(_PULSE_SIDE, _PULSE_SIDE)
+        self._animation = QVariantAnimation(
+            self, startValue=_PULSE_FAINT, endValue=_PULSE_FAINT, duration=_PULSE_MS
+        )
+        self._animation.setKeyValueAt(0.5, 1.0)
+        self._animation.setEasingCurve(QEasingCurve.Type.InOutSine)
+        self._animation.setLoopCount(-1)
+        self._animation.valueChanged.connect(self.update)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Begin to breathe, unless nothing is to move."""
+        """Start the animation, unless motion is reduced."""
         super().showEvent(event)
         if not self._theme.reduced_motion:
-            self._breath.start()
+            self._animation.start()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Rest."""
+        """Stop the animation."""
         super().hideEvent(event)
-        self._breath.stop()
+        self._animation.stop()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
-        """Paint the dot as strong as it is at this moment."""
+        """Paint the dot in its current opacity."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(
             tint(
                 self._theme.palette.accent,
-                1.0 if self._theme.reduced_motion else self._breath.currentValue() or _FAINT,
+                1.0 if self._theme.reduced_motion else self._animation.currentValue() or _PULSE_FAINT,
             )
         )
-        painter.drawEllipse(QPointF(_SIDE / 2, _SIDE / 2), _RADIUS, _RADIUS)
+        painter.drawEllipse(QPointF(_PULSE_SIDE / 2, _PULSE_SIDE / 2), _PULSE_RADIUS, _PULSE_RADIUS)
 
 
 _SHOWN_MS, _SHOWN_MS_PER_CHARACTER = 8000, 80
-_MAX_WIDTH = 420
-_MOST_UNDOS = 50  # each holds what was deleted
+_TOAST_WIDTH = 420
+_MAX_UNDOS = 50  # each holds what was deleted
 _ABOVE_EDGE = 52  # leaves the pill below it in reach
 
 
 class UndoToast(QFrame):
-    """Floats above the lower edge of its parent; a second notice replaces the first.
+    """A notice that floats above the lower edge of its parent for a while; a new one replaces the last.
 
-    What can be undone is kept, the last first, whatever has been said since.
+    It also is the undo stack of the window: an undo stays available when its notice is gone or replaced.
 
     Signals:
-        undoable(bool): Whether anything is left that can be undone.
+        undoable(bool): Whether anything can be undone.
     """
 
     undoable = Signal(bool)
@@ -132,31 +146,27 @@ class UndoToast(QFrame):
         self._area = parent
         self.setObjectName("toast")
         self._action: Callable[[], None] | None = None
-        self._undos: list[Callable[[], None]] = []  # the last one is undone first
+        self._undos: list[Callable[[], None]] = []  # a stack
         self._label = QLabel(self)
         self._label.setTextFormat(Qt.TextFormat.PlainText)
         self._label.setWordWrap(True)
         self.button = QPushButton()
         self.button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.button.clicked.connect(self._run)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(SPACE_L, SPACE_S, SPACE_S, SPACE_S)
-        layout.setSpacing(SPACE_S)
-        layout.addWidget(self._label, 1)
-        layout.addWidget(self.button)
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
+        margins = (SPACE_L, SPACE_S, SPACE_S, SPACE_S)
+        hbox((self._label, 1), self.button, parent=self, margins=margins, spacing=SPACE_S)
+        self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self.hide)
         parent.installEventFilter(self)
         self.hide()
 
     @property
     def can_undo(self) -> bool:
-        """Whether anything is left that can be undone."""
+        """Whether anything can be undone."""
         return bool(self._undos)
 
     def offer(self, text: str, action_text: str, action: Callable[[], None]) -> None:
-        """Say `text` for a while, with a button that runs `action`."""
+        """Show `text` for a while, with a button that runs `action`."""
         self._action = action
         self._label.setText(text)
         self.button.setText(action_text)
@@ -168,27 +178,27 @@ class UndoToast(QFrame):
         self._timer.start(max(_SHOWN_MS, _SHOWN_MS_PER_CHARACTER * len(text)))
 
     def offer_undo(self, text: str, undo: Callable[[], None]) -> None:
-        """Say `text` for a while, with a button that runs `undo`; the Edit menu offers it for longer."""
-        self._undos = [*self._undos[1 - _MOST_UNDOS :], undo]
+        """Show `text` for a while, with a button that runs `undo`; the Edit menu offers it for longer."""
+        self._undos = [*self._undos[1 - _MAX_UNDOS :], undo]
         self.offer(text, tr("Undo"), self.undo)
         self.undoable.emit(True)
 
     def tell(self, text: str) -> None:
-        """Say `text` for a while; there is nothing to do about it."""
+        """Show `text` for a while, without a button."""
         self.offer(text, "", self.hide)
 
     def undo(self) -> None:
-        """Undo the last of what can be undone, and take back the notice that offered it."""
+        """Undo the last action, and hide the notice that offers it."""
         if not self._undos:
             return
         undo = self._undos.pop()
         if self._action == self.undo:
-            self._take_back()
+            self._dismiss()
         self.undoable.emit(self.can_undo)
         undo()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Stay in place when the parent changes its size."""
+        """Stay in place when the parent is resized."""
         if event.type() == QEvent.Type.Resize and self.isVisible():
             self._place()
         return super().eventFilter(watched, event)
@@ -196,33 +206,33 @@ class UndoToast(QFrame):
     def _place(self) -> None:
         one_line = self._label.fontMetrics().horizontalAdvance(self._label.text()) + 1
         around = self.sizeHint().width() - self._label.sizeHint().width()
-        width = min(one_line + around, _MAX_WIDTH, self._area.width() - 2 * SPACE_L)
+        width = min(one_line + around, _TOAST_WIDTH, self._area.width() - 2 * SPACE_L)
         height = self.heightForWidth(width)
         top = self._area.height() - height - _ABOVE_EDGE
         self.setGeometry((self._area.width() - width) // 2, top, width, height)
 
     def _run(self) -> None:
         action = self._action
-        self._take_back()
+        self._dismiss()
         if action is not None:
             action()
 
-    def _take_back(self) -> None:
+    def _dismiss(self) -> None:
         self._timer.stop()
         self.hide()
         self._action = None
 
 
 _RING_SIDE = 20
-_WIDTH = 2.5
-_TIGHT = 0.8  # of the window; from here on the ring warns
+_RING_WIDTH = 2.5
+_TIGHT = 0.8  # share of the window from which on the ring warns
 
 
 class ContextRing(QProgressBar):
-    """Shows a share of 0..1, and says the rest in its tooltip; to a screen reader it is a progress bar.
+    """Ring that shows how full the context window is; to a screen reader it is a progress bar.
 
     Attributes:
-        share: What is shown.
+        share: Share of the window that is used, 0..1.
     """
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -234,11 +244,11 @@ class ContextRing(QProgressBar):
         self.setAccessibleName(tr("Context"))
         theme.changed.connect(self.update)
 
-    def set_share(self, share: float, words: str, tooltip: str) -> None:
-        """Show another share."""
+    def set_share(self, share: float, name: str, tooltip: str) -> None:
+        """Show a share, with its accessible name and tooltip."""
         self.share = share
         self.setValue(round(100 * share))
-        self.setAccessibleName(words)
+        self.setAccessibleName(name)
         self.setToolTip(tooltip)
         self.update()
 
@@ -247,13 +257,13 @@ class ContextRing(QProgressBar):
         palette = self._theme.palette
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        inset = _WIDTH / 2 + 1
+        inset = _RING_WIDTH / 2 + 1
         area = QRectF(self.rect()).adjusted(inset, inset, -inset, -inset)
         for color, share in (
             (palette.border, 1.0),
             (palette.warning if self.share >= _TIGHT else palette.secondary, self.share),
         ):
-            pen = QPen(QColor(color), _WIDTH)
+            pen = QPen(QColor(color), _RING_WIDTH)
             pen.setCapStyle(Qt.PenCapStyle.FlatCap)
             painter.setPen(pen)
             painter.drawArc(area, 90 * 16, -round(360 * 16 * share))

@@ -1,49 +1,34 @@
-"""Labels: plain, elided, fitted."""
+"""Labels of plain text, wrapped or elided."""
 
 from __future__ import annotations
 
-import math
-from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QMimeData, QRectF, QSize, Qt, QUrl, Signal
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import (
-    QColor,
-    QFocusEvent,
     QFont,
-    QKeyEvent,
-    QKeySequence,
-    QMouseEvent,
-    QPainter,
-    QPaintEvent,
-    QPalette,
-    QPen,
     QResizeEvent,
-    QTextDocument,
-    QWheelEvent,
 )
-from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QLabel, QScrollArea, QSizePolicy, QTextBrowser
+from PySide6.QtWidgets import QLabel
 
-from app.render.blocks import is_allowed
-from app.render.export import text_between
+from app.stylesheet import restyle
 from app.theme import CODE_PX
-from app.widgets.util import restyle
 
 if TYPE_CHECKING:
-    from PySide6.QtWidgets import QScrollBar, QWidget
+    from PySide6.QtWidgets import QWidget
 
-    from app.render.style import RenderStyle
     from app.theme import Theme
 
 
 class PlainLabel(QLabel):
-    """Takes nothing for markup, can be selected, and is not there while it has nothing to say.
+    """Wrapped, selectable plain text; hidden while it has none.
 
     Args:
-        theme: The look.
-        pixels: The size of its words.
+        theme: Colours and fonts.
+        pixels: Size of the text.
         tone: A colour of the palette that the style sheet knows for labels; "" for that of text.
-        weight: Of its words.
+        weight: Weight of the text.
+        parent: The widget that shows the label.
     """
 
     def __init__(
@@ -65,20 +50,21 @@ class PlainLabel(QLabel):
         self.setProperty("tone", tone)
         self.hide()
 
-    def say(self, words: str, tone: str | None = None) -> None:
-        """Show words, in another tone if one is given; nothing when there are none."""
+    def say(self, text: str, tone: str | None = None) -> None:
+        """Show `text`, in another tone if one is given; "" hides the label."""
         if tone is not None and tone != self.property("tone"):
             self.setProperty("tone", tone)
             restyle(self)
-        self.setText(words)
-        self.setVisible(bool(words))
+        self.setText(text)
+        self.setVisible(bool(text))
 
 
 class ElidedLabel(QLabel):
-    """Asks for room for all of its text, and makes do with less; `text` is always all of it.
+    """One line that is elided when there is too little room; `text` always returns all of it.
 
     Args:
-        mode: What is left out, by default the end.
+        parent: The widget that shows the label.
+        mode: Where the text is elided.
     """
 
     def __init__(
@@ -86,204 +72,34 @@ class ElidedLabel(QLabel):
     ) -> None:
         super().__init__(parent)
         self._mode = mode
-        self._whole = ""
+        self._text = ""
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
     def setText(self, text: str) -> None:
-        """Show another text."""
-        self._whole = text
+        """Show `text`."""
+        self._text = text
         self._elide()
         self.updateGeometry()
 
     def text(self) -> str:
-        """Return the text, also what is cut off."""
-        return self._whole
+        """Return the whole text."""
+        return self._text
 
     def sizeHint(self) -> QSize:
-        """Ask for room for all of it."""
-        return QSize(self.fontMetrics().horizontalAdvance(self._whole) + 1, super().sizeHint().height())
+        """Ask for room for the whole text."""
+        return QSize(self.fontMetrics().horizontalAdvance(self._text) + 1, super().sizeHint().height())
 
     def minimumSizeHint(self) -> QSize:
-        """Make do with nothing."""
+        """Need no width."""
         return QSize(0, super().minimumSizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Cut the text to its new room."""
+        """Elide the text to the new width."""
         super().resizeEvent(event)
         self._elide()
 
     def _elide(self) -> None:
-        shown = self.fontMetrics().elidedText(self._whole, self._mode, self.width())
+        shown = self.fontMetrics().elidedText(self._text, self._mode, self.width())
         super().setText(shown)
-        self.setAccessibleDescription(self._whole)
-
-
-_EDGE = 24
-_BY_KEYBOARD = frozenset(
-    {
-        Qt.FocusReason.TabFocusReason,
-        Qt.FocusReason.BacktabFocusReason,
-        Qt.FocusReason.ShortcutFocusReason,
-    }
-)
-_SELECTING = frozenset(
-    {
-        Qt.Key.Key_Left,
-        Qt.Key.Key_Right,
-        Qt.Key.Key_Up,
-        Qt.Key.Key_Down,
-        Qt.Key.Key_Home,
-        Qt.Key.Key_End,
-    }
-)
-
-
-class InertDocument(QTextDocument):
-    """A document that loads nothing; a QTextDocument reads files where its browser refuses to."""
-
-    def loadResource(self, _kind: int, _name: QUrl | str) -> None:
-        """Load nothing, whatever the text asks for."""
-
-
-class FittedText(QTextBrowser):
-    """A text browser of fixed height that loads nothing and goes nowhere.
-
-    Signals:
-        link_activated: A link to the web or to a mail address was clicked or chosen with Return.
-        height_changed: The height is another one now, in pixels.
-    """
-
-    link_activated = Signal(QUrl)
-    height_changed = Signal(int)
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._shows_focus = False
-        self.setDocument(InertDocument(self))
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setOpenLinks(False)
-        self.setOpenExternalLinks(False)
-        self.setTextInteractionFlags(
-            Qt.TextInteractionFlag.TextBrowserInteraction | Qt.TextInteractionFlag.TextSelectableByKeyboard
-        )
-        self.setCursorWidth(0)
-        self.viewport().setAutoFillBackground(False)
-        self.document().setDocumentMargin(0)
-        self.anchorClicked.connect(self._activate)
-        # QTextEdit widens these ranges when it lays out before the width is final, and the text would stay shifted.
-        for bar in (self.horizontalScrollBar(), self.verticalScrollBar()):
-            bar.rangeChanged.connect(partial(_pin, bar))
-
-    def scroll_area(self) -> QScrollArea | None:
-        """Return the nearest area around in which the text is scrolled."""
-        parent = self.parentWidget()
-        while parent is not None and not isinstance(parent, QScrollArea):
-            parent = parent.parentWidget()
-        return parent
-
-    def fit(self) -> None:
-        """Take the height that the text needs."""
-        height = max(1, math.ceil(self.content_height()))
-        if height != self.minimumHeight():
-            self.setFixedHeight(height)
-            self.height_changed.emit(height)
-
-    def content_height(self) -> float:
-        """Return the height of the text in pixels."""
-        return self.document().size().height()
-
-    def take_colors(self, style: RenderStyle) -> None:
-        """Show text and selection in the colours of `style`."""
-        palette = self.palette()
-        palette.setColor(QPalette.ColorRole.Base, Qt.GlobalColor.transparent)
-        palette.setColor(QPalette.ColorRole.Link, QColor(style.accent))
-        palette.setColor(QPalette.ColorRole.Text, QColor(style.text))
-        palette.setColor(QPalette.ColorRole.Highlight, QColor(style.selection))
-        palette.setColor(QPalette.ColorRole.HighlightedText, QColor(style.text))
-        self.setPalette(palette)
-
-    def loadResource(self, _kind: int, _name: QUrl | str) -> None:
-        """Load nothing, whatever the text asks for."""
-
-    def createMimeDataFromSelection(self) -> QMimeData:
-        """Return the selected text, every line break in its place."""
-        cursor = self.textCursor()
-        data = QMimeData()
-        data.setText(text_between(self.document(), cursor.selectionStart(), cursor.selectionEnd()))
-        return data
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Take the keys that copy, select and open links; scrolling belongs to the area around."""
-        extends = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier) and event.key() in _SELECTING
-        copies = event.matches(QKeySequence.StandardKey.Copy) or event.matches(
-            QKeySequence.StandardKey.SelectAll
-        )
-        opens = (
-            event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.textCursor().charFormat().isAnchor()
-        )
-        if extends or copies or opens:
-            super().keyPressEvent(event)
-        else:
-            event.ignore()
-
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Scroll the area along while text is being selected past its edge."""
-        super().mouseMoveEvent(event)
-        area = self.scroll_area()
-        if area is not None and event.buttons() & Qt.MouseButton.LeftButton:
-            place = self.mapTo(area.widget(), event.position().toPoint())
-            area.ensureVisible(self.mapTo(area.widget(), self.rect().center()).x(), place.y(), 0, _EDGE)
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        """Show the focus when it came by the keyboard."""
-        super().focusInEvent(event)
-        self._shows_focus = event.reason() in _BY_KEYBOARD
-        self.viewport().update()
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Stop showing the focus."""
-        super().focusOutEvent(event)
-        self._shows_focus = False
-        self.viewport().update()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the text, and a ring while it has the focus by the keyboard."""
-        super().paintEvent(event)
-        if self._shows_focus:
-            painter = QPainter(self.viewport())
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.setPen(QPen(self.palette().color(QPalette.ColorRole.Link), 1))
-            painter.drawRoundedRect(QRectF(self.viewport().rect()).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        """Leave the wheel to the area around."""
-        event.ignore()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Break the lines anew when the width changed.
-
-        QTextEdit would lay everything out again with every change of the height, which is with every line.
-        """
-        QAbstractScrollArea.resizeEvent(self, event)
-        width = self.viewport().width()
-        if width != self.document().textWidth():
-            self.document().setTextWidth(width)
-            self.laid_out()
-
-    def laid_out(self) -> None:
-        """Do what other line breaks ask for."""
-        self.fit()
-
-    def _activate(self, url: QUrl) -> None:
-        if is_allowed(url.toString()):
-            self.link_activated.emit(url)
-
-
-def _pin(bar: QScrollBar, *_range: int) -> None:
-    """Leave a scroll bar nothing to scroll."""
-    if bar.maximum() > 0:
-        bar.setRange(0, 0)
+        self.setAccessibleDescription(self._text)

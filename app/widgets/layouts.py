@@ -1,4 +1,4 @@
-"""Layouts: flow, column, reading order."""
+"""Layout helpers: rows, columns, lines that wrap, a scrolled column, and the tab order that follows the layout."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QFrame,
     QHBoxLayout,
     QLayout,
@@ -23,13 +24,51 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 
+Item = QWidget | QLayout | int | tuple[QWidget | QLayout, int]
+"""A widget or layout, alone or with its stretch factor; an integer is an empty stretch with that factor."""
+
+Margins = tuple[int, int, int, int]
+"""Left, top, right and bottom in pixels."""
+
+
+def hbox(
+    *items: Item, parent: QWidget | None = None, margins: Margins = (0, 0, 0, 0), spacing: int = -1
+) -> QHBoxLayout:
+    """Return a row of items, as the layout of `parent` if that is given; -1 is the usual spacing of the style."""
+    layout = QHBoxLayout(parent) if parent else QHBoxLayout()
+    _fill(layout, items, margins, spacing)
+    return layout
+
+
+def vbox(
+    *items: Item, parent: QWidget | None = None, margins: Margins = (0, 0, 0, 0), spacing: int = -1
+) -> QVBoxLayout:
+    """Return a column of items, as the layout of `parent` if that is given; -1 is the usual spacing of the style."""
+    layout = QVBoxLayout(parent) if parent else QVBoxLayout()
+    _fill(layout, items, margins, spacing)
+    return layout
+
+
+def _fill(layout: QBoxLayout, items: Iterable[Item], margins: Margins, spacing: int) -> None:
+    layout.setContentsMargins(*margins)
+    layout.setSpacing(spacing)
+    for each in items:
+        item, stretch = each if isinstance(each, tuple) else (each, 0)
+        if isinstance(item, int):
+            layout.addStretch(item)
+        elif isinstance(item, QLayout):
+            layout.addLayout(item, stretch)
+        else:
+            layout.addWidget(item, stretch)
+
+
 class FlowLayout(QLayout):
-    """Fills lines from the left, or from the right.
+    """Lays items out side by side and wraps them into lines.
 
     Args:
         parent: The widget that is laid out.
         spacing: Pixels between neighbours and between lines.
-        right: Whether each line ends at the right edge.
+        right: Whether lines are aligned at the right edge.
     """
 
     def __init__(self, parent: QWidget, spacing: int, *, right: bool = False) -> None:
@@ -40,7 +79,7 @@ class FlowLayout(QLayout):
         self.setSpacing(spacing)
 
     def addItem(self, item: QLayoutItem) -> None:
-        """Take an item at the end."""
+        """Append an item."""
         self._items.append(item)
 
     def count(self) -> int:
@@ -48,19 +87,19 @@ class FlowLayout(QLayout):
         return len(self._items)
 
     def itemAt(self, index: int) -> QLayoutItem | None:
-        """Return an item, or None behind the last one."""
+        """Return an item, or None for an index out of range."""
         return self._items[index] if 0 <= index < len(self._items) else None
 
     def takeAt(self, index: int) -> QLayoutItem | None:  # type: ignore[override]  # None ends Qt's loops
-        """Give an item away."""
+        """Remove and return an item, or None for an index out of range."""
         return self._items.pop(index) if 0 <= index < len(self._items) else None
 
     def expandingDirections(self) -> Qt.Orientation:
-        """Want no more room than there must be."""
+        """Take no more room than needed."""
         return Qt.Orientation(0)
 
     def hasHeightForWidth(self) -> bool:
-        """Grow higher as it gets narrower."""
+        """Need more height for less width."""
         return True
 
     def heightForWidth(self, width: int) -> int:
@@ -70,7 +109,7 @@ class FlowLayout(QLayout):
         return sum(heights) + self.spacing() * max(0, len(heights) - 1)
 
     def sizeHint(self) -> QSize:
-        """Return the size of the largest item: less does not do."""
+        """Return the size of the largest item."""
         return self.minimumSize()
 
     def minimumSize(self) -> QSize:
@@ -108,11 +147,11 @@ class FlowLayout(QLayout):
         return lines
 
 
-_WIDEST = COLUMN_WIDTH + 2 * SPACE_L  # cards have their text as far in
+_MAX_WIDTH = COLUMN_WIDTH + 2 * SPACE_L  # cards have a padding of SPACE_L
 
 
 class ColumnArea(QScrollArea):
-    """Empty until `fill`."""
+    """A scroll area with a column of widgets that is no wider than lines should be."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -122,27 +161,20 @@ class ColumnArea(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
 
     def fill(self, parts: Iterable[QWidget]) -> None:
-        """Put widgets below each other."""
+        """Replace the column by these widgets."""
         inner = QWidget()
-        inner.setMaximumWidth(_WIDEST)
-        column = QVBoxLayout(inner)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACE_M)
-        for part in parts:
-            column.addWidget(part)
-        column.addStretch(1)
+        inner.setMaximumWidth(_MAX_WIDTH)
+        vbox(*parts, 1, parent=inner, spacing=SPACE_M)
         body = QWidget()
-        row = QHBoxLayout(body)
-        row.setContentsMargins(SPACE_XL, SPACE_L, SPACE_XL, SPACE_XL)
-        row.addWidget(inner, 1)
+        hbox((inner, 1), parent=body, margins=(SPACE_XL, SPACE_L, SPACE_XL, SPACE_XL))
         self.setWidget(body)
 
 
 class ReadingOrder:
-    """Keeps that order in a window whose parts come and go.
+    """Keeps the tab order of a window equal to its reading order while its widgets change.
 
     Args:
-        window: The window; what is in its layouts stands there in the order in which it is read.
+        window: The window, whose layouts have their items in reading order.
     """
 
     def __init__(self, window: QWidget) -> None:
@@ -150,7 +182,7 @@ class ReadingOrder:
         self._order: list[QWidget] = []
 
     def keep(self) -> None:
-        """Put the order right again, where it has changed."""
+        """Set the tab order again if the reading order has changed."""
         order = list(_in_order(self._window))
         if order != self._order:
             self._order = order
@@ -159,7 +191,7 @@ class ReadingOrder:
 
 
 def _in_order(widget: QWidget) -> Iterator[QWidget]:
-    """Yield a widget and those in it, as they are read, as far as Tab may stop at them."""
+    """Yield the widgets at which Tab stops, from `widget` on and in it, in reading order."""
     if widget.focusPolicy() & Qt.FocusPolicy.TabFocus:
         yield widget
     inner = widget.widget() if isinstance(widget, QScrollArea) else None

@@ -1,4 +1,4 @@
-"""A number that is typed, or moved with the arrow keys."""
+"""A field for a number."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from PySide6.QtGui import QValidator
 from PySide6.QtWidgets import QAbstractSpinBox, QDoubleSpinBox
 
 from app.i18n import tr
-from app.widgets.util import object_to
+from app.widgets.feedback import show_input_error
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QWheelEvent
@@ -22,11 +22,13 @@ _EXPONENT = re.compile(r"-?[0-9.,]+e[+-]?")  # of a number like 1e-3, before its
 
 
 class NumberField(QDoubleSpinBox):
-    """Shows one value, at which it does nothing, as a word.
+    """A number that is typed or changed with the arrow keys; one value may be shown as a word, such as "Off".
 
     Args:
-        off: That value; None when there is none.
-        off_word: What is shown in its place.
+        name: Accessible name.
+        off: The value that is shown as a word; None when there is none.
+        off_word: The word.
+        parent: The widget that shows the field.
     """
 
     def __init__(
@@ -42,13 +44,13 @@ class NumberField(QDoubleSpinBox):
         self.setLocale(QLocale.c())
 
     def textFromValue(self, value: float) -> str:
-        """Return a number without needless zeros, or the word for "off"."""
+        """Format a number without trailing zeros, or as the word for "off"."""
         if self._off is not None and value == self._off:
             return self._off_word
         return self._digits(value)
 
     def valueFromText(self, text: str) -> float:
-        """Return the number that was typed; a comma within it is a point unless thousands follow."""
+        """Parse what was typed; with decimals a comma is a decimal point, without it separates thousands."""
         typed = text.strip().casefold()
         if self._off is not None and typed == self._off_word.casefold():
             return self._off
@@ -58,7 +60,7 @@ class NumberField(QDoubleSpinBox):
             return self.value()
 
     def validate(self, text: str, position: int) -> tuple[QValidator.State, str, int]:
-        """Take numbers in the range, and the word for "off"."""
+        """Accept numbers in the range, and the word for "off"."""
         typed = text.strip().casefold()
         word = self._off_word.casefold()
         if word and word.startswith(typed):
@@ -75,24 +77,23 @@ class NumberField(QDoubleSpinBox):
         return QValidator.State.Acceptable if inside else QValidator.State.Intermediate, text, position
 
     def fixup(self, text: str) -> str:
-        """Say why a number that is out of the range is taken back."""
+        """Explain why a number out of range is not taken."""
         try:
             value = float(self._plain(text.strip().casefold()))
         except ValueError:
             return text
         if not self.minimum() <= value <= self.maximum():
-            words = tr("“{typed}” is out of range: type a number from {least} to {most}.")
+            sentence = tr("“{typed}” is out of range: type a number from {least} to {most}.")
             least, most = self._digits(self.minimum()), self._digits(self.maximum())
-            object_to(self, words.format(typed=text[:_LONGEST_QUOTE], least=least, most=most))
+            show_input_error(self, sentence.format(typed=text[:_LONGEST_QUOTE], least=least, most=most))
         return text
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Leave the wheel to the area around, so that scrolling changes no number."""
+        """Leave the wheel to the scroll area around, so that scrolling changes no number."""
         event.ignore()
 
     def _digits(self, value: float) -> str:
         return f"{value:,.{self.decimals()}f}".rstrip("0").rstrip(".") if self.decimals() else f"{value:,.0f}"
 
     def _plain(self, typed: str) -> str:
-        """Return what was typed as Python writes numbers."""
         return typed.replace(",", "." if self.decimals() else "")

@@ -1,4 +1,4 @@
-"""Tabs of a window."""
+"""Tabs that switch between the pages of a window."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ _HEIGHT = 28
 
 
 class PageTabs(QWidget):
-    """Buttons of which one is down; the Tab key reaches that one, the arrows the others.
+    """A row of buttons of which one is down; the Tab key reaches that one, the arrows the others.
 
     Args:
-        theme: The look.
-        names: Of the places; the first one is shown.
+        theme: Colours and fonts.
+        names: Names of the pages; the first one is shown.
+        parent: The window.
 
     Attributes:
-        buttons: One for each place.
+        buttons: One for each page.
 
     Signals:
-        turned(int): Another place was chosen, or the same once more.
+        turned(int): A page was chosen, perhaps the current one.
     """
 
     turned = Signal(int)
@@ -54,20 +55,20 @@ class PageTabs(QWidget):
 
     @property
     def chosen(self) -> int:
-        """The place that is shown."""
+        """Index of the page that is shown."""
         return self._group.checkedId()
 
     def choose(self, index: int) -> None:
-        """Show a place as if its button had been pressed."""
+        """Press the button of a page."""
         self.buttons[index].click()
 
     def rename(self, index: int, name: str) -> None:
-        """Call a place something else."""
+        """Rename a page."""
         self.buttons[index].setText(name)
         self.buttons[index].setAccessibleName(name)
 
     def add_at_end(self, widget: QWidget) -> None:
-        """Put something at the right end."""
+        """Add a widget at the right end."""
         self._row.addWidget(widget)
 
     def _tab(self, name: str) -> QToolButton:
@@ -85,7 +86,7 @@ class PageTabs(QWidget):
         self.turned.emit(index)
 
     def _reach_chosen(self) -> None:
-        """Do what Qt does only for the button that gets the focus."""
+        """Let Tab reach only the chosen button, as Qt does once a button has had the focus."""
         for tab in self.buttons:
             is_reached = tab.isChecked()
             tab.setFocusPolicy(Qt.FocusPolicy.StrongFocus if is_reached else Qt.FocusPolicy.ClickFocus)

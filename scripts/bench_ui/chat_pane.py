@@ -102,11 +102,11 @@ def _warm_up(program: Program, tokens: int) -> None:
         nonlocal came
         came = generation.tokens
 
-    program.app.line.streamed.connect(note)
+    program.app.queue.streamed.connect(note)
     program.ask("Write something.")
     program.until(lambda: came >= tokens)
     program.app.session.stop()
-    program.app.line.streamed.disconnect(note)
+    program.app.queue.streamed.disconnect(note)
     program.settle()
 
 

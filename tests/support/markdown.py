@@ -150,7 +150,7 @@ def said(leaves: list[Leaf]) -> list[tuple]:
     """Return every character with its look and every leaf's kind and place: what must not be taken back."""
     found: list[tuple] = []
     for leaf in leaves:
-        found.append((type(leaf).__name__, leaf.place))
+        found.append((type(leaf).__name__, leaf.containers))
         match leaf:
             case Paragraph() | Heading():
                 found += [(character, run.marks) for run in leaf.runs for character in run.text]

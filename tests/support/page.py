@@ -7,8 +7,8 @@ from PySide6.QtGui import QTextDocument
 from app.palette import LIGHT
 from app.render.document import DocumentWriter
 from app.render.layout import Geometry
-from app.render.markdown import whole
-from app.render.markdown_stream import StreamingMarkdown, clean
+from app.render.markdown import parse_markdown, sanitize
+from app.render.markdown_stream import StreamingMarkdown
 from tests.support.looks import style
 from tests.support.markdown import pieces
 
@@ -34,7 +34,7 @@ class Page:
         return self
 
     def show(self, text):
-        self.writer.show(whole(clean(text)))
+        self.writer.show(parse_markdown(sanitize(text)))
         self.color()
         return self
 
@@ -43,7 +43,7 @@ class Page:
 
     def final(self):
         """What was written, and the room that it takes."""
-        leaves = [each.leaf for each in self.writer.written]
+        leaves = [each.leaf for each in self.writer.placed]
         return leaves, self.document.toPlainText(), self.document.size()
 
     def blocks(self):

@@ -49,7 +49,7 @@ class Finder:
     def find(self, words):
         self.bar.open()
         self.bar.field.setText(words)
-        self.qtbot.waitUntil(lambda: not self.bar._throttle._waiting)
+        self.qtbot.waitUntil(lambda: not self.bar._throttle._pending)
         self.settle()
 
     def until(self, condition):

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QScrollArea, QVBoxLayout, QWidget
 from app.chat_view.answer_row import ThinkingCard
 from app.chat_view.message_view import AnswerView
 from app.chat_view.question_row import UserBubble
-from app.render.markdown_stream import clean
+from app.render.markdown import sanitize
 from tests.support.hostile_texts import _CODE, _MARKUP, COUNT, hostile_texts
 from tests.support.looks import style
 from tests.support.watched_folder import WatchedFolder
@@ -161,8 +161,8 @@ def test_signs_with_a_meaning_to_the_document_lose_it(page, text):
     page.rows.addWidget(view)
     page.rows.addWidget(bubble)
     view.set_markdown(text)
-    assert view.toPlainText().replace("\u2028", "\n") == clean(text)
-    assert bubble._view.toPlainText() == clean(text)
+    assert view.toPlainText().replace("\u2028", "\n") == sanitize(text)
+    assert bubble._view.toPlainText() == sanitize(text)
 
 
 def _leads_away(text):

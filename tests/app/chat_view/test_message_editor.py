@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QToolTip
 
 from app.chat.conversation import Attachment
 from app.chat.generation import RowAction
-from app.chat_view.draft import LONGEST_PASTE, MOST_FILES
+from app.chat_view.attachments import LONGEST_PASTE, MAX_FILES
 from tests.support.fake_script import Script
 
 
@@ -135,9 +135,9 @@ def test_a_long_message_is_edited_as_a_file_and_is_what_it_was_while_nothing_is_
 
 def test_a_message_that_has_all_its_files_takes_no_long_text(start):
     driver = start(Script(window=10**6))
-    files = [Attachment(f"{number}.txt", 1, "x") for number in range(MOST_FILES)]
+    files = [Attachment(f"{number}.txt", 1, "x") for number in range(MAX_FILES)]
     editor = open_editor(driver, "Sum them", *files)
     paste(editor.edit, LONG)
-    assert len(editor.chips.attachments) == MOST_FILES
+    assert len(editor.chips.attachments) == MAX_FILES
     assert QToolTip.text() == "A message takes 10 files at most."
     QToolTip.hideText()

@@ -1,4 +1,4 @@
-"""A message as a person has it: as high as its text, safe, selectable, and smooth while it streams."""
+"""A message as a user sees it: as high as its text, safe, selectable, and smooth while it streams."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from PySide6.QtGui import QGuiApplication, QMouseEvent, QTextCursor, QTextDocume
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
-from app.chat_view.code_blocks import CopyButton
+from app.chat_view.code_buttons import CopyButton
 from app.chat_view.message_view import AnswerView
 from app.chat_view.question_row import UserBubble
 from app.palette import DARK
 from app.render.markdown_stream import StreamingMarkdown
+from app.render.style import Measures
 from tests.support.looks import style
 from tests.support.markdown import SAMPLE
 
@@ -282,7 +283,7 @@ class TestCopying:
         places = []
         plain = type(view._geometry).panel
         monkeypatch.setattr(
-            type(view._geometry), "panel", lambda self, written: places.append(1) or plain(self, written)
+            type(view._geometry), "panel", lambda self, placed: places.append(1) or plain(self, placed)
         )
         view.append("word")
         view._flush()
@@ -292,8 +293,8 @@ class TestCopying:
         view.set_markdown("$$\\frac{a}{b} + 731$$\n\n```\none\n```")
         settle()
         (button,) = buttons(view)
-        (written,) = [each for each in view._writer.written if each.code]
-        assert button.y() == round(view._geometry.panel(written).top()) + 5
+        (placed,) = [each for each in view._writer.placed if each.code]
+        assert button.y() == round(view._geometry.panel(placed).top()) + 5
 
     def test_buttons_go_with_their_code(self, view):
         view.set_markdown(CODE * 3)
@@ -527,3 +528,33 @@ class TestHighlights:
         )
         area.grab()
         assert 0 < len(drawn) < 150
+
+
+class TestHeadRoom:
+    """A code block that comes first has its header too."""
+
+    FIRST_CODE = "```python\nprint(1)\n```\n\nand text"
+
+    @staticmethod
+    def first(view):
+        placed = view._writer.placed[0]
+        return view._geometry.top(placed), view._geometry.rect(view._geometry.first_block(placed)).top()
+
+    @pytest.mark.parametrize("streamed", [False, True])
+    @pytest.mark.parametrize(
+        ("text", "room"),
+        [(FIRST_CODE, Measures(14).code_header), ("Text\n\n" + FIRST_CODE, 0), ("# Title", 0)],
+    )
+    def test_room_above_the_first_line(self, view, streamed, text, room):
+        if streamed:
+            for character in text:
+                view.append(character)
+            view.finish()
+        else:
+            view.set_markdown(text)
+        assert self.first(view) == (0, room)
+
+    def test_room_goes_with_the_code_that_needed_it(self, view):
+        view.set_markdown(self.FIRST_CODE)
+        view.set_markdown("Text")
+        assert self.first(view) == (0, 0)

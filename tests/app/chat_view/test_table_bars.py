@@ -40,7 +40,7 @@ def bars(view):
 
 
 def cell(view, column):
-    block = view._writer.written[0].table.qt.cellAt(1, column).firstCursorPosition().block()
+    block = view._writer.placed[0].table.qt.cellAt(1, column).firstCursorPosition().block()
     return view._geometry.rect(block), block.layout()
 
 
@@ -93,7 +93,7 @@ def test_the_wheel_moves_it_sideways_and_only_there(view):
 def test_what_follows_stands_below_the_bar(view):
     view.set_markdown(f"{WIDE}\nAfter it.")
     [bar] = bars(view)
-    assert view._geometry.top(view._writer.written[1]) >= bar.geometry().bottom()
+    assert view._geometry.top(view._writer.placed[1]) >= bar.geometry().bottom()
 
 
 def test_with_more_room_there_is_no_bar_and_nothing_is_out_of_sight(view):

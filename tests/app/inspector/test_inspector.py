@@ -97,7 +97,7 @@ def test_seed_takes_only_a_whole_number(panel):
 @pytest.mark.parametrize("typed", ["-5", "1" + "0" * 23])
 def test_what_is_no_seed_is_said(panel, monkeypatch, typed):
     told, shown = [], []
-    monkeypatch.setattr("app.widgets.util.announce", lambda _, words: told.append(words))
+    monkeypatch.setattr("app.widgets.feedback.announce", lambda _, words: told.append(words))
     monkeypatch.setattr(QToolTip, "showText", lambda _place, words, _widget: shown.append(words))
     panel.seed.field.setText(typed)
     panel.seed.field.editingFinished.emit()
@@ -117,7 +117,7 @@ def test_a_number_with_an_exponent_is_that_number_or_none(panel):
 @pytest.mark.parametrize(("typed", "said"), [("1e9", True), ("5000000", True), ("12", False), ("1e", False)])
 def test_a_number_out_of_range_is_not_taken_back_without_a_word(panel, monkeypatch, typed, said):
     told = []
-    monkeypatch.setattr("app.widgets.util.announce", lambda _, words: told.append(words))
+    monkeypatch.setattr("app.widgets.feedback.announce", lambda _, words: told.append(words))
     type_number(panel.dials["top_k"].field, typed)
     expected = f"“{typed}” is out of range: type a number from 0 to 1,000,000."
     assert told == ([expected] if said else [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 
 import pytest
@@ -14,13 +15,14 @@ from app.palette import DARK
 from app.render import document as module
 from app.render.blocks import Mark, Run
 from app.render.code_block import CodeBlock
-from app.render.document import DocumentWriter, difference, portions, text_portions
-from app.render.markdown import whole
-from app.render.markdown_stream import StreamingMarkdown, clean
+from app.render.document import DocumentWriter, chunks, common_prefix, text_chunks
+from app.render.markdown import parse_markdown, sanitize
+from app.render.markdown_stream import StreamingMarkdown
 from app.render.style import CONTINUES, LIGHT_SYNTAX
 from tests.support.looks import style
 from tests.support.markdown import SAMPLE, chunk_sizes, pieces, texts_with_definitions
 from tests.support.page import Page, color_of
+from tests.support.written_texts import COUNT, all_texts, by_hand
 
 
 @given(texts_with_definitions, chunk_sizes)
@@ -28,8 +30,8 @@ from tests.support.page import Page, color_of
 def test_streamed_and_whole_documents_are_equal(qapp, text, sizes):
     streamed, shown = Page().stream(text, sizes), Page().show(text)
     assert streamed.look() == shown.look()
-    assert [each.leaf for each in streamed.writer.written] == list(whole(clean(text)))
-    assert [each.start for each in streamed.writer.written] == [each.start for each in shown.writer.written]
+    assert [each.leaf for each in streamed.writer.placed] == list(parse_markdown(sanitize(text)))
+    assert [each.start for each in streamed.writer.placed] == [each.start for each in shown.writer.placed]
 
 
 @pytest.mark.parametrize("size", [1, 5, 64])
@@ -46,13 +48,13 @@ def test_another_style_is_as_if_it_had_been_so_from_the_start(qapp):
 
 def test_colours_of_code_stay_with_code(qapp):
     page = Page()
-    page.writer.show(whole("```python\ndef f(x): return 1\n```"))
+    page.writer.show(parse_markdown("```python\ndef f(x): return 1\n```"))
     while page.writer.refine(lambda: True):
         pass
     assert page.document.firstBlock().layout().formats()
-    page.writer.show(whole("# Heading"))
+    page.writer.show(parse_markdown("# Heading"))
     assert page.document.firstBlock().layout().formats() == []
-    page.writer.show(whole("# Heading\n\n```python\ndef f(x): return 1\n```"))
+    page.writer.show(parse_markdown("# Heading\n\n```python\ndef f(x): return 1\n```"))
     page.writer.restyle(style(DARK))
     assert page.document.firstBlock().layout().formats() == []
 
@@ -61,7 +63,7 @@ def test_nothing_above_moves_while_an_answer_streams(qapp):
     page, reader, seen = Page(), StreamingMarkdown(), []
     for piece in pieces(SAMPLE, [1]):
         page.writer.apply(reader.feed(piece))
-        tops = [page.geometry.top(each) for each in page.writer.written]
+        tops = [page.geometry.top(each) for each in page.writer.placed]
         assert tops[: len(seen)] == seen[: len(tops)]
         seen = tops
 
@@ -102,11 +104,11 @@ def test_the_last_thousand_updates_write_no_more_than_the_first(qapp):
 
 
 def test_code_is_written_once(qapp, monkeypatch):
-    page, reader, written = Page(), StreamingMarkdown(), []
+    page, reader, placed = Page(), StreamingMarkdown(), []
     plain = CodeBlock._write_line
 
     def counting(self, cursor, text):
-        written.append(text)
+        placed.append(text)
         plain(self, cursor, text)
 
     monkeypatch.setattr(CodeBlock, "_write_line", counting)
@@ -114,7 +116,7 @@ def test_code_is_written_once(qapp, monkeypatch):
     for piece in pieces(f"```python\n{code}```\n\nDone.\n", [3]):
         page.writer.apply(reader.feed(piece))
     page.writer.show(reader.finish())
-    assert "".join(written) == code.replace("\n", "")
+    assert "".join(placed) == code.replace("\n", "")
 
 
 def test_one_line_per_line_of_code(qapp):
@@ -126,7 +128,7 @@ def test_a_very_long_line_of_code_is_laid_out_in_pieces_and_kept_whole(qapp):
     page = Page().stream("```\n" + "A" * 10_000 + "\n```\n", [999])
     assert [block.length() - 1 for block in page.blocks()] == [4096, 4096, 1808]
     assert [block.blockFormat().hasProperty(CONTINUES) for block in page.blocks()] == [False, True, True]
-    assert page.writer.written[0].leaf.text == "A" * 10_000 + "\n"
+    assert page.writer.placed[0].leaf.text == "A" * 10_000 + "\n"
 
 
 @pytest.mark.parametrize("size", [1, 3, 200])
@@ -172,9 +174,9 @@ def test_a_list_from_right_to_left_is_indented_on_the_right(qapp):
 
 def test_only_changed_rows_of_a_table_are_written(qapp):
     page = Page().show("| a |\n|---|\n| one |\n| two |\n")
-    table = page.writer.written[0].table
+    table = page.writer.placed[0].table
     page.show("| a |\n|---|\n| one |\n| twenty |\n| three |\n")
-    assert page.writer.written[0].table is table
+    assert page.writer.placed[0].table is table
     page.show("| a |\n|---|\n| one |\n")
     assert page.look() == Page().show("| a |\n|---|\n| one |\n").look()
 
@@ -214,9 +216,9 @@ runs = st.lists(
 
 
 @given(runs, runs)
-def test_what_is_kept_and_what_is_behind_it_are_the_new_one(old, new):
+def test_common_prefix_and_the_runs_behind_it_are_the_new_runs(old, new):
     old = [Run(run.text, run.marks, drawn=run.drawn and run.marks is Mark.MATH) for run in old]
-    kept, same, rest = difference(old, new)
+    kept, same, rest = common_prefix(old, new)
     assert old[:same] == new[:same]
     assert len(rest) == len(new) - same
     shared = kept - sum(run.length for run in old[:same])
@@ -239,8 +241,8 @@ def test_what_is_kept_and_what_is_behind_it_are_the_new_one(old, new):
         ([Run("$x$", Mark.MATH)], [Run("$x$$", Mark.MATH)], (0, 0, [Run("$x$$", Mark.MATH)])),
     ],
 )
-def test_examples(old, new, result):
-    assert difference(old, new) == result
+def test_common_prefix_examples(old, new, result):
+    assert common_prefix(old, new) == result
 
 
 LONG = SAMPLE * 4 + "```python\n" + "x = 1  # one\n" * 600 + "```\n\n" + "word " * 9_000 + "\n\n" + SAMPLE
@@ -258,21 +260,21 @@ def document(updates):
 
 
 @pytest.mark.parametrize("text", ["", "short", SAMPLE, LONG])
-def test_portions_make_the_whole(qapp, monkeypatch, text):
-    monkeypatch.setattr(module, "_FIRST", 2_000)
-    monkeypatch.setattr(module, "_NEXT", 500)
-    leaves = whole(text)
-    made, writer = document(portions(leaves))
+def test_chunks_make_the_whole(qapp, monkeypatch, text):
+    monkeypatch.setattr(module, "_FIRST_CHUNK", 2_000)
+    monkeypatch.setattr(module, "_NEXT_CHUNK", 500)
+    leaves = parse_markdown(text)
+    made, writer = document(chunks(leaves))
     expected, _ = document([module.Update(frozen=leaves, tail=())])
     assert made.toPlainText() == expected.toPlainText()
     assert made.size() == expected.size()
-    assert [each.leaf for each in writer.written] == list(leaves)
+    assert [each.leaf for each in writer.placed] == list(leaves)
 
 
-def test_no_portion_is_much_longer_than_the_others(monkeypatch):
-    monkeypatch.setattr(module, "_FIRST", 2_000)
-    monkeypatch.setattr(module, "_NEXT", 500)
-    updates = list(portions(whole(LONG)))
+def test_no_chunk_is_much_longer_than_the_others(monkeypatch):
+    monkeypatch.setattr(module, "_FIRST_CHUNK", 2_000)
+    monkeypatch.setattr(module, "_NEXT_CHUNK", 500)
+    updates = list(chunks(parse_markdown(LONG)))
     sizes = [len(each.appended) or sum(module._size(leaf) for leaf in each.frozen) for each in updates]
     assert len(updates) > 50
     assert sorted(sizes)[-3] <= 5_000  # a leaf of text is never cut
@@ -280,6 +282,42 @@ def test_no_portion_is_much_longer_than_the_others(monkeypatch):
 
 @pytest.mark.parametrize("text", ["", "a" * 50_000, "line\n" * 30_000, "\n" * 5_000])
 def test_pieces_of_text_are_all_of_it(text):
-    pieces = list(text_portions(text))
+    pieces = list(text_chunks(text))
     assert "".join(pieces) == text
-    assert all(len(piece) + module._LINE * piece.count("\n") <= 3 * module._NEXT for piece in pieces)
+    assert all(
+        len(piece) + module._LINE_COST * piece.count("\n") <= 3 * module._NEXT_CHUNK for piece in pieces
+    )
+
+
+SHORT = 45  # of this length and less, every position is tried in `make test`
+
+
+def test_there_are_three_hundred_different_ones():
+    assert len(set(all_texts())) == COUNT
+    assert len(by_hand()) >= 60
+
+
+@pytest.mark.parametrize("first", range(0, COUNT, 30))
+def test_streamed_texts_end_equal_to_whole_ones(qapp, first):
+    dice = random.Random(first)
+    for text in all_texts()[first : first + 30]:
+        sizes = [dice.randint(1, 24) for _ in range(7)]
+        assert Page().stream(text, sizes).look() == Page().show(text).look(), (text, sizes)
+
+
+def cut_everywhere(text):
+    expected = Page().show(text).final()
+    for position in range(1, len(text)):
+        page = Page().stream(text, [position, len(text)])
+        assert page.final() == expected, (text, position)
+
+
+@pytest.mark.parametrize("text", [text for text in by_hand() if len(text) <= SHORT])
+def test_short_texts_may_be_cut_at_every_position(qapp, text):
+    cut_everywhere(text)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("text", [text for text in all_texts() if SHORT < len(text) <= 200])
+def test_longer_texts_may_be_cut_at_every_position(qapp, text):
+    cut_everywhere(text)

@@ -6,14 +6,14 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QBrush, QFontMetricsF, QImage, QPainter, QTextCharFormat, QTextCursor, QTextDocument
 
-from app.render.blocks import units
+from app.render.blocks import utf16_length
 from app.render.decoration import Highlights
 from app.render.document import DocumentWriter
-from app.render.export import to_text
+from app.render.export import selected_leaves, to_text
 from app.render.layout import Geometry
-from app.render.markdown import whole
+from app.render.markdown import parse_markdown
 from app.render.markdown_stream import StreamingMarkdown
-from app.render.selection import SourceMap, SourceSpan, selected_leaves
+from app.render.source_map import SourceMap, SourceSpan
 from tests.support.looks import style
 
 
@@ -23,7 +23,7 @@ class Page:
         self.document = QTextDocument()
         self.document.setTextWidth(width)
         self.writer = DocumentWriter(self.document, style())
-        self.writer.show(whole(markdown))
+        self.writer.show(parse_markdown(markdown))
         while self.writer.refine(lambda: True):
             pass
         self.document.size()  # lays it out
@@ -32,17 +32,17 @@ class Page:
 
     def boxes(self, part):
         text = self.block.text()
-        start = units(text[: text.index(part)])
+        start = utf16_length(text[: text.index(part)])
         metrics = QFontMetricsF(self.writer.formats.text_font())
-        return list(self.geometry.boxes(self.block, start, start + units(part), metrics))
+        return list(self.geometry.boxes(self.block, start, start + utf16_length(part), metrics))
 
     def ink(self, part):
         """Return the left and right edges of what is painted of `part`."""
         text = self.block.text()
-        start = units(text[: text.index(part)])
+        start = utf16_length(text[: text.index(part)])
         cursor = QTextCursor(self.document)
         cursor.setPosition(start)
-        cursor.setPosition(start + units(part), QTextCursor.MoveMode.KeepAnchor)
+        cursor.setPosition(start + utf16_length(part), QTextCursor.MoveMode.KeepAnchor)
         red = QTextCharFormat()
         red.setForeground(QBrush(Qt.GlobalColor.red))
         cursor.mergeCharFormat(red)
@@ -57,9 +57,9 @@ class Page:
 
     def highlights(self):
         """Return what is painted when all of the source is highlighted, character by character."""
-        mapping = SourceMap(self.source, [each.leaf for each in self.writer.written])
+        mapping = SourceMap(self.source, [each.leaf for each in self.writer.placed])
         found = Highlights(self.writer, self.geometry)
-        found.set(place for at in range(len(self.source)) for place in mapping.places(at, at + 1))
+        found.set(place for at in range(len(self.source)) for place in mapping.spans(at, at + 1))
         return found.boxes()
 
 
@@ -121,8 +121,8 @@ def test_places_that_touch_or_repeat_are_one(qapp):
 )
 def test_code_reads_from_left_to_right_in_any_text(qapp, text):
     page = Page(text)
-    written = page.writer.written[0]
-    block = written.table.qt.cellAt(0, 0).firstCursorPosition().block() if written.table else page.block
+    placed = page.writer.placed[0]
+    block = placed.table.qt.cellAt(0, 0).firstCursorPosition().block() if placed.table else page.block
     code = text.split("`")[1]
     start = block.text().index(code)
     metrics = QFontMetricsF(page.writer.formats.text_font())
@@ -136,10 +136,10 @@ def test_code_that_is_kept_apart_is_copied_and_found_as_it_was_written(qapp):
     page = Page("שלום `foo()` עולם")
     cursor = QTextCursor(page.document)
     cursor.select(QTextCursor.SelectionType.Document)
-    assert to_text(selected_leaves(page.writer.written, cursor)) == "שלום foo() עולם"
-    mapping = SourceMap(page.source, [each.leaf for each in page.writer.written])
+    assert to_text(selected_leaves(page.writer.placed, cursor)) == "שלום foo() עולם"
+    mapping = SourceMap(page.source, [each.leaf for each in page.writer.placed])
     at = page.source.index("foo")
-    [place] = mapping.places(at, at + 3)
+    [place] = mapping.spans(at, at + 3)
     assert page.block.text()[place.start : place.end] == "foo"
 
 
@@ -152,6 +152,6 @@ def test_streamed_code_in_any_text_ends_as_it_is_when_stored(qapp, text):
         writer.apply(stream.feed(character))
     writer.show(stream.finish())
     assert document.toPlainText() == Page(text).document.toPlainText()
-    assert [run.length for run in writer.written[0].shape.runs] == [
-        run.length for run in Page(text).writer.written[0].shape.runs
+    assert [run.length for run in writer.placed[0].shape.runs] == [
+        run.length for run in Page(text).writer.placed[0].shape.runs
     ]

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from app.render import markdown_stream
 from app.render.blocks import Code, Heading, Mark, Paragraph, Run, Table, text_of
-from app.render.markdown import whole
-from app.render.markdown_stream import StreamingMarkdown, clean
+from app.render.markdown import parse_markdown, sanitize
+from app.render.markdown_stream import StreamingMarkdown
 from tests.support.markdown import SAMPLE, Shown, chunk_sizes, pieces, said, texts, texts_with_definitions
 
 WORDS = "the model drafts a few tokens and the target verifies them in one forward "
@@ -27,14 +27,14 @@ def stream(text, sizes):
 @given(texts_with_definitions | st.text(), chunk_sizes)
 @settings(max_examples=300)
 def test_finished_stream_is_the_whole_parse(text, sizes):
-    assert stream(text, sizes).stream.finish() == whole(clean(text))
+    assert stream(text, sizes).stream.finish() == parse_markdown(sanitize(text))
 
 
 @given(texts, chunk_sizes)
 @settings(max_examples=600)
 def test_frozen_leaves_never_change(text, sizes):
     shown = stream(text, sizes)
-    assert tuple(shown.frozen) == whole(clean(text))[: len(shown.frozen)]
+    assert tuple(shown.frozen) == parse_markdown(sanitize(text))[: len(shown.frozen)]
 
 
 @given(chunk_sizes)
@@ -53,7 +53,7 @@ def test_a_block_freezes_when_the_next_one_has_a_complete_line():
 
 def test_items_of_a_list_freeze_one_by_one_and_keep_their_numbers():
     shown = stream("1. one\n1. two\n1. three\n1. four", [3])
-    assert [leaf.place[0].marker for leaf in shown.leaves] == ["1.", "2.", "3.", "4."]
+    assert [leaf.containers[0].marker for leaf in shown.leaves] == ["1.", "2.", "3.", "4."]
     assert len(shown.frozen) == 2
 
 
@@ -83,20 +83,22 @@ def test_code_is_code_from_its_first_line_on_and_only_grows():
         texts_seen += [leaf.text for leaf in shown.leaves if isinstance(leaf, Code)]
         assert all(isinstance(leaf, Code) for leaf in shown.leaves)
     assert all(later.startswith(earlier) for earlier, later in pairwise(texts_seen))
-    assert texts_seen[-1] == whole(code)[0].text
+    assert texts_seen[-1] == parse_markdown(code)[0].text
 
 
 def test_a_fence_in_a_list_item_loses_its_indentation_as_it_streams():
     shown = stream("1. Run:\n\n   ```bash\n   $ make\n\n     indented", [1])
     assert shown.leaves[-1].text == "$ make\n\n  indented"
     shown.feed("\n   ```\n2. Done")
-    assert shown.leaves == list(whole("1. Run:\n\n   ```bash\n   $ make\n\n     indented\n   ```\n2. Done"))
+    assert shown.leaves == list(
+        parse_markdown("1. Run:\n\n   ```bash\n   $ make\n\n     indented\n   ```\n2. Done")
+    )
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\n", "\t \n", "> ", "- ", "```"])
 def test_hardly_anything(text):
     shown = stream(text, [1])
-    assert shown.stream.finish() == whole(text)
+    assert shown.stream.finish() == parse_markdown(text)
 
 
 def test_halves_of_a_character_are_joined_and_a_lone_one_is_replaced():
@@ -108,7 +110,7 @@ def test_halves_of_a_character_are_joined_and_a_lone_one_is_replaced():
 
 
 def test_a_split_line_end_is_one_line_end():
-    assert stream("# a\r\nb\r\n\r\nc", [4]).stream.finish() == whole("# a\nb\n\nc")
+    assert stream("# a\r\nb\r\n\r\nc", [4]).stream.finish() == parse_markdown("# a\nb\n\nc")
 
 
 @pytest.mark.parametrize(
@@ -127,12 +129,12 @@ def test_a_split_line_end_is_one_line_end():
 def test_the_last_thousand_feeds_cost_at_most_three_times_the_first(message, monkeypatch):
     parsed = [0]
 
-    class Counting(markdown_stream.Parsed):
+    class Counting(markdown_stream.ParsedMarkdown):
         def __init__(self, text, *args):
             parsed[0] += len(text)
             super().__init__(text, *args)
 
-    monkeypatch.setattr(markdown_stream, "Parsed", Counting)
+    monkeypatch.setattr(markdown_stream, "ParsedMarkdown", Counting)
     reader = StreamingMarkdown()
     costs = []
     for piece in pieces(message, [4]):
@@ -145,7 +147,7 @@ def test_the_last_thousand_feeds_cost_at_most_three_times_the_first(message, mon
 
 def test_what_is_frozen_is_given_once():
     shown = stream(SAMPLE * 3, [7])
-    leaves = whole(SAMPLE * 3)
+    leaves = parse_markdown(SAMPLE * 3)
     assert shown.frozen == list(leaves[: len(shown.frozen)])
     assert len([leaf for leaf in shown.frozen if isinstance(leaf, Heading)]) == 6
 
@@ -164,7 +166,7 @@ def test_d7_an_unclosed_fence_is_code_from_its_first_line_and_a_bar_in_code_is_n
         )
     (leaf,) = stream(table, [1]).stream.finish()
     assert [[text_of(cell) for cell in row] for row in leaf.rows] == [["code", "use"], ["a|b", "c | d"]]
-    assert (leaf,) == whole(table)
+    assert (leaf,) == parse_markdown(table)
 
 
 def shown(text):
@@ -180,7 +182,7 @@ def runs(text):
 
 
 def test_nothing_of_an_ordinary_answer_is_taken_back():
-    final = said(whole(SAMPLE))
+    final = said(parse_markdown(SAMPLE))
     view = Shown()
     for character in SAMPLE:
         view.feed(character)

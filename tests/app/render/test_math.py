@@ -13,21 +13,19 @@ from app.palette import DARK
 from app.render import math
 from app.render.blocks import Mark, text_of
 from app.render.document import DocumentWriter
-from app.render.export import to_text
-from app.render.markdown import whole
-from app.render.markdown_stream import clean
+from app.render.export import selected_leaves, to_text
+from app.render.markdown import parse_markdown, sanitize
 from app.render.math import Typesetter, cost, tex_of
-from app.render.selection import selected_leaves
 from tests.support.looks import style
 from tests.support.markdown import Shown, chunk_sizes, formula_texts, pieces
 
 
 def formulas(markdown):
-    return [run.text for leaf in whole(markdown) for run in leaf.runs if Mark.MATH in run.marks]
+    return [run.text for leaf in parse_markdown(markdown) for run in leaf.runs if Mark.MATH in run.marks]
 
 
 def said(markdown):
-    return "\n".join(text_of(leaf.runs) for leaf in whole(markdown))
+    return "\n".join(text_of(leaf.runs) for leaf in parse_markdown(markdown))
 
 
 class TestSyntax:
@@ -96,12 +94,12 @@ class TestStreaming:
     @given(formula_texts, chunk_sizes)
     @settings(max_examples=150)
     def test_frozen_leaves_never_change(self, text, sizes):
-        text = clean(text)
+        text = sanitize(text)
         shown = Shown()
         for piece in pieces(text, sizes):
             shown.feed(piece)
-        assert tuple(shown.frozen) == whole(text)[: len(shown.frozen)]
-        assert shown.stream.finish() == whole(text)
+        assert tuple(shown.frozen) == parse_markdown(text)[: len(shown.frozen)]
+        assert shown.stream.finish() == parse_markdown(text)
 
 
 class TestTypesetting:
@@ -157,7 +155,7 @@ class Page:
         self.document = QTextDocument()
         self.document.setTextWidth(width)
         self.writer = DocumentWriter(self.document, style(**look))
-        self.writer.show(whole(markdown))
+        self.writer.show(parse_markdown(markdown))
         while self.writer.refine(lambda: True):
             pass
 
@@ -172,7 +170,7 @@ class TestDrawing:
     def test_a_formula_is_one_character_once_it_is_set(self, qapp):
         page = Page(r"So $x^2$ and $\frac{a$ end.")
         assert page.document.toPlainText() == "So \ufffc and $\\frac{a$ end."
-        assert [run.drawn for run in page.writer.written[0].shape.runs] == [False, True, False, False, False]
+        assert [run.drawn for run in page.writer.placed[0].shape.runs] == [False, True, False, False, False]
 
     def test_it_sits_on_the_baseline(self, qapp):
         plain, small, tall = (Page(text).line() for text in ("So x.", "So $x$.", r"So $\frac{a}{b}$."))
@@ -188,7 +186,7 @@ class TestDrawing:
         page = Page("$q^7$ one\n\n```\ncode\n```\n\n$q^8$ two\n\n| a |\n|---|\n| $q^9$ |\n\nlast")
         cursor = QTextCursor(page.document)
         cursor.select(QTextCursor.SelectionType.Document)
-        copied = to_text(selected_leaves(page.writer.written, cursor))
+        copied = to_text(selected_leaves(page.writer.placed, cursor))
         assert copied == "$q^7$ one\n\ncode\n\n$q^8$ two\n\na\n$q^9$\n\nlast"
 
     def test_copying_a_part_gives_the_source(self, qapp):
@@ -196,7 +194,7 @@ class TestDrawing:
         cursor = QTextCursor(page.document)
         cursor.setPosition(3)
         cursor.setPosition(7, QTextCursor.MoveMode.KeepAnchor)
-        assert to_text(selected_leaves(page.writer.written, cursor)) == " $x^2$ t"
+        assert to_text(selected_leaves(page.writer.placed, cursor)) == " $x^2$ t"
 
     def test_another_style_draws_in_its_colour(self, qapp):
         page = Page("$x$ y")
@@ -208,7 +206,7 @@ class TestDrawing:
     def test_a_huge_one_is_its_source(self, qapp):
         source = "$$\n" + "x + " * 2_600 + "y\n$$"
         page = Page(source)
-        assert "".join(text_of(leaf.leaf.runs) for leaf in page.writer.written) == source
+        assert "".join(text_of(leaf.leaf.runs) for leaf in page.writer.placed) == source
         assert "\ufffc" not in page.document.toPlainText()
 
 

@@ -5,12 +5,9 @@ from __future__ import annotations
 from dataclasses import fields
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from app.palette import DARK, LIGHT
-from app.render.markdown_stream import clean
-from app.render.style import DARK_SYNTAX, LIGHT_SYNTAX, accepted_runs
+from app.render.style import DARK_SYNTAX, LIGHT_SYNTAX
 
 
 def luminance(color):
@@ -36,25 +33,3 @@ def test_labels_and_quotes_meet_aa_where_they_stand(palette):
     assert contrast(palette.secondary, palette.window) >= 4.5
     assert contrast(palette.text, palette.bubble) >= 4.5
     assert contrast(palette.accent, palette.bubble) >= 4.5
-
-
-@pytest.mark.parametrize(
-    ("text", "marks", "runs"),
-    [
-        ("abcdef", (), []),
-        ("abcdef", (2, 3), [(2, 5)]),
-        ("abcdef", (0, 1, 2, 3), [(0, 1), (3, 6)]),
-        ("abcdef", (1, 0, 5), []),
-        ("a\r\nb\r\nc", (3, 3, 1), [(2, 4)]),
-    ],
-)
-def test_runs(text, marks, runs):
-    assert list(accepted_runs(text, marks)) == runs
-
-
-@given(st.lists(st.sampled_from(["a", "bc", "\r\n", "👩"]), max_size=12), st.data())
-def test_a_cleaned_text_has_its_runs_where_they_were(pieces, data):
-    marks = [len(piece) for piece in pieces]
-    text = "".join(pieces)
-    expected = [clean(piece) for piece in pieces[1::2]]
-    assert [clean(text)[start:end] for start, end in accepted_runs(text, marks)] == expected

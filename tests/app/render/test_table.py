@@ -9,7 +9,7 @@ from PySide6.QtGui import QTextDocument
 
 from app.render.document import DocumentWriter
 from app.render.layout import Geometry
-from app.render.markdown import whole
+from app.render.markdown import parse_markdown
 from app.render.table import _shares
 from tests.support.looks import style
 
@@ -45,12 +45,12 @@ def page(markdown, width):
     document = QTextDocument()
     writer = DocumentWriter(document, style())
     document.setTextWidth(width)
-    writer.show(whole(markdown))
+    writer.show(parse_markdown(markdown))
     return document, writer
 
 
 def lines(document, writer, row):
-    table = writer.written[0].table.qt
+    table = writer.placed[0].table.qt
     document.size()  # lays it out
     found = []
     for column in range(table.columns()):
@@ -82,4 +82,4 @@ def test_columns_follow_a_new_width(qapp):
 
 def test_a_small_table_is_no_wider_than_its_words(qapp):
     document, writer = page("| a | b |\n|---|---|\n| c | d |\n", 720)
-    assert Geometry(document, writer).table_right(writer.written[0]) < 100
+    assert Geometry(document, writer).table_right(writer.placed[0]) < 100

@@ -102,7 +102,7 @@ def test_nothing_moves_when_motion_is_reduced(driver):
     driver.program.session.waiting.disconnect(driver.transcript.set_waiting)
     pulse = _pulse(driver)
     assert pulse.isVisible()
-    assert pulse._breath.state() == pulse._breath.State.Stopped
+    assert pulse._animation.state() == pulse._animation.State.Stopped
 
 
 def _pulse(driver):

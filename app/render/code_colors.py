@@ -1,4 +1,4 @@
-"""The colours of code: pygments' tokens as spans per line, made line by line while the block is still growing."""
+"""Syntax highlighting: pygments' tokens as coloured spans for each line, also while the code is still streaming."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pygments.lexers import get_lexer_by_name
 from pygments.token import Comment, Generic, Keyword, Literal, Name, Number, Operator, String
 from pygments.util import ClassNotFound
 
-from app.render.blocks import units
+from app.render.blocks import utf16_length
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Role(Enum):
-    """What a span is; the value is the name of its colour in `SyntaxColors`."""
+    """Role of a span of code; the value is the name of its colour in `SyntaxColors`."""
 
     KEYWORD = "keyword"
     NAME = "name"
@@ -35,7 +35,7 @@ class Role(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A coloured part of a line, in UTF-16 units as Qt counts them."""
+    """A coloured range of a line, in UTF-16 units as Qt counts them."""
 
     start: int
     length: int
@@ -73,10 +73,10 @@ _ROLES = {
     Generic.Subheading: Role.NAME,
     Generic.Prompt: Role.COMMENT,
 }
-# Beyond these, colours cost more than they tell: minified code and data.
+# Characters; longer lines and blocks are minified code or data, whose colours cost more than they tell.
 _LONGEST_LINE = 2_000
 _LONGEST_BLOCK = 400_000
-# Lines that are lexed again when a line is added. A window that finds no place to restart grows, up to the cap.
+# Lines that are lexed again when a line is added. A window without a line to restart at grows, up to the cap.
 _WINDOW = 32
 _WINDOW_CAP = 256
 _SETTLED = 8
@@ -93,11 +93,11 @@ def _lexer(language: str) -> Lexer | None:
 
 
 class CodeColors:
-    """Colours a code block whose lines arrive one after the other.
+    """Highlights a code block whose lines arrive one after the other.
 
     Only a window of the last lines is lexed when lines are added. The window moves forward to a line from which
     lexing afresh gives the same spans as lexing from its start did, or at the cap in any case. `finish` lexes the
-    whole block and corrects what the window could not see.
+    whole block and corrects what the window could not know, such as a string that opened before it.
     """
 
     def __init__(self, language: str) -> None:
@@ -109,7 +109,7 @@ class CodeColors:
         self._size = 0
 
     def add(self, text: str, *, color: bool = True) -> list[tuple[int, Spans]]:
-        """Take complete lines; return the lines whose spans are other ones now, by number.
+        """Take complete lines; return the numbers and spans of the lines whose spans have changed.
 
         With `color` off the lines wait for `finish`.
         """
@@ -124,7 +124,7 @@ class CodeColors:
         return changed
 
     def finish(self) -> Iterator[tuple[int, Spans]]:
-        """Lex the whole block and yield each line whose spans are other ones now, as it is found."""
+        """Lex the whole block; yield each line whose spans have changed, lazily."""
         return self._changes(0) if self._size <= _LONGEST_BLOCK else iter(())
 
     def _changes(self, first: int) -> Iterator[tuple[int, Spans]]:
@@ -136,7 +136,7 @@ class CodeColors:
     def _lex(self, first: int) -> Iterator[Spans]:
         """Yield the spans of the lines from `first` on, as if the block began there."""
         lines = self._lines[first:]
-        if self._lexer is None or any(len(line) > _LONGEST_LINE for line in lines):
+        if self._lexer is None or not lines or any(len(line) > _LONGEST_LINE for line in lines):
             return
         spans: list[Span] = []
         column = 0
@@ -150,13 +150,13 @@ class CodeColors:
                     if done == len(lines):
                         return
                     spans, column = [], 0
-                length = units(piece)
+                length = utf16_length(piece)
                 if role is not None and length:
                     spans.append(Span(column, length, role))
                 column += length
 
     def _advance(self) -> None:
-        """Move the window to a line from which the code reads the same without what stands before it."""
+        """Move the window to a line from which the code gets the same spans without the lines before it."""
         count = len(self._lines) - self._base
         if count < _WINDOW or len(self._lines) - self._tried < _SETTLED:
             return
@@ -169,7 +169,6 @@ class CodeColors:
             self._base = len(self._lines) - _WINDOW
 
     def _restarts(self) -> list[int]:
-        """Return where lexing may restart: behind the last empty line that has lines enough after it."""
         last = len(self._lines) - _SETTLED
         paragraphs = (line for line in range(last, self._base, -1) if not self._lines[line - 1].strip())
         return [*({next(paragraphs, last), last})]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.render.code import CodeColors, Role, Span
+from app.render.code_colors import CodeColors, Role, Span
 
 PYTHON = '''\
 def tallest(mountains: list[str]) -> str:
@@ -54,6 +54,11 @@ def test_line_by_line_ends_as_at_once(language, text):
 def test_any_text_ends_as_at_once(text, language):
     text += "\n"
     assert nonempty(by_line(language, text)) == nonempty(at_once(language, text))
+
+
+@pytest.mark.parametrize("language", ["python", "c", ""])
+def test_a_block_without_lines_has_no_colours(language):
+    assert list(CodeColors(language).finish()) == []
 
 
 def test_finished_lines_are_coloured_while_more_come():

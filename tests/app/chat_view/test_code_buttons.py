@@ -8,10 +8,10 @@ from PySide6.QtGui import QTextCursor, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QScrollArea, QVBoxLayout, QWidget
 
-from app.chat_view.code_blocks import CopyButton, WrapButton
+from app.chat_view.code_buttons import CopyButton, WrapButton
 from app.chat_view.message_view import AnswerView
 from app.palette import DARK
-from app.render.selection import selected_leaves
+from app.render.export import selected_leaves
 from tests.support.looks import style
 
 LONG = "x = [" + "1234567890, " * 20 + "]\n"
@@ -113,9 +113,9 @@ def test_what_is_copied_is_the_same(view):
     button = show(view, CODE)
     cursor = view.textCursor()
     cursor.select(QTextCursor.SelectionType.Document)
-    before = selected_leaves(view._writer.written, cursor)
+    before = selected_leaves(view._writer.placed, cursor)
     button.click()
-    assert selected_leaves(view._writer.written, cursor) == before
+    assert selected_leaves(view._writer.placed, cursor) == before
 
 
 def test_what_streams_in_later_is_not_wrapped_either(view):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.widgets import util as throttle_module
-from app.widgets.util import Throttle
+from app.widgets import throttle as throttle_module
+from app.widgets.throttle import Throttle
 
 
 @pytest.fixture
