@@ -233,7 +233,7 @@ class Application(QObject):
 
     def _connect_speed(self) -> None:
         menus, inspector = self.window.menus, self.window.inspector
-        menus.speed.triggered.connect(lambda: self.speed.window().open_page())
+        menus.speed.triggered.connect(lambda: self.speed.window().open_tab())
         self.speed.runner.load_requested.connect(self._load)
         self.speed.drafting_judged.connect(menus.judge_drafting)
         self.speed.drafting_judged.connect(inspector.judge_drafting)
