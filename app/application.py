@@ -210,7 +210,7 @@ class Application(QObject):
 
     def _connect_speed(self) -> None:
         menus, inspector, speed = self.window.menus, self.window.inspector, self.speed
-        menus.speed.triggered.connect(lambda: speed.window().open_page())
+        menus.speed.triggered.connect(lambda: speed.window().open_tab())
         self.window.sidebar.speed_requested.connect(menus.speed.trigger)
         speed.runner.load_requested.connect(self.model.load)
         speed.drafting_judged.connect(menus.judge_drafting)

@@ -131,7 +131,7 @@ class MeasurePlan:
         return len(self.kinds) * LEAST_PAIRS * (1 + AUTO_MAX_DEPTH) * each
 
 
-def room(context: int, model: ModelInfo | None) -> str:
+def context_objection(context: int, model: ModelInfo | None) -> str:
     """Return why a context length cannot be measured with a model, "" when it can."""
     if model is None or context <= model.context_window:
         return ""
@@ -147,7 +147,7 @@ def objection(plan: MeasurePlan, model: ModelInfo | None) -> str:
         return tr("This model has nothing to draft with, so there is nothing to compare. {why}").format(
             why=model.drafter_note
         )
-    return room(plan.context, model)
+    return context_objection(plan.context, model)
 
 
 def estimate(plan: MeasurePlan, speeds: Speeds | None) -> str:

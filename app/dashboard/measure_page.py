@@ -87,7 +87,7 @@ class MeasureCard(QFrame):
         self._group = QButtonGroup(self)
         for choice in self.contexts.values():
             self._group.addButton(choice)
-        self._room = PlainLabel(theme, SMALL_PX, "secondary")
+        self._context_note = PlainLabel(theme, SMALL_PX, "secondary")
         self._estimate = PlainLabel(theme, SMALL_PX, "secondary")
         self.start = QPushButton(tr("Measure"))
         self.start.setProperty("primary", True)
@@ -101,7 +101,7 @@ class MeasureCard(QFrame):
         column.addWidget(about)
         column.addWidget(self._section(tr("Kinds of prompts"), tuple(self.kinds.values())))
         contexts = self._section(tr("Length of the prompts"), tuple(self.contexts.values()))
-        contexts.add(self._room)
+        contexts.add(self._context_note)
         column.addWidget(contexts)
         foot = QHBoxLayout()
         foot.setSpacing(SPACE_S)
@@ -124,14 +124,14 @@ class MeasureCard(QFrame):
         for kind, box in self.kinds.items():
             with QSignalBlocker(box):
                 box.setChecked(kind in plan.kinds)
-        reasons = {context: measure_controller.room(context, model) for context in self.contexts}
+        reasons = {context: measure_controller.context_objection(context, model) for context in self.contexts}
         for context, button in self.contexts.items():
             button.setChecked(context == plan.context)
             button.setEnabled(not reasons[context])
             button.setAccessibleDescription(reasons[context])
             button.setToolTip(reasons[context])
         first = next((reason for reason in reasons.values() if reason), "")
-        self._room.say("" if first == objection else first)
+        self._context_note.say("" if first == objection else first)
         self._estimate.say(
             objection or measure_controller.estimate(plan, speeds), "warning" if objection else "secondary"
         )

@@ -79,7 +79,7 @@ class SpeedWindow(QWidget):
             QShortcut(QKeySequence(key), self).activated.connect(self.close)
         restore_geometry(self, settings.value.speed_place, _SIZE)
 
-    def open_page(self, page: QWidget | None = None) -> None:
+    def open_tab(self, page: QWidget | None = None) -> None:
         """Come to the front, with a page or the one that was shown last."""
         if page is not None:
             self.tabs.choose(self.pages.index(page))
@@ -156,7 +156,7 @@ class SpeedWindowController(QObject):
         self._records.changed.connect(self._judge)
 
     def window(self) -> SpeedWindow:
-        """Return the one window, made when it is first asked for; `open_page` shows it."""
+        """Return the one window, made when it is first asked for; `open_tab` shows it."""
         if self._window is None:
             self._window = self._make_window()
         return self._window
@@ -165,7 +165,7 @@ class SpeedWindowController(QObject):
         """Measure the model in a folder briefly, in the open window."""
         self.measuring.choose_model(folder)
         self.measuring.plan = _QUICK
-        self.window().open_page(self._page)
+        self.window().open_tab(self._page)
         self.measuring.measure()
 
     def draft_again(self) -> None:

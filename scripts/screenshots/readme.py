@@ -65,7 +65,7 @@ def _measure(stage: Stage, out: Path) -> None:
     measuring = stage.program.speed.measuring
     window = stage.program.speed.window()
     window.resize(*_SPEED_SIZE)
-    window.open_page(window.pages[1])
+    window.open_tab(window.pages[1])
     measuring.plan = MeasurePlan(_KINDS)
     measuring.measure()
     stage.until(lambda: measuring.runner.trial is None, _MEASURING_S)

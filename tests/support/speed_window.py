@@ -90,7 +90,7 @@ class Bench:
         if model is not None:
             self.link.become_ready(model)
             self.library.list(dataclasses.replace(installed(model.name), path=model.path), OTHER)
-        self.window.open_page(self.page)
+        self.window.open_tab(self.page)
 
 
 def rich():

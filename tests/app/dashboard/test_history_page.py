@@ -389,7 +389,7 @@ def test_answers_in_the_program_are_in_the_history_and_measurements_are_not(star
     drive.until(lambda: runner.trial is None)
     assert runner.problem is None
     drive.program.session.delete_chats([drive.program.session.chat_id])
-    window.open_page(page)
+    window.open_tab(page)
     drive.until(page.facts.answers.isVisible)
     assert page.facts.answers._number.text() == "2"
 

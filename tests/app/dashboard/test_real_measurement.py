@@ -30,7 +30,7 @@ def test_a_real_measurement_ends_in_a_result_card(driver, qtbot, tmp_path):
     driver.until(lambda: driver.program.queue.model is not None)
     driver.window.menus.speed.trigger()
     page = speed.window().pages[1]
-    speed.window().open_page(page)
+    speed.window().open_tab(page)
     request = Measure(next(driver.program.queue.generations), (PromptKind.COPY,), 320, 24, 3, depths=(2,))
     speed.runner.start(request, str(TOY), "Toy")
     assert page.progress.isVisible()

@@ -15,10 +15,10 @@ from tests.support.measurements import measurement, report
 KEYS = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
 
 
-def open_page(driver):
+def open_tab(driver):
     driver.until(lambda: driver.program.queue.model is not None)
     driver.window.menus.speed.trigger()
-    driver.program.speed.window().open_page(driver.program.speed._page)
+    driver.program.speed.window().open_tab(driver.program.speed._page)
     return driver.program.speed._page
 
 
@@ -42,7 +42,7 @@ def test_models_are_beside_it_in_the_sidebar(start):
 
 def test_a_measurement_from_the_button_to_the_result(start):
     driver = start(Script(trial_s=0.2))
-    page = open_page(driver)
+    page = open_tab(driver)
     page.plan.start.click()
     assert page.progress.isVisible()
     driver.until(page.result.isVisible)
@@ -51,7 +51,7 @@ def test_a_measurement_from_the_button_to_the_result(start):
 
 def test_a_question_waits_for_the_measurement_and_is_answered(start):
     driver = start(Script(trial_s=0.5, answer="Because."))
-    page = open_page(driver)
+    page = open_tab(driver)
     page.plan.start.click()
     driver.until(lambda: driver.program.speed.runner.trial.left_s is not None)
     driver.ask("Why?")
@@ -64,7 +64,7 @@ def test_a_question_waits_for_the_measurement_and_is_answered(start):
 
 def test_cancel_ends_it_and_keeps_nothing(start):
     driver = start(Script(trial_s=60))
-    page = open_page(driver)
+    page = open_tab(driver)
     page.plan.start.click()
     driver.until(lambda: driver.program.speed.runner.trial.stage is Stage.RUNNING)
     page.progress.cancel.click()
@@ -75,7 +75,7 @@ def test_cancel_ends_it_and_keeps_nothing(start):
 
 def test_the_program_ends_in_the_middle_of_a_measurement(start):
     driver = start(Script(trial_s=60))
-    page = open_page(driver)
+    page = open_tab(driver)
     page.plan.start.click()
     driver.until(lambda: driver.program.speed.runner.trial.stage is Stage.RUNNING)
     driver.program.close()
@@ -115,7 +115,7 @@ def test_a_chosen_depth_says_nothing_about_what_is_off(start, slower):
 
 def test_drafting_that_changes_what_is_said_is_turned_off_beside_the_verdict(start):
     driver = start(Script(trial_s=0.1, report=report(p_value=1e-9)))
-    page = open_page(driver)
+    page = open_tab(driver)
     page.exactness.button.click()
     driver.until(page.exactness.turn_off.isVisible)
     page.exactness.turn_off.click()
