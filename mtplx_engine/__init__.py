@@ -1,1 +1,1 @@
-"""The engine: loads models and decodes with multi-token prediction. Imports nothing by itself."""
+"""The engine: loads models and decodes with multi-token prediction. No Qt; imports nothing by itself."""
