@@ -118,6 +118,15 @@ def test_the_ways_through_the_code_are_read() -> None:
     assert is_module("mtplx_engine.cli.entry")
 
 
+def test_files_of_the_data_folder_are_named_in_their_modules() -> None:
+    lines = ARCHITECTURE.partition("## Where data lives")[2].split("```")[1].strip().splitlines()
+    assert len(lines) > 10
+    for line in lines:
+        module = (ROOT / line.split()[-1]).read_text()
+        for name in re.findall(r"[\w-]+\.(?:json|db|lock)\b|\.incoming|backups", line):
+            assert f'"{name}"' in module, line
+
+
 def test_every_package_is_described() -> None:
     packages = [
         path.parent.relative_to(ROOT)
