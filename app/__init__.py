@@ -1,1 +1,1 @@
-"""The window: PySide6, never mlx."""
+"""The window process: PySide6, never mlx."""

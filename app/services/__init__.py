@@ -1,1 +1,1 @@
-"""Threads and processes of the window: engine, tasks, files."""
+"""Threads and processes of the window: engine link, tasks, helper processes, attachments."""

@@ -1,1 +1,1 @@
-"""The `mtplx` command."""
+"""The `mtplx` command, which runs the engine in its own process."""

@@ -1,1 +1,1 @@
-"""Self-tests of a machine and of the bundled app."""
+"""Self-tests of the machine and of the bundled app."""

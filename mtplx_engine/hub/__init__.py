@@ -1,1 +1,1 @@
-"""The model hub: search, inspect, download."""
+"""The model hub: search, repository inspection, downloads, credentials."""
