@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from mtplx_engine import backend, paths
 from mtplx_engine.cli import chat, hub, inspect, measure, models, options
-from mtplx_engine.cli.entry import end
+from mtplx_engine.cli.exit import end
 from mtplx_engine.cli.options import Command
 from mtplx_engine.cli.output import Console
 from mtplx_engine.doctor import report

@@ -333,7 +333,8 @@ def test_model_is_unloaded_and_loaded_again(start):
     driver = start(Script(cycle_s=0.02))
     menus, program = driver.window.menus, driver.program
     assert not menus.unload_model.isEnabled()
-    driver.until(menus.unload_model.isEnabled)
+    driver.until(lambda: program.link.state is EngineState.READY)
+    driver.until(lambda: menus.unload_model.text() == "Unload Model" and menus.unload_model.isEnabled())
     assert not menus.load_model.isEnabled()
     driver.ask("Why?")
     driver.until_offered()
