@@ -1,1 +1,1 @@
-"""The engine: loads models and decodes with multi-token prediction. Imports nothing by itself."""
+"""The engine: loads models and decodes with multi-token prediction. Imports nothing itself; `engine` is the entry."""

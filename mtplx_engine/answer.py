@@ -1,4 +1,4 @@
-"""One answer as a stream of events: decode, detokenize, split into segments, count."""
+"""One answer as a stream of events: decode tokens, turn them into text, split it into thinking and answer, count."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def answer_limit(max_tokens: int | None, prompt: int, window: int) -> int:
 
 
 def check_tokens(prompt: Sequence[int], vocabulary: int) -> None:
-    """Check that the tokens of a prompt are the model's; of others, mlx reads memory that is none of its own.
+    """Check that all tokens of a prompt are in the vocabulary: for others mlx would read out of bounds.
 
     Raises:
         EngineError: BAD_REQUEST.
@@ -66,14 +66,14 @@ class Answer:
     """Runs the decoder for one request.
 
     Args:
-        request: What is answered.
-        decoder: Fresh, over the session's caches.
-        text: Turns tokens into text and watches for stop strings.
-        segments: Tells thinking from answer.
-        tally: Counts.
-        depths: Chooses the depth of each cycle; told of every one.
-        end_ids: Tokens that end an answer.
-        limit: At most this many tokens.
+        request: The request to answer.
+        decoder: A new one, over the caches of the prefix.
+        text: Turns tokens into text and detects stop strings.
+        segments: Splits the text into thinking and answer.
+        stats: Counts tokens and times.
+        depths: Chooses the depth of each cycle, from the cycles recorded so far.
+        end_ids: End-of-sequence tokens.
+        limit: The most tokens that the answer may have.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Answer:
         decoder: Decoder,
         text: TextStream,
         segments: Segmenter,
-        tally: AnswerStats,
+        stats: AnswerStats,
         depths: DepthChooser,
         end_ids: frozenset[int],
         limit: int,
@@ -92,7 +92,7 @@ class Answer:
         self._decoder = decoder
         self._text = text
         self._segments = segments
-        self._tally = tally
+        self._stats = stats
         self._depths = depths
         self._end_ids = end_ids
         self._limit = limit
@@ -100,8 +100,15 @@ class Answer:
     def run(
         self, prompt: list[int], reused: int, chunk: int, cancelled: threading.Event
     ) -> Iterator[AnswerEvent]:
-        """Yield the events of the answer; Finished is the last."""
-        self._tally.start_prefill()
+        """Yield the events of the answer; Finished is the last.
+
+        Args:
+            prompt: Token ids, at least one.
+            reused: How many of them the cache holds already.
+            chunk: Tokens per forward of the prefill.
+            cancelled: Ends the answer when it is set.
+        """
+        self._stats.start_prefill()
         prefill = self._decoder.prefill(prompt, reused, chunk)
         yield self._progress(reused, prompt, reused)
         for held in prefill:
@@ -114,7 +121,7 @@ class Answer:
             yield from self._decode(cancelled)
 
     def _decode(self, cancelled: threading.Event) -> Iterator[AnswerEvent]:
-        decoder, tally = self._decoder, self._tally
+        decoder, stats = self._decoder, self._stats
         reason: FinishReason | None = None
         previous: float | None = None
         cycles = 0
@@ -125,9 +132,9 @@ class Answer:
             if queued and (queued := self._next_depth(in_flight=1) == 0):
                 decoder.dispatch(0)
             step = decoder.read()
-            now = tally.now()
+            now = stats.now()
             tokens, text, reason = self._take(step)
-            tally.cycle(step, len(tokens))
+            stats.cycle(step, len(tokens))
             if previous is not None:
                 self._depths.record(step.drafted, step.accepted, now - previous)
             previous, cycles = now, cycles + 1
@@ -157,21 +164,20 @@ class Answer:
             pieces.append(self._text.push(token, accepted=index < step.accepted))
             if self._text.stopped:
                 return tuple(kept), "".join(pieces), FinishReason.STOP
-            if self._tally.emitted + len(kept) >= self._limit:
+            if self._stats.emitted + len(kept) >= self._limit:
                 return tuple(kept), "".join(pieces), FinishReason.LENGTH
         return tuple(kept), "".join(pieces), None
 
     def _room(self, in_flight: int) -> int:
-        """Return how many tokens the answer may still have beyond those emitted or surely on their way."""
-        return self._limit - self._tally.emitted - in_flight
+        """Return how many tokens the answer may still have beyond those emitted and those of queued plain cycles."""
+        return self._limit - self._stats.emitted - in_flight
 
     def _next_depth(self, in_flight: int) -> int:
         """Return the depth of the next cycle; a block never reaches past the answer's limit."""
         return max(0, min(self._depths.next(), self._decoder.max_depth, self._room(in_flight) - 1))
 
     def _depth_news(self) -> Iterator[DepthChosen]:
-        """Yield what is chosen, where that has changed."""
-        if (choice := self._depths.news(self._decoder.max_depth)) is not None:
+        if (choice := self._depths.changed(self._decoder.max_depth)) is not None:
             yield DepthChosen(self._request.generation, choice.depth, choice.reason, choice.expected)
 
     def _progress(self, held: int, prompt: list[int], reused: int) -> PrefillProgress:
@@ -181,34 +187,34 @@ class Answer:
         rest = self._segments.push(self._text.finish()) + self._segments.finish()
         said, thought, marks = self._divide(rest)
         cut = self._text.cut
-        return Finished(self._request.generation, reason, self._tally.stats(cut), said, thought, cut, marks)
+        return Finished(self._request.generation, reason, self._stats.stats(cut), said, thought, cut, marks)
 
     def _divide(self, segments: list[Segment]) -> tuple[str, str, tuple[int, ...]]:
-        """Return what is said, what is thought, and which runs of what is said were drafted."""
+        """Return the answer's text, the thinking, and the run lengths of the answer's text (see `Tokens.marks`)."""
         said = [segment for segment in segments if segment.kind is Kind.ANSWER]
         thought = "".join(segment.text for segment in segments if segment.kind is Kind.THINKING)
         if said or thought:
-            self._tally.text_shown()
+            self._stats.text_shown()
         accepted = b"".join(self._text.accepted(segment.start, len(segment.text)) for segment in said)
         return "".join(segment.text for segment in said), thought, _runs(accepted)
 
 
 def _runs(accepted: bytes) -> tuple[int, ...]:
-    """Return the lengths of runs of equal bytes, beginning with that of zeros, which may be 0."""
+    """Return the lengths of runs of equal bytes, starting with that of zeros, which may be 0."""
     lengths = [len(list(run)) for _, run in groupby(accepted)]
     return (0, *lengths) if accepted[:1] == b"\1" else tuple(lengths)
 
 
 class AnswerStats:
-    """Counters and clocks of one answer; the request starts when it is made.
+    """Counts the tokens and measures the times of one answer; its clock starts when it is constructed.
 
     Args:
         prompt_tokens: Tokens of the prompt.
-        cached_tokens: How many of them need no forward.
+        cached_tokens: How many of them are reused from the cache.
         seed: The seed in use.
         depth: The depth asked for, as text.
-        clock: Seconds, monotonic.
-        drafter: Who may draft, "" for nobody.
+        clock: Returns seconds, monotonic.
+        drafter: Who may draft, "" for plain decoding.
     """
 
     def __init__(
@@ -232,19 +238,21 @@ class AnswerStats:
         self._first_emitted = 0
         self._last_event: float | None = None
         self._first_text: float | None = None
-        self._positions: list[int | None] = []  # of each token, where it was drafted; None when it was not
+        self._positions: list[
+            int | None
+        ] = []  # of each token, its draft position; None when it was not drafted
 
     @property
     def emitted(self) -> int:
-        """Tokens told of so far."""
+        """Tokens emitted so far."""
         return self._counter.emitted
 
     def now(self) -> float:
-        """Return seconds since the request."""
+        """Return the seconds since the start."""
         return self._clock() - self._start
 
     def start_prefill(self) -> None:
-        """Mark the beginning of the first forward."""
+        """Note that the first forward starts now."""
         self._prefill_start = self._clock()
 
     def cycle(self, step: Step, kept: int) -> None:
@@ -261,12 +269,12 @@ class AnswerStats:
                 self._first_event, self._first_emitted = now, self.emitted
 
     def text_shown(self) -> None:
-        """Mark that text became visible."""
+        """Note that text is visible now, for TTFT."""
         if self._first_text is None:
             self._first_text = self._clock()
 
     def stats(self, cut: int = 0) -> DecodeStats:
-        """Return the figures so far, without the newest `cut` tokens: those of a stop string."""
+        """Return the statistics so far, without the newest `cut` tokens: those of a stop string."""
         counted = self._counter.stats()
         accepted_at = list(counted.accepted_at)
         for position in self._positions[len(self._positions) - cut :]:

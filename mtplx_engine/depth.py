@@ -1,4 +1,10 @@
-"""Choose the draft depth online from estimated acceptance and measured cycle times."""
+"""Choose the draft depth online from estimated acceptance rates and measured cycle times.
+
+The speed at depth k is E(k) / cost(k): the expected tokens of a cycle, E(k) = 1 + a1 + a1 a2 + ... + a1 ... ak with the
+conditional acceptance rates ai (Leviathan et al. 2023, section 3.1, has the case of equal ones), over its measured
+seconds. The controller decodes at the best depth and now and then explores another for a round of a few cycles; two
+budgets, counted in tokens, bound what exploration and drafting itself may lose.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +17,22 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-SAMPLES = 3  # times before a depth counts as measured
+SAMPLES = 3  # timed cycles before a depth counts as measured
 _WINDOW = 127  # cycles whose times are averaged: their mean is then known to 1 or 2 %
-_KEEP = 0.993  # weight left to an acceptance after another draft at its position: some 140 of them count
-MOST_OFFERED = 1 / (1 - _KEEP)  # what an acceptance counts at most as offered
-_FADE = 0.998  # weight left to what was measured after a cycle that said nothing about it
+_KEEP = 0.993  # decay of an acceptance with each further draft at its position: about 140 of them count
+MOST_OFFERED = 1 / (1 - _KEEP)  # the limit of `Acceptance.offered` under this decay
+_FADE = 0.998  # decay of an estimate with each cycle that tells nothing about it
 
 
 @dataclass(frozen=True, slots=True)
 class DepthEstimates:
-    """What a controller has measured, to begin with it the next time.
+    """What a controller has measured, from which the next one starts.
 
     Attributes:
         best: The depth that decoded fastest.
         costs: Seconds of a cycle at depth 0, 1, ...; None where it was not measured.
-        accepted: Accepted drafts at position 1, 2, ..., older ones counting for less.
-        offered: Drafts that were verified at those positions, counted in the same way.
+        accepted: Accepted drafts at position 1, 2, ..., with exponentially decaying weights.
+        offered: Verified drafts at those positions, weighted in the same way.
     """
 
     best: int
@@ -37,14 +43,14 @@ class DepthEstimates:
 
 @dataclass(slots=True)
 class Cost:
-    """The seconds of a cycle at one depth: the mean of the middle half, since single cycles wait for other things."""
+    """Seconds of a cycle at one depth: the mean of the middle half, since single cycles are delayed by other work."""
 
     times: deque[float] = field(default_factory=lambda: deque(maxlen=_WINDOW))
     weight: float = 0.0  # how many of the times still count
-    _middle: tuple[float, float] | None = None  # mean and least of the middle half, until another time comes
+    _middle: tuple[float, float] | None = None  # mean and low quartile, cached until another time is added
 
     def add(self, seconds: float) -> None:
-        """Count a cycle, and drop old times as far as they have faded."""
+        """Add the time of a cycle, and drop old times as far as they have faded."""
         while len(self.times) >= max(self.weight + 1, SAMPLES):
             self.times.popleft()
         self.times.append(seconds)
@@ -52,27 +58,27 @@ class Cost:
         self._middle = None
 
     def begin_with(self, seconds: float) -> None:
-        """Take over a cost from before, as if measured just often enough."""
+        """Take over an earlier estimate, as if measured just often enough."""
         self.times.extend([seconds] * SAMPLES)
         self.weight = float(SAMPLES)
 
     def fade(self) -> None:
-        """Count a cycle at another depth."""
+        """Decay after a cycle at another depth."""
         self.weight *= _FADE
 
     @property
     def measured(self) -> bool:
-        """Whether the mean says anything."""
+        """Whether there are enough times for an estimate."""
         return len(self.times) >= SAMPLES
 
     @property
     def mean(self) -> float:
-        """The estimate, 0 without times."""
+        """The estimate in seconds, 0 without times."""
         return self._quartiles()[0]
 
     @property
     def lowest(self) -> float:
-        """What it may well be in truth: the low quartile of a few times, nearer to the mean of many."""
+        """Optimistic estimate: the low quartile after few times, approaching the mean after many."""
         mean, low = self._quartiles()
         return mean / (1 + (mean / low - 1) * math.sqrt(SAMPLES / max(self.weight, 0.01))) if low else mean
 
@@ -87,18 +93,18 @@ class Cost:
 
 @dataclass(slots=True)
 class Acceptance:
-    """Conditional acceptance at one position, beginning at 1 of 2."""
+    """Conditional acceptance rate at one draft position, with a prior of 1 accepted of 2."""
 
     accepted: float = 0.0
     offered: float = 0.0
 
     def add(self, accepted: bool) -> None:  # noqa: FBT001 - it is the sample
-        """Count a draft that was verified at this position."""
+        """Count a verified draft at this position."""
         self.accepted = _KEEP * self.accepted + accepted
         self.offered = _KEEP * self.offered + 1
 
     def fade(self) -> None:
-        """Count a cycle that said nothing about this position."""
+        """Decay after a cycle that verified no draft at this position."""
         self.accepted *= _FADE
         self.offered *= _FADE
 
@@ -109,13 +115,13 @@ class Acceptance:
 
     @property
     def highest(self) -> float:
-        """What it may well be in truth."""
+        """Optimistic estimate: one standard error above the mean."""
         mean = self.mean
         return min(1.0, mean + math.sqrt(mean * (1 - mean) / (self.offered + 2)))
 
 
 def expected_tokens(accepted: Sequence[float]) -> float:
-    """Return E(k), the expected tokens of a cycle, from the k conditional acceptances."""
+    """Return E(k) = 1 + a1 + a1 a2 + ... + a1 ... ak, the expected tokens of a cycle, from the k rates `accepted`."""
     total = reach = 1.0
     for chance in accepted:
         reach *= chance
@@ -123,40 +129,44 @@ def expected_tokens(accepted: Sequence[float]) -> float:
     return total
 
 
-# "auto" with a seed: what is fastest follows the clock, and a text that shall repeat must not.
+# The depth of "auto" with a seed: the fastest depth depends on timings, and a text that shall repeat must not.
 REPEATABLE_DEPTH = 1
 
-_ROUND = 5  # cycles; the first tells no time, and the others outvote one that waited for something else
+# A "look" is a round that explores another depth than the best.
+_ROUND = 5  # cycles; the first is not timed, and the others outvote one that was delayed
 _FIRST_ROUND = 16  # plain cycles before the first look: all else is compared with them
-_PLAIN_BONUS = 1.035  # drafting must beat plain decoding by this much,
-_MARGIN = 1.02  # and any change must promise this much, or noise would make the depth flutter
+_PLAIN_BONUS = 1.035  # drafting must beat plain decoding by this factor,
+_MARGIN = 1.02  # and any change must promise this factor, or noise would make the depth flutter
 _FIRM = 63  # times after which plain decoding is known well enough
-_CHEAP = 0.1  # tokens a cycle; looks that lose less are all alike,
-_GLANCE = 4  # and one round in so many looks where nothing promises more but a look is that cheap
+_CHEAP = 0.1  # tokens a cycle; looks that lose less are equally cheap,
+_GLANCE = 4  # and one in so many rounds without a promising depth looks at such a cheap one
 _LOST = 6.0  # tokens; a look that has lost so many ends
-_FORGOTTEN = 0.7  # times that are left of old ones when a depth counts as never timed
+_FORGOTTEN = 0.7  # weight of the times below which a depth counts as not measured
 
-# The accounts, in tokens. 2,000 cycles should lose 2 % at most against plain decoding; half of that knowingly, a
-# part at once and the rest as time goes on; the other half is for what the figures are off, which is seldom more.
+# The budgets, in tokens. 2,000 cycles should lose 2 % at most against plain decoding; half of that knowingly, a part in
+# advance and the rest as cycles go on; the other half is for errors of the estimates, which are seldom larger.
 _BUDGET = 0.02 * 2000
 _ADVANCE, _SHARE = _BUDGET / 4, 0.005
 _LOOK_ADVANCE = 7.0
-_PARKED_SHARE, _DRAFTING_SHARE = 0.006, 0.012  # what looks may lose; plain decoding has less to lose from
-_LOWEST = -60 * _SHARE  # what was spent too much is made good in so many plain cycles
+_PARKED_SHARE, _DRAFTING_SHARE = (
+    0.006,
+    0.012,
+)  # what looks may lose a step; plain decoding has less to lose from
+_LOWEST = -60 * _SHARE  # the largest debt: so many plain cycles repay it
 
 
 class DepthController:
-    """Keeps the figures of one model on this machine and chooses the next depth.
+    """Estimates acceptance rates and cycle times of one model on this machine, and chooses the next depth.
 
     Args:
         max_depth: The deepest draft it may choose.
-        known: What was measured before, if anything.
+        known: Earlier estimates, if there are any.
 
     Attributes:
         max_depth: As above.
-        best: The depth that decodes fastest by what is known so far.
-        steady: The depth of the cycles between two looks: the best, or 0 while drafting makes good what it has lost.
-        rounds: How many have ended.
+        best: The depth that decodes fastest by the present estimates.
+        steady: The depth between two looks: the best, or 0 while plain decoding repays what drafting has lost.
+        rounds: How many rounds have ended.
     """
 
     def __init__(self, max_depth: int, known: DepthEstimates | None = None) -> None:
@@ -167,8 +177,10 @@ class DepthController:
         self._depth = 0
         self._looking = False
         self._left_of_round = _FIRST_ROUND
-        self._unpromising = 0  # rounds that began with nothing worth a look
-        self._unbooked: list[tuple[int, int, float]] = []  # depth, tokens and seconds of cycles
+        self._unpromising = 0  # rounds that started without a promising depth
+        self._unbooked: list[
+            tuple[int, int, float]
+        ] = []  # depth, tokens and seconds of the cycles of this round
         self._last: int | None = None
         self._for_looks, self._for_all = _LOOK_ADVANCE, _ADVANCE
         if known is not None:
@@ -179,11 +191,11 @@ class DepthController:
         return self._depth
 
     def record(self, depth: int, accepted: int, seconds: float) -> None:
-        """Add a cycle: how many drafts were verified and accepted, and the time since the cycle before it.
+        """Add a cycle: the verified and the accepted drafts, and the seconds since the cycle before it.
 
         A drafter may draft less than was chosen, and a request may ask for more than `max_depth`: acceptance counts
-        as far as drafts went. Times count where two cycles in a row had the same depth, since part of the first one
-        belongs to the depth before it; where a drafter was asked and had nothing they are no times of plain decoding.
+        as far as drafts went. A time counts where two cycles in a row had the same depth, since part of the first one
+        belongs to the depth before it; where a drafter was asked and had nothing it is no time of plain decoding.
         """
         for position, acceptance in enumerate(self._accepted):
             if position < min(depth, accepted + 1):
@@ -209,10 +221,10 @@ class DepthController:
         return self.expected_tokens(depth) / cost.mean if cost.measured and cost.mean else 0.0
 
     def speedup(self, depth: int) -> float | None:
-        """Return how many times as fast as plain decoding a depth is expected to be, None while that is not measured.
+        """Return the expected speed of a depth as a multiple of plain decoding, None while either is not measured.
 
         Args:
-            depth: Of drafts; 0 for the best depth that drafts.
+            depth: Draft tokens per cycle; 0 for the best depth that drafts.
         """
         depths = range(1, self.max_depth + 1) if depth == 0 else (depth,)
         rates = [self.rate(each) for each in depths if each <= self.max_depth]
@@ -223,8 +235,8 @@ class DepthController:
         """Return E(k), the expected tokens of a cycle."""
         return expected_tokens([acceptance.mean for acceptance in self._accepted[:depth]])
 
-    def figures(self) -> DepthEstimates:
-        """Return what was measured."""
+    def estimates(self) -> DepthEstimates:
+        """Return what was measured, for the next controller."""
         return DepthEstimates(
             best=self.best,
             costs=tuple(cost.mean if cost.measured else None for cost in self._costs),
@@ -233,7 +245,7 @@ class DepthController:
         )
 
     def _begin_with(self, known: DepthEstimates) -> None:
-        """Take over figures, the costs as if just measured a few times, so that new ones soon outweigh them."""
+        """Take over estimates, the costs as if just measured a few times, so that new times soon outweigh them."""
         for cost, seconds in zip(self._costs, known.costs, strict=False):
             if seconds:
                 cost.begin_with(seconds)
@@ -244,7 +256,7 @@ class DepthController:
             self._left_of_round, self._for_looks = _ROUND, 0.0
 
     def _begin_round(self) -> None:
-        """Move to a depth that is clearly better, and choose what the next cycles run at."""
+        """Move to a depth that is clearly better, and choose the depth of the next round."""
         self._left_of_round = _ROUND
         self.rounds += 1
         if not self.rate(0):
@@ -259,9 +271,9 @@ class DepthController:
         self._looking = not overdrawn and self._depth != self.best
 
     def _book(self) -> None:
-        """Book what cycles won or lost: all against plain decoding, and looks against the best depth.
+        """Book tokens won or lost: all cycles against plain decoding, and looks against the best depth.
 
-        Neither balance grows for ever: a good hour does not pay for a bad one.
+        Neither balance grows without bound: a good hour does not pay for a bad one.
         """
         step = self._costs[0].mean
         pace = max(1.0, self.rate(self.best) * step)
@@ -279,13 +291,13 @@ class DepthController:
         return sum(self._steps(depth, seconds) - tokens for depth, tokens, seconds in self._unbooked)
 
     def _steps(self, depth: int, seconds: float) -> float:
-        """Return a cycle's time in plain steps, free of what a single one waited for, where that is known."""
+        """Return a cycle's time in plain steps; where its depth is measured, the mean, which is free of outliers."""
         known = depth <= self.max_depth and self._costs[depth].measured
         cost = self._costs[depth].mean if known else seconds
         return min(cost / self._costs[0].mean, depth + 1)
 
     def _worth_a_look(self) -> int:
-        """Return the depth that may gain most for what looking at it loses, or the best while that is too much."""
+        """Return the depth with the largest possible gain per token that a look loses, or the best over budget."""
         others = [
             depth
             for depth, cost in enumerate(self._costs)
@@ -306,33 +318,33 @@ class DepthController:
         return look if _ROUND * self._loss(look) <= max(0.0, self._for_looks) else self.best
 
     def _loss(self, depth: int) -> float:
-        """Return the tokens that a cycle at a depth probably loses; an unknown row costs what the last one did."""
+        """Return the tokens that a cycle at a depth probably loses; an unmeasured row costs as much as the last one."""
         seconds = self._costs[depth].mean
         if not self._known(depth):
             seconds = 2 * self._costs[depth - 1].mean - self._costs[max(0, depth - 2)].mean
         return min(seconds, self._most(depth)) * self.rate(self.best) - self.expected_tokens(depth)
 
     def _known(self, depth: int) -> bool:
-        """Return whether a depth was timed, and not too long ago; what plain decoding costs is always known."""
+        """Return whether a depth was timed, and not too long ago; the cost of plain decoding is always known."""
         cost = self._costs[depth]
         return depth == 0 or (cost.measured and cost.weight >= _FORGOTTEN)
 
     def _promise(self, depth: int) -> float:
-        """Return how many times as fast as the best a depth may well be."""
+        """Return the speed of a depth as a multiple of the best one, by the optimistic estimates."""
         tokens = expected_tokens([acceptance.highest for acceptance in self._accepted[:depth]])
         highest = tokens / self._least(depth) * (_PLAIN_BONUS if depth == 0 else 1)
         return highest / self._worth(self.best)
 
     def _least(self, depth: int) -> float:
-        """Return what a cycle may well cost: where it is unknown, no less than at the depth before."""
+        """Return the optimistic cost of a cycle: where it is unknown, that of the depth before."""
         if not self._known(depth):
             return self._least(depth - 1)
         return min(self._costs[depth].lowest, self._most(depth))
 
     def _most(self, depth: int) -> float:
-        """Return what a cycle costs at most: where every row cost a step, drafting could not pay anyway."""
+        """Return the upper bound of a cycle's cost: if every row cost a step, drafting could not pay anyway."""
         return (depth + 1) * self._costs[0].mean
 
     def _worth(self, depth: int) -> float:
-        """Return the rate, plain decoding having the benefit of the doubt."""
+        """Return the rate, with a bonus for plain decoding."""
         return self.rate(depth) * (_PLAIN_BONUS if depth == 0 else 1)

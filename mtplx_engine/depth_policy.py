@@ -1,4 +1,9 @@
-"""Which draft depth a request starts with: what the user set, what was measured, what was seen."""
+"""Which draft depth an answer uses: the user's setting, a stored measurement, or what the depth controller finds.
+
+`DepthPolicy` holds the controllers of a loaded model and starts each from a measurement of the speed window or the
+command line, or from the estimates that `DepthMemory` stored after earlier answers. A `DepthChooser` applies one to an
+answer and reports why.
+"""
 
 from __future__ import annotations
 
@@ -23,33 +28,194 @@ if TYPE_CHECKING:
     from mtplx_engine.measure.results import Results
 
 
-NAME = "depths.json"
-FORMAT = 1
+NAME, FORMAT = "depths.json", 1
+
+USUAL_ANSWER = 256
+"""Expected tokens of an answer before it is generated, where it may have more."""
+
+_REPORTED_CHANGE = 0.05  # of the expected speedup; a smaller one is not reported
 
 
-class DepthMemory:
-    """The figures of one loaded model.
+class DepthPolicy:
+    """The depth controllers of a loaded model, one for each drafter and measurement it starts from.
+
+    `tokens` is the length of prompt and answer together, as far as it is known before the answer.
 
     Args:
         data: The data folder; it may not exist yet.
-        speed_key: Stands for its files and the machine, see `identity.speed_key`.
+        speed_key: Identifies the model's files and this machine, see `ModelInfo.speed_key`.
+
+    Attributes:
+        measurements: The stored measurements; changes take effect with the next `refresh`.
     """
 
     def __init__(self, data: Path, speed_key: str) -> None:
-        self._results = JsonStore(data / NAME, FORMAT)
+        self._memory = DepthMemory(data, speed_key)
+        self.measurements = MeasurementStore(data)
+        self._speed_key = speed_key
+        self._stamp: tuple[int, ...] | None = None
+        self._deciding: dict[int | None, Measurement] = {}
+        self._controllers: dict[tuple[DrafterKind | None, int | None], DepthController] = {}
+
+    def refresh(self) -> None:
+        """Read measurements that were stored or deleted since; when they matter, all controllers start again."""
+        stamp = self.measurements.stamp()
+        if stamp == self._stamp:
+            return
+        self._stamp = stamp
+        found = deciding(self.measurements.all(), self._speed_key)
+        if found != self._deciding:
+            self._deciding = found
+            self._controllers.clear()
+
+    def of(self, drafter: DrafterKind | None, tokens: int = 0) -> DepthController:
+        """Return the controller for answers of this length with a drafter."""
+        start = self._start(drafter, tokens)
+        key = drafter, start.context if start else None
+        if key not in self._controllers:
+            self._controllers[key] = self._new(drafter, start)
+        return self._controllers[key]
+
+    def turned_off(self, drafter: DrafterKind | None, tokens: int = 0) -> bool:
+        """Whether a measurement of answers of this length found drafting slower at every depth."""
+        measured = self._measured(drafter).get(context_bucket(tokens))
+        return measured is not None and results.turns_off(measured)
+
+    def remember(self, drafter: DrafterKind, tokens: int = 0) -> None:
+        """Store the estimates of a controller."""
+        self._memory.remember(drafter, self.of(drafter, tokens).estimates())
+
+    def _new(self, drafter: DrafterKind | None, start: Measurement | None) -> DepthController:
+        if drafter is None:
+            return DepthController(0)
+        measured = None if start is None else results.results_of(start)
+        if measured is not None and measured.winner:
+            deepest = max(AUTO_MAX_DEPTH, measured.winner)
+            return DepthController(deepest, measured_estimates(measured, measured.winner))
+        return DepthController(AUTO_MAX_DEPTH, self._memory.recall(drafter))
+
+    def _start(self, drafter: DrafterKind | None, tokens: int) -> Measurement | None:
+        """Return the measurement that a controller starts from, one of answers of this length if there is any."""
+        measured, bucket = self._measured(drafter), context_bucket(tokens)
+        candidates = (measured[bucket],) if bucket in measured else measured.values()
+        return next((each for each in candidates if results.results_of(each).winner), None)
+
+    def _measured(self, drafter: DrafterKind | None) -> dict[int | None, Measurement]:
+        """Return the measurements with this drafter by context bucket, the newest first."""
+        return {bucket: each for bucket, each in self._deciding.items() if each.subject.drafter == drafter}
+
+
+@dataclass(frozen=True, slots=True)
+class DepthChoice:
+    """A depth and its reason; the attributes are those of `protocol.DepthChosen`."""
+
+    depth: int
+    reason: DepthReason
+    expected: float | None
+
+    def differs(self, other: DepthChoice) -> bool:
+        """Whether it is worth reporting after `other`."""
+        if (self.depth, self.reason) != (other.depth, other.reason):
+            return True
+        if self.expected is None or other.expected is None:
+            return self.expected is not other.expected
+        return abs(self.expected - other.expected) >= _REPORTED_CHANGE
+
+
+class DepthChooser:
+    """Chooses the depth of an answer's cycles.
+
+    Args:
+        sampler: The settings of the request.
+        drafter: The drafter, None for plain decoding.
+        controller: Finds the fastest depth; every cycle is recorded there, also those of a fixed depth.
+        turned_off: Whether a measurement on this machine found drafting slower; it decides where the user did not.
+    """
+
+    def __init__(
+        self,
+        sampler: SamplerConfig,
+        drafter: DrafterKind | None,
+        controller: DepthController,
+        *,
+        turned_off: bool,
+    ) -> None:
+        self._controller = controller
+        self._fixed = _fixed_depth(sampler, drafter, turned_off=turned_off)
+        self._round = -1
+        self._reported: DepthChoice | None = None
+
+    @property
+    def drafts(self) -> bool:
+        """Whether any cycle may draft."""
+        return self._fixed is None or self._fixed[0] != 0
+
+    def next(self) -> int:
+        """Return the depth of the next cycle."""
+        return self._controller.choose() if self._fixed is None else self._fixed[0]
+
+    def record(self, depth: int, accepted: int, seconds: float) -> None:
+        """Record a cycle, see `DepthController.record`."""
+        self._controller.record(depth, accepted, seconds)
+
+    def changed(self, deepest: int) -> DepthChoice | None:
+        """Return the present choice if it differs from the one reported last; at most once a controller round.
+
+        Args:
+            deepest: The drafter's largest depth.
+        """
+        if self._controller.rounds == self._round:
+            return None
+        self._round = self._controller.rounds
+        depth, reason = self._fixed or (self._controller.steady, _reason(self._controller))
+        depth = min(depth, deepest)
+        choice = DepthChoice(depth, reason, self._controller.speedup(depth))
+        if self._reported is not None and not choice.differs(self._reported):
+            return None
+        self._reported = choice
+        return choice
+
+
+def _fixed_depth(
+    sampler: SamplerConfig, drafter: DrafterKind | None, *, turned_off: bool
+) -> tuple[int, DepthReason] | None:
+    """Return the depth of all cycles and its reason, None when the controller chooses."""
+    wanted = 0 if sampler.draft_core == "off" else sampler.speculative_depth
+    if wanted != 0 and drafter is None:
+        return 0, DepthReason.NO_DRAFTER
+    if wanted != "auto":
+        return wanted, DepthReason.CHOSEN
+    if sampler.seed is not None and not sampler.greedy:
+        return REPEATABLE_DEPTH, DepthReason.REPEATABLE
+    return (0, DepthReason.TURNED_OFF) if turned_off else None
+
+
+def _reason(controller: DepthController) -> DepthReason:
+    if controller.steady:
+        return DepthReason.FASTEST
+    # Where the best depth drafts and yet is paused, its expected gain and what it won so far contradict each other.
+    is_open = controller.best != 0 or controller.speedup(0) is None
+    return DepthReason.MEASURING if is_open else DepthReason.PARKED
+
+
+class DepthMemory:
+    """The stored depth estimates of one model on this machine, by drafter; arguments as of `DepthPolicy`."""
+
+    def __init__(self, data: Path, speed_key: str) -> None:
+        self._store = JsonStore(data / NAME, FORMAT)
         self._speed_key = speed_key
 
     def recall(self, drafter: str) -> DepthEstimates | None:
-        """Return what was measured with a drafter, None where nothing usable is kept."""
-        entry = self._results.get(self._key(drafter))
+        """Return the estimates of a drafter, None where nothing usable is stored."""
+        entry = self._store.get(self._key(drafter))
         try:
             return None if entry is None else _parse(entry)
         except (KeyError, TypeError, ValueError, OverflowError):
             return None
 
-    def remember(self, drafter: str, figures: DepthEstimates) -> None:
-        """Keep what was measured with a drafter."""
-        self._results.put(self._key(drafter), dataclasses.asdict(figures))
+    def remember(self, drafter: str, estimates: DepthEstimates) -> None:
+        """Store the estimates of a drafter."""
+        self._store.put(self._key(drafter), dataclasses.asdict(estimates))
 
     def _key(self, drafter: str) -> str:
         return f"{self._speed_key} {drafter}"
@@ -74,96 +240,20 @@ def _number(value: float, above: float = -1.0) -> float:
     return number
 
 
-USUAL_ANSWER = 256
-"""Tokens that an answer is taken to have before it is written, where it may have more."""
-
-
-class DepthPolicy:
-    """The depth controllers of a loaded model, one for each drafter and what it begins with.
-
-    `tokens` are those of an answer and its prompt, as far as they are known when it begins.
-
-    Args:
-        data: The data folder.
-        speed_key: Stands for the model's files and this machine, see `ModelInfo.speed_key`.
-
-    Attributes:
-        measurements: What was measured; what is kept there holds from the next `refresh` on.
-    """
-
-    def __init__(self, data: Path, speed_key: str) -> None:
-        self._memory = DepthMemory(data, speed_key)
-        self.measurements = MeasurementStore(data)
-        self._speed_key = speed_key
-        self._stamp: tuple[int, ...] | None = None
-        self._deciding: dict[int | None, Measurement] = {}
-        self._controllers: dict[tuple[DrafterKind | None, int | None], DepthController] = {}
-
-    def refresh(self) -> None:
-        """Take over what was measured or forgotten since; the controllers then begin anew."""
-        stamp = self.measurements.stamp()
-        if stamp == self._stamp:
-            return
-        self._stamp = stamp
-        found = deciding(self.measurements.all(), self._speed_key)
-        if found != self._deciding:
-            self._deciding = found
-            self._controllers.clear()
-
-    def of(self, drafter: DrafterKind | None, tokens: int = 0) -> DepthController:
-        """Return the controller of a drafter; a new one begins with what is known of it."""
-        start = self._start(drafter, tokens)
-        key = drafter, start.context if start else None
-        if key not in self._controllers:
-            self._controllers[key] = self._new(drafter, start)
-        return self._controllers[key]
-
-    def turned_off(self, drafter: DrafterKind | None, tokens: int = 0) -> bool:
-        """Whether a measurement of such answers found that drafting is slower at every depth."""
-        measured = self._measured(drafter).get(context_bucket(tokens))
-        return measured is not None and results.turns_off(measured)
-
-    def remember(self, drafter: DrafterKind, tokens: int = 0) -> None:
-        """Keep what a controller has seen."""
-        self._memory.remember(drafter, self.of(drafter, tokens).figures())
-
-    def _new(self, drafter: DrafterKind | None, start: Measurement | None) -> DepthController:
-        if drafter is None:
-            return DepthController(0)
-        measured = None if start is None else results.results_of(start)
-        if measured is not None and measured.winner:
-            deepest = max(AUTO_MAX_DEPTH, measured.winner)
-            return DepthController(deepest, measured_figures(measured, measured.winner))
-        return DepthController(AUTO_MAX_DEPTH, self._memory.recall(drafter))
-
-    def _start(self, drafter: DrafterKind | None, tokens: int) -> Measurement | None:
-        """Return the measurement that a controller begins with, one of such answers if there is any."""
-        measured, bucket = self._measured(drafter), context_bucket(tokens)
-        looked_at = (measured[bucket],) if bucket in measured else measured.values()
-        return next((each for each in looked_at if results.results_of(each).winner), None)
-
-    def _measured(self, drafter: DrafterKind | None) -> dict[int | None, Measurement]:
-        """Return what was measured with this drafter, by bucket of context, the newest first."""
-        return {bucket: each for bucket, each in self._deciding.items() if each.subject.drafter == drafter}
-
-
-def measured_figures(measured: Results, best: int) -> DepthEstimates:
-    """Return the results of a measurement as what a depth controller begins with.
-
-    Args:
-        measured: The results.
-        best: The depth to begin with.
-    """
+def measured_estimates(measured: Results, best: int) -> DepthEstimates:
+    """Return the results of a measurement as the estimates that a depth controller starts from, at depth `best`."""
     deepest = max(result.depth for result in measured.depths)
     cycles = {0: measured.plain.step_s, **{result.depth: result.cycle_s for result in measured.depths}}
     accepted, offered = [], []
-    for place in range(deepest):
-        reaching = [result for result in measured.depths if result.depth > place]
-        kept = sum(result.accepted_at[place] for result in reaching)
-        # A draft is judged only where those before it were accepted.
-        tried = sum(result.accepted_at[place - 1] if place else result.verify_steps for result in reaching)
+    for position in range(deepest):
+        reaching = [result for result in measured.depths if result.depth > position]
+        hits = sum(result.accepted_at[position] for result in reaching)
+        # A draft is verified only where those before it were accepted.
+        tried = sum(
+            result.accepted_at[position - 1] if position else result.verify_steps for result in reaching
+        )
         weight = min(1.0, MOST_OFFERED / tried) if tried else 0.0
-        accepted.append(weight * kept)
+        accepted.append(weight * hits)
         offered.append(weight * tried)
     return DepthEstimates(
         best=best,
@@ -171,103 +261,3 @@ def measured_figures(measured: Results, best: int) -> DepthEstimates:
         accepted=tuple(accepted),
         offered=tuple(offered),
     )
-
-
-_NEWS = 0.05  # an expected speedup that has changed by less is the same
-
-
-@dataclass(frozen=True, slots=True)
-class DepthChoice:
-    """A depth and why; the attributes are those of `protocol.DepthChosen`."""
-
-    depth: int
-    reason: DepthReason
-    expected: float | None
-
-    def differs(self, other: DepthChoice) -> bool:
-        """Whether it is worth telling of after the other."""
-        if (self.depth, self.reason) != (other.depth, other.reason):
-            return True
-        if self.expected is None or other.expected is None:
-            return self.expected is not other.expected
-        return abs(self.expected - other.expected) >= _NEWS
-
-
-class DepthChooser:
-    """Chooses the depth of an answer's cycles.
-
-    Args:
-        sampler: What was asked for.
-        drafter: Who drafts, None for nobody.
-        controller: Knows which depth is fastest; told of every cycle, whoever chose its depth.
-        turned_off: Whether a measurement on this machine found drafting slower, which rules what nobody chose.
-    """
-
-    def __init__(
-        self,
-        sampler: SamplerConfig,
-        drafter: DrafterKind | None,
-        controller: DepthController,
-        *,
-        turned_off: bool,
-    ) -> None:
-        self._controller = controller
-        self._rule = _rule(sampler, drafter, turned_off=turned_off)
-        self._round = -1
-        self._told: DepthChoice | None = None
-
-    @property
-    def drafts(self) -> bool:
-        """Whether any cycle may draft."""
-        return self._rule is None or self._rule[0] != 0
-
-    def next(self) -> int:
-        """Return the depth of the next cycle."""
-        return self._controller.choose() if self._rule is None else self._rule[0]
-
-    def record(self, depth: int, accepted: int, seconds: float) -> None:
-        """Tell of a cycle, see `DepthController.record`."""
-        self._controller.record(depth, accepted, seconds)
-
-    def news(self, deepest: int) -> DepthChoice | None:
-        """Return what is chosen where it has changed since it was told; once a round of the controller at most.
-
-        Args:
-            deepest: What the drafter can do.
-        """
-        if self._controller.rounds == self._round:
-            return None
-        self._round = self._controller.rounds
-        choice = self._choice(deepest)
-        if self._told is not None and not choice.differs(self._told):
-            return None
-        self._told = choice
-        return choice
-
-    def _choice(self, deepest: int) -> DepthChoice:
-        controller = self._controller
-        depth, reason = self._rule or (controller.steady, _reason(controller))
-        depth = min(depth, deepest)
-        return DepthChoice(depth, reason, controller.speedup(depth))
-
-
-def _rule(
-    sampler: SamplerConfig, drafter: DrafterKind | None, *, turned_off: bool
-) -> tuple[int, DepthReason] | None:
-    """Return the depth of all cycles and what rules it, None when what is fastest does."""
-    wanted = 0 if sampler.draft_core == "off" else sampler.speculative_depth
-    if wanted != 0 and drafter is None:
-        return 0, DepthReason.NO_DRAFTER
-    if wanted != "auto":
-        return wanted, DepthReason.CHOSEN
-    if sampler.seed is not None and not sampler.greedy:
-        return REPEATABLE_DEPTH, DepthReason.REPEATABLE
-    return (0, DepthReason.TURNED_OFF) if turned_off else None
-
-
-def _reason(controller: DepthController) -> DepthReason:
-    if controller.steady:
-        return DepthReason.FASTEST
-    # Where the best depth drafts and yet does not run, what it won and what is expected of it are at odds.
-    is_open = controller.best != 0 or controller.speedup(0) is None
-    return DepthReason.MEASURING if is_open else DepthReason.PARKED

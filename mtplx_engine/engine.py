@@ -1,4 +1,8 @@
-"""Load, generate, cancel, unload: one engine with one loaded model, its drafter and its prefix cache."""
+"""The engine: one loaded model, what can draft for it, and the caches kept from one answer to the next.
+
+`Engine.load` checks the folder, fits it to the machine and loads it; `Engine.generate` renders a chat to a prompt,
+trims the `PrefixCache` to what the prompt shares with the last one, and runs an `Answer` over it.
+"""
 
 from __future__ import annotations
 
@@ -39,189 +43,24 @@ if TYPE_CHECKING:
     from mtplx_engine.config import ChatMessage, DraftCore, DrafterKind
     from mtplx_engine.draft.drafter import Drafter
     from mtplx_engine.ipc.protocol import AnswerEvent, Count, Generate
-    from mtplx_engine.models.checkpoint import Checkpoint
     from mtplx_engine.models.loader import LoadedModel
     from mtplx_engine.models.memory_fit import Fit, Footprint
 
 
-class Start(NamedTuple):
-    """Where a prompt goes on.
-
-    Attributes:
-        reused: How many of its tokens the caches hold.
-        branch: Where it left what they held before, when that is well past `reused`; else 0.
-    """
-
-    reused: int
-    branch: int
-
-
-@dataclass(slots=True)
-class PrefixCache:
-    """The caches of one model.
-
-    Attributes:
-        cache: The target's.
-        drafter: None when answers are not drafted; else it knows the pairs of all tokens that the cache holds.
-        tokens: Those tokens.
-        kind: What the drafter is.
-    """
-
-    cache: TokenCache
-    drafter: Drafter | None
-    tokens: list[int] = field(default_factory=list)
-    kind: DrafterKind | None = None
-
-    def begin(self, prompt: Sequence[int]) -> Start:
-        """Trim the caches to what they share with a prompt of at least one token.
-
-        A drafter's next pair needs the hidden of the last token before it: where no checkpoint knows it, one shared
-        token is forwarded again; and so is everything from the first pair that it lacks.
-        """
-        shared = _shared(self.tokens, prompt)
-        reused = self.cache.reachable(min(shared, len(prompt) - 1))
-        if self.drafter is not None:
-            hidden = self.cache.hidden_at(reused)
-            held = self.drafter.begin(prompt, max(0, reused - 1))
-            if hidden is not None and held == reused - 1:
-                self.drafter.extend(hidden, prompt[reused : reused + 1])
-            else:
-                reused = self.cache.reachable(held)
-                self.drafter.trim_to(reused)
-        self.cache.trim_to(reused)
-        return Start(reused, shared if reused + 1 < shared else 0)
-
-
-def _shared(a: Sequence[int], b: Sequence[int]) -> int:
-    """Return the length of the common prefix."""
-    length = 0
-    for x, y in zip(a, b, strict=False):
-        if x != y:
-            break
-        length += 1
-    return length
-
-
-def describe(
-    loaded: LoadedModel,
-    checkpoint: Checkpoint,
-    *,
-    drafter: DrafterKind | None,
-    backend: str,
-    load_s: float,
-    token_bytes: int,
-    speed_key: str,
-) -> ModelInfo:
-    """Return what is shown of a model.
-
-    Args:
-        loaded: The model in memory.
-        checkpoint: Its folder.
-        drafter: Who drafts by default, None for nobody.
-        backend: As in `ModelInfo`, like the rest.
-        load_s: Seconds that loading took.
-        token_bytes: Bytes that its caches keep of one token.
-        speed_key: Stands for its files and this machine.
-    """
-    return ModelInfo(
-        name=loaded.name,
-        path=str(loaded.path),
-        context_window=loaded.window,
-        drafter=drafter or "none",
-        drafter_note="" if drafter else loaded.drafter_note,
-        max_depth=MAX_DEPTH if drafter else 0,
-        recommended=loaded.recommended,
-        backend=backend,
-        load_s=load_s,
-        token_bytes=token_bytes,
-        thinking_switch=segments.has_thinking_switch(loaded.tokenizer),
-        revision=identity.revision_of(checkpoint),
-        quantization=identity.quantization_of(checkpoint),
-        speed_key=speed_key,
-    )
-
-
-class Drafters:
-    """The drafters that a model can have.
-
-    Args:
-        model: The target.
-        draft_model: A model with the same tokenizer that may draft for it, or None.
-        chunk: Tokens per forward when the draft model reads a prompt.
-    """
-
-    def __init__(self, model: LoadedModel, draft_model: LoadedModel | None, chunk: int) -> None:
-        self._model = model
-        self._draft_model = draft_model
-        self._chunk = chunk
-
-    @property
-    def stock(self) -> DrafterKind | None:
-        """The default: the model's own head, else the draft model, else none."""
-        if self._model.new_drafter is not None:
-            return "mtp"
-        return "draft_model" if self._draft_model is not None and self._model.takes_drafts else None
-
-    def wanted(self, config: SamplerConfig) -> DrafterKind | None:
-        """Return who drafts an answer, None when nobody does, as always for a model that nothing can draft for.
-
-        Raises:
-            EngineError: UNSUPPORTED, when a drafter is asked for by name that this model does not have.
-        """
-        core = config.draft_core
-        if not self._model.takes_drafts:
-            return None
-        if core in ("mtp", "mtp+prompt_lookup") and self._model.new_drafter is None:
-            raise EngineError(ErrorKind.UNSUPPORTED, self._model.drafter_note)
-        if core == "draft_model" and self._draft_model is None:
-            raise EngineError(
-                ErrorKind.UNSUPPORTED,
-                'No draft model is loaded; name one when loading (--draft-model), or use "stock".',
-            )
-        if core == "off" or config.speculative_depth == 0:
-            return None
-        return self.stock if core == "stock" else core
-
-    def required(self, core: DraftCore) -> DrafterKind:
-        """Return who drafts, where something must.
-
-        Raises:
-            EngineError: UNSUPPORTED, when nothing does.
-        """
-        drafter = self.wanted(SamplerConfig(draft_core=core))
-        if drafter is None:
-            raise EngineError(ErrorKind.UNSUPPORTED, self._model.drafter_note)
-        return drafter
-
-    def new(self, kind: DrafterKind) -> Drafter:
-        """Return an empty drafter of a kind that `wanted` or `stock` gave.
-
-        Raises:
-            ValueError: The model has no such drafter.
-        """
-        vocabulary = self._model.target.vocabulary
-        if kind == "prompt_lookup":
-            return PromptLookupDrafter(vocabulary)
-        if kind == "draft_model" and self._draft_model is not None:
-            return DraftModelDrafter(self._draft_model.target, vocabulary, self._chunk)
-        if self._model.new_drafter is None or kind == "draft_model":
-            raise ValueError(f"there is no {kind} drafter")
-        head = self._model.new_drafter()
-        return head if kind == "mtp" else CombinedDrafter(PromptLookupDrafter(vocabulary), head)
-
-
 class Engine:
-    """Owns one model. Every call comes from the same thread, which owns mlx for life."""
+    """Owns one model. All calls but `count` come from one thread, the only one that uses mlx."""
 
     def __init__(self) -> None:
         self._policy = backend.policy()
         backend.apply(self._policy)
-        self._model: loader.LoadedModel | None = None
+        self._model: LoadedModel | None = None
         self._info: ModelInfo | None = None
-        self._draft_model: loader.LoadedModel | None = None
+        self._draft_model: LoadedModel | None = None
         self._encoder: PromptEncoder | None = None
-        self._counter: PromptEncoder | None = None  # the same for another thread, with a tokenizer of its own
-        self._session: PrefixCache | None = None
+        self._counter: PromptEncoder | None = (
+            None  # the same for `count`'s thread, with a tokenizer of its own
+        )
+        self._prefix: PrefixCache | None = None
         self._depths: DepthPolicy | None = None
         self._footprints: Sequence[Footprint] = ()
 
@@ -235,19 +74,19 @@ class Engine:
         *,
         anyway: bool = False,
     ) -> ModelInfo:
-        """Load a model by folder or by the name of an installed one; what was loaded goes first.
+        """Load a model; whatever was loaded is unloaded first.
 
         Args:
-            model: Folder or name.
-            data_dir: Where installed models are.
-            report: Told how far it is, 0..1 and in words.
+            model: Its folder, or the name of an installed one.
+            data_dir: Folder of the installed models.
+            report: Called with the fraction done, 0..1, and the present phase as text.
             cancelled: Stops loading when it is set.
-            draft_model: Folder or name of a smaller model with the same tokenizer that can draft; "" for none. Not
-                looked at when nothing can draft for the model.
+            draft_model: Folder or name of a smaller model with the same tokenizer that can draft; "" for none.
+                Ignored when nothing can draft for the model.
             anyway: Load it even when it will not fit into memory.
 
         Raises:
-            EngineError: NOT_FOUND, REFUSED, UNSUPPORTED or TOO_BIG, with a sentence for the person.
+            EngineError: NOT_FOUND, REFUSED, UNSUPPORTED or TOO_BIG, with a sentence for the user.
             LoadCancelledError: `cancelled` was set.
         """
         started = time.perf_counter()
@@ -258,7 +97,7 @@ class Engine:
                 raise LoadCancelledError
             report(fraction, phase)
 
-        template.shared().start()  # is ready by the time that the weights are
+        template.shared().start()  # it is ready by the time that the weights are
         step(0.0, "Checking files")
         parts = loader.check_folders(model, draft_model, data_dir)
         here = system.this_machine()
@@ -274,19 +113,27 @@ class Engine:
         speed_key = identity.speed_key(parts, backend.speed_class(self._policy))
         self._depths = DepthPolicy(data_dir, speed_key)
         ModelPreferences(data_dir).note_use(parts[0].folder)
-        self._info = describe(
-            loaded,
-            parts[0],
-            drafter=self.drafters().stock,
+        drafter = self.drafters().stock
+        self._info = ModelInfo(
+            name=loaded.name,
+            path=str(loaded.path),
+            context_window=loaded.window,
+            drafter=drafter or "none",
+            drafter_note="" if drafter else loaded.drafter_note,
+            max_depth=MAX_DEPTH if drafter else 0,
+            recommended=loaded.recommended,
             backend=self._policy.description,
             load_s=time.perf_counter() - started,
             token_bytes=here.item * self._footprints[0].a_token,
+            thinking_switch=segments.has_thinking_switch(loaded.tokenizer),
+            revision=identity.revision_of(parts[0]),
+            quantization=identity.quantization_of(parts[0]),
             speed_key=speed_key,
         )
         return self._info
 
     @property
-    def model(self) -> loader.LoadedModel:
+    def model(self) -> LoadedModel:
         """The loaded model.
 
         Raises:
@@ -298,7 +145,7 @@ class Engine:
 
     @property
     def info(self) -> ModelInfo:
-        """What there is to show of the loaded model.
+        """The description of the loaded model that the app shows.
 
         Raises:
             EngineError: NO_MODEL.
@@ -309,7 +156,7 @@ class Engine:
 
     @property
     def depths(self) -> DepthPolicy:
-        """How deep it is drafted where nobody chooses.
+        """The depth controllers of the loaded model.
 
         Raises:
             EngineError: NO_MODEL.
@@ -319,7 +166,7 @@ class Engine:
         return self._depths
 
     def drafters(self) -> Drafters:
-        """Return who can draft for the loaded model.
+        """Return the drafters that the loaded model can have.
 
         Raises:
             EngineError: NO_MODEL.
@@ -327,16 +174,16 @@ class Engine:
         return Drafters(self.model, self._draft_model, self._policy.prefill_chunk)
 
     def fit(self, context: int) -> Fit:
-        """Return the sum of what is loaded, for a context of so many tokens."""
+        """Return the memory that the loaded models need with a context of so many tokens, and whether it fits."""
         return loader.judge_models(self._footprints, context, system.this_machine())
 
     def forget(self) -> None:
-        """Drop what was kept between answers; the next prompt is read from its first token."""
-        self._session = None
+        """Drop the prefix cache; the next prompt is prefilled from its first token."""
+        self._prefix = None
 
     def unload(self) -> None:
-        """Drop the model and return its memory."""
-        self._model = self._draft_model = self._session = self._info = None
+        """Drop the model and free its memory."""
+        self._model = self._draft_model = self._prefix = self._info = None
         self._encoder = self._counter = None
         self._depths, self._footprints = None, ()
         gc.collect()
@@ -365,7 +212,7 @@ class Engine:
         return self._encoder.encode(messages, thinking=thinking, continues=continues)
 
     def count(self, request: Count) -> Counted:
-        """Count a prompt; alone of all calls it may come from another thread, and while an answer is written."""
+        """Count the tokens of a prompt; may be called from another thread while an answer is being generated."""
         counter = self._counter
         if counter is None:
             return Counted(request.request, None)
@@ -385,11 +232,11 @@ class Engine:
         *,
         in_thinking: bool = False,
     ) -> Iterator[AnswerEvent]:
-        """Like `generate`, from token ids; the messages of the request are not looked at.
+        """Like `generate`, from token ids; the messages of the request are ignored.
 
         Args:
-            request: What is asked.
-            prompt: Its tokens.
+            request: The settings of the answer.
+            prompt: Token ids, at least one.
             cancelled: Ends the answer when it is set.
             in_thinking: Whether the prompt ends in the middle of the model's thinking.
 
@@ -406,19 +253,18 @@ class Engine:
         off = depths.turned_off(wanted, tokens)
         chooser = DepthChooser(config, wanted, depths.of(wanted, tokens), turned_off=off)
         kind = wanted if chooser.drafts else None
-        session = self._take_session(model, kind)
-        reused, branch = session.begin(prompt)
+        prefix = self._take_prefix(model, kind)
+        reused, branch = prefix.begin(prompt)
         seed = secrets.randbits(63) if config.seed is None else config.seed
-        decoder = Decoder(model.target, session.cache, session.drafter, config, seed, branch=branch)
-        text = TextStream(model.decode, request.stop)
+        decoder = Decoder(model.target, prefix.cache, prefix.drafter, config, seed, branch=branch)
         thinking = in_thinking or segments.opens_thinking(model.tokenizer, model.markup, prompt)
-        tally = AnswerStats(len(prompt), reused, seed, str(config.speculative_depth), drafter=kind or "")
+        stats = AnswerStats(len(prompt), reused, seed, str(config.speculative_depth), drafter=kind or "")
         answer = Answer(
             request=request,
             decoder=decoder,
-            text=text,
+            text=TextStream(model.decode, request.stop),
             segments=Segmenter(model.markup.without_tools(), thinking=thinking),
-            tally=tally,
+            stats=stats,
             depths=chooser,
             end_ids=model.end_ids,
             limit=limit,
@@ -426,35 +272,159 @@ class Engine:
         try:
             yield from answer.run(prompt, reused, self._policy.prefill_chunk, cancelled)
         except GeneratorExit:
-            self._keep(model, session, decoder, tally.emitted)
+            self._keep_prefix(model, prefix, decoder, stats.emitted)
             raise
-        self._keep(model, session, decoder, tally.emitted)
+        self._keep_prefix(model, prefix, decoder, stats.emitted)
         if kind is not None and config.speculative_depth == "auto":
             depths.remember(kind, tokens)
 
-    def _keep(self, model: loader.LoadedModel, session: PrefixCache, decoder: Decoder, emitted: int) -> None:
-        """Bring the caches to what was emitted and keep them for the next answer, if it is the same model's."""
-        decoder.settle(emitted)
-        session.tokens = decoder.forwarded
-        if self._model is model:
-            self._session = session
-
-    def _take_session(self, model: loader.LoadedModel, kind: DrafterKind | None) -> PrefixCache:
+    def _take_prefix(self, model: LoadedModel, kind: DrafterKind | None) -> PrefixCache:
         """Take the caches of the last answer, or new ones.
 
         After an error nothing is put back, so that a doubtful cache is never reused. A drafter of another kind starts
-        empty, since it missed what came before.
+        empty, since it missed the tokens so far.
         """
-        session, self._session = (
-            self._session or PrefixCache(TokenCache(model.target.new_layers()), None),
-            None,
-        )
-        if session.kind != kind:
-            session.drafter = None if kind is None else self.drafters().new(kind)
-            session.kind = kind
-        return session
+        prefix = self._prefix or PrefixCache(TokenCache(model.target.new_layers()), None)
+        self._prefix = None
+        if prefix.kind != kind:
+            prefix.drafter = None if kind is None else self.drafters().new(kind)
+            prefix.kind = kind
+        return prefix
+
+    def _keep_prefix(self, model: LoadedModel, prefix: PrefixCache, decoder: Decoder, emitted: int) -> None:
+        """Trim the caches to the emitted tokens and keep them for the next answer, unless the model was unloaded."""
+        decoder.settle(emitted)
+        prefix.tokens = decoder.forwarded
+        if self._model is model:
+            self._prefix = prefix
 
 
 def _no_model() -> EngineError:
-    """Return the error for whatever needs a model while there is none."""
     return EngineError(ErrorKind.NO_MODEL, "No model is loaded; choose one first.")
+
+
+class Start(NamedTuple):
+    """The position from which a prompt is prefilled.
+
+    Attributes:
+        reused: How many of its tokens the caches hold.
+        branch: The length of the prefix shared with the tokens held before, when that is well past `reused`; else 0.
+    """
+
+    reused: int
+    branch: int
+
+
+@dataclass(slots=True)
+class PrefixCache:
+    """The caches of target and drafter after an answer, reused for the prefix that the next prompt shares.
+
+    Attributes:
+        cache: The target's.
+        drafter: Holds the pairs of all tokens in `cache`; None when answers are not drafted.
+        tokens: The tokens in `cache`.
+        kind: The kind of `drafter`.
+    """
+
+    cache: TokenCache
+    drafter: Drafter | None
+    tokens: list[int] = field(default_factory=list)
+    kind: DrafterKind | None = None
+
+    def begin(self, prompt: Sequence[int]) -> Start:
+        """Trim the caches to the prefix that they share with a prompt of at least one token.
+
+        A drafter's next pair needs the hidden state of the token before it: where no checkpoint holds it, one shared
+        token is forwarded again; and so is everything from the first pair that the drafter lacks.
+        """
+        shared = _shared(self.tokens, prompt)
+        reused = self.cache.reachable(min(shared, len(prompt) - 1))
+        if self.drafter is not None:
+            hidden = self.cache.hidden_at(reused)
+            held = self.drafter.begin(prompt, max(0, reused - 1))
+            if hidden is not None and held == reused - 1:
+                self.drafter.extend(hidden, prompt[reused : reused + 1])
+            else:
+                reused = self.cache.reachable(held)
+                self.drafter.trim_to(reused)
+        self.cache.trim_to(reused)
+        return Start(reused, shared if reused + 1 < shared else 0)
+
+
+def _shared(a: Sequence[int], b: Sequence[int]) -> int:
+    """Return the length of the common prefix."""
+    length = 0
+    for x, y in zip(a, b, strict=False):
+        if x != y:
+            break
+        length += 1
+    return length
+
+
+class Drafters:
+    """The drafters that a model can have.
+
+    Args:
+        model: The target.
+        draft_model: A model with the same tokenizer that may draft for it, or None.
+        chunk: Tokens per forward when the draft model reads a prompt.
+    """
+
+    def __init__(self, model: LoadedModel, draft_model: LoadedModel | None, chunk: int) -> None:
+        self._model = model
+        self._draft_model = draft_model
+        self._chunk = chunk
+
+    @property
+    def stock(self) -> DrafterKind | None:
+        """The default drafter: the model's own head, else the draft model, else none."""
+        if self._model.new_drafter is not None:
+            return "mtp"
+        return "draft_model" if self._draft_model is not None and self._model.takes_drafts else None
+
+    def wanted(self, config: SamplerConfig) -> DrafterKind | None:
+        """Return the drafter of an answer; None for plain decoding, as always for a model that takes no drafts.
+
+        Raises:
+            EngineError: UNSUPPORTED, when a drafter is asked for by name that this model does not have.
+        """
+        core = config.draft_core
+        if not self._model.takes_drafts:
+            return None
+        if core in ("mtp", "mtp+prompt_lookup") and self._model.new_drafter is None:
+            raise EngineError(ErrorKind.UNSUPPORTED, self._model.drafter_note)
+        if core == "draft_model" and self._draft_model is None:
+            raise EngineError(
+                ErrorKind.UNSUPPORTED,
+                'No draft model is loaded; name one when loading (--draft-model), or use "stock".',
+            )
+        if core == "off" or config.speculative_depth == 0:
+            return None
+        return self.stock if core == "stock" else core
+
+    def required(self, core: DraftCore) -> DrafterKind:
+        """Return the drafter of a run that must draft.
+
+        Raises:
+            EngineError: UNSUPPORTED, when nothing drafts.
+        """
+        drafter = self.wanted(SamplerConfig(draft_core=core))
+        if drafter is None:
+            raise EngineError(ErrorKind.UNSUPPORTED, self._model.drafter_note)
+        return drafter
+
+    def new(self, kind: DrafterKind) -> Drafter:
+        """Return an empty drafter of a kind that `wanted` or `stock` gave.
+
+        Raises:
+            ValueError: The model has no such drafter.
+        """
+        vocabulary = self._model.target.vocabulary
+        if kind == "prompt_lookup":
+            return PromptLookupDrafter(vocabulary)
+        if kind == "draft_model" and self._draft_model is not None:
+            return DraftModelDrafter(self._draft_model.target, vocabulary, self._chunk)
+        if self._model.new_drafter is None or kind == "draft_model":
+            raise ValueError(f"there is no {kind} drafter")
+        head = self._model.new_drafter()
+        return head if kind == "mtp" else CombinedDrafter(PromptLookupDrafter(vocabulary), head)

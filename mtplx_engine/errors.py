@@ -1,4 +1,4 @@
-"""What can go wrong, as one error type whose text is written for the person who reads it."""
+"""`EngineError`, the one type of expected failures: a kind for callers and a sentence for the user."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class ErrorKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ErrorInfo:
-    """An error as it crosses a process or thread border.
+    """An error as data, to be sent to another process or thread.
 
     Attributes:
         kind: What kind of failure it is.
-        message: One plain sentence for the person: what happened, the numbers, one thing to do.
-        details: For a bug report (a traceback, a library's own words); never a prompt, may be empty.
+        message: One plain sentence for the user: what happened, the numbers, one thing to do.
+        details: For a bug report (a traceback, a library's message); never a prompt, may be empty.
         tokens: For CONTEXT_OVERFLOW, the length of the prompt.
         window: For CONTEXT_OVERFLOW, how many tokens prompt and answer may hold together.
     """
@@ -49,7 +49,7 @@ class LoadCancelledError(Exception):
 
 
 class EngineError(Exception):
-    """A failure with a kind and a sentence that a person can act on; what it quotes cannot make it more than that."""
+    """A failure with a kind and a sentence that the user can act on; text quoted in it cannot break the line."""
 
     def __init__(self, kind: ErrorKind, message: str, details: str = "") -> None:
         message = unbroken(message)
@@ -58,7 +58,7 @@ class EngineError(Exception):
 
     @classmethod
     def of(cls, info: ErrorInfo) -> EngineError:
-        """Return the error that `info` tells of."""
+        """Return the error with this `info`."""
         error = cls(info.kind, info.message, info.details)
         error.info = info
         return error

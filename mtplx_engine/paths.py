@@ -1,4 +1,4 @@
-"""Where things are: the user's data folder and the resources that ship with the code."""
+"""Folders: the user's data, the logs, the app bundle, and the resources that ship with the code."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def data_dir(override: str | Path | None = None) -> Path:
 
 
 def folder(given: str | Path) -> Path:
-    """Return the absolute path of a folder as a person writes it, `~` included.
+    """Return the absolute path of a folder as the user writes it, `~` included.
 
     Raises:
-        EngineError: BAD_REQUEST, when it begins with `~` and a name that nobody here has.
+        EngineError: BAD_REQUEST, when it starts with `~` and the name of no user.
     """
     try:
         return Path(given).expanduser().absolute()
@@ -63,11 +63,11 @@ def _at_home(find: Callable[..., Path]) -> Path:
 
 
 def bundle() -> Path | None:
-    """Return the macOS app that this code is inside of; None in a checkout or a wheel."""
-    outside = (folder for folder in resources().parents if folder.suffix == ".app")
-    return next((folder for folder in outside if (folder / "Contents" / "Info.plist").is_file()), None)
+    """Return the macOS app bundle that contains this code; None in a checkout or a wheel."""
+    apps = (folder for folder in resources().parents if folder.suffix == ".app")
+    return next((folder for folder in apps if (folder / "Contents" / "Info.plist").is_file()), None)
 
 
 def resources() -> Path:
-    """Return the folder that ships beside the packages (a checkout, a wheel or the app bundle alike)."""
+    """Return the `resources` folder beside the packages, the same in a checkout, a wheel and the app bundle."""
     return Path(__file__).resolve().parent.parent / "resources"

@@ -1,4 +1,4 @@
-"""What a generation counted and how long it took, with the definitions of vLLM's speculative decoding metrics."""
+"""Statistics of a generation: counts, times and rates, with the definitions of vLLM's speculative decoding metrics."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 class FinishReason(StrEnum):
     """Why an answer ended."""
 
-    END = "end"  # the model said so (an end-of-sequence token)
-    STOP = "stop"  # a stop string came
+    END = "end"  # an end-of-sequence token
+    STOP = "stop"  # a stop string
     LENGTH = "length"  # max_tokens, or the end of the context window
-    CANCELLED = "cancelled"  # the person pressed Stop
+    CANCELLED = "cancelled"  # the user pressed Stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +34,14 @@ class DecodeStats:
         drafted: D, draft tokens verified.
         accepted: A, draft tokens accepted and emitted.
         accepted_at: Accepted at draft position 1, 2, ...; sums to `accepted`.
-        ttft_s: From the start of the request to the first visible text.
+        ttft_s: Time to first token: from the start of the request to the first visible text.
         prefill_s: Time to forward the uncached prompt tokens.
         decode_s: From the first event with tokens to the last one.
         decode_tokens: Tokens emitted after the first event.
         seed: The seed in use, so that the answer can be repeated.
         depth: The depth that was asked for, "auto" or a number as text.
         drafter: Who drafted, "" for plain decoding.
-        waited_s: Before the request started, in line since the question was sent; None where there is no line.
+        waited_s: Time in the queue before the request started; None where there is no queue.
     """
 
     prompt_tokens: int = 0
@@ -62,11 +62,11 @@ class DecodeStats:
     waited_s: float | None = None
 
     def followed_by(self, part: DecodeStats) -> DecodeStats:
-        """Return the figures of an answer that was written in two parts.
+        """Return the statistics of an answer that was generated in two parts.
 
-        Counts and times of writing are sums; the prompt and the first word are those of the first part.
+        Counts and times of decoding are sums; prompt, prefill and TTFT are those of the first part.
         """
-        places = zip_longest(self.accepted_at, part.accepted_at, fillvalue=0)
+        positions = zip_longest(self.accepted_at, part.accepted_at, fillvalue=0)
         times = [each.decode_s for each in (self, part) if each.decode_s is not None]
         return dataclasses.replace(
             self,
@@ -75,7 +75,7 @@ class DecodeStats:
             plain_steps=self.plain_steps + part.plain_steps,
             drafted=self.drafted + part.drafted,
             accepted=self.accepted + part.accepted,
-            accepted_at=tuple(first + second for first, second in places),
+            accepted_at=tuple(first + second for first, second in positions),
             decode_s=sum(times) if times else None,
             decode_tokens=self.decode_tokens + part.decode_tokens,
             drafter=self.drafter or part.drafter,
@@ -83,7 +83,7 @@ class DecodeStats:
 
     @property
     def first_word_s(self) -> float | None:
-        """From the moment that the question was sent to the first visible text, waiting included."""
+        """Seconds from sending the request to the first visible text: time in the queue and TTFT."""
         return None if self.ttft_s is None else self.ttft_s + (self.waited_s or 0.0)
 
     @property
@@ -109,7 +109,7 @@ class DecodeStats:
 
 
 class CycleCounter:
-    """Counts the decode cycles of one answer, in the engine and in the window alike.
+    """Counts the decode cycles of one answer; both the engine and the app's live view use it.
 
     Attributes:
         emitted: Tokens so far.
@@ -154,8 +154,8 @@ class CycleCounter:
 
 
 def accepted_histogram(verify_steps: int, accepted_at: Sequence[int]) -> tuple[int, ...]:
-    """Return the verify steps in which exactly 0, 1, ... drafts were accepted; they sum to V.
+    """Return the numbers of verify steps with exactly 0, 1, ... accepted drafts; they sum to V.
 
-    One below 0 shows counts that contradict each other: a draft is accepted at most as often as the one before it.
+    A negative number shows inconsistent counts: a draft is accepted at most as often as the one before it.
     """
     return tuple(here - further for here, further in pairwise((verify_steps, *accepted_at, 0)))

@@ -43,17 +43,17 @@ def cycles(draw: st.DrawFn) -> list[tuple[Step, int, float]]:
 def test_fast_chunks_after_a_slow_prefill() -> None:
     """120 tokens in 40 chunks over 2 seconds after a prefill of 3: 60 tokens a second, not 24 and not 20."""
     clock = Clock()
-    tally = AnswerStats(300, 100, 7, "2", clock)
+    counter = AnswerStats(300, 100, 7, "2", clock)
     clock.now += 0.5
-    tally.start_prefill()
+    counter.start_prefill()
     clock.now += 3.0
     for chunk in range(40):
         clock.now += 0.05 if chunk else 0.0
-        tally.cycle(step(2, 2), 3)
+        counter.cycle(step(2, 2), 3)
         if chunk == 1:
-            tally.text_shown()
+            counter.text_shown()
             clock.now += 0.05  # what showing takes belongs to the next cycle
-    stats = tally.stats()
+    stats = counter.stats()
     assert stats.emitted == 120
     assert (stats.decode_tokens, stats.decode_s) == (117, pytest.approx(39 * 0.05 + 0.05))
     assert stats.decode_tps == pytest.approx(60, rel=0.05)
@@ -68,14 +68,14 @@ def test_fast_chunks_after_a_slow_prefill() -> None:
 @given(cycles())
 def test_the_sums_agree(listed: list[tuple[Step, int, float]]) -> None:
     clock = Clock()
-    tally = AnswerStats(10, 4, 0, "auto", clock)
-    tally.start_prefill()
+    counter = AnswerStats(10, 4, 0, "auto", clock)
+    counter.start_prefill()
     times = []
     for one, kept, seconds in listed:
         clock.now += seconds
         times.append((clock.now, kept))
-        tally.cycle(one, kept)
-    stats = tally.stats()
+        counter.cycle(one, kept)
+    stats = counter.stats()
     assert stats.emitted == sum(kept for _, kept, _ in listed)
     assert stats.verify_steps + stats.plain_steps == len(listed)
     assert stats.verify_steps == sum(one.drafted > 0 for one, _, _ in listed)
@@ -93,22 +93,22 @@ def test_the_sums_agree(listed: list[tuple[Step, int, float]]) -> None:
 
 def test_an_answer_that_ends_at_once_has_no_speed() -> None:
     clock = Clock()
-    tally = AnswerStats(10, 0, 0, "0", clock)
-    tally.start_prefill()
+    counter = AnswerStats(10, 0, 0, "0", clock)
+    counter.start_prefill()
     clock.now += 2.0
-    tally.cycle(step(0, 0), 0)
-    stats = tally.stats()
+    counter.cycle(step(0, 0), 0)
+    stats = counter.stats()
     assert (stats.emitted, stats.plain_steps, stats.prefill_s) == (0, 1, 2.0)
     assert (stats.decode_s, stats.decode_tps, stats.ttft_s) == (None, None, None)
 
 
 def test_the_cycle_of_the_end_token_is_not_decoding_time() -> None:
     clock = Clock()
-    tally = AnswerStats(10, 0, 0, "0", clock)
+    counter = AnswerStats(10, 0, 0, "0", clock)
     for kept in (1, 1, 1, 0):
         clock.now += 1.0
-        tally.cycle(step(0, 0), kept)
-    assert (tally.stats().decode_s, tally.stats().decode_tps) == (2.0, 1.0)
+        counter.cycle(step(0, 0), kept)
+    assert (counter.stats().decode_s, counter.stats().decode_tps) == (2.0, 1.0)
 
 
 def test_before_anything_happened_nothing_is_measured() -> None:
@@ -118,9 +118,9 @@ def test_before_anything_happened_nothing_is_measured() -> None:
 
 def test_only_the_first_text_counts_for_ttft() -> None:
     clock = Clock()
-    tally = AnswerStats(1, 0, 0, "0", clock)
+    counter = AnswerStats(1, 0, 0, "0", clock)
     for _ in range(3):
         clock.now += 1.0
-        tally.text_shown()
-    assert tally.stats().ttft_s == 1.0
-    assert tally.now() == 3.0
+        counter.text_shown()
+    assert counter.stats().ttft_s == 1.0
+    assert counter.now() == 3.0

@@ -220,7 +220,7 @@ def test_the_next_start_begins_where_the_last_one_ended() -> None:
     world = WORLDS["verifying costs almost nothing"]
     first = Run(0)
     first.decode([world], 600)
-    known = first.controller.figures()
+    known = first.controller.estimates()
     second = DepthController(4, known)
     assert second.best == first.controller.best > 0
     assert second.choose() == second.best
@@ -234,7 +234,7 @@ def test_known_figures_spare_the_next_answer_the_measuring() -> None:
     first = Run(0)
     first.decode([world], 1000)
     run = Run(1)
-    run.controller = DepthController(4, first.controller.figures())
+    run.controller = DepthController(4, first.controller.estimates())
     assert run.decode([world], 100)[0] > 0.98
 
 

@@ -17,7 +17,7 @@ from mtplx_engine.depth_policy import (
     DepthChooser,
     DepthMemory,
     DepthPolicy,
-    measured_figures,
+    measured_estimates,
 )
 from mtplx_engine.engine import Engine
 from mtplx_engine.ipc.protocol import DepthChosen, DepthReason
@@ -54,7 +54,7 @@ def _run(
     for number in range(cycles):
         depth = chooser.next()
         chooser.record(depth, accepted(depth), seconds(depth))
-        yield number, depth, chooser.news(DEEPEST)
+        yield number, depth, chooser.changed(DEEPEST)
 
 
 @pytest.mark.parametrize(
@@ -83,14 +83,14 @@ def test_why(
 ) -> None:
     chooser = _chooser(sampler, drafter, turned_off=turned_off)
     assert min(chooser.next(), DEEPEST) == depth
-    assert chooser.news(DEEPEST) == DepthChoice(depth, reason, None)
-    assert chooser.news(DEEPEST) is None
+    assert chooser.changed(DEEPEST) == DepthChoice(depth, reason, None)
+    assert chooser.changed(DEEPEST) is None
 
 
 def test_what_is_fastest_is_told_once_it_is_known() -> None:
     """Every draft is accepted, and a cycle at depth k takes 1 + k / 4 of a plain step: 2.5 times as fast at depth 4."""
     chooser = _chooser()
-    told = [chooser.news(DEEPEST)]
+    told = [chooser.changed(DEEPEST)]
     looks = set()
     for _, depth, news in _run(chooser, 3000, lambda depth: 1 + depth / 4, lambda depth: depth):
         told += [news] if news else []
@@ -106,7 +106,7 @@ def test_what_is_fastest_is_told_once_it_is_known() -> None:
 
 def test_drafts_that_are_never_accepted_park() -> None:
     chooser = _chooser()
-    told = [chooser.news(DEEPEST)]
+    told = [chooser.changed(DEEPEST)]
     depths = []
     for number, depth, news in _run(chooser, 2000, lambda depth: 1 + depth / 4, lambda depth: 0):
         told += [news] if news else []
@@ -140,10 +140,10 @@ def test_a_chosen_depth_is_expected_to_be_what_was_measured() -> None:
     for number in range(40):
         depth = number // 20
         controller.record(depth, depth, 1.0 + 0.25 * depth)
-    news = _chooser(SamplerConfig(speculative_depth=1), controller=controller).news(DEEPEST)
+    news = _chooser(SamplerConfig(speculative_depth=1), controller=controller).changed(DEEPEST)
     assert (news.depth, news.reason) == (1, DepthReason.CHOSEN)
     assert news.expected == pytest.approx(controller.rate(1) / controller.rate(0))
-    beyond = _chooser(SamplerConfig(speculative_depth=8), controller=controller).news(8)
+    beyond = _chooser(SamplerConfig(speculative_depth=8), controller=controller).changed(8)
     assert beyond == DepthChoice(8, DepthReason.CHOSEN, None)
 
 
@@ -153,10 +153,10 @@ def test_a_pause_that_makes_good_what_was_lost_is_no_parking() -> None:
         1, DepthEstimates(best=1, costs=(1.0, 1.0), accepted=(100.0,), offered=(100.0,))
     )
     chooser = _chooser(controller=controller)
-    assert chooser.news(1) == DepthChoice(1, DepthReason.FASTEST, pytest.approx(2.0, abs=0.02))
+    assert chooser.changed(1) == DepthChoice(1, DepthReason.FASTEST, pytest.approx(2.0, abs=0.02))
     controller.steady = 0
     controller.rounds += 1
-    assert chooser.news(1) == DepthChoice(0, DepthReason.MEASURING, pytest.approx(2.0, abs=0.02))
+    assert chooser.changed(1) == DepthChoice(0, DepthReason.MEASURING, pytest.approx(2.0, abs=0.02))
 
 
 def test_the_steady_depth_pauses_while_the_account_is_overdrawn() -> None:
@@ -181,7 +181,7 @@ def _measured(data: Path) -> None:
         depth = controller.choose()
         controller.record(depth, depth, 1.0 + 0.1 * depth)
     assert controller.best == 4
-    memory.remember("mtp", controller.figures())
+    memory.remember("mtp", controller.estimates())
 
 
 def test_a_new_start_begins_with_the_depth_that_was_best(tmp_path: Path) -> None:
@@ -340,14 +340,14 @@ def test_what_was_lifted_is_drafted_again_and_is_no_start(tmp_path: Path) -> Non
 
 def test_measured_counts_become_conditional_acceptances_of_bounded_weight() -> None:
     many = results.results_of(measurement(*FASTER * 30, accepted_at=(16, 12, 9)))
-    figures = measured_figures(many, 3)
+    figures = measured_estimates(many, 3)
     assert figures.best == 3
     assert figures.costs == (many.plain.step_s, None, None, many.at(3).cycle_s)
     chances = [kept / tried for kept, tried in zip(figures.accepted, figures.offered, strict=True)]
     assert chances == pytest.approx([16 / 23, 12 / 16, 9 / 12])
     assert expected_tokens(chances) == pytest.approx(many.at(3).mean_length)
     assert max(figures.offered) <= MOST_OFFERED
-    few = measured_figures(results.results_of(measurement(2.0, accepted_at=(16, 0, 0))), 3)
+    few = measured_estimates(results.results_of(measurement(2.0, accepted_at=(16, 0, 0))), 3)
     assert few.offered == (44, 16, 0)
     assert few.accepted == (16, 0, 0)
 

@@ -58,7 +58,7 @@ class Drafting(Chat):
         self.drafters = Drafters(model, draft_model, chunk=16)
 
     def check(self) -> None:
-        session = self.engine._session
+        session = self.engine._prefix
         assert session
         caching, fresh = session.drafter, lambda: self.drafters.new(session.kind)
         if isinstance(caching, CombinedDrafter):
@@ -214,7 +214,7 @@ def test_the_models_own_head_comes_first(engine: Engine, folders: dict[str, Path
     kinds = {}
     for core in ("stock", *KINDS):
         run(engine, draft_core=core, speculative_depth=2)
-        kinds[core] = engine._session.kind
+        kinds[core] = engine._prefix.kind
     assert kinds == {"stock": "mtp"} | {kind: kind for kind in KINDS}
 
 

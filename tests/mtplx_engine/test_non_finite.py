@@ -40,7 +40,7 @@ def test_nan_is_an_error_with_a_name(
         check_error(caught, ErrorKind.NON_FINITE, "not finite", "token")
         assert seen == plain[: len(seen)]
         assert plain.index(bad) - depth <= len(seen) <= plain.index(bad) + 1
-        assert chat.engine._session is None
+        assert chat.engine._prefix is None
     finally:
         embedding.weight = sound
     assert chat.answer(depth=depth, temperature=temperature, max_tokens=20) == plain

@@ -54,7 +54,7 @@ def _load(name: str, folders: pytest.TempPathFactory) -> LoadedModel:
 
 def check(chat: Chat) -> None:
     """Assert that the cache is that of a fresh prefill: to the bit, or to rounding where rows have two forms."""
-    session = chat.engine._session
+    session = chat.engine._prefix
     assert session
     target = chat.loaded.target
     fresh = TokenCache(target.new_layers())

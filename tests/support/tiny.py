@@ -231,19 +231,19 @@ def decode(
     if drafter is not None:
         assert drafter.begin(prompt, reused) == reused
     decoder = Decoder(target, cache, drafter, config, seed)
-    tally = AnswerStats(len(prompt), reused, seed, str(config.speculative_depth))
+    stats = AnswerStats(len(prompt), reused, seed, str(config.speculative_depth))
     answer = Answer(
         request=Generate(generation=1, messages=(), sampler=config, max_tokens=max_tokens, stop=stop),
         decoder=decoder,
         text=TextStream(letters, stop),
         segments=Segmenter(markup),
-        tally=tally,
+        stats=stats,
         depths=DepthChooser(config, "mtp", depths or DepthController(MAX_DEPTH), turned_off=False),
         end_ids=end_ids,
         limit=max_tokens,
     )
     events = list(answer.run(list(prompt), reused, chunk, threading.Event()))
-    decoder.settle(tally.emitted)
+    decoder.settle(stats.emitted)
     cycles = tuple(event for event in events if isinstance(event, Tokens))
     finished = events[-1]
     assert isinstance(finished, Finished)

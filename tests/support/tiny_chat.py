@@ -153,11 +153,11 @@ class Chat:
     @property
     def held(self) -> list[int]:
         """The tokens that the engine says its caches hold."""
-        assert self.engine._session
-        return self.engine._session.tokens
+        assert self.engine._prefix
+        return self.engine._prefix.tokens
 
     def check(self) -> None:
-        session = self.engine._session
+        session = self.engine._prefix
         assert session
         head = session.drafter and session.drafter.inner
         check_caches(self.loaded.target, session.tokens, session.cache, head, self._new_head)
