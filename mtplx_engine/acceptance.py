@@ -1,10 +1,12 @@
 """The acceptance rule of speculative sampling: accepted, recovered and bonus tokens.
 
-Leviathan et al. 2023 (arXiv 2211.17192), section 2.3 and appendix A.1: a draft token d drawn from q is accepted with
-probability min(1, p(d)/q(d)); at the first refusal the token is drawn again from the normalised (p - q)+; when none is
-refused the bonus token is drawn from the last target row. The tokens then follow p exactly, whatever q is.
+Leviathan et al. 2023 (arXiv 2211.17192), section 2.3 and appendix A.1, and Chen et al. 2023 (arXiv 2302.01318),
+algorithm 2 and theorem 1: a draft token d drawn from q is accepted with probability min(1, p(d)/q(d)); at the first
+rejection the recovered token is drawn from the normalised (p - q)+; when none is rejected the bonus token is drawn
+from the last target row. The tokens then follow p exactly, whatever q is.
 
-Everything is generic in dtype and takes its randomness as arguments, so that the law can be enumerated in float64.
+Everything is generic in dtype and takes its randomness as arguments, so that the output distribution can be enumerated
+in float64.
 """
 
 from __future__ import annotations
@@ -20,15 +22,15 @@ if TYPE_CHECKING:
     from mtplx_engine.config import SamplerConfig
 
 
-_ROUNDING = 0.01  # how far from 1 a law in half precision may sum
+_ROUNDING = 0.01  # how far from 1 a distribution in half precision may sum
 
 
 class DraftVerdict(NamedTuple):
-    """What a verify step decided, on device.
+    """The result of a verify step, on device.
 
     Attributes:
-        accepted: int32 scalar, how many draft tokens are kept, 0..k.
-        token: int32 scalar, the recovered token after a refusal, else the bonus token.
+        accepted: int32 scalar, how many draft tokens are accepted, 0..k.
+        token: int32 scalar, the recovered token after a rejection, else the bonus token.
     """
 
     accepted: mx.array
@@ -36,14 +38,14 @@ class DraftVerdict(NamedTuple):
 
 
 def acceptance_probability(p: mx.array, q: mx.array) -> mx.array:
-    """Return min(1, p/q) elementwise; a draft that q cannot produce (q = 0) is refused."""
+    """Return min(1, p/q) elementwise; a draft that q cannot produce (q = 0) is rejected."""
     return mx.where(q > 0, mx.minimum(p / mx.where(q > 0, q, 1), 1), 0)
 
 
 def residual(p: mx.array, q: mx.array) -> mx.array:
-    """Return the unnormalised law (p - q)+ of the recovered token, [..., V].
+    """Return the unnormalised distribution (p - q)+ of the recovered token, [..., V].
 
-    Where rounding leaves no mass at all (p and q agree to the last bit but one), p itself is the limit law.
+    Where rounding leaves no mass at all (p and q agree to the last bit but one), it is p itself, the limit.
     """
     rest = mx.maximum(p - q, 0)
     return mx.where(rest.sum(axis=-1, keepdims=True) > 0, rest, p)
@@ -53,7 +55,8 @@ def race(weights: mx.array, exponentials: mx.array) -> mx.array:
     """Draw an index with probability proportional to `weights`, [..., V] -> [...].
 
     An exponential race: of independent Exp(1) arrival times divided by their weights, the i-th is first with
-    probability w_i / sum(w). Unlike a cumulative sum it keeps full relative precision for rare tokens.
+    probability w_i / sum(w). It is the Gumbel-max trick (-log of an Exp(1) variable is a standard Gumbel one) without
+    the logarithms. Unlike a cumulative sum it keeps full relative precision for rare tokens.
     """
     arrival = mx.where(weights > 0, exponentials / mx.where(weights > 0, weights, 1), mx.inf)
     return mx.argmin(arrival, axis=-1).astype(mx.int32)
@@ -62,11 +65,11 @@ def race(weights: mx.array, exponentials: mx.array) -> mx.array:
 def accept(
     p: mx.array, q: mx.array, drafts: mx.array, uniforms: mx.array, exponentials: mx.array
 ) -> DraftVerdict:
-    """Judge k draft tokens from left to right.
+    """Accept or reject k draft tokens from left to right, by Leviathan et al. 2023, algorithm 1.
 
     Args:
-        p: [k+1, V] target rows; row i is the law after the first i draft tokens.
-        q: [k, V] the laws from which the draft tokens were really drawn.
+        p: [k+1, V] target rows; row i is the distribution after the first i draft tokens.
+        q: [k, V] the distributions from which the draft tokens were really drawn.
         drafts: [k] int32 draft tokens.
         uniforms: [k] independent uniforms in [0, 1), one a position.
         exponentials: [V] independent Exp(1) draws for the recovered or bonus token.
@@ -84,7 +87,7 @@ def accept(
 
 
 def accept_greedy(best: mx.array, drafts: mx.array) -> DraftVerdict:
-    """Judge k draft tokens at temperature 0: kept while they equal the target's own choice.
+    """Accept draft tokens at temperature 0 while they equal the target's own choice.
 
     Args:
         best: [k+1] int32, the most probable token of each target row.
@@ -95,21 +98,21 @@ def accept_greedy(best: mx.array, drafts: mx.array) -> DraftVerdict:
 
 
 def _leading(kept: mx.array) -> mx.array:
-    """Count the True values before the first False, [k] -> int32 scalar."""
     return mx.cumprod(kept.astype(mx.int32)).sum().astype(mx.int32)
 
 
 def speculative_output_marginal(
     target_p: ArrayLike, draft_q: ArrayLike, config: SamplerConfig
 ) -> NDArray[np.float64]:
-    """Return the law of the token that comes out at a drafted position, by enumerating every draft.
+    """Return the distribution of the output token at a drafted position, by enumerating every draft.
 
     Built from the same functions that decoding uses, in float64: the sum over drafts d of
-    q(d) [a(d) at d + (1 - a(d)) residual]. It equals the target's law whatever the draft's law is.
+    q(d) [a(d) at d + (1 - a(d)) residual], as in Leviathan et al. 2023, appendix A.1. It equals the target's
+    distribution whatever that of the draft is.
 
     Args:
-        target_p: [..., V] the target's law; at temperature 0 only its largest entry counts.
-        draft_q: [..., V] the law that the draft is drawn from.
+        target_p: [..., V] the target's distribution; at temperature 0 only its largest entry counts.
+        draft_q: [..., V] the distribution that the draft is drawn from.
         config: The sampler; with drafting off (depth 0 or core "off") nothing is drafted.
 
     Raises:

@@ -1,9 +1,9 @@
 """The decoding loop: prefill, then cycles of draft, verify, accept and commit.
 
 State between cycles: the cache holds n tokens, one more is sampled but not yet forwarded ("pending"), and the drafter
-knows the pairs up to (H of token n-1, pending). `dispatch` queues a cycle on the device, `read` waits for it and
-commits it. Plain decoding is depth 0 of the same code; there the next cycle may be queued before the current one is
-read, since nothing can be refused.
+holds the pairs up to (hidden state of token n-1, pending). `dispatch` queues a cycle on the device, `read` waits for
+it and commits it. Plain decoding is depth 0 of the same code; there the next cycle may be queued before the current
+one is read, since nothing can be rejected.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one cycle committed.
+    """The tokens that one cycle committed.
 
     Attributes:
         tokens: The accepted draft tokens and the recovered or bonus token, at least one.
         drafted: k, how many draft tokens were verified.
-        accepted: How many of them were kept; `len(tokens) == accepted + 1`.
+        accepted: How many of them were accepted; `len(tokens) == accepted + 1`.
     """
 
     tokens: tuple[int, ...]
@@ -43,7 +43,7 @@ class Step:
 
 
 class _Chances(NamedTuple):
-    """The random numbers that judge a cycle: a uniform for each draft token [k], and Exp(1) draws [V]."""
+    """The random numbers of a cycle's acceptance: a uniform for each draft token [k], and Exp(1) draws [V]."""
 
     uniforms: mx.array
     exponentials: mx.array
@@ -51,7 +51,7 @@ class _Chances(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Flight:
-    """A queued cycle: k, its start, its hiddens [k+1, H] and packed result [finite, accepted, token, drafts]."""
+    """A queued cycle: k, its start, its hiddens [k+1, H] and packed result [finite, accepted, token, *drafts]."""
 
     depth: int
     start: int
@@ -63,13 +63,13 @@ class Decoder:
     """Decodes one sequence.
 
     Args:
-        target: The model that decides.
+        target: The target model.
         cache: Its cache; may hold a prefix of the prompt.
-        drafter: Who drafts, or None for plain decoding only; must hold the pairs of the cached prefix.
+        drafter: The drafter, or None for plain decoding only; must hold the pairs of the cached prefix.
         config: The sampler.
         seed: Seeds every random draw.
-        branch: Where the prompt leaves what was cached before; the next one may well leave it there too, so a cache
-            that cannot go back anywhere keeps a checkpoint. 0 for none.
+        branch: The length of the prefix shared with what was cached before; the next prompt may well branch off
+            there too, so a cache that cannot go back to any length keeps a checkpoint. 0 for none.
 
     Attributes:
         forwarded: The tokens whose keys and values are in the cache.
@@ -96,14 +96,12 @@ class Decoder:
         self._pending = mx.array(0, mx.int32)
         self._unread: deque[_Flight] = deque()
         self._branch = branch
-        self._newest: tuple[int, mx.array] | None = (
-            None  # where what was forwarded last starts, and its hiddens
-        )
+        self._newest: tuple[int, mx.array] | None = None  # start and hiddens of the newest forward
         self._prompt_length = 0
         self._last_known = 0
 
     def prefill(self, prompt: Sequence[int], reused: int, chunk: int) -> Iterator[int]:
-        """Begin with a prompt; iterating forwards all of it but its last token, which becomes the pending one.
+        """Prefill a prompt: iterating forwards all of it but its last token, which becomes the pending one.
 
         Args:
             prompt: The token ids, at least one.
@@ -111,7 +109,7 @@ class Decoder:
             chunk: Tokens per forward.
 
         Returns:
-            An iterator that forwards a chunk at each step and gives how many tokens the cache holds. Whoever stops
+            An iterator that forwards a chunk at each step and yields how many tokens the cache holds. To stop
             iterating ends the answer there.
         """
         tokens = mx.array(list(prompt), mx.int32)
@@ -141,7 +139,7 @@ class Decoder:
 
     @property
     def max_depth(self) -> int:
-        """The deepest draft that the next cycle can use: 0 without a drafter, or before it has seen a pair."""
+        """The deepest draft that the next cycle can use: 0 without a drafter, or while it holds no pair."""
         ready = self._drafter is not None and self._drafter.pairs > 0
         return self._drafter.max_depth if self._drafter is not None and ready else 0
 
@@ -193,10 +191,10 @@ class Decoder:
         return Step(tokens, flight.depth, accepted)
 
     def settle(self, kept: int) -> None:
-        """End here: make cache and drafter hold just the prompt and the first `kept` tokens of the answer.
+        """End the answer: trim cache and drafter to the prompt and the first `kept` tokens of the answer.
 
-        Whatever is queued or was committed past that is forgotten. The newest kept token may not be in the cache
-        yet; `forwarded` says what is.
+        Queued cycles and tokens committed past that are dropped. The newest kept token may not be in the cache yet;
+        `forwarded` lists those that are.
         """
         self._unread.clear()
         del self.forwarded[self._prompt_length + kept :]
@@ -206,7 +204,7 @@ class Decoder:
         self._checkpoint()
 
     def _checkpoint(self) -> None:
-        """Let a later prompt that begins with what the cache holds go on from here."""
+        """Make the present length one that a later prompt with this prefix can continue from."""
         if self._newest is not None:
             start, hidden = self._newest
             row = self._cache.length - 1 - start
@@ -214,10 +212,10 @@ class Decoder:
                 self._cache.checkpoint(hidden[row : row + 1])
 
     def _chances(self, drafted: int, key: mx.array | None) -> _Chances | None:
-        """Draw the random numbers of a cycle, the many ahead of its forward; None when greedy.
+        """Draw the random numbers of a cycle, the [V] ones ahead of its forward; None when greedy.
 
-        mlx lets about a hundred operations wait on a CPU. The fewer come after the forward, the more of the forward
-        still runs while the next cycle is built.
+        On a CPU mlx blocks once about a hundred operations are queued. The fewer of them come after the forward, the
+        more of the forward still runs while the next cycle is built.
         """
         if key is None:
             return None
@@ -243,7 +241,7 @@ class Decoder:
         return mx.concatenate([head, drafts]), verdict.token
 
     def _split_key(self) -> tuple[mx.array | None, mx.array | None, mx.array]:
-        """Return keys for drafting and accepting, None when greedy, and the key to go on with."""
+        """Return keys for drafting and accepting, None when greedy, and the key of the next cycle."""
         if self._config.greedy:
             return None, None, self._key
         draft_key, accept_key, rest = mx.random.split(self._key, 3)
@@ -251,7 +249,7 @@ class Decoder:
 
 
 def non_finite(token: int) -> EngineError:
-    """Return the error for a row after so many tokens that holds NaN or no finite logit."""
+    """Return the error for a row of logits that holds NaN or no finite logit, after so many tokens."""
     return EngineError(
         ErrorKind.NON_FINITE,
         f"The model produced numbers that are not finite at token {token}; the answer stops here. "

@@ -1,7 +1,9 @@
 """From logits to the target distribution: bias, penalties, filters, temperature.
 
-One law serves plain decoding, every verified row and the drafter alike. The filters run in mlx-lm's order: top_p,
-then min_p, then top_k, on the probabilities before the temperature; the temperature is applied last.
+One `Shaper` serves plain decoding, every verified row and the drafter alike. The filters run in mlx-lm's order: top_p
+(nucleus sampling, Holtzman et al. 2020), then min_p (Nguyen et al. 2024, arXiv 2407.01082), then top_k (Fan et al.
+2018), on the probabilities before the temperature; the temperature is applied last. The repetition penalty is that of
+CTRL (Keskar et al. 2019, section 4.1); presence and frequency penalty are those of OpenAI's API.
 """
 
 from __future__ import annotations
@@ -18,10 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Which tokens came before, for the penalties.
+    """Occurrences of tokens in prompt and answer, for the penalties.
 
     Attributes:
-        prompt: [V] bool, the tokens of the prompt.
+        prompt: [V] bool, whether the prompt holds each token.
         counts: [..., V] float32, how often the answer holds each token.
     """
 
@@ -54,12 +56,12 @@ class History:
 
 
 class Shaper:
-    """Turns logits into the law that a sampler configuration asks for.
+    """Turns logits into the distribution that a sampler configuration asks for.
 
     Args:
         config: The sampler.
         vocabulary: V, the number of logits.
-        ids: [D] the token ids behind the columns when only a part of the vocabulary is drafted; None for all.
+        ids: [D] the token ids of the columns when only a part of the vocabulary is drafted; None for all.
     """
 
     def __init__(self, config: SamplerConfig, vocabulary: int, ids: mx.array | None = None) -> None:
@@ -73,7 +75,7 @@ class Shaper:
             self._bias = bias if ids is None else bias[ids]
 
     def restricted(self, vocabulary: int, ids: mx.array) -> Shaper:
-        """Return the same law over the draft vocabulary `ids`."""
+        """Return a shaper with the same settings over the draft vocabulary `ids`."""
         return Shaper(self._config, vocabulary, ids)
 
     def adjust(self, logits: mx.array, history: History | None) -> mx.array:
@@ -97,7 +99,7 @@ class Shaper:
         return logits
 
     def distribution(self, adjusted: mx.array) -> mx.array:
-        """Return the law [..., V], float32, of logits that `adjust` has seen; temperature above 0 only."""
+        """Return the distribution [..., V], float32, of logits from `adjust`; for temperatures above 0 only."""
         config = self._config
         logprobs = adjusted
         if config.top_p < 1 or config.min_p > 0 or config.top_k > 0:
@@ -124,7 +126,7 @@ def _keep_top_p(logprobs: mx.array, top_p: float) -> mx.array:
 
 
 def finite(adjusted: mx.array) -> mx.array:
-    """Return a bool scalar: every row [..., V] is free of NaN and +inf and has some finite logit."""
+    """Return a bool scalar: whether every row [..., V] is free of NaN and +inf and has some finite logit."""
     highest, total = mx.max(adjusted, axis=-1), mx.sum(adjusted, axis=-1)
     return ((mx.abs(highest) < mx.inf) & (total == total)).all()  # noqa: PLR0124 - NaN differs from itself
 

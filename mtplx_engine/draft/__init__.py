@@ -1,1 +1,1 @@
-"""Drafters: MTP head, second model, prompt lookup."""
+"""Drafters, which propose tokens for the target to verify: MTP head, draft model, prompt lookup, combined."""

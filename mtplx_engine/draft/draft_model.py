@@ -1,7 +1,7 @@
-"""A second, smaller model with the same tokenizer as a drafter.
+"""A second, smaller model with the same tokenizer as a drafter (Leviathan et al. 2023; Chen et al. 2023).
 
-It reads only the text. Its cache holds a prefix of the known tokens; the rest is forwarded before it proposes, and
-its own guesses are forgotten again, so that after each cycle they are replaced by what was committed.
+It uses the tokens only, not the target's hidden states. Its cache holds a prefix of the committed tokens; the rest is
+forwarded before it proposes, and its own draft tokens are trimmed away again, so that the committed ones replace them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Model(Protocol):
     vocabulary: int
 
     def new_layers(self) -> list[Any]:
-        """Make empty caches, one a layer."""
+        """Return empty caches, one a layer."""
         ...
 
     def forward(self, tokens: mx.array, cache: TokenCache) -> mx.array:
@@ -43,12 +43,12 @@ class Model(Protocol):
 
 
 class DraftModelDrafter:
-    """Drafts with a model of its own.
+    """Drafts with a second model.
 
     Args:
-        model: The model; its tokenizer is the target's.
-        vocabulary: V of the target. Where the two embeddings are padded to different sizes, ids that the model does
-            not know are never drafted, and are read as its last one.
+        model: The draft model; its tokenizer is the target's.
+        vocabulary: V of the target. Where the two embeddings are padded to different sizes, ids that the draft model
+            does not know are never drafted, and are forwarded as its last one.
         chunk: Tokens per forward when a prompt is read.
     """
 
@@ -65,11 +65,11 @@ class DraftModelDrafter:
 
     @property
     def pairs(self) -> int:
-        """How many true pairs are held, read by the model or waiting."""
+        """How many true pairs are held, forwarded or waiting."""
         return max(0, len(self.tokens) - 1)
 
     def begin(self, prompt: Sequence[int], pairs: int) -> int:
-        """Begin an answer; the text before it is all that is needed. See `Drafter.begin`."""
+        """Start an answer; the tokens of the prompt suffice. See `Drafter.begin`."""
         self._keep(pairs)
         self._add(prompt[len(self.tokens) : pairs + 1])
         return pairs
@@ -79,11 +79,11 @@ class DraftModelDrafter:
         self._add(tokens)
 
     def trim_to(self, pairs: int) -> None:
-        """Forget all but the oldest `pairs` pairs."""
+        """Drop all but the oldest `pairs` pairs."""
         self._keep(pairs + 1)
 
     def propose(self, depth: int, shaper: Shaper, history: History | None, key: mx.array | None) -> Draft:
-        """Draft `depth` tokens after the last known one. See `Drafter.propose`."""
+        """Draft `depth` tokens after the newest one. See `Drafter.propose`."""
         chain = Chain(depth, shaper, history, key, vocabulary=self._vocabulary, ids=self._ids)
         with self.cache.one_block():
             hidden = self._read(len(self.tokens))
@@ -95,7 +95,7 @@ class DraftModelDrafter:
         return chain.draft()
 
     def flush(self) -> None:
-        """Read everything known; the next proposal needs a new token first."""
+        """Forward all waiting tokens; the next proposal needs a new token first."""
         if self.cache.length < len(self.tokens):
             self._read(len(self.tokens))
 
@@ -107,11 +107,11 @@ class DraftModelDrafter:
             mx.eval(hidden, self.cache.arrays())
 
     def _keep(self, count: int) -> None:
-        """Keep `count` tokens, of which the newest is still to be read; so is what the cache cannot go back to."""
+        """Keep `count` tokens; the newest waits to be forwarded, and so do those that the cache cannot go back to."""
         del self.tokens[count:]
         self.cache.trim_to(self.cache.reachable(max(0, len(self.tokens) - 1)))
 
     def _read(self, end: int) -> mx.array:
-        """Forward the known tokens up to `end`; returns their hiddens [m, H]."""
+        """Forward the waiting tokens up to `end`; returns their hiddens [m, H]."""
         tokens = [min(token, self._known - 1) for token in self.tokens[self.cache.length : end]]
         return self._model.forward(mx.array(tokens, mx.int32), self.cache)

@@ -1,4 +1,4 @@
-"""The `Drafter` protocol, and the fallback chain of two drafters."""
+"""The `Drafter` protocol, and a drafter that combines two."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 class Draft(NamedTuple):
-    """Draft tokens and the laws they were drawn from.
+    """Draft tokens and the distributions q they were drawn from.
 
     Attributes:
         tokens: [k] int32, on device.
-        laws: [k, V] float32, row i is the law of token i; None when the tokens are the drafter's best guesses and
-            the target is greedy too, where only equality counts.
+        laws: [k, V] float32, row i is the distribution of token i; None when the tokens are the drafter's most
+            probable ones and the target is greedy too, where only equality counts.
     """
 
     tokens: mx.array
@@ -26,10 +26,10 @@ class Draft(NamedTuple):
 
 
 class Drafter(Protocol):
-    """Proposes the tokens that follow.
+    """Proposes the next tokens of a sequence.
 
-    A drafter is told every committed token together with the target's hidden state before it: pair t is
-    (H_t, token t+1). It never sees more of the target than that.
+    A drafter is given every committed token together with the target's hidden state before it: pair t is
+    (hidden state of token t, token t+1). A true pair is one of committed tokens. It never sees more of the target.
     """
 
     @property
@@ -43,12 +43,12 @@ class Drafter(Protocol):
         ...
 
     def begin(self, prompt: Sequence[int], pairs: int) -> int:
-        """Begin an answer to a prompt.
+        """Start an answer to a prompt.
 
         Args:
             prompt: The token ids.
-            pairs: How many pairs it shall hold, fewer than the prompt has tokens. Its own first ones, as far as it
-                has so many, are those of the prompt; the token before the first pair may be another.
+            pairs: How many pairs it shall hold, fewer than the prompt has tokens. The pairs that it holds already
+                agree with the prompt up to there; only the token before the first pair may differ.
 
         Returns:
             How many it holds now. A drafter that needs hidden states cannot make the pairs that it lacks; the others
@@ -57,11 +57,11 @@ class Drafter(Protocol):
         ...
 
     def extend(self, hidden: mx.array, tokens: Sequence[int]) -> None:
-        """Append true pairs: hidden [m, H] as the target returned them, the m tokens that follow them."""
+        """Append true pairs: hiddens [m, H] as the target returned them, and the m tokens after them."""
         ...
 
     def trim_to(self, pairs: int) -> None:
-        """Forget all but the oldest `pairs` pairs."""
+        """Drop all but the oldest `pairs` pairs."""
         ...
 
     def propose(
@@ -71,8 +71,8 @@ class Drafter(Protocol):
 
         Args:
             depth: k, at least 1; at least one pair must be held.
-            shaper: The law to draw from, over the full vocabulary.
-            history: What came before, the last pair's token included; None when the law does not depend on it.
+            shaper: Gives the distribution to draw from, over the full vocabulary.
+            history: The tokens before, the last pair's included; None when the distribution does not depend on them.
             key: Random key, or None to take the most probable token each time.
 
         Returns:
@@ -82,13 +82,13 @@ class Drafter(Protocol):
 
 
 class CombinedDrafter:
-    """Asks `first`, and `second` when it has nothing; both are told every true pair.
+    """Drafts with `first`, and with `second` when that has nothing; both are given every true pair.
 
-    Which of them proposes depends on the text alone, so each draft's law is the one it was drawn from.
+    Which of them proposes depends on the tokens alone, so that q stays the distribution the draft was drawn from.
 
     Args:
         first: Often has nothing to propose, as prompt lookup.
-        second: The one to fall back on, as the model's own head.
+        second: The fallback, as the model's own head.
     """
 
     def __init__(self, first: Drafter, second: Drafter) -> None:
@@ -106,7 +106,7 @@ class CombinedDrafter:
         return min(self.first.pairs, self.second.pairs)
 
     def begin(self, prompt: Sequence[int], pairs: int) -> int:
-        """Begin an answer with the pairs that both have. See `Drafter.begin`."""
+        """Start an answer with the pairs that both have. See `Drafter.begin`."""
         held = min(self.first.begin(prompt, pairs), self.second.begin(prompt, pairs))
         self.trim_to(held)
         return held
@@ -117,7 +117,7 @@ class CombinedDrafter:
         self.second.extend(hidden, tokens)
 
     def trim_to(self, pairs: int) -> None:
-        """Forget all but the oldest `pairs` pairs of both."""
+        """Drop all but the oldest `pairs` pairs of both."""
         self.first.trim_to(pairs)
         self.second.trim_to(pairs)
 

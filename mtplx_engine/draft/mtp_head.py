@@ -1,4 +1,8 @@
-"""Draft with the target's own multi-token-prediction head, chained for several tokens."""
+"""Draft with the target's own multi-token-prediction (MTP) head, chained for several tokens.
+
+The head predicts token t+2 from the target's hidden state of token t and the embedding of token t+1, as in DeepSeek-V3
+(arXiv 2412.19437), section 2.2; for further tokens it is fed its own hidden states.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +24,12 @@ if TYPE_CHECKING:
 
 
 class Chain:
-    """A draft while it is being drawn.
+    """Builds a `Draft` token by token: shapes the logits of each step and draws from them.
 
     Args:
         depth: k, the most tokens that will be drawn.
-        shaper: The law to draw from, over the full vocabulary.
-        history: What came before; None when the law does not depend on it.
+        shaper: Gives the distribution to draw from, over the full vocabulary.
+        history: The tokens before; None when the distribution does not depend on them.
         key: Random key, or None to take the most probable token each time.
         vocabulary: V.
         ids: [D] the token ids behind the columns of the logits, sorted; None when they are the whole vocabulary.
@@ -64,11 +68,11 @@ class Chain:
         return token
 
     def draft(self) -> Draft:
-        """Return what was drawn, at least one token."""
+        """Return the draft, of at least one token."""
         return Draft(mx.concatenate(self._tokens), mx.stack(self._laws) if self._laws else None)
 
     def _over_vocabulary(self, q: mx.array) -> mx.array:
-        """Spread a law over the draft vocabulary [D] to [V], zero elsewhere."""
+        """Spread a distribution over the draft vocabulary [D] to [V], zero elsewhere."""
         if self._ids is None:
             return q
         return mx.zeros((self._vocabulary,), q.dtype).at[self._ids].add(q)
@@ -80,7 +84,7 @@ _MOST_WAITING = MAX_DEPTH + 1
 
 
 class Head(Protocol):
-    """An MTP head as its family builds it; it knows how it is wired to the target's hidden states."""
+    """An MTP head as its model family builds it."""
 
     def inputs(self, embedded: mx.array, hidden: mx.array) -> mx.array:
         """Join embeddings of the tokens t+1 and hiddens of t, both [m, H], into block inputs [1, m, H]."""
@@ -91,11 +95,11 @@ class Head(Protocol):
         ...
 
     def readout(self, hidden: mx.array) -> mx.array:
-        """Turn hiddens [m, H] of `__call__` into what the output head reads."""
+        """Turn hiddens [m, H] of `__call__` into the input of the LM head."""
         ...
 
     def remember(self, inputs: mx.array, cache: Any) -> None:
-        """Write only keys and values of inputs [1, m, H]: all that history needs."""
+        """Write only keys and values of inputs [1, m, H] to the cache, without an output."""
         ...
 
 
@@ -104,7 +108,7 @@ class MTPDrafter:
 
     Args:
         head: The head.
-        embed: Embeds tokens [m] as [m, H], the target's own.
+        embed: The target's embedding, tokens [m] -> [m, H].
         project: Turns hiddens [m, H] into logits [m, D] of the tokens that the drafter may choose from.
         ids: [D] their token ids, sorted; None when they are the whole vocabulary.
         vocabulary: V.
@@ -131,7 +135,7 @@ class MTPDrafter:
 
     @property
     def pairs(self) -> int:
-        """How many true pairs are held, written or waiting."""
+        """How many true pairs are held, written to the cache or waiting."""
         return self.cache.length + self._waiting
 
     @property
@@ -139,12 +143,12 @@ class MTPDrafter:
         return sum(tokens.size for tokens in self._tokens)
 
     def begin(self, prompt: Sequence[int], pairs: int) -> int:  # noqa: ARG002 - it cannot do without hiddens
-        """Begin an answer with the pairs that are held. See `Drafter.begin`."""
+        """Start an answer with the pairs that are held. See `Drafter.begin`."""
         self.trim_to(min(pairs, self.pairs))
         return self.pairs
 
     def extend(self, hidden: mx.array, tokens: Sequence[int]) -> None:
-        """Append true pairs: hidden [m, H] as the target returned them, the m tokens that follow them."""
+        """Append true pairs: hiddens [m, H] as the target returned them, and the m tokens after them."""
         self._hidden.append(hidden)
         self._tokens.append(mx.array(list(tokens), mx.int32))
         if self._waiting > _MOST_WAITING:
@@ -159,7 +163,7 @@ class MTPDrafter:
             self._head.remember(self._head.inputs(self._embed(ids), rows), self.cache.layers[0])
 
     def trim_to(self, pairs: int) -> None:
-        """Forget all but the oldest `pairs` pairs."""
+        """Drop all but the oldest `pairs` pairs."""
         if self._tokens:
             rows, ids = self._take_waiting()
             keep = max(0, pairs - self.cache.length)

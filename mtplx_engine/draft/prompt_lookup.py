@@ -1,6 +1,7 @@
-"""A drafter that copies: what followed the last time that the newest tokens stood in the context.
+"""Prompt lookup: a drafter that copies the tokens after the last earlier occurrence of the newest ones.
 
-Its draft is certain once the context is known, so its law q is a point mass.
+As prompt lookup decoding (Saxena 2023), with an index instead of a search. Its draft is determined by the context, so
+its distribution q is a point mass.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ MATCH = 8  # tokens that must agree; shorter matches are mostly chance
 
 
 class SuffixIndex:
-    """A text of tokens that knows where its last `MATCH` tokens stood before; O(1) a token."""
+    """A sequence of tokens that finds the last earlier occurrence of its newest `MATCH` tokens; O(1) a token."""
 
     def __init__(self) -> None:
         self.tokens: list[int] = []
-        self._newest: dict[int, int] = {}  # hash of `MATCH` tokens -> length of the text that ended with them
-        self._earlier: list[
-            int
-        ] = []  # for each length of the text, the entry that it took the place of, or 0
+        self._newest: dict[
+            int, int
+        ] = {}  # hash of `MATCH` tokens -> length of the sequence that ended with them
+        self._earlier: list[int] = []  # for each length, the entry of `_newest` that it replaced, or 0
 
     def append(self, tokens: Sequence[int]) -> None:
         """Add tokens at the end."""
@@ -44,7 +45,7 @@ class SuffixIndex:
             self._newest[key] = length
 
     def trim_to(self, length: int) -> None:
-        """Forget all but the first `length` tokens."""
+        """Drop all but the first `length` tokens."""
         while len(self.tokens) > length:
             earlier = self._earlier.pop()
             if len(self.tokens) >= MATCH:
@@ -56,7 +57,7 @@ class SuffixIndex:
             self.tokens.pop()
 
     def match(self) -> int:
-        """Return the length of the longest shorter text that ends with the same `MATCH` tokens, 0 without one."""
+        """Return the length of the longest proper prefix that ends with the same `MATCH` tokens, 0 without one."""
         at = self._earlier[-1] if self._earlier else 0
         return at if at and self.tokens[at - MATCH : at] == self.tokens[-MATCH:] else 0
 
@@ -65,7 +66,7 @@ class SuffixIndex:
 
 
 class PromptLookupDrafter:
-    """Drafts the continuation of the newest earlier match, on and on through what it copies itself.
+    """Drafts the tokens after the newest earlier match; past the end of the sequence it goes on with its own copies.
 
     Args:
         vocabulary: V.
@@ -86,7 +87,7 @@ class PromptLookupDrafter:
         return max(0, len(self._index.tokens) - 1)
 
     def begin(self, prompt: Sequence[int], pairs: int) -> int:
-        """Begin an answer; the text before it is all that is needed. See `Drafter.begin`."""
+        """Start an answer; the tokens of the prompt suffice. See `Drafter.begin`."""
         self._index.trim_to(pairs)
         self._index.append(prompt[len(self._index.tokens) : pairs + 1])
         return pairs
@@ -96,13 +97,13 @@ class PromptLookupDrafter:
         self._index.append(tokens)
 
     def trim_to(self, pairs: int) -> None:
-        """Forget all but the oldest `pairs` pairs."""
+        """Drop all but the oldest `pairs` pairs."""
         self._index.trim_to(pairs + 1)
 
     def propose(
         self,
         depth: int,
-        shaper: Shaper,  # noqa: ARG002 - a copy is drawn from no law
+        shaper: Shaper,  # noqa: ARG002 - a copy is not sampled
         history: History | None,  # noqa: ARG002
         key: mx.array | None,
     ) -> Draft | None:
