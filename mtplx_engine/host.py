@@ -1,4 +1,9 @@
-"""The engine process: commands in, events out, all mlx work on one thread."""
+"""The engine process (`python -m mtplx_engine.host FD LOG_DIR`): commands in, events out, all mlx work on one thread.
+
+Three threads: the main thread receives commands and sends heartbeats; the engine thread takes jobs from the
+`CommandQueue` and runs them on the engine; the counting thread answers `Count` meanwhile. Any of them sends events.
+After an unexpected error the process exits with `EXIT_FAULT`, and the app starts a new one.
+"""
 
 from __future__ import annotations
 
@@ -59,46 +64,17 @@ if TYPE_CHECKING:
     ]
 
 
-NAME = "mtplx.host"
-
-
-def unexpected(error: BaseException) -> ErrorInfo:
-    """Describe a failure that nobody foresaw; without a message that could quote a prompt."""
-    place = "".join(traceback.format_tb(error.__traceback__))
-    # These come from mlx and the system, and speak of memory, devices and files.
-    words = f": {error}" if isinstance(error, RuntimeError | OSError | MemoryError | ImportError) else ""
-    return ErrorInfo(
-        ErrorKind.INTERNAL,
-        "The engine had a fault and starts afresh. Try again; if it happens each time, choose another model.",
-        f"{place}{type(error).__name__}{words}",
-    )
-
-
-def start(folder: Path) -> None:
-    """Begin to write the log, and what native code says when it crashes."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handler: logging.Handler = logging.handlers.RotatingFileHandler(
-            folder / "engine.log", maxBytes=1_000_000, backupCount=3, encoding="utf-8"
-        )
-    except OSError:
-        handler = logging.NullHandler()  # an engine without a log is better than none
-    logging.basicConfig(handlers=[handler], format="%(asctime)s %(process)d %(levelname)s %(message)s")
-    logging.getLogger(NAME).setLevel(logging.INFO)
-    faulthandler.enable()
-
-
-EXIT_FAULT = 70  # the engine is in an unknown state: the app starts a fresh one
+EXIT_FAULT = 70  # the engine is in an unknown state: the app starts a new process
 
 _HEARTBEAT_S = 1.0
-_GRACE_S = 0.7  # for a forward that is under way when the process is to end
+_GRACE_S = 0.7  # for a forward that is running when the process shall exit
 _FLUSH_S = 1.0
 
-log = logging.getLogger(NAME)
+_log = logging.getLogger("mtplx.host")
 
 
 class EngineProtocol(Protocol):
-    """What the host needs of an engine; all calls but `count` come from one thread."""
+    """The interface of an engine towards the host; all calls but `count` come from one thread."""
 
     def load(
         self,
@@ -116,7 +92,7 @@ class EngineProtocol(Protocol):
         """Yield the events of one answer, Finished as the last. Raises EngineError."""
 
     def count(self, request: Count) -> Counted:
-        """Count a prompt; called from a thread of its own, whatever else goes on."""
+        """Count a prompt; called from the counting thread, at any time."""
 
     def unload(self) -> None:
         """Drop the model, if any."""
@@ -125,7 +101,7 @@ class EngineProtocol(Protocol):
 def measure(
     engine: EngineProtocol, request: Measure, cancelled: threading.Event
 ) -> Iterator[TrialProgress | Measured]:
-    """Measure the model that the real engine has loaded; Measured comes last, unless it is cancelled."""
+    """Measure the loaded model of the real engine; Measured comes last, unless it is cancelled."""
     from mtplx_engine.bench import benchmark
 
     return benchmark.measure(cast("MlxEngine", engine), request, cancelled)
@@ -134,7 +110,7 @@ def measure(
 def check(
     engine: EngineProtocol, request: CheckExactness, cancelled: threading.Event
 ) -> Iterator[TrialProgress | Checked]:
-    """Check the exactness of the model that the real engine has loaded; Checked comes last, unless it is cancelled."""
+    """Check the exactness of the loaded model of the real engine; Checked comes last, unless it is cancelled."""
     from mtplx_engine.bench import exactness
 
     return exactness.check(cast("MlxEngine", engine), request, cancelled)
@@ -144,9 +120,9 @@ class Host:
     """Connects a channel to an engine.
 
     Args:
-        channel: The way to the app.
+        channel: The connection to the app.
         make_engine: Called once, on the engine thread, since making an engine imports mlx.
-        measure: Measures the model that the engine has loaded. Raises EngineError.
+        measure: Measures the loaded model. Raises EngineError.
         check: Checks its exactness. Raises EngineError.
     """
 
@@ -162,15 +138,15 @@ class Host:
         self._measure = measure
         self._check = check
         self._engine: EngineProtocol | None = None
-        self._line = CommandQueue()
+        self._queue = CommandQueue()
         self._counts: Mailbox[Count] = Mailbox()
         self._load_error: ErrorInfo | None = None
         self._fault = False
 
     def run(self) -> int:
-        """Serve until Shutdown, the end of the app or a fault; return the exit status of the process.
+        """Serve until Shutdown, the exit of the app or a fault; return the exit status of the process.
 
-        The engine thread may still be busy afterwards: the caller ends the process.
+        The engine thread may still be busy afterwards: the caller exits the process.
         """
         worker = threading.Thread(target=self._work, name="engine", daemon=True)
         worker.start()
@@ -180,11 +156,11 @@ class Host:
         try:
             self._serve()
         except EOFError:
-            log.info("no more commands")
+            _log.info("no more commands")
         except EngineError as error:
-            log.warning("%s %s", error.info.message, error.info.details)
+            _log.warning("%s %s", error.info.message, error.info.details)
             self._fault = True
-        self._line.close()
+        self._queue.close()
         self._counts.close()
         worker.join(_GRACE_S)
         counter.join(_GRACE_S)
@@ -209,16 +185,16 @@ class Host:
         if isinstance(message, Count):
             self._counts.put(message)
             return
-        log.info("command %s", type(message).__name__)
+        _log.info("command %s", type(message).__name__)
         if isinstance(message, Load):
-            ended = self._line.add_load(message)
+            ended = self._queue.add_load(message)
         elif isinstance(message, Unload):
-            ended = self._line.add_unload(message)
+            ended = self._queue.add_unload(message)
         elif isinstance(message, Cancel):
-            job = self._line.cancel(message.generation)
+            job = self._queue.cancel(message.generation)
             ended = [job] if job else []
         elif isinstance(message, Numbered):
-            self._line.add(message)
+            self._queue.add(message)
             ended = []
         else:
             raise EngineError(ErrorKind.INTERNAL, "The app sent an event.", type(message).__name__)
@@ -226,7 +202,7 @@ class Host:
             self._report_cancelled(job)
 
     def _report_cancelled(self, job: Job) -> None:
-        """Answer a job that was cancelled before its turn came."""
+        """Send the last event of a job that was cancelled while it was queued."""
         if isinstance(job.command, Generate):
             stats = DecodeStats(depth=str(job.command.sampler.speculative_depth))
             self._channel.send(Finished(job.command.generation, FinishReason.CANCELLED, stats))
@@ -238,20 +214,20 @@ class Host:
     # ------------------------------------------------------------ engine thread
 
     def _work(self) -> None:
-        while not self._fault and (job := self._line.take()) is not None:
+        while not self._fault and (job := self._queue.take()) is not None:
             started = time.monotonic()
             try:
-                self._do(job)
+                self._run_job(job)
             except EngineError as error:
                 self._fail(job, error.info)
             except BaseException as error:  # noqa: BLE001 - a panic of the tokenizer is no Exception
                 self._fault = True
-                self._fail(job, unexpected(error))
-            log.info("%s took %.3f s", type(job.command).__name__, time.monotonic() - started)
+                self._fail(job, _unexpected(error))
+            _log.info("%s took %.3f s", type(job.command).__name__, time.monotonic() - started)
         if self._fault:
             self._channel.stop_receiving()
 
-    def _do(self, job: Job) -> None:
+    def _run_job(self, job: Job) -> None:
         if self._engine is None:
             self._engine = self._make_engine()
         command = job.command
@@ -260,14 +236,14 @@ class Host:
         elif isinstance(command, Numbered):
             if self._load_error:
                 raise EngineError.of(self._load_error)
-            self._follow(self._engine, command, job.cancelled)
+            self._send_events(self._engine, command, job.cancelled)
         else:
             self._engine.unload()
             self._load_error = None
             self._channel.send(Unloaded())
 
-    def _follow(self, engine: EngineProtocol, command: Numbered, cancelled: threading.Event) -> None:
-        """Tell all there is of an answer, a measurement or a check."""
+    def _send_events(self, engine: EngineProtocol, command: Numbered, cancelled: threading.Event) -> None:
+        """Run an answer, a measurement or a check to its end, and send its events."""
         events: Iterator[AnswerEvent | TrialProgress | Measured | Checked]
         if isinstance(command, Generate):
             events = engine.generate(command, cancelled)
@@ -288,7 +264,7 @@ class Host:
             info = engine.load(
                 command.model,
                 Path(command.data_dir),
-                self._report_progress,
+                lambda fraction, phase: self._channel.send(LoadProgress(fraction, phase)),
                 cancelled,
                 command.draft_model,
                 anyway=command.anyway,
@@ -296,14 +272,11 @@ class Host:
         except LoadCancelledError:
             self._channel.send(Unloaded())
             return
-        log.info("loaded in %.1f s on %s", info.load_s, info.backend)
+        _log.info("loaded in %.1f s on %s", info.load_s, info.backend)
         self._channel.send(Loaded(info))
 
-    def _report_progress(self, fraction: float, phase: str) -> None:
-        self._channel.send(LoadProgress(fraction, phase))
-
     def _fail(self, job: Job, error: ErrorInfo) -> None:
-        log.warning("%s failed: %s\n%s", type(job.command).__name__, error.kind, error.details)
+        _log.warning("%s failed: %s\n%s", type(job.command).__name__, error.kind, error.details)
         if isinstance(job.command, Numbered):
             self._channel.send(Failed(error, job.command.generation))
         else:
@@ -319,7 +292,7 @@ class Host:
                 try:
                     counted = engine.count(request)
                 except BaseException as error:  # noqa: BLE001 - a panic of the tokenizer is no Exception
-                    log.warning("counting failed\n%s", unexpected(error).details)
+                    _log.warning("counting failed\n%s", _unexpected(error).details)
             self._channel.send(counted)
 
 
@@ -329,14 +302,40 @@ def serve(
     measure: MeasureFunction = measure,
     check: CheckFunction = check,
 ) -> None:
-    """Be an engine process; `argv` is FD and LOG_DIR, for the rest see `Host`. Never returns."""
+    """Run the engine process and exit; `argv` is FD and LOG_DIR, for the rest see `Host`. Never returns."""
     descriptor, folder = argv
-    start(Path(folder))
+    _start_log(Path(folder))
     channel = Channel(socket.socket(fileno=int(descriptor)))
     status = Host(channel, make_engine, measure, check).run()
     logging.shutdown()
     # The engine thread may be in a forward that nothing can interrupt.
     os._exit(status)
+
+
+def _start_log(folder: Path) -> None:
+    """Log to a rotating file, and have native crashes print a traceback."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handler: logging.Handler = logging.handlers.RotatingFileHandler(
+            folder / "engine.log", maxBytes=1_000_000, backupCount=3, encoding="utf-8"
+        )
+    except OSError:
+        handler = logging.NullHandler()  # an engine without a log is better than none
+    logging.basicConfig(handlers=[handler], format="%(asctime)s %(process)d %(levelname)s %(message)s")
+    _log.setLevel(logging.INFO)
+    faulthandler.enable()
+
+
+def _unexpected(error: BaseException) -> ErrorInfo:
+    """Describe an unexpected error; without its message where that could quote a prompt."""
+    trace = "".join(traceback.format_tb(error.__traceback__))
+    # These come from mlx and the system, and are about memory, devices and files.
+    is_safe = isinstance(error, RuntimeError | OSError | MemoryError | ImportError)
+    return ErrorInfo(
+        ErrorKind.INTERNAL,
+        "The engine had a fault and starts afresh. Try again; if it happens each time, choose another model.",
+        f"{trace}{type(error).__name__}{f': {error}' if is_safe else ''}",
+    )
 
 
 def _make_mlx_engine() -> EngineProtocol:

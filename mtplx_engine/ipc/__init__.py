@@ -1,1 +1,1 @@
-"""Messages between the app and the engine process."""
+"""The connection between app and engine process: messages, JSON lines over a socket, command queue, client."""

@@ -1,4 +1,4 @@
-"""JSON lines over a socket, decoded strictly into the dataclasses of the protocol."""
+"""Messages as JSON lines over a socket, decoded strictly into the dataclasses of the protocol."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def decode(line: bytes) -> Message:
     """Return the message in one line of JSON.
 
     Raises:
-        EngineError: INTERNAL, when the line is not a message of this protocol.
+        EngineError: INTERNAL, when the line is no message of this protocol.
     """
     try:
         body = json.loads(line.decode())
@@ -56,9 +56,9 @@ _CHUNK = 1 << 16
 
 
 class Channel:
-    """Sends from any thread without waiting, receives on one thread.
+    """Sends messages from any thread without blocking, receives on one thread.
 
-    A thread of its own writes, since a peer that is slow to read would block the sender: a question may be
+    A separate thread writes to the socket, since a peer that is slow to read would block the sender: a prompt may be
     megabytes long and the engine may be in the middle of a forward.
     """
 
@@ -73,11 +73,11 @@ class Channel:
         self._writer.start()
 
     def fileno(self) -> int:
-        """Return the descriptor that becomes readable when a message or the end comes."""
+        """Return the file descriptor that becomes readable when a message arrives or the peer exits."""
         return self._socket.fileno()
 
     def send(self, message: Message) -> None:
-        """Queue `message`. Once the peer is gone it goes nowhere; `receive` tells of that.
+        """Queue `message`. Once the peer is gone it is dropped; `receive` reports that.
 
         Raises:
             ValueError: A float in it is NaN or infinite.
@@ -89,7 +89,7 @@ class Channel:
 
         Raises:
             EOFError: The peer is gone and everything it sent has been returned.
-            EngineError: INTERNAL, when the peer sent something that is not a message.
+            EngineError: INTERNAL, when the peer sent something that is no message.
         """
         deadline = time.monotonic() + timeout
         while not self._unread:
@@ -100,15 +100,17 @@ class Channel:
         return decode(self._unread.popleft())
 
     def stop_receiving(self) -> None:
-        """Make `receive` raise EOFError at once, on whichever thread it waits; sending still works."""
+        """Make `receive` raise EOFError at once, from any thread; sending still works."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RD)
 
     def close(self, flush_s: float) -> None:
-        """Send what is queued, for at most `flush_s` seconds, and close. A second call does nothing."""
+        """Send the queued messages, for at most `flush_s` seconds, and close. A second call does nothing."""
         self._unsent.put(None)
         self._writer.join(flush_s)
-        with contextlib.suppress(OSError):  # not connected any more; else it unblocks a writer that is stuck
+        with contextlib.suppress(
+            OSError
+        ):  # not connected any more; otherwise it unblocks a writer that is stuck
             self._socket.shutdown(socket.SHUT_RDWR)
         self._writer.join()
         self._socket.close()

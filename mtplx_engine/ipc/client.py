@@ -1,4 +1,4 @@
-"""The app's side of the engine process: starts it, talks to it, notices its death, ends it. No Qt."""
+"""The app's side of the engine process: starts it, exchanges messages, detects its loss, ends it. Imports no Qt."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if typing.TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import TracebackType
 
-_END_S = 1.5  # for the process to end by itself
+_EXIT_S = 1.5  # for the process to exit by itself
 _REAP_S = 0.5
-_OUTPUT_LIMIT = 1_000_000
+_OUTPUT_LIMIT = 1_000_000  # bytes
 
-_REAL_HOST = (sys.executable, "-I", "-m", "mtplx_engine.host")
+_HOST = (sys.executable, "-I", "-m", "mtplx_engine.host")
 
 
 class EngineClient:
@@ -34,9 +34,9 @@ class EngineClient:
     `send` may be called from any thread; `read`, `close` and `kill` belong to one.
 
     Args:
-        log_dir: Where the process keeps its logs; made when missing.
-        command: What to start, without the descriptor and the log folder, which are added.
-        silence_s: The process counts as lost when nothing, not even a heartbeat, came for so long.
+        log_dir: Folder of the logs of the process; created when missing.
+        command: The command line, to which file descriptor and log folder are added.
+        silence_s: The process counts as lost after so many seconds without a message, not even a heartbeat.
         start_s: The same before its first event: a cold disk is slow.
 
     Raises:
@@ -46,7 +46,7 @@ class EngineClient:
     def __init__(
         self,
         log_dir: Path,
-        command: Sequence[str] = _REAL_HOST,
+        command: Sequence[str] = _HOST,
         *,
         silence_s: float = 15.0,
         start_s: float = 60.0,
@@ -55,7 +55,7 @@ class EngineClient:
         ours, theirs = socket.socketpair()
         try:
             with theirs, _open_output(log_dir) as output:
-                # Inherits the environment as it is: it may guard the BLAS against wrong results.
+                # Inherits the environment as it is: its variables may guard the BLAS against wrong results.
                 self._process = subprocess.Popen(
                     [*command, str(theirs.fileno()), str(log_dir)],
                     stdin=subprocess.DEVNULL,
@@ -77,24 +77,24 @@ class EngineClient:
 
     @property
     def pid(self) -> int:
-        """The id of the process."""
+        """The process id."""
         return self._process.pid
 
     def fileno(self) -> int:
-        """Return the descriptor that becomes readable when `read` has something."""
+        """Return the file descriptor that becomes readable when `read` has an event."""
         return self._channel.fileno()
 
     def send(self, command: Command) -> None:
-        """Queue a command; never blocks. To a process that is gone it goes nowhere: `read` tells of that."""
+        """Queue a command; never blocks. Once the process is gone it is dropped: `read` reports that."""
         self._channel.send(command)
 
     def read(self, timeout: float) -> Event | None:
         """Return the next event, or None when none came within `timeout` seconds.
 
-        A heartbeat is one where it says how much memory the process takes; the others are not shown.
+        Heartbeats are returned only when they report the memory of the process.
 
         Raises:
-            EngineError: ENGINE_LOST, when the process ended or has been silent for too long; INTERNAL, when
+            EngineError: ENGINE_LOST, when the process exited or has been silent for too long; INTERNAL, when
                 it sent something that is no event. Either way this client can only be closed.
         """
         deadline = time.monotonic() + timeout
@@ -102,7 +102,7 @@ class EngineClient:
             try:
                 message = self._channel.receive(max(0.0, deadline - time.monotonic()))
             except EOFError:
-                raise self._ended() from None
+                raise self._exit_error() from None
             if message is None:
                 self._check_silence()
                 return None
@@ -112,18 +112,18 @@ class EngineClient:
                 return typing.cast("Event", message)
 
     def close(self) -> None:
-        """End the process: ask it to, wait for at most 1.5 s, then kill it. A second call does nothing."""
+        """Ask the process to exit, wait for at most 1.5 s, then kill it. A second call does nothing."""
         if self._process.returncode is None:
             self._channel.send(Shutdown())
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(_END_S)
+                self._process.wait(_EXIT_S)
         self.kill()
 
     def kill(self) -> None:
-        """End the process at once. A second call does nothing."""
+        """Kill the process. A second call does nothing."""
         if self._process.returncode is None:
             self._process.kill()
-            with contextlib.suppress(subprocess.TimeoutExpired):  # stuck in the kernel: not ours to wait for
+            with contextlib.suppress(subprocess.TimeoutExpired):  # stuck in the kernel: do not wait longer
                 self._process.wait(_REAP_S)
         self._channel.close(flush_s=0)
 
@@ -134,9 +134,9 @@ class EngineClient:
                 ErrorKind.ENGINE_LOST, f"The engine has not answered for {silence:.0f} seconds."
             )
 
-    def _ended(self) -> EngineError:
+    def _exit_error(self) -> EngineError:
         try:
-            code = self._process.wait(_END_S)
+            code = self._process.wait(_EXIT_S)
         except subprocess.TimeoutExpired:
             return EngineError(ErrorKind.ENGINE_LOST, "The engine closed its connection.")
         if code >= 0:
@@ -158,11 +158,11 @@ class EngineClient:
 
 
 class RestartBudget:
-    """How often a lost engine is started again without being asked: a few times, then it gives up.
+    """Limits the automatic restarts of a lost engine.
 
     Args:
-        clock: Seconds that only grow.
-        limit: So many restarts are allowed within `window_s`.
+        clock: Returns seconds, monotonic.
+        limit: The most restarts within `window_s`.
         window_s: Seconds after which a restart no longer counts.
     """
 
@@ -184,14 +184,14 @@ class RestartBudget:
         return True
 
     def refill(self) -> None:
-        """Forget all restarts: the person took over."""
+        """Forget all restarts, after the user started the engine."""
         self._spent.clear()
 
 
 def _open_output(log_dir: Path) -> IO[bytes]:
-    """Open what the process prints into: crash reports of native code. Starts over when it has grown.
+    """Open the file for stdout and stderr: crash reports of native code. Truncates it when it has grown.
 
-    Where there can be no log, what is printed goes nowhere: that is no reason to have no engine.
+    Where no file can be written the output is discarded: that is no reason to have no engine.
     """
     path = log_dir / "engine-output.log"
     try:

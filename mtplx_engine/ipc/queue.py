@@ -1,4 +1,4 @@
-"""FIFO of engine commands with cancellation, and a single-slot mailbox for the latest value."""
+"""FIFO of engine commands with cancellation, and a single-slot mailbox for the latest value. Both are thread-safe."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Generic, TypeVar
 from mtplx_engine.ipc.protocol import CheckExactness, Generate, Load, Measure, Unload
 
 Numbered = Generate | Measure | CheckExactness
-"""What has a generation, by which it can be cancelled."""
+"""The commands with a `generation`, by which they can be cancelled."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Job:
-    """A command for the engine thread, and the event that tells it to stop working on it."""
+    """A command for the engine thread, and the event that cancels it."""
 
     command: Load | Unload | Numbered
     cancelled: threading.Event = field(default_factory=threading.Event)
 
 
 class CommandQueue:
-    """Jobs in order of arrival, and the current one. One thread adds and cancels, another takes."""
+    """Queued jobs in order of arrival, and the current one. One thread adds and cancels, another takes."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -31,7 +31,7 @@ class CommandQueue:
         self._closed = False
 
     def take(self) -> Job | None:
-        """Wait for the next job and make it the current one; None once the line is closed."""
+        """Wait for the next job and make it the current one; None once the queue is closed."""
         with self._changed:
             self._current = None
             self._changed.wait_for(lambda: self._waiting or self._closed)
@@ -40,27 +40,27 @@ class CommandQueue:
             return self._current
 
     def add(self, command: Numbered) -> None:
-        """Put an answer, a measurement or a check at the end of the line."""
+        """Append an answer, a measurement or a check."""
         with self._changed:
             self._waiting.append(Job(command))
             self._changed.notify()
 
     def add_load(self, command: Load) -> list[Job]:
-        """Put a load in line, in the place of one that has not finished; return the jobs that it ends.
+        """Queue a load, in place of one that has not finished; return the queued loads that it ends.
 
-        What waits for the replaced model is then done with the new one.
+        Jobs that wait for the replaced model then run with the new one.
         """
         with self._changed:
             loading = self._current is not None and isinstance(self._current.command, Load)
-            places = [n for n, job in enumerate(self._waiting) if isinstance(job.command, Load)]
-            place = 0 if loading else min(places, default=len(self._waiting))
+            loads = [n for n, job in enumerate(self._waiting) if isinstance(job.command, Load)]
+            index = 0 if loading else min(loads, default=len(self._waiting))
             ended = self._end_loads()
-            self._waiting.insert(place, Job(command))
+            self._waiting.insert(index, Job(command))
             self._changed.notify()
             return ended
 
     def add_unload(self, command: Unload) -> list[Job]:
-        """Put an unload at the end and end every unfinished load; return the jobs that it ends."""
+        """Append an unload and end every unfinished load; return the queued loads that it ends."""
         with self._changed:
             ended = self._end_loads()
             self._waiting.append(Job(command))
@@ -68,7 +68,7 @@ class CommandQueue:
             return ended
 
     def cancel(self, generation: int) -> Job | None:
-        """Cancel what has this number; return its job when it was still waiting, which ends it."""
+        """Cancel the job with this id; return it when it was still queued, which ends it."""
         with self._changed:
             for job in [*self._waiting, self._current]:
                 if job and isinstance(job.command, Numbered) and job.command.generation == generation:
@@ -100,7 +100,7 @@ T = TypeVar("T")
 
 
 class Mailbox(Generic[T]):
-    """Passes the newest value from one thread to another, and forgets the older ones that nobody has taken."""
+    """Single slot that passes the newest value from one thread to another; values not yet taken are replaced."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -108,20 +108,20 @@ class Mailbox(Generic[T]):
         self._closed = False
 
     def put(self, value: T) -> None:
-        """Leave a value in the place of the last one."""
+        """Put a value into the slot, in place of one not yet taken."""
         with self._changed:
             self._value = value
             self._changed.notify()
 
     def take(self) -> T | None:
-        """Wait for a value and take it; None once the place is closed."""
+        """Wait for a value and take it; None once the mailbox is closed."""
         with self._changed:
             self._changed.wait_for(lambda: self._value is not None or self._closed)
             value, self._value = self._value, None
             return None if self._closed else value
 
     def close(self) -> None:
-        """Have `take` return None from now on."""
+        """Make `take` return None from now on."""
         with self._changed:
             self._closed = True
             self._changed.notify()
