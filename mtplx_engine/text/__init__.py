@@ -1,1 +1,1 @@
-"""Prompts, chat templates, detokenization, segments."""
+"""Text before and after the model: chat templates, prompts, detokenization, thinking and tool calls."""

@@ -1,4 +1,4 @@
-"""From token ids to text as it is decoded, with stop strings."""
+"""Streaming detokenization: from token ids to text as it is decoded, with stop strings."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-_INCOMPLETE = "\ufffd"  # what a decoder gives for the bytes of an unfinished character
+_INCOMPLETE = "\ufffd"  # the decoder's output for the bytes of an incomplete character
 
 
 class Detokenizer:
-    """Turns tokens into text piece by piece; the pieces join to the decoding of the whole.
+    """Turns tokens into text piece by piece; the pieces join to the decoding of the whole sequence.
 
-    Decoding is not token by token: a character may span tokens, and some tokenizers drop a leading space. So each
-    piece is the difference of two decodings that start at the same, earlier token. What ends the text and may still
-    become a character waits, however many tokens it takes: a token can end one character and begin the next.
+    Tokens cannot be decoded one by one: a character may span tokens, and some tokenizers drop a leading space. So each
+    piece is the difference of two decodings that start at the same, earlier token. An incomplete character at the end
+    is held back, however many tokens it takes: a token can complete one character and start the next.
 
     Args:
         decode: Token ids -> text.
@@ -43,13 +43,13 @@ class Detokenizer:
 
 
 class StopStrings:
-    """Watches a text stream for strings that end it.
+    """Finds stop strings in a text stream and ends it there.
 
     Args:
         stops: The strings; empty ones are ignored.
 
     Attributes:
-        found: Whether a stop string came; nothing follows it.
+        found: Whether a stop string was found.
     """
 
     def __init__(self, stops: Sequence[str]) -> None:
@@ -68,7 +68,7 @@ class StopStrings:
         return self._release(len(self._held) - keep, rest=self._held[len(self._held) - keep :])
 
     def finish(self) -> str:
-        """Return what was held back, none of which turned into a stop string."""
+        """Return the text held back, which is no stop string after all."""
         return self._release(len(self._held), rest="")
 
     def _release(self, length: int, rest: str) -> str:
@@ -95,24 +95,24 @@ class TextStream:
     def __init__(self, decode: Callable[[Sequence[int]], str], stops: Sequence[str]) -> None:
         self._detokenizer = Detokenizer(decode)
         self._stops = StopStrings(stops)
-        self._starts: list[int] = []  # where in the text each token begins
+        self._starts: list[int] = []  # the position in the text of each token's first character
         self._accepted = (
             bytearray()
-        )  # of each character, whether the token that ended it was an accepted draft
+        )  # for each character, whether the token that completed it was an accepted draft
         self._released = 0
 
     @property
     def cut(self) -> int:
-        """How many of the newest tokens lie wholly at or past the stop string, so that nothing of them is shown."""
+        """How many of the newest tokens lie entirely in or past the stop string."""
         return sum(start >= self._released for start in self._starts) if self.stopped else 0
 
     @property
     def stopped(self) -> bool:
-        """Whether a stop string came."""
+        """Whether a stop string was found."""
         return self._stops.found
 
     def push(self, token: int, *, accepted: bool = False) -> str:
-        """Add a token of the answer, maybe an accepted draft; return the text that became certain."""
+        """Add a token of the answer; return the text that became certain."""
         piece = self._detokenizer.push(token)
         self._starts.append(len(self._accepted))
         self._accepted += bytes([accepted]) * len(piece)
@@ -121,9 +121,9 @@ class TextStream:
         return text
 
     def accepted(self, start: int, length: int) -> bytes:
-        """Return for each of so many characters of the text 1 if it came from an accepted draft, else 0."""
+        """Return for each of `length` characters of the text 1 if it came from an accepted draft, else 0."""
         return bytes(self._accepted[start : start + length])
 
     def finish(self) -> str:
-        """Return the text that was held back; the bytes of a character that never became whole are dropped."""
+        """Return the text that was held back; the bytes of an incomplete character are dropped."""
         return self._stops.finish()

@@ -1,4 +1,8 @@
-"""From a conversation to token ids, by the chat template or as plain text."""
+"""From a chat to the token ids of a prompt, by the model's chat template.
+
+Text of the user that spells a control token (as "<|im_end|>") must not become one. So it is replaced by a placeholder
+while the template is rendered, and encoded afterwards as `PlainText`.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +20,16 @@ if TYPE_CHECKING:
 
 
 class PlainText:
-    """Encodes without the added tokens of a tokenizer.
+    """Encodes text without the added tokens of a tokenizer.
 
-    All of them count, not only those that it calls special: published tokenizers leave the marks of roles and of
-    thinking without that flag. Runs of blanks are text, though, and stay the tokens that the model knows them by.
+    All added tokens count as control tokens, not only those flagged special: published tokenizers leave the marks of
+    roles and of thinking without that flag. Only runs of blanks are text and keep their added tokens.
 
     Args:
         tokenizer: A transformers tokenizer with a backend of the tokenizers library.
 
     Attributes:
-        controls: Finds what spells an added token; an empty pattern when there is none.
+        controls: Matches the spelling of an added token; an empty pattern when there is none.
     """
 
     def __init__(self, tokenizer: Any) -> None:
@@ -41,24 +45,24 @@ class PlainText:
         self._loose = _any_of(loose | {self._normalized(content) for content in loose}) if loose else None
 
     def is_disguised(self, text: str) -> bool:
-        """Whether the tokenizer's own normalization of a text makes a control token of what does not spell one."""
+        """Whether the tokenizer's normalization turns a part of the text into the spelling of a control token."""
         if self._loose is None or self._backend.normalizer is None:
             return False
         rest = self.controls.sub("\n", text) if self.controls.pattern else text
         return self._loose.search(self._normalized(rest)) is not None
 
     def encode(self, text: str) -> list[int]:
-        """Return ids of a text; a character that only an added token can spell is left out."""
+        """Return the token ids of a text; a character that only an added token can encode is left out."""
         normal = self._normalized(text)
         splitter = self._backend.pre_tokenizer
         pieces = [piece for piece, _ in splitter.pre_tokenize_str(normal)] if splitter else [normal]
-        return [token_id for piece in pieces if piece for token_id in self._piece(piece)]
+        return [token_id for piece in pieces if piece for token_id in self._encode_piece(piece)]
 
-    def _piece(self, piece: str) -> list[int]:
+    def _encode_piece(self, piece: str) -> list[int]:
         ids = self._ids_of(piece)
         if self._ids.isdisjoint(ids):
             return ids
-        # The vocabulary itself may hold what an added token spells, but hardly in one character.
+        # The vocabulary itself may contain the spelling of an added token, but hardly as a single character.
         apart = (token_id for character in piece for token_id in self._ids_of(character))
         return [token_id for token_id in apart if token_id not in self._ids]
 
@@ -71,15 +75,15 @@ class PlainText:
         return normal
 
 
-def _any_of(words: set[str]) -> re.Pattern[str]:
-    """Return what finds the words, the longest first."""
-    return re.compile("|".join(map(re.escape, sorted(words, key=lambda word: (-len(word), word)))))
+def _any_of(texts: set[str]) -> re.Pattern[str]:
+    """Return a pattern that matches any of the texts, the longest first."""
+    return re.compile("|".join(map(re.escape, sorted(texts, key=lambda text: (-len(text), text)))))
 
 
-# A private-use character on each side of a number: what a control token typed by a person is hidden behind while the
-# template is rendered. Private-use characters in the text itself are hidden the same way.
+# The placeholder of a control token in the user's text is its number between two private-use characters. Those
+# characters in the text itself are replaced in the same way.
 _OPEN, _CLOSE = "\U000f4d54", "\U000f4d58"
-_HIDDEN = re.compile(f"{_OPEN}(\\d+){_CLOSE}")
+_PLACEHOLDER = re.compile(f"{_OPEN}(\\d+){_CLOSE}")
 
 
 class PromptEncoder:
@@ -107,8 +111,8 @@ class PromptEncoder:
 
         Args:
             messages: The turns; text in them that spells a control token is encoded as plain text.
-            thinking: What a template with a switch for it is told; None for nothing.
-            continues: Whether the last turn is an answer that is to be written on.
+            thinking: The value of the template's thinking switch; None to leave it unset.
+            continues: Whether the last turn is an answer to be continued.
 
         Raises:
             EngineError: BAD_REQUEST for an empty chat or one that the template refuses, UNSUPPORTED without a usable
@@ -122,39 +126,34 @@ class PromptEncoder:
         if not continues:
             rendered = self._render(turns, switches)
         elif messages[-1].content:
-            rendered = self._cut(turns, switches, literals)
+            rendered = self._render_open_answer(turns, switches, literals)
         else:
-            rendered = self._in_thinking(turns, switches)
+            rendered = self._render_open_thinking(turns, switches)
         ids = self._encode(rendered, literals)
         if not ids:
             raise EngineError(ErrorKind.BAD_REQUEST, "The model's chat template makes nothing of this chat.")
         return ids
 
     def count(self, text: str) -> int:
-        """Return how many tokens a text is, as a person's text inside a chat."""
+        """Return how many tokens a text has inside a message of the user."""
         literals: list[str] = []
-        return len(self._encode(self._harmless(text, literals), literals))
+        return len(self._encode(self._escape(text, literals), literals))
 
     def _turn(self, message: ChatMessage, literals: list[str]) -> dict[str, str]:
         turn = {
-            "role": self._harmless(message.role, literals),
-            "content": self._harmless(message.content, literals),
+            "role": self._escape(message.role, literals),
+            "content": self._escape(message.content, literals),
         }
         if message.thinking:
-            turn["reasoning_content"] = self._harmless(message.thinking, literals)
+            turn["reasoning_content"] = self._escape(message.thinking, literals)
         return turn
 
-    def _harmless(self, text: str, literals: list[str]) -> str:
-        """Return a person's text with what spells a control token hidden; that goes into `literals`."""
-
-        def hide(found: str) -> str:
-            literals.append(found)
-            return f"{_OPEN}{len(literals) - 1}{_CLOSE}"
-
+    def _escape(self, text: str, literals: list[str]) -> str:
+        """Return the user's text with placeholders for spelled control tokens, which are appended to `literals`."""
         text = replace_surrogates(text)
         if self._plain.is_disguised(text):
-            return hide(text)
-        return self._typed.sub(lambda found: hide(found.group()), text)
+            return _placeholder(text, literals)
+        return self._typed.sub(lambda found: _placeholder(found.group(), literals), text)
 
     def _render(self, turns: Sequence[dict[str, str]], switches: dict[str, bool]) -> str:
         found = template_of(self._tokenizer)
@@ -166,10 +165,11 @@ class PromptEncoder:
         names = {**self._tokenizer.special_tokens_map, **switches}
         return template.shared().render(found, turns, names, self._window)
 
-    def _cut(self, turns: list[dict[str, str]], switches: dict[str, bool], literals: list[str]) -> str:
-        """Render a chat up to the last character of its last turn, without what the template puts after it."""
-        literals.append("")
-        end = f"{_OPEN}{len(literals) - 1}{_CLOSE}"
+    def _render_open_answer(
+        self, turns: list[dict[str, str]], switches: dict[str, bool], literals: list[str]
+    ) -> str:
+        """Render a chat up to the last character of its last turn, without what the template adds after it."""
+        end = _placeholder("", literals)
         last = {**turns[-1], "content": turns[-1]["content"] + end}
         rendered = self._render([*turns[:-1], last], {**switches, "add_generation_prompt": False})
         before, found, _ = rendered.rpartition(end)
@@ -180,17 +180,17 @@ class PromptEncoder:
             )
         return before
 
-    def _in_thinking(self, turns: list[dict[str, str]], switches: dict[str, bool]) -> str:
-        """Render a chat up to the end of what the model has thought of its answer, of which nothing is said yet."""
+    def _render_open_thinking(self, turns: list[dict[str, str]], switches: dict[str, bool]) -> str:
+        """Render a chat up to the last character of the thinking in its last turn, which has no content yet."""
         rendered = self._render(turns[:-1], switches)
         if self._think_start and not rendered.rstrip().endswith(self._think_start):
             rendered += f"{self._think_start}\n"
         return rendered + turns[-1].get("reasoning_content", "")
 
     def _encode(self, rendered: str, literals: list[str]) -> list[int]:
-        """Encode rendered text, with the hidden literals as plain text."""
+        """Encode rendered text, with the literals behind placeholders as plain text."""
         ids: list[int] = []
-        for index, part in enumerate(_HIDDEN.split(rendered)):
+        for index, part in enumerate(_PLACEHOLDER.split(rendered)):
             if index % 2 == 1:
                 ids += self._plain.encode(literals[int(part)])
             elif part:
@@ -198,8 +198,13 @@ class PromptEncoder:
         return ids
 
 
+def _placeholder(literal: str, literals: list[str]) -> str:
+    literals.append(literal)
+    return f"{_OPEN}{len(literals) - 1}{_CLOSE}"
+
+
 def template_of(tokenizer: Any) -> str:
-    """Return the template of a transformers tokenizer for chats, "" when there is none that can be used."""
+    """Return the chat template of a transformers tokenizer, "" when there is none that can be used."""
     try:
         found = tokenizer.get_chat_template()
     except ValueError:  # it has none, or none for plain chats

@@ -1,4 +1,8 @@
-"""Split a stream of text into thinking, tool calls and answer."""
+"""Split a stream of model output into thinking, tool calls and answer, by the marks of the model's tokenizer.
+
+A mark inside markdown code (`Code`) may be quoted and then is text. That is certain only when the code is closed, so a
+mark in open code is held back as a `_Doubt` until then, and taken as a mark after all when the code never closes.
+"""
 
 from __future__ import annotations
 
@@ -15,74 +19,31 @@ from mlx_lm import tokenizer_utils
 from mtplx_engine.text.prompt import template_of
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
-
-
-class CodeEnd(Enum):
-    """How a piece of code ended."""
-
-    CLOSED = "closed"
-    NEVER_CLOSED = "never closed"
-
-
-class Code:
-    """Follows markdown's code through a text, character by character."""
-
-    def __init__(self) -> None:
-        self._line = ""
-        self._run = 0  # backticks just read
-        self._inline = 0  # backticks that opened the code on this line
-        self._fence = ""
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the text is inside code, if that is closed later."""
-        return bool(self._inline or self._fence)
-
-    @property
-    def line(self) -> str:
-        """The text of the line so far."""
-        return self._line
-
-    def step(self, character: str) -> CodeEnd | None:
-        """Read a character; returns how code ended here, if it did."""
-        if character == "`" and not self._fence:
-            self._run += 1
-            self._line += character
-            return None
-        ended = self._end_run()
-        if character != "\n":
-            self._line += character
-            return ended
-        if self._inline:
-            ended, self._inline = CodeEnd.NEVER_CLOSED, 0
-        line, self._line = self._line, ""
-        return self._end_line(line) or ended
-
-    def _end_run(self) -> CodeEnd | None:
-        run, self._run = self._run, 0
-        if run and run == self._inline:
-            self._inline = 0
-            return CodeEnd.CLOSED
-        self._inline = self._inline or run
-        return None
-
-    def _end_line(self, line: str) -> CodeEnd | None:
-        found = _FENCE.fullmatch(line)
-        if found is None:
-            return None
-        marks, info = found.groups()
-        if self._fence.startswith(marks[0]) and len(marks) >= len(self._fence) and not info.strip():
-            self._fence = ""
-            return CodeEnd.CLOSED
-        if marks[0] == "`" and "`" in info:
-            return None
-        was_open, self._fence = bool(self._fence), self._fence or marks
-        # A block that begins where another one seems to be open: nobody closed that one.
-        return CodeEnd.NEVER_CLOSED if was_open and info.strip() and marks[0] == self._fence[0] else None
+# mlx-lm imports the module that tokenizer_config.json names; only these are formats of tool calls.
+TOOL_PARSERS = frozenset(
+    {
+        "function_gemma",
+        "gemma4",
+        "glm47",
+        "json_tools",
+        "kimi_k2",
+        "kimi_k3",
+        "laguna",
+        "longcat",
+        "minicpm5",
+        "minimax_m2",
+        "mistral",
+        "muse_spark",
+        "pythonic",
+        "qwen3_coder",
+    }
+)
+_SWITCH = "enable_thinking"  # the name that templates agree on
+_TAIL = 32  # tokens at the end of a prompt that may contain an opening mark
 
 
 class Kind(StrEnum):
-    """What a piece of an answer is."""
+    """The kind of a segment."""
 
     ANSWER = "answer"
     THINKING = "thinking"
@@ -91,12 +52,12 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A piece of an answer; a tool call comes whole, without its marks.
+    """A contiguous piece of the model's output; a tool call is one segment, without its marks.
 
     Attributes:
-        kind: What it is.
-        text: Its text, in which nothing is left out.
-        start: Where in the whole text it begins.
+        kind: Its kind.
+        text: Its text.
+        start: Its position in the whole output, in characters.
     """
 
     kind: Kind
@@ -106,14 +67,14 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Markup:
-    """The marks that a model puts around what is not answer; "" for those that it has not.
+    """The marks around a model's thinking and tool calls; "" for those that it does not use.
 
     Attributes:
         think_start: Before its thinking.
         think_end: After it.
         tool_start: Before a tool call.
-        tool_end: After it; "" also when a call goes on to the end of the answer.
-        tool_parser: The name of the format in which calls are written.
+        tool_end: After it; "" also when a call extends to the end of the answer.
+        tool_parser: The name of the format of its tool calls, one of `TOOL_PARSERS`.
     """
 
     think_start: str = ""
@@ -123,36 +84,12 @@ class Markup:
     tool_parser: str = ""
 
     def without_tools(self) -> Markup:
-        """Return the marks of a chat without tools, where what looks like a call is text."""
+        """Return the marks of a chat without tools, where the text of a call is part of the answer."""
         return Markup(self.think_start, self.think_end)
 
 
-@dataclass(slots=True)
-class _Doubt:
-    """A mark in open code, and what came after it.
-
-    Attributes:
-        mark: The mark.
-        is_tight: Whether backticks are right before it.
-        held: The characters from it on.
-        open_at: Where in them the first mark of the code begins that is still open; None when all code is closed.
-    """
-
-    mark: str
-    is_tight: bool
-    held: list[str]
-    open_at: int | None = 0
-
-    def close(self) -> bool:
-        """Note that the code is closed before the last character; returns whether the mark is surely quoted."""
-        between = set(self.held[len(self.mark) : -1])
-        is_quote = self.is_tight and self.open_at == 0 and between == {"`"}
-        self.open_at = None
-        return is_quote
-
-
 class Segmenter:
-    """Cuts a text into segments while it comes.
+    """Splits a stream of text into segments.
 
     Args:
         markup: The model's marks.
@@ -163,17 +100,17 @@ class Segmenter:
         self._markup = markup
         self._kind = Kind.THINKING if thinking else Kind.ANSWER
         self._code = Code()
-        self._mark = ""  # the end of the text, as far as it may be the beginning of a mark
+        self._mark = ""  # the end of the text that may be the start of a mark
         self._doubt: _Doubt | None = None
-        self._call = ""
-        self._has_said = False
-        self._after_mark = thinking  # line breaks beside marks belong to them
+        self._call = ""  # the text of the tool call so far
+        self._has_answer = False  # whether any answer text was emitted
+        self._after_mark = thinking  # line breaks after a mark belong to it
         self._unread: deque[str] = deque()
-        self._read_to = 0  # characters taken from there
+        self._read_to = 0  # characters taken from `_unread`
         self._out: list[Segment] = []
 
     def push(self, text: str) -> list[Segment]:
-        """Add text; returns what became certain."""
+        """Add text; returns the segments that became certain."""
         self._unread.extend(text)
         self._read()
         return self._take()
@@ -181,7 +118,7 @@ class Segmenter:
     def finish(self) -> list[Segment]:
         """End the text; returns the rest. A tool call that was never closed is plain text."""
         while (doubt := self._doubt) is not None:
-            doubt.held.append("")  # the end, in the place of a character
+            doubt.held.append("")  # the end of the text instead of a character
             if self._code.step("\n") is CodeEnd.CLOSED and self._is_quoted(doubt):
                 self._doubt = None
                 self._emit("".join(doubt.held), self._read_to)
@@ -236,11 +173,11 @@ class Segmenter:
         return self._kind is Kind.ANSWER or self._code.line != mark
 
     def _is_quoted(self, doubt: _Doubt) -> bool:
-        """Whether a mark is quoted whose code is closed just before the last character."""
+        """Whether a mark is quoted whose code closed just before the last character."""
         return doubt.close() or self._kind is Kind.ANSWER
 
     def _settle(self, doubt: _Doubt, character: str, ended: CodeEnd | None) -> bool:
-        """Read a character behind a mark in doubt; returns whether it is left to be read as any other."""
+        """Read a character after a mark in doubt; returns whether `_step` shall read it too."""
         doubt.held.append(character)
         if ended is CodeEnd.NEVER_CLOSED and doubt.open_at is not None:
             self._believe(doubt, doubt.open_at)
@@ -250,11 +187,11 @@ class Segmenter:
             self._emit("".join(doubt.held[:-1]), self._read_to - 1)
             return True
         if self._kind is Kind.THINKING:
-            self._look_for_the_end(doubt, character)
+            self._find_thinking_end(doubt, character)
         return False
 
-    def _look_for_the_end(self, doubt: _Doubt, character: str) -> None:
-        """Look whether the thinking ends behind a mark in doubt, which is quoted then."""
+    def _find_thinking_end(self, doubt: _Doubt, character: str) -> None:
+        """Find a further mark that ends the thinking after one in doubt, which then was a quoted one."""
         self._mark += character
         while not doubt.mark.startswith(self._mark):
             self._mark = self._mark[1:]
@@ -268,7 +205,7 @@ class Segmenter:
             doubt.open_at = at
 
     def _believe(self, doubt: _Doubt, at: int) -> None:
-        """Take the mark `at` a place of what is held for one after all, and read what came after it again."""
+        """Take the mark at index `at` of the held text as a mark after all, and read the text after it again."""
         held = "".join(doubt.held)
         self._doubt, self._mark = None, ""
         self._emit(held[:at], self._read_to - len(held) + at)
@@ -278,10 +215,10 @@ class Segmenter:
         self._unread.extendleft(reversed(rest))
 
     def _turn(self, mark: str) -> None:
-        """Go on after a mark; a closing one that nothing opened is left out, but not the break that it makes."""
+        """Change the kind after a mark; a stray closing mark is left out, but not the line breaks after it."""
         self._code = Code()
         is_stray = self._kind is Kind.ANSWER and mark == self._markup.think_end
-        self._after_mark = not (is_stray and self._has_said)
+        self._after_mark = not (is_stray and self._has_answer)
         if self._kind is Kind.TOOL_CALL:
             call, self._call = self._call, ""
             self._end_call(call, self._read_to - len(mark))
@@ -295,7 +232,7 @@ class Segmenter:
         self._kind = Kind.ANSWER
 
     def _emit(self, text: str, end: int) -> None:
-        """Give out a piece of the text that ends before its character `end`."""
+        """Emit a piece of the text that ends before its character `end`."""
         if self._kind is Kind.TOOL_CALL:
             self._call += text
             return
@@ -304,7 +241,7 @@ class Segmenter:
         if not text:
             return
         self._after_mark = False
-        self._has_said = self._has_said or self._kind is Kind.ANSWER
+        self._has_answer = self._has_answer or self._kind is Kind.ANSWER
         start = end - len(text)
         if self._out and self._out[-1].kind is self._kind:
             last = self._out[-1]
@@ -318,39 +255,104 @@ class Segmenter:
         return out
 
 
-# mlx-lm imports the module that tokenizer_config.json names; only these are formats of tool calls.
-TOOL_PARSERS = frozenset(
-    {
-        "function_gemma",
-        "gemma4",
-        "glm47",
-        "json_tools",
-        "kimi_k2",
-        "kimi_k3",
-        "laguna",
-        "longcat",
-        "minicpm5",
-        "minimax_m2",
-        "mistral",
-        "muse_spark",
-        "pythonic",
-        "qwen3_coder",
-    }
-)
-_SWITCH = "enable_thinking"  # the name that templates agree on
-_TAIL = 32  # tokens at the end of a prompt where an opening mark may stand
+@dataclass(slots=True)
+class _Doubt:
+    """A mark in open code, which may be quoted, and the text after it.
+
+    Attributes:
+        mark: The mark.
+        is_tight: Whether backticks are right before it.
+        held: The characters from the mark on.
+        open_at: The index in `held` of the first mark in the code that is still open; None when all code is closed.
+    """
+
+    mark: str
+    is_tight: bool
+    held: list[str]
+    open_at: int | None = 0
+
+    def close(self) -> bool:
+        """Note that the code closed before the last character; returns whether the mark is certainly quoted."""
+        between = set(self.held[len(self.mark) : -1])
+        is_quote = self.is_tight and self.open_at == 0 and between == {"`"}
+        self.open_at = None
+        return is_quote
+
+
+class CodeEnd(Enum):
+    """How a span or block of code ended."""
+
+    CLOSED = "closed"
+    NEVER_CLOSED = "never closed"
+
+
+class Code:
+    """Tracks markdown code spans and fenced blocks in a text, character by character."""
+
+    def __init__(self) -> None:
+        self._line = ""
+        self._run = 0  # backticks just read
+        self._inline = 0  # backticks that opened the code on this line
+        self._fence = ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the text is inside code, provided that it is closed later."""
+        return bool(self._inline or self._fence)
+
+    @property
+    def line(self) -> str:
+        """The text of the line so far."""
+        return self._line
+
+    def step(self, character: str) -> CodeEnd | None:
+        """Read a character; returns how code ended here, if it did."""
+        if character == "`" and not self._fence:
+            self._run += 1
+            self._line += character
+            return None
+        ended = self._end_run()
+        if character != "\n":
+            self._line += character
+            return ended
+        if self._inline:
+            ended, self._inline = CodeEnd.NEVER_CLOSED, 0
+        line, self._line = self._line, ""
+        return self._end_line(line) or ended
+
+    def _end_run(self) -> CodeEnd | None:
+        run, self._run = self._run, 0
+        if run and run == self._inline:
+            self._inline = 0
+            return CodeEnd.CLOSED
+        self._inline = self._inline or run
+        return None
+
+    def _end_line(self, line: str) -> CodeEnd | None:
+        found = _FENCE.fullmatch(line)
+        if found is None:
+            return None
+        marks, info = found.groups()
+        if self._fence.startswith(marks[0]) and len(marks) >= len(self._fence) and not info.strip():
+            self._fence = ""
+            return CodeEnd.CLOSED
+        if marks[0] == "`" and "`" in info:
+            return None
+        was_open, self._fence = bool(self._fence), self._fence or marks
+        # A fence with an info string starts a block: the one that seemed to be open was never closed.
+        return CodeEnd.NEVER_CLOSED if was_open and info.strip() and marks[0] == self._fence[0] else None
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call that a model asks for: a name, and its arguments as a JSON object."""
+    """A tool call of a model: the name of the function, and its arguments as a JSON object."""
 
     name: str
     arguments: str
 
 
 def read_markup(tokenizer: Any) -> Markup:
-    """Return the marks of a model with this tokenizer (transformers); formats that we do not know count as none."""
+    """Return the marks of a model with this transformers tokenizer; unknown formats of tool calls count as none."""
     wrapper = tokenizer_utils.TokenizerWrapper(tokenizer)
     named = tokenizer.init_kwargs.get("tool_parser_type")
     parser = named if named is not None else tokenizer_utils._infer_tool_parser(tokenizer)  # noqa: SLF001
@@ -367,7 +369,7 @@ def read_markup(tokenizer: Any) -> Markup:
 
 
 def opens_thinking(tokenizer: Any, markup: Markup, prompt: list[int]) -> bool:
-    """Return whether a prompt ends with the mark that opens the thinking, as some templates write it."""
+    """Return whether a prompt ends with the mark that opens the thinking, which some templates add."""
     if not markup.think_start:
         return False
     tail: str = tokenizer.decode(
@@ -377,12 +379,12 @@ def opens_thinking(tokenizer: Any, markup: Markup, prompt: list[int]) -> bool:
 
 
 def has_thinking_switch(tokenizer: Any) -> bool:
-    """Return whether the chat template looks at `enable_thinking`."""
+    """Return whether the chat template uses `enable_thinking`."""
     return _SWITCH in template_of(tokenizer)
 
 
 def hidden_ids(tokenizer: Any, markup: Markup) -> frozenset[int]:
-    """Return the control tokens, which are not shown, except those that spell a mark."""
+    """Return the ids of control tokens, which are not shown, except those that are part of a mark."""
     marks = (markup.think_start, markup.think_end, markup.tool_start, markup.tool_end)
     return frozenset(
         token_id

@@ -1,4 +1,4 @@
-"""Chat templates, rendered where they can neither hang the engine nor take its memory."""
+"""Chat templates, rendered in a child process, where they can neither hang the engine nor exhaust its memory."""
 
 from __future__ import annotations
 
@@ -17,27 +17,29 @@ if TYPE_CHECKING:
 
 
 MAX_TEMPLATE = 64 << 10  # characters
-CHARACTERS_PER_TOKEN = 8  # of the context window; what a template may add to what people wrote
+CHARACTERS_PER_TOKEN = 8  # of the context window: the most that a template may add to the text of the chat
 
-_PATIENCE_S = 30.0  # by the clock, the start of the process included; it ends itself after 2 s of work
+_PATIENCE_S = (
+    30.0  # wall time, the start of the process included; the process ends itself after 2 s of CPU time
+)
 
 
 class TemplateProcess:
-    """Renders in a child process, which lives until a template makes it end."""
+    """A child process that renders templates, started again after a template has killed it."""
 
     def __init__(self) -> None:
         self._child: subprocess.Popen[bytes] | None = None
         self._lock = threading.RLock()  # answers and counts are rendered on threads of their own
 
     def start(self) -> None:
-        """Have the process ready; returns at once."""
+        """Start the process unless it runs; returns at once."""
         with self._lock:
             if self._child is not None and self._child.poll() is None:
                 return
             self.close()
             self._child = subprocess.Popen(
                 [sys.executable, "-I", "-m", "mtplx_engine.text.template_child"],
-                stdin=subprocess.PIPE,  # its end ends the process
+                stdin=subprocess.PIPE,  # the process exits at end of file
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,  # a Ctrl-C at the terminal is for the command alone
@@ -57,8 +59,8 @@ class TemplateProcess:
 
         Args:
             template: The Jinja template.
-            turns: Roles, contents and thinking.
-            names: What the template can look at beside the chat: control tokens, as in "bos_token", and switches.
+            turns: Role, content and thinking of each turn.
+            names: The template's other variables: control tokens, as in "bos_token", and switches.
             window: The model's context in tokens.
 
         Raises:
@@ -71,7 +73,7 @@ class TemplateProcess:
                 f"This model's chat template is {len(template):,} characters long, and at most {MAX_TEMPLATE:,} "
                 "are read; choose another model.",
             )
-        # What people wrote is not limited here: how many tokens it is, only the tokenizer knows.
+        # The text of the chat itself is not limited here: only the tokenizer knows how many tokens it has.
         written = sum(len(text) for turn in turns for text in turn.values())
         limit = CHARACTERS_PER_TOKEN * window + 2 * written
         request = {"template": template, "turns": list(turns), "names": dict(names), "limit": limit}
@@ -110,7 +112,7 @@ class TemplateProcess:
         except BrokenPipeError:
             answer = b""
         except BaseException:
-            self.close()  # or its answer would be taken for that to the next question
+            self.close()  # or its reply would be taken for that to the next request
             raise
         finally:
             watchdog.cancel()
@@ -130,7 +132,7 @@ def _hostile(how: str) -> EngineError:
 
 @functools.cache
 def shared() -> TemplateProcess:
-    """Return the one of this process, which ends with it."""
+    """Return the `TemplateProcess` that all models of this process share; it is closed at exit."""
     process = TemplateProcess()
     atexit.register(process.close)
     return process

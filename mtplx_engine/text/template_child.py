@@ -1,7 +1,7 @@
 """The process that renders chat templates: `python -I -m mtplx_engine.text.template_child`, started by `template`.
 
-A template is a program of the model's maker. Jinja's sandbox keeps it from files and code, not from time and memory,
-and no thread can be stopped in the middle of a huge multiplication: so it runs here, where the system ends it.
+A template is a program of the model's maker. Jinja's sandbox denies it files and code, but not time and memory, and no
+thread can be stopped in the middle of a huge multiplication: so it runs here, under limits of the operating system.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SIMPLEST = [{"role": "user", "content": "Hello"}]
 
 
 def _render(request: dict[str, Any]) -> dict[str, Any]:
-    signal.setitimer(signal.ITIMER_PROF, _CPU_S)  # nobody handles its signal, so it ends the process
+    signal.setitimer(signal.ITIMER_PROF, _CPU_S)  # its signal has no handler, so it kills the process
     try:
         text = _text(request, request["turns"])
     except Exception as error:  # noqa: BLE001 - a template can raise anything
@@ -37,12 +37,12 @@ def _text(request: dict[str, Any], turns: list[dict[str, str]]) -> str:
         chat_template=request["template"],
         **{"add_generation_prompt": True, **request["names"]},
     )
-    text: str = result[0][0]  # of the first chat; the type that it is given is another
+    text: str = result[0][0]  # of the first chat; the declared type is wrong
     return text
 
 
 def _takes_simplest(request: dict[str, Any]) -> bool:
-    """Whether the chat that any template must take is taken, so that it is the other chat that is not."""
+    """Whether the template renders the simplest chat, so that the fault lies with the other chat."""
     try:
         _text(request, _SIMPLEST)
     except Exception:  # noqa: BLE001 - a template can raise anything

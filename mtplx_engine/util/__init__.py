@@ -1,1 +1,1 @@
-"""Files, formatting, system facts, child processes."""
+"""What any module may need: files, text formatting, system facts, child processes."""

@@ -1,4 +1,4 @@
-"""Run a module in a child process that ends with its parent."""
+"""Run a module in a child process that exits with its parent: `run` here, the rest in the child."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ def run(
     Args:
         module: Any module that can be run with -m.
         arguments: Its command line.
-        log: Gets what it writes to stdout and stderr.
-        tick: Called about ten times a second meanwhile; when it raises, the child is ended.
-        environment: Variables that the child gets besides the ones of this process.
+        log: The file for its stdout and stderr.
+        tick: Called about ten times a second meanwhile; when it raises, the child is killed.
+        environment: Variables of the child besides those of this process.
     """
     command = [sys.executable, "-I", "-m", __name__, module, *arguments]
     with log.open("wb") as output:
         child = subprocess.Popen(
             command,
-            stdin=subprocess.PIPE,  # kept open and unused: its end tells the child that this process is gone
+            stdin=subprocess.PIPE,  # kept open and unused: end of file tells the child that this process is gone
             stdout=output,
             stderr=output,
             env={**os.environ, **(environment or {})},
@@ -55,13 +55,13 @@ def run(
             child.stdin.close()
 
 
-def _end_with_parent() -> None:
+def _exit_with_parent() -> None:
     while os.read(sys.stdin.fileno(), 1):
         pass
     os._exit(1)
 
 
 if __name__ == "__main__":
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
     del sys.argv[0]
     runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

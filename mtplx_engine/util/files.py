@@ -1,4 +1,4 @@
-"""Write files atomically and durably, and keep small JSON documents under one lock."""
+"""Files written atomically and durably, JSON read strictly into dataclasses, and a small JSON key-value store."""
 
 from __future__ import annotations
 
@@ -22,17 +22,21 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 
-# On macOS fsync leaves the data in the drive's own cache; this asks the drive to write it down.
+_MAX_BYTES = 1 << 20
+_MOST_KEPT = 500  # entries
+_T = typing.TypeVar("_T")
+
+# On macOS fsync leaves the data in the drive's own cache; this asks the drive to write it out.
 _FULL_SYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)
 
 
 def replace_file(path: Path, data: bytes, mode: int = 0o666) -> None:
-    """Write `data` to `path`, which then holds either its former content or all of `data`.
+    """Write `data` to `path` atomically: it holds either its former content or all of `data`.
 
     Args:
         path: The file.
         data: Its content.
-        mode: Who may read and write it, as far as the umask lets them.
+        mode: Its permissions, less those of the umask.
     """
     with replaced(path, mode) as file:
         file.write(data)
@@ -40,7 +44,7 @@ def replace_file(path: Path, data: bytes, mode: int = 0o666) -> None:
 
 @contextmanager
 def replaced(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
-    """Write what is too much to be held at once: `path` gets all of it when the block ends, or keeps what it had."""
+    """Open a file whose content replaces that of `path` when the block ends without an error."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with open(temporary, "wb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
@@ -48,12 +52,12 @@ def replaced(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
         sync(temporary)
         temporary.replace(path)
     finally:
-        temporary.unlink(missing_ok=True)  # left only by a failure, on a full disk for one
+        temporary.unlink(missing_ok=True)  # left only by a failure, as on a full disk
     sync(path.parent)
 
 
 def sync(path: Path) -> None:
-    """Wait until the file, or the names in the folder, `path` are on the disk."""
+    """Wait until the content of a file, or the entries of a folder, are on the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         if _FULL_SYNC is None:
@@ -64,14 +68,8 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
-_MAX_BYTES = 1 << 20
-_MOST_KEPT = 500
-_LARGEST = sys.float_info.max
-_T = typing.TypeVar("_T")
-
-
 def read_json(path: Path, most_bytes: int = _MAX_BYTES) -> Any:
-    """Return what is in a JSON file.
+    """Return the content of a JSON file.
 
     Raises:
         OSError: It cannot be read.
@@ -102,17 +100,17 @@ def read_as(cls: type[_T], path: Path, most_bytes: int = _MAX_BYTES) -> _T:
 
 
 def write_json(path: Path, body: Any, *, indent: int | None = None, end: str = "", mode: int = 0o666) -> None:
-    """Replace a JSON file as a whole; its folder is made where it is not there.
+    """Replace a JSON file as a whole; its folder is created when missing.
 
     Args:
         path: The file.
-        body: What it is to hold.
+        body: Anything that `json` can encode.
         indent: Spaces for each level; None for one line.
-        end: What follows the JSON.
-        mode: Who may read and write it, as far as the umask lets them.
+        end: Text after the JSON.
+        mode: Its permissions, less those of the umask.
 
     Raises:
-        OSError: The disk does not take it.
+        OSError: It cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_file(path, (json.dumps(body, indent=indent) + end).encode(), mode)
@@ -121,13 +119,13 @@ def write_json(path: Path, body: Any, *, indent: int | None = None, end: str = "
 class JsonStore:
     """JSON entries by key, in a small file that several processes may write.
 
-    A file that is missing, damaged or of another format is an empty one. What cannot be read is never replaced: the
-    first entry that is kept sets it aside under another name.
+    A file that is missing, damaged or of another format counts as empty. An unreadable file is never overwritten: the
+    first `put` renames it.
 
     Args:
         path: The file; its folder may not exist yet.
-        format: The format of the entries, as a number.
-        most_bytes: How long the file may be; the oldest entries go when it gets longer.
+        format: The version number of the entries' format.
+        most_bytes: The largest size of the file; beyond it the oldest entries are dropped.
     """
 
     def __init__(
@@ -141,7 +139,7 @@ class JsonStore:
         self._most_bytes = most_bytes
 
     def get(self, key: str) -> Any | None:
-        """Return an entry, as the file has it: whoever reads it checks it."""
+        """Return an entry, unchecked, None without one."""
         return self._read().get(key)
 
     def all(self) -> dict[str, Any]:
@@ -149,7 +147,7 @@ class JsonStore:
         return self._read()
 
     def stamp(self) -> tuple[int, ...]:
-        """Return what changes whenever the file does; () while there is none."""
+        """Return a value that changes whenever the file does; () while there is none."""
         try:
             state = self._path.stat()
         except OSError:
@@ -157,34 +155,34 @@ class JsonStore:
         return state.st_ino, state.st_size, state.st_mtime_ns
 
     def drop(self, key: str) -> None:
-        """Forget an entry."""
-        with contextlib.suppress(OSError), self._alone():
-            kept = self._read()
-            if kept.pop(key, None) is not None:
-                self._write(kept)
+        """Delete an entry."""
+        with contextlib.suppress(OSError), self._locked():
+            entries = self._read()
+            if entries.pop(key, None) is not None:
+                self._write(entries)
 
     def put(self, key: str, entry: Any) -> None:
-        """Keep an entry; the oldest ones go. Where nothing can be written, it is forgotten with the process."""
-        with contextlib.suppress(OSError), self._alone():
-            kept = self._parse()
-            if kept is None:
+        """Store an entry; beyond the limits the oldest ones are dropped. An unwritable disk is ignored."""
+        with contextlib.suppress(OSError), self._locked():
+            entries = self._parse()
+            if entries is None:
                 self._set_aside()
-                kept = {}
-            kept.pop(key, None)
-            self._write(dict([*kept.items(), (key, entry)][-_MOST_KEPT:]))
+                entries = {}
+            entries.pop(key, None)
+            self._write(dict([*entries.items(), (key, entry)][-_MOST_KEPT:]))
 
-    def _write(self, results: dict[str, Any]) -> None:
+    def _write(self, entries: dict[str, Any]) -> None:
         while (
-            len(data := json.dumps({"format": self._format, "results": results}).encode()) > self._most_bytes
+            len(data := json.dumps({"format": self._format, "results": entries}).encode()) > self._most_bytes
         ):
-            results = dict([*results.items()][1:])
+            entries = dict([*entries.items()][1:])
         replace_file(self._path, data)
 
     def _read(self) -> dict[str, Any]:
         return self._parse() or {}
 
     def _parse(self) -> dict[str, Any] | None:
-        """Return the entries, None where there is something that this version cannot read."""
+        """Return the entries, None where there is a file that this version cannot read."""
         try:
             body = read_json(self._path, self._most_bytes)
             results = body["results"] if body["format"] == self._format else None
@@ -195,13 +193,13 @@ class JsonStore:
         return results if isinstance(results, dict) else None
 
     def _set_aside(self) -> None:
-        """Rename the file; the names of those that were set aside before stay taken."""
+        """Rename the file, without replacing one that was renamed before."""
         numbers = itertools.count(1)
         names = (self._path.with_name(f"{self._path.name}.unreadable-{number}") for number in numbers)
         self._path.rename(next(name for name in names if not os.path.lexists(name)))
 
     @contextlib.contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _locked(self) -> Iterator[None]:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with self._path.with_suffix(".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -209,7 +207,7 @@ class JsonStore:
 
 
 def build(hint: Any, value: Any) -> Any:
-    """Make a value of type `hint` from parsed JSON, strictly; fields that are missing get their defaults.
+    """Convert parsed JSON strictly to a value of type `hint`; missing fields get their defaults.
 
     Raises:
         ValueError, TypeError: The JSON is not of that type.
@@ -264,7 +262,7 @@ def _build_scalar(hint: Any, value: Any) -> Any:
             raise ValueError(f"{value!r} is not null")
         return None
     if hint is float and isinstance(value, int | float) and not isinstance(value, bool):
-        if not -_LARGEST <= value <= _LARGEST:  # false for NaN too
+        if not -sys.float_info.max <= value <= sys.float_info.max:  # false for NaN too
             raise ValueError(f"{value!r} is not a finite number")
         return float(value)
     if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):

@@ -1,4 +1,4 @@
-"""Sizes and times in words, and text of others made safe to show on one line."""
+"""Text for the user: translatable sentences, sizes and times, untrusted text made safe, a progress line."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """English words with named gaps, and what fills them: commands print it as it is, a window translates it.
+    """An English sentence with placeholders and their values: commands print it as it is, the window translates it.
 
-    One without words is false; it stands for nothing to say.
+    An empty one is false; it stands for no text at all.
 
     Attributes:
-        template: As in "{count} tokens", which is what a translation is looked up by.
-        values: What stands in each gap; sentences are translated too.
+        template: As in "{count} tokens"; translations are found by it.
+        values: The value of each placeholder; sentences among them are translated too.
     """
 
     template: str
     values: tuple[tuple[str, str | int | Sentence], ...] = ()
 
     def filled(self, **values: str | int | Sentence) -> Sentence:
-        """Return it with other values in its gaps."""
+        """Return the sentence with other values."""
         return Sentence(self.template, tuple(values.items()))
 
     def text(self, translate: Callable[[str], str] = str) -> str:
-        """Return it as text, every template of it translated."""
-        gaps = {
+        """Return the sentence as text, every template in it translated."""
+        values = {
             name: value.text(translate) if isinstance(value, Sentence) else value
             for name, value in self.values
         }
-        return translate(self.template).format(**gaps) if self.template else ""
+        return translate(self.template).format(**values) if self.template else ""
 
     def __str__(self) -> str:
         return self.text()
@@ -53,18 +53,18 @@ def sentence(template: str, /, **values: str | int | Sentence) -> Sentence:
 
 
 def joined(parts: Iterable[str | Sentence], separator: str = ", ") -> Sentence:
-    """Return a list of parts as one sentence, without those that say nothing."""
+    """Return parts joined to one sentence, without empty ones."""
     values = tuple((f"part{number}", part) for number, part in enumerate(each for each in parts if each))
     return Sentence(separator.join(f"{{{name}}}" for name, _ in values), values)
 
 
 def percent(share: float) -> str:
-    """Return a share of 0..1 as in "71 %"."""
+    """Return a share of 0..1 as text, as in "71 %"."""
     return f"{share:.0%}".replace("%", " %")
 
 
 def duration(seconds: float) -> str:
-    """Return a time as people say it: "45 s", "12 min", "3 h 20 min"."""
+    """Return a duration as text: "45 s", "12 min", "3 h 20 min"."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
@@ -76,7 +76,7 @@ def duration(seconds: float) -> str:
 
 
 def size(count: int) -> str:
-    """Return bytes in the powers of ten that disks are sold by: "2.9 GB", "214 GB", "430 MB", "12 kB", "800 bytes"."""
+    """Return bytes as text, in powers of ten: "2.9 GB", "214 GB", "430 MB", "12 kB", "800 bytes"."""
     if count >= 99_500_000_000:
         return f"{count / 1e9:,.0f} GB"
     if count >= 999_500_000:
@@ -87,46 +87,45 @@ def size(count: int) -> str:
 
 
 def replace_surrogates(text: str) -> str:
-    """Return `text` with every lone surrogate replaced by U+FFFD, and pairs joined into the character they mean."""
+    """Return `text` with every lone surrogate replaced by U+FFFD, and pairs joined to their character."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 BIDI_CONTROLS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""What is not seen, and turns the order of what is."""
+"""Invisible characters that change the order in which text is shown."""
 
 # Escape sequences could rename the window, move the cursor or fake a prompt.
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _BREAKS = re.compile(r"[\n\u2028\u2029]+")
 _UNSEEN = re.compile(f"[{''.join(sorted(BIDI_CONTROLS))}\u200b\u2060-\u2064\ufeff]")
-_ELLIPSIS = "…"
 
 
 def harmless(text: str) -> str:
-    """Return a text without control characters; line ends and tabs stay."""
+    """Return a text without control characters; line breaks and tabs stay."""
     return _CONTROLS.sub("", text)
 
 
 def unbroken(text: str) -> str:
-    """Return a text as one line in which all that is there is seen, and in the order in which it is written."""
+    """Return a text on one line without invisible characters and changes of direction."""
     return _UNSEEN.sub("", harmless(_BREAKS.sub(" ", replace_surrogates(text))))
 
 
 def one_line(text: str, longest: int | None = None) -> str:
-    """Return what somebody else wrote, fit to be quoted in a sentence or a row of ours.
+    """Return untrusted text on one line, fit to be quoted in a sentence or a row.
 
     Args:
-        text: Anything.
-        longest: At most so many characters; the middle is left out of more, since the end of a name says what it is.
+        text: Any text.
+        longest: At most so many characters; the middle is left out of longer ones, since the end of a name matters.
     """
     line = " ".join(unbroken(text).split())
     if longest is None or len(line) <= longest:
         return line
     end = longest // 3
-    return f"{line[: longest - end - 1]}{_ELLIPSIS}{line[len(line) - end :]}"
+    return f"{line[: longest - end - 1]}…{line[len(line) - end :]}"
 
 
 Report = Callable[[float, str], None]
-"""Called with a fraction 0..1 and what is being done; words after a comma are details that change often."""
+"""Called with a fraction 0..1 and the present phase as text; details that change often follow a comma."""
 
 _CLEAR_LINE = "\r\x1b[K"
 
@@ -135,8 +134,8 @@ class ProgressLine:
     """A `Report` that writes to a stream.
 
     Args:
-        stream: Usually stderr. On a terminal one line is rewritten; elsewhere a line is added for each new
-            phase and for each further tenth, so that a log stays short.
+        stream: Usually stderr. On a terminal one line is rewritten; elsewhere a line is added for each new phase
+            and for each further tenth, so that a log stays short.
 
     Attributes:
         terminal: Whether the stream is a terminal.
@@ -148,7 +147,7 @@ class ProgressLine:
         self._last = ""
 
     def __call__(self, fraction: float, phase: str) -> None:
-        """Show that `fraction` of the whole is done and `phase` is going on."""
+        """Show the fraction done and the present phase."""
         phase = harmless(phase)
         text = f"{phase} ({fraction:.0%})"
         if self.terminal:
@@ -164,7 +163,7 @@ class ProgressLine:
         self._last = step
 
     def close(self) -> None:
-        """Take the line away again; does nothing where lines stay."""
+        """Erase the line on a terminal."""
         if self.terminal and self._last:
             self._stream.write(_CLEAR_LINE)
             self._stream.flush()
