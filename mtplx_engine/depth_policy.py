@@ -101,7 +101,6 @@ class DepthPolicy:
         return next((each for each in candidates if results.results_of(each).winner), None)
 
     def _measured(self, drafter: DrafterKind | None) -> dict[int | None, Measurement]:
-        """Return the measurements with this drafter by context bucket, the newest first."""
         return {bucket: each for bucket, each in self._deciding.items() if each.subject.drafter == drafter}
 
 

@@ -41,7 +41,6 @@ class LayerState:
         self._now: list[mx.array | None] = [None] * size
 
     def __getitem__(self, index: int) -> mx.array | None:
-        """Return an array; None before any token."""
         return self._now[index]
 
     def __setitem__(self, index: int, value: mx.array) -> None:
@@ -63,7 +62,6 @@ class LayerState:
         return self.arrays()
 
     def _become(self, arrays: Sequence[mx.array | None], length: int) -> None:
-        """Set the arrays to a state at `length`; no arrays are the empty state."""
         self._now = list(arrays) or [None] * len(self._now)
         self.offset = length
 
@@ -118,14 +116,11 @@ class _KeepsAll:
     keeps_all = True
     floor = 0
 
-    def begin_block(self) -> None:
-        """Do nothing: any length can be trimmed to."""
+    def begin_block(self) -> None: ...
 
-    def end_block(self) -> None:
-        """Do nothing."""
+    def end_block(self) -> None: ...
 
     def snapshot(self) -> tuple[mx.array, ...]:
-        """Return nothing: older tokens stay in place."""
         return ()
 
 
@@ -137,18 +132,15 @@ class _KeysValues(_KeepsAll):
     offset: int
 
     def restore(self, _arrays: tuple[mx.array, ...], length: int) -> None:
-        """Go back to `length`."""
         self.offset = length
 
     def arrays(self) -> list[mx.array]:
-        """Return the buffers, to be evaluated; empty before the first forward."""
         if self.keys is None:
             return []
         named = cast("list[tuple[str, mx.array]]", tree_flatten((self.keys, self.values)))
         return [array for _, array in named]
 
     def contents(self) -> list[mx.array]:
-        """Return keys and values [1, heads, offset, ...] of the tokens held."""
         return [array[..., : self.offset, :] for array in self.arrays()]
 
 

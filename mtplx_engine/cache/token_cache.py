@@ -40,12 +40,10 @@ class Layer(Protocol):
     @property
     def offset(self) -> int:
         """How many tokens went into it."""
-        ...
 
     @property
     def floor(self) -> int:
         """The smallest length that `trim` can go back to."""
-        ...
 
     def begin_block(self) -> None:
         """Make the forwards up to `end_block` one block."""
@@ -58,18 +56,15 @@ class Layer(Protocol):
 
     def snapshot(self) -> tuple[mx.array, ...]:
         """Return the arrays that `restore` needs; nothing ever writes into them."""
-        ...
 
     def restore(self, arrays: tuple[mx.array, ...], length: int) -> None:
         """Set the state to a `snapshot` taken at `length`; length 0 needs no arrays."""
 
     def arrays(self) -> list[mx.array]:
         """Return the live arrays."""
-        ...
 
     def contents(self) -> list[mx.array]:
         """Return the part of the arrays that the tokens held fill, free of stale entries."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,15 +31,12 @@ class Model(Protocol):
 
     def new_layers(self) -> list[Any]:
         """Return empty caches, one a layer."""
-        ...
 
     def forward(self, tokens: mx.array, cache: TokenCache) -> mx.array:
         """Append tokens [M] to the cache; returns their hiddens [M, H]."""
-        ...
 
     def logits(self, hidden: mx.array) -> mx.array:
         """Project hiddens [M, H] to logits [M, V]."""
-        ...
 
 
 class DraftModelDrafter:

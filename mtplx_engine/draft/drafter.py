@@ -35,12 +35,10 @@ class Drafter(Protocol):
     @property
     def max_depth(self) -> int:
         """The largest depth that is worth asking for now; 0 while it has nothing to propose."""
-        ...
 
     @property
     def pairs(self) -> int:
         """How many true pairs the drafter holds."""
-        ...
 
     def begin(self, prompt: Sequence[int], pairs: int) -> int:
         """Start an answer to a prompt.
@@ -54,15 +52,12 @@ class Drafter(Protocol):
             How many it holds now. A drafter that needs hidden states cannot make the pairs that it lacks; the others
             always return `pairs`.
         """
-        ...
 
     def extend(self, hidden: mx.array, tokens: Sequence[int]) -> None:
         """Append true pairs: hiddens [m, H] as the target returned them, and the m tokens after them."""
-        ...
 
     def trim_to(self, pairs: int) -> None:
         """Drop all but the oldest `pairs` pairs."""
-        ...
 
     def propose(
         self, depth: int, shaper: Shaper, history: History | None, key: mx.array | None
@@ -78,7 +73,6 @@ class Drafter(Protocol):
         Returns:
             From 1 to `depth` draft tokens, or None when it has none.
         """
-        ...
 
 
 class CombinedDrafter:

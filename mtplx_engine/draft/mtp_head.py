@@ -88,19 +88,15 @@ class Head(Protocol):
 
     def inputs(self, embedded: mx.array, hidden: mx.array) -> mx.array:
         """Join embeddings of the tokens t+1 and hiddens of t, both [m, H], into block inputs [1, m, H]."""
-        ...
 
     def __call__(self, inputs: mx.array, cache: Any) -> mx.array:
         """Run the block over inputs [1, m, H]; returns the hiddens [m, H] that the next step takes."""
-        ...
 
     def readout(self, hidden: mx.array) -> mx.array:
         """Turn hiddens [m, H] of `__call__` into the input of the LM head."""
-        ...
 
     def remember(self, inputs: mx.array, cache: Any) -> None:
         """Write only keys and values of inputs [1, m, H] to the cache, without an output."""
-        ...
 
 
 class MTPDrafter:

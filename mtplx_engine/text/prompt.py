@@ -76,7 +76,6 @@ class PlainText:
 
 
 def _any_of(texts: set[str]) -> re.Pattern[str]:
-    """Return a pattern that matches any of the texts, the longest first."""
     return re.compile("|".join(map(re.escape, sorted(texts, key=lambda text: (-len(text), text)))))
 
 
