@@ -45,7 +45,7 @@ class Chain:
         vocabulary: int,
         ids: mx.array | None,
     ) -> None:
-        self._law = shaper if ids is None else shaper.restricted(vocabulary, ids)
+        self._shaper = shaper if ids is None else shaper.restricted(vocabulary, ids)
         self._history = history
         self._keys = None if key is None else mx.random.split(key, depth)
         self._vocabulary = vocabulary
@@ -55,11 +55,11 @@ class Chain:
 
     def draw(self, logits: mx.array) -> mx.array:
         """Draw the next token from logits [1, D]; returns it as [1] int32."""
-        adjusted = self._law.adjust(logits, self._history)[0]
+        adjusted = self._shaper.adjust(logits, self._history)[0]
         if self._keys is None:
             choice = mx.argmax(adjusted).astype(mx.int32)
         else:
-            q = self._law.distribution(adjusted)
+            q = self._shaper.distribution(adjusted)
             choice = race(q, draw_exponentials(q.shape, self._keys[len(self._tokens)]))
             self._laws.append(self._over_vocabulary(q))
         token = (choice if self._ids is None else self._ids[choice])[None]

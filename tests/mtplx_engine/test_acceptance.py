@@ -1,4 +1,4 @@
-"""The acceptance rule is exact: its law is enumerated, not sampled, so a bias of any size would show."""
+"""The acceptance rule is exact: its distribution is enumerated, not sampled, so a bias of any size would show."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mtplx_engine import acceptance, sampling
 from mtplx_engine.acceptance import accept, accept_greedy, race, speculative_output_marginal
 from mtplx_engine.config import SamplerConfig
-from tests.support.enumeration import joint_law, round_law
+from tests.support.enumeration import joint_distribution, round_distribution
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +32,7 @@ _weights = st.one_of(st.just(0.0), st.sampled_from([1e-300, 1e-30, 1e-12]), st.f
 
 
 @st.composite
-def _laws(draw: st.DrawFn, vocabulary: int) -> Floats:
+def _distributions(draw: st.DrawFn, vocabulary: int) -> Floats:
     weights = np.array(draw(st.lists(_weights, min_size=vocabulary, max_size=vocabulary)))
     if weights.sum() == 0:
         weights[draw(st.integers(0, vocabulary - 1))] = 1.0  # one-hot
@@ -41,9 +41,9 @@ def _laws(draw: st.DrawFn, vocabulary: int) -> Floats:
 
 @st.composite
 def _pairs(draw: st.DrawFn) -> tuple[Floats, Floats]:
-    """A target's and a drafter's law over 2..8 tokens: any two, equal ones, or two that share no token."""
+    """A target's and a drafter's distribution over 2..8 tokens: any two, equal ones, or two that share no token."""
     vocabulary = draw(st.integers(2, 8))
-    p, q = draw(_laws(vocabulary)), draw(_laws(vocabulary))
+    p, q = draw(_distributions(vocabulary)), draw(_distributions(vocabulary))
     relation = draw(st.sampled_from(["any", "any", "equal", "disjoint"]))
     if relation == "equal":
         return p, p
@@ -55,35 +55,40 @@ def _pairs(draw: st.DrawFn) -> tuple[Floats, Floats]:
 
 @st.composite
 def _tables(draw: st.DrawFn) -> tuple[dict[tuple[int, ...], Floats], dict[tuple[int, ...], Floats]]:
-    """Laws over 3 tokens that depend on the tokens before: up to 2 for the target, up to 1 for the drafter."""
+    """Distributions over 3 tokens that depend on the tokens before: up to 2 for the target, up to 1 for the drafter."""
     contexts = [c for length in range(3) for c in itertools.product(range(3), repeat=length)]
-    p = {context: draw(_laws(3)) for context in contexts}
-    q = {context: p[context] if draw(st.booleans()) else draw(_laws(3)) for context in contexts[:4]}
+    p = {context: draw(_distributions(3)) for context in contexts}
+    q = {context: p[context] if draw(st.booleans()) else draw(_distributions(3)) for context in contexts[:4]}
     return p, q
 
 
 def _chain(
-    law: Callable[[tuple[int, ...]], Floats], length: int, vocabulary: int
+    distribution: Callable[[tuple[int, ...]], Floats], length: int, vocabulary: int
 ) -> dict[tuple[int, ...], float]:
     every = itertools.product(range(vocabulary), repeat=length)
-    return {tokens: float(np.prod([law(tokens[:i])[t] for i, t in enumerate(tokens)])) for tokens in every}
+    return {
+        tokens: float(np.prod([distribution(tokens[:i])[t] for i, t in enumerate(tokens)]))
+        for tokens in every
+    }
 
 
-def _difference(law: dict[tuple[int, ...], float], other: dict[tuple[int, ...], float]) -> float:
-    return max(abs(law.get(tokens, 0.0) - other.get(tokens, 0.0)) for tokens in law | other)
+def _difference(distribution: dict[tuple[int, ...], float], other: dict[tuple[int, ...], float]) -> float:
+    return max(abs(distribution.get(tokens, 0.0) - other.get(tokens, 0.0)) for tokens in distribution | other)
 
 
 def _rows(generator: np.random.Generator, vocabulary: int) -> Callable[[tuple[int, ...]], Floats]:
-    """Return a law that depends on everything that came before."""
+    """Return a distribution that depends on everything that came before."""
     known: dict[tuple[int, ...], Floats] = {}
     return lambda context: known.setdefault(context, generator.dirichlet(np.full(vocabulary, 0.7)))
 
 
-def _after(law: Callable[[tuple[int, ...]], Floats], context: tuple[int, ...]) -> Callable[..., Floats]:
-    return lambda tokens: law((*context, *tokens))
+def _after(
+    distribution: Callable[[tuple[int, ...]], Floats], context: tuple[int, ...]
+) -> Callable[..., Floats]:
+    return lambda tokens: distribution((*context, *tokens))
 
 
-# The enumerated law
+# The enumerated distribution
 
 
 @given(_pairs())
@@ -93,11 +98,11 @@ def _after(law: Callable[[tuple[int, ...]], Floats], context: tuple[int, ...]) -
 @example((np.array([1.0, 0.0, 0.0]), np.array([1.0, 0.0, 0.0])))
 @example((np.array([5e-324, 1.0]), np.array([1.0, 5e-324])))
 @example((np.array([0.1, 0.2, 0.7]), np.nextafter(np.array([0.1, 0.2, 0.7]), 0)))
-def test_marginal_is_the_targets_law(pair: tuple[Floats, Floats]) -> None:
+def test_marginal_is_the_targets_distribution(pair: tuple[Floats, Floats]) -> None:
     p, q = pair
-    law = speculative_output_marginal(p, q, CONFIG)
-    assert law.dtype == np.float64
-    assert np.abs(law - p).max() <= EXACT
+    distribution = speculative_output_marginal(p, q, CONFIG)
+    assert distribution.dtype == np.float64
+    assert np.abs(distribution - p).max() <= EXACT
 
 
 @given(_pairs())
@@ -107,11 +112,11 @@ def test_marginal_is_the_targets_law(pair: tuple[Floats, Floats]) -> None:
 @example((np.array([1e-30, 1 - 1e-30]), np.array([1 - 1e-12, 1e-12])))
 def test_first_token_of_a_round_follows_the_target(pair: tuple[Floats, Floats]) -> None:
     p, q = pair
-    law = np.zeros(p.size)
-    for emitted, probability in round_law(lambda _: p, lambda _: q, p.size, depth=1).items():
-        law[emitted[0]] += probability
-    assert np.abs(law - p).max() <= EXACT
-    assert np.abs(law - speculative_output_marginal(p, q, CONFIG)).max() <= EXACT
+    distribution = np.zeros(p.size)
+    for emitted, probability in round_distribution(lambda _: p, lambda _: q, p.size, depth=1).items():
+        distribution[emitted[0]] += probability
+    assert np.abs(distribution - p).max() <= EXACT
+    assert np.abs(distribution - speculative_output_marginal(p, q, CONFIG)).max() <= EXACT
 
 
 @given(_tables())
@@ -123,35 +128,40 @@ def test_whole_rounds_follow_the_target_jointly(tables: tuple[dict, dict]) -> No
     def rounds(context: tuple[int, ...]) -> dict[tuple[int, ...], float]:
         if context:
             return {(token,): float(mass) for token, mass in enumerate(p[context])}
-        return round_law(p.__getitem__, q.__getitem__, 3, depth=2)
+        return round_distribution(p.__getitem__, q.__getitem__, 3, depth=2)
 
-    assert _difference(joint_law(rounds, 3), _chain(p.__getitem__, 3, 3)) <= EXACT
+    assert _difference(joint_distribution(rounds, 3), _chain(p.__getitem__, 3, 3)) <= EXACT
 
 
 @pytest.mark.parametrize("depth", [0, 1, 2, 3])
 def test_rounds_after_rounds_follow_the_target_jointly(depth: int) -> None:
     generator = np.random.default_rng(depth)
     p, q = _rows(generator, 3), _rows(generator, 3)
-    law = joint_law(lambda context: round_law(_after(p, context), _after(q, context), 3, depth), length=3)
-    assert _difference(law, _chain(p, 3, 3)) <= EXACT
+    distribution = joint_distribution(
+        lambda context: round_distribution(_after(p, context), _after(q, context), 3, depth), length=3
+    )
+    assert _difference(distribution, _chain(p, 3, 3)) <= EXACT
 
 
-def test_in_the_dtype_of_decoding_the_law_holds_to_its_rounding() -> None:
+def test_in_the_dtype_of_decoding_the_distribution_holds_to_its_rounding() -> None:
     generator = np.random.default_rng(9)
     p, q = _rows(generator, 3), _rows(generator, 3)
-    law = joint_law(
-        lambda context: round_law(_after(p, context), _after(q, context), 3, 2, dtype=mx.float32), length=2
+    distribution = joint_distribution(
+        lambda context: round_distribution(_after(p, context), _after(q, context), 3, 2, dtype=mx.float32),
+        length=2,
     )
-    assert _difference(law, _chain(p, 2, 3)) <= 1e-6
+    assert _difference(distribution, _chain(p, 2, 3)) <= 1e-6
 
 
 def test_accepted_drafts_lead_the_round() -> None:
     """Depth 2 over 2 tokens, by hand: p = (.5, .5) everywhere, q = (.8, .2): kept with .625 and 1."""
-    law = round_law(lambda _: np.array([0.5, 0.5]), lambda _: np.array([0.8, 0.2]), 2, depth=2)
+    distribution = round_distribution(
+        lambda _: np.array([0.5, 0.5]), lambda _: np.array([0.8, 0.2]), 2, depth=2
+    )
     two_kept = {(a, b): (0.5, 0.2)[a] * (0.5, 0.2)[b] for a in (0, 1) for b in (0, 1)}
     expected: dict[tuple[int, ...], float] = {(1,): 0.8 * 0.375, (0, 1): 0.5 * 0.3, (1, 1): 0.2 * 0.3}
     expected |= {(*kept, bonus): mass / 2 for kept, mass in two_kept.items() for bonus in (0, 1)}
-    assert _difference(law, expected) <= EXACT
+    assert _difference(distribution, expected) <= EXACT
 
 
 @pytest.mark.parametrize(
@@ -167,8 +177,10 @@ def test_the_enumeration_sees_biases_too_small_to_sample(
 ) -> None:
     monkeypatch.setattr(acceptance, name, wrong)
     p, q = np.array([0.1, 0.4, 0.5]), np.array([0.7, 0.2, 0.1])
-    law = round_law(lambda _: p, lambda _: q, 3, depth=1)
-    first = {(token,): sum(m for emitted, m in law.items() if emitted[0] == token) for token in range(3)}
+    distribution = round_distribution(lambda _: p, lambda _: q, 3, depth=1)
+    first = {
+        (token,): sum(m for emitted, m in distribution.items() if emitted[0] == token) for token in range(3)
+    }
     assert _difference(first, {(token,): float(mass) for token, mass in enumerate(p)}) > least
 
 
@@ -190,7 +202,7 @@ def test_race_prefers_each_of_two_at_the_ratio_of_their_weights() -> None:
 @given(st.integers(0, 2**32 - 1), st.integers(2, 8))
 @settings(max_examples=50)
 def test_race_winner_beats_every_other_alone(seed: int, vocabulary: int) -> None:
-    """Together with the ratio of pairs this fixes the law: the first of all is the first of each pair."""
+    """Together with the ratio of pairs this fixes the distribution: the first of all is the first of each pair."""
     generator = np.random.default_rng(seed)
     weights = generator.random(vocabulary) * (generator.random(vocabulary) < 0.7)
     weights[generator.integers(vocabulary)] = 1.0
@@ -276,8 +288,10 @@ def test_marginal_takes_lists_arrays_and_rows() -> None:
 
 def test_marginal_of_a_greedy_target_is_its_best_token() -> None:
     greedy = SamplerConfig(temperature=0, draft_core="stock", speculative_depth=2, verify_core="target")
-    law = speculative_output_marginal([[0.2, 0.3, 0.5], [0.9, 0.1, 0]], [[0.6, 0.4, 0], [0, 0, 1]], greedy)
-    assert law.tolist() == [[0, 0, 1], [1, 0, 0]]
+    distribution = speculative_output_marginal(
+        [[0.2, 0.3, 0.5], [0.9, 0.1, 0]], [[0.6, 0.4, 0], [0, 0, 1]], greedy
+    )
+    assert distribution.tolist() == [[0, 0, 1], [1, 0, 0]]
 
 
 @pytest.mark.parametrize(
@@ -310,6 +324,6 @@ def test_marginal_is_the_same_for_every_drafter(depth: int, verify: str, core: s
         ([2.0, 2.0], [0.5, 0.5], "sum to 4"),
     ],
 )
-def test_marginal_refuses_what_is_no_law(p: object, q: object, complaint: str) -> None:
+def test_marginal_refuses_what_is_no_distribution(p: object, q: object, complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
         speculative_output_marginal(p, q, CONFIG)

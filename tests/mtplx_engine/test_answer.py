@@ -136,14 +136,14 @@ MARKUP = Markup("ab", "ca")  # both across tokens
 def check_marks(answer: Decoded, segments: list[Segment]) -> None:
     """Here a token is a character, so what was drafted is known of each."""
     flags = [index < event.accepted for event in answer.events for index in range(len(event.token_ids))]
-    told = [
+    shown = [
         [index % 2 == 1 for index, length in enumerate(event.marks) for _ in range(length)]
         for event in (*answer.events, answer.finished)
     ]
-    assert [len(each) for each in told] == [len(e.text) for e in (*answer.events, answer.finished)]
+    assert [len(each) for each in shown] == [len(e.text) for e in (*answer.events, answer.finished)]
     said = [segment for segment in segments if segment.kind is Kind.ANSWER]
     expected = [flags[segment.start + index] for segment in said for index in range(len(segment.text))]
-    assert list(itertools.chain(*told)) == expected
+    assert list(itertools.chain(*shown)) == expected
 
 
 @pytest.mark.parametrize("depth", [0, 3])
@@ -158,12 +158,12 @@ def test_thinking_and_answer_are_told_apart(depth: int) -> None:
         segmenter = Segmenter(MARKUP)
         segments = segmenter.push(letters(answer.tokens)) + segmenter.finish()
         events = [*answer.events, answer.finished]
-        for kind, told in (
+        for kind, shown in (
             (Kind.ANSWER, [event.text for event in events]),
             (Kind.THINKING, [event.thinking for event in events]),
         ):
             expected = "".join(segment.text for segment in segments if segment.kind is kind)
-            assert "".join(told) == expected
+            assert "".join(shown) == expected
             kinds |= {kind} if expected else set()
         check_marks(answer, segments)
         drafted += answer.finished.stats.accepted

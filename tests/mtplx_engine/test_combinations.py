@@ -1,9 +1,9 @@
-"""Every drafter at every depth with every sampler option: what the accept rule is given is what it must be given.
+"""Every drafter at every depth with every sampler option: the acceptance rule gets the right p and q.
 
-The target's rows are those of plain decoding after the same text, bit for bit (on the wheel's own BLAS), also behind a
-draft that is refused. The drafts' law is the one that they were drawn by, and equals the one that a second way gives:
-plain forwards of the whole text, and a sampler in numpy. That the rule then gives the target's law exactly is shown
-for any p and q by `test_acceptance.py`, and here for these.
+The target's rows are those of plain decoding after the same tokens, bit for bit (on the wheel's own BLAS), also after
+a rejected draft. q is the distribution that the drafts were drawn from, and equals the one computed in a second way:
+plain forwards of the whole sequence, and a sampler in numpy. That the rule then gives the target's distribution exactly
+is shown for any p and q by `test_acceptance.py`, and here for these.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mtplx_engine.draft.drafter import CombinedDrafter
 from mtplx_engine.draft.mtp_head import Chain
 from mtplx_engine.draft.prompt_lookup import MATCH, PromptLookupDrafter
 from mtplx_engine.sampling import History
-from tests.support.exact_law import next_token_law
+from tests.support.exact_distribution import next_token_distribution
 from tests.support.recording import PlainRows, verify_steps
 from tests.support.tiny import tiny_head_drafter, tiny_target
 from tests.support.tiny_hybrid import KINDS as HYBRIDS
@@ -141,7 +141,7 @@ def model_logits(drafter: DraftModelDrafter, step: Verified) -> Floats:
 
 
 def expected_q(target: Target, drafter: Drafter, config: SamplerConfig, step: Verified) -> Floats:
-    """Return the law [k, V] of the drafts of a step, made a second way; greedy drafts are point masses."""
+    """Return the distribution [k, V] of the drafts of a step, made a second way; greedy drafts are point masses."""
     if isinstance(drafter, CombinedDrafter):
         inner = drafter.first if copied(step.context, 1) else drafter.second
         return expected_q(target, inner, config, step)
@@ -154,10 +154,13 @@ def expected_q(target: Target, drafter: Drafter, config: SamplerConfig, step: Ve
     )
     warm = dataclasses.replace(config, temperature=1.0) if config.greedy else config
     answer = step.context[len(PROMPT) :]
-    laws = np.array(
-        [next_token_law(z, warm, PROMPT, (*answer, *step.drafts[:row])) for row, z in enumerate(logits)]
+    distributions = np.array(
+        [
+            next_token_distribution(z, warm, PROMPT, (*answer, *step.drafts[:row]))
+            for row, z in enumerate(logits)
+        ]
     )
-    return np.eye(VOCABULARY)[laws.argmax(axis=1)] if config.greedy else laws
+    return np.eye(VOCABULARY)[distributions.argmax(axis=1)] if config.greedy else distributions
 
 
 def bits(array: NDArray[np.generic]) -> NDArray[np.uint32]:
@@ -168,9 +171,9 @@ def check_step(
     target: Target, plain: PlainRows, drafter: Drafter, config: SamplerConfig, step: Verified
 ) -> None:
     for row in reversed(range(len(step.drafts) + 1)):  # the longest text decodes those it begins with, too
-        logits, law = plain.after((*step.context, *step.drafts[:row]))
+        logits, distribution = plain.after((*step.context, *step.drafts[:row]))
         assert (bits(step.logits[row]) == bits(logits)).all(), f"logits of row {row}"
-        assert (bits(step.law[row]) == bits(law)).all(), f"law of row {row}"
+        assert (bits(step.distribution[row]) == bits(distribution)).all(), f"distribution of row {row}"
     expected = expected_q(target, drafter, config, step)
     assert (expected[range(len(step.drafts)), step.drafts] > 0).all()
     if step.q is None:
@@ -178,7 +181,7 @@ def check_step(
         return
     np.testing.assert_allclose(step.q, expected, rtol=1e-4, atol=1e-6)
     check_draws(step)
-    p = step.law[:-1].astype(np.float64)
+    p = step.distribution[:-1].astype(np.float64)
     p /= p.sum(axis=1, keepdims=True)
     marginal = speculative_output_marginal(p, step.q, config)
     np.testing.assert_allclose(marginal, p, rtol=0, atol=1e-6)
@@ -190,7 +193,7 @@ def check_draws(step: Verified) -> None:
         assert step.drafts == copied(step.context, len(step.drafts))
         return
     for q, draft, (weights, winner) in zip(step.q, step.drafts, step.raced, strict=True):
-        assert (bits(q[q > 0]) == bits(weights[weights > 0])).all(), "drawn by another law"
+        assert (bits(q[q > 0]) == bits(weights[weights > 0])).all(), "drawn by another distribution"
         assert q[draft] == weights[winner]
 
 
@@ -244,7 +247,7 @@ def test_each_option_and_pair(target: str, kind: str, depth: int, request: pytes
 # ---------------------------------------------------------------- faults that these checks must see
 
 
-def test_a_law_that_the_drafts_were_not_drawn_by_is_seen(
+def test_a_distribution_that_the_drafts_were_not_drawn_by_is_seen(
     llama: Target, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spread = Chain._over_vocabulary

@@ -15,7 +15,7 @@ from mtplx_engine.draft.mtp_head import MTPDrafter
 from mtplx_engine.models.families import llama
 from mtplx_engine.models.target import Target
 from mtplx_engine.stats import FinishReason
-from tests.support.tiny_chat import PROMPT, Chat, SetAtLook, Spelling
+from tests.support.tiny_chat import PROMPT, Chat, SetAtCheck, Spelling
 
 if TYPE_CHECKING:
     from mtplx_engine.models.loader import LoadedModel
@@ -106,7 +106,7 @@ def test_after_a_cancel_at_any_moment(tiny_model: LoadedModel, depth: int | str,
     reasons = []
     for look in itertools.count():
         chat = Chat(tiny_model, right=[3, 0, 2], depths=[0, 0, 2, 3, 0])
-        chat.answer(depth=depth, temperature=temperature, cancelled=SetAtLook(look))
+        chat.answer(depth=depth, temperature=temperature, cancelled=SetAtCheck(look))
         reasons.append(chat.reason)
         chat.check()
         if chat.reason is FinishReason.LENGTH:

@@ -90,47 +90,47 @@ def test_why(
 def test_what_is_fastest_is_told_once_it_is_known() -> None:
     """Every draft is accepted, and a cycle at depth k takes 1 + k / 4 of a plain step: 2.5 times as fast at depth 4."""
     chooser = _chooser()
-    told = [chooser.changed(DEEPEST)]
+    reported = [chooser.changed(DEEPEST)]
     looks = set()
-    for _, depth, news in _run(chooser, 3000, lambda depth: 1 + depth / 4, lambda depth: depth):
-        told += [news] if news else []
-        if depth != told[-1].depth:
+    for _, depth, change in _run(chooser, 3000, lambda depth: 1 + depth / 4, lambda depth: depth):
+        reported += [change] if change else []
+        if depth != reported[-1].depth:
             looks.add(depth)
-    assert told[0].reason is DepthReason.MEASURING
-    assert (told[-1].depth, told[-1].reason) == (4, DepthReason.FASTEST)
-    assert told[-1].expected == pytest.approx(2.5, rel=0.05)
-    assert all(one.differs(other) for one, other in itertools.pairwise(told))
-    assert looks >= {1, 2, 3}  # they ran, and were told of by what they changed only
-    assert len(told) < 20
+    assert reported[0].reason is DepthReason.MEASURING
+    assert (reported[-1].depth, reported[-1].reason) == (4, DepthReason.FASTEST)
+    assert reported[-1].expected == pytest.approx(2.5, rel=0.05)
+    assert all(one.differs(other) for one, other in itertools.pairwise(reported))
+    assert looks >= {1, 2, 3}  # they ran, and were reported of by what they changed only
+    assert len(reported) < 20
 
 
 def test_drafts_that_are_never_accepted_park() -> None:
     chooser = _chooser()
-    told = [chooser.changed(DEEPEST)]
+    reported = [chooser.changed(DEEPEST)]
     depths = []
-    for number, depth, news in _run(chooser, 2000, lambda depth: 1 + depth / 4, lambda depth: 0):
-        told += [news] if news else []
+    for number, depth, change in _run(chooser, 2000, lambda depth: 1 + depth / 4, lambda depth: 0):
+        reported += [change] if change else []
         depths.append(depth)
-        if news:
+        if change:
             assert number + 1 >= 16
     assert set(depths) > {0}
-    assert {choice.depth for choice in told} == {0}
-    assert [choice.reason for choice in told[:2]] == [DepthReason.MEASURING, DepthReason.PARKED]
-    assert told[-1].reason is DepthReason.PARKED
-    assert 0.7 < told[-1].expected < 0.9  # a cycle at depth 1 costs 1.25 plain steps and gives a token
-    assert len(told) < 8
+    assert {choice.depth for choice in reported} == {0}
+    assert [choice.reason for choice in reported[:2]] == [DepthReason.MEASURING, DepthReason.PARKED]
+    assert reported[-1].reason is DepthReason.PARKED
+    assert 0.7 < reported[-1].expected < 0.9  # a cycle at depth 1 costs 1.25 plain steps and gives a token
+    assert len(reported) < 8
 
 
 def test_it_is_told_once_a_round_at_most() -> None:
-    """However wildly the figures jump."""
+    """However wildly the estimates jump."""
     controller = DepthController(DEEPEST)
     for _ in range(20):
         controller.record(0, 0, 1.0)
     chooser = _chooser(SamplerConfig(speculative_depth=1), controller=controller)
     rounds: list[int] = []
     cycles = _run(chooser, 400, lambda _: 1.0 + controller.rounds % 7, lambda _: controller.rounds % 2)
-    for _, _, news in cycles:
-        if news:
+    for _, _, change in cycles:
+        if change:
             rounds.append(controller.rounds)
     assert len(set(rounds)) == len(rounds) > 5
 
@@ -140,9 +140,9 @@ def test_a_chosen_depth_is_expected_to_be_what_was_measured() -> None:
     for number in range(40):
         depth = number // 20
         controller.record(depth, depth, 1.0 + 0.25 * depth)
-    news = _chooser(SamplerConfig(speculative_depth=1), controller=controller).changed(DEEPEST)
-    assert (news.depth, news.reason) == (1, DepthReason.CHOSEN)
-    assert news.expected == pytest.approx(controller.rate(1) / controller.rate(0))
+    change = _chooser(SamplerConfig(speculative_depth=1), controller=controller).changed(DEEPEST)
+    assert (change.depth, change.reason) == (1, DepthReason.CHOSEN)
+    assert change.expected == pytest.approx(controller.rate(1) / controller.rate(0))
     beyond = _chooser(SamplerConfig(speculative_depth=8), controller=controller).changed(8)
     assert beyond == DepthChoice(8, DepthReason.CHOSEN, None)
 
@@ -229,8 +229,8 @@ def test_the_engine_keeps_what_an_answer_showed(tmp_path: Path) -> None:
     engine_runs.run(engine, max_tokens=40, temperature=0.0, draft_core="prompt_lookup")
     entries = json.loads((folder / NAME).read_text())["results"]
     assert len(entries) == 1
-    (figures,) = entries.values()
-    assert figures["costs"][0] > 0
+    (estimates,) = entries.values()
+    assert estimates["costs"][0] > 0
     engine_runs.run(engine, draft_core="off")
     engine_runs.run(engine, speculative_depth=3)
     assert json.loads((folder / NAME).read_text())["results"] == entries
@@ -340,13 +340,13 @@ def test_what_was_lifted_is_drafted_again_and_is_no_start(tmp_path: Path) -> Non
 
 def test_measured_counts_become_conditional_acceptances_of_bounded_weight() -> None:
     many = results.results_of(measurement(*FASTER * 30, accepted_at=(16, 12, 9)))
-    figures = measured_estimates(many, 3)
-    assert figures.best == 3
-    assert figures.costs == (many.plain.step_s, None, None, many.at(3).cycle_s)
-    chances = [kept / tried for kept, tried in zip(figures.accepted, figures.offered, strict=True)]
+    estimates = measured_estimates(many, 3)
+    assert estimates.best == 3
+    assert estimates.costs == (many.plain.step_s, None, None, many.at(3).cycle_s)
+    chances = [kept / tried for kept, tried in zip(estimates.accepted, estimates.offered, strict=True)]
     assert chances == pytest.approx([16 / 23, 12 / 16, 9 / 12])
     assert expected_tokens(chances) == pytest.approx(many.at(3).mean_length)
-    assert max(figures.offered) <= MOST_OFFERED
+    assert max(estimates.offered) <= MOST_OFFERED
     few = measured_estimates(results.results_of(measurement(2.0, accepted_at=(16, 0, 0))), 3)
     assert few.offered == (44, 16, 0)
     assert few.accepted == (16, 0, 0)
@@ -367,7 +367,7 @@ def engine(folder: Path) -> Engine:
 
 
 def answer(engine: Engine, **fields) -> tuple[DepthChosen, list[int], object]:
-    """What is said of the depth first, the drafts of each cycle, and the figures."""
+    """What is said of the depth first, the drafts of each cycle, and the estimates."""
     fields = {"speculative_depth": "auto", "temperature": 0.0, "seed": None, **fields}
     events = engine_runs.run(engine, **fields)
     chosen = next(event for event in events if isinstance(event, DepthChosen))

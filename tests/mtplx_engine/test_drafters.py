@@ -22,7 +22,7 @@ from tests.support import tiny_folder
 from tests.support.engine_runs import check_error, run, tokens_of
 from tests.support.fresh import check_caches
 from tests.support.tiny import tiny_target
-from tests.support.tiny_chat import Chat, ScriptedDepths, SetAtLook
+from tests.support.tiny_chat import Chat, ScriptedDepths, SetAtCheck
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -115,7 +115,7 @@ def test_caches_are_fresh_ones_after_any_end(
         chat.check()
     for look in range(6):
         chat = Drafting(tiny_model, draft_model)
-        chat.answer(PROMPT, max_tokens=24, cancelled=SetAtLook(look), **settings)
+        chat.answer(PROMPT, max_tokens=24, cancelled=SetAtCheck(look), **settings)
         assert chat.reason is FinishReason.CANCELLED
         chat.check()
 
@@ -153,7 +153,7 @@ def test_drafters_that_change_from_answer_to_answer(
         text = [*text, *pick.choices(UNIT, k=pick.randrange(3))]
         depth = pick.choice([0, 1, 3, 5, "auto"])
         if pick.random() < 0.4:
-            looks = SetAtLook(pick.randrange(8))
+            looks = SetAtCheck(pick.randrange(8))
             chat.answer(text, depth=depth, temperature=0.7, draft_core=core, cancelled=looks)
         else:
             chat.answer(text, depth=depth, draft_core=core)

@@ -15,7 +15,7 @@ from mtplx_engine.cache import layers
 from mtplx_engine.cache.token_cache import TokenCache
 from mtplx_engine.stats import FinishReason
 from tests.support import cache_kinds
-from tests.support.tiny_chat import PROMPT, Chat, SetAtLook, Spelling
+from tests.support.tiny_chat import PROMPT, Chat, SetAtCheck, Spelling
 
 if TYPE_CHECKING:
     from mtplx_engine.models.loader import LoadedModel
@@ -94,7 +94,7 @@ def test_after_a_cancel_at_any_moment(model: LoadedModel) -> None:
     whole = Chat(model).answer(depth=0)
     for look in itertools.count():
         chat = Chat(model, right=[3, 0, 2], depths=[0, 0, 2, 3, 0])
-        chat.answer(depth="auto", cancelled=SetAtLook(look))
+        chat.answer(depth="auto", cancelled=SetAtCheck(look))
         assert chat.tokens == whole[: len(chat.tokens)]
         assert chat.held == (PROMPT + whole)[: len(chat.held)]
         chat.check()

@@ -314,18 +314,18 @@ class Pairs:
     """A drafter that notes what it is told, and holds no more pairs than it had."""
 
     def __init__(self, had: int = 8) -> None:
-        self.told: list[object] = []
+        self.calls: list[object] = []
         self._had = had
 
     def begin(self, prompt: Sequence[int], pairs: int) -> int:
-        self.told.append(("begin", pairs))
+        self.calls.append(("begin", pairs))
         return min(pairs, self._had)
 
     def trim_to(self, pairs: int) -> None:
-        self.told.append(pairs)
+        self.calls.append(pairs)
 
     def extend(self, hidden: mx.array, tokens: Sequence[int]) -> None:
-        self.told.append((hidden.tolist(), list(tokens)))
+        self.calls.append((hidden.tolist(), list(tokens)))
 
 
 def _begin(cache: Reach, prompt: list[int], drafter: Pairs | None = None) -> Start:
@@ -352,25 +352,25 @@ def test_where_a_prompt_parts_from_what_cannot_be_reached_is_told() -> None:
 def test_a_drafter_gets_the_pair_of_a_known_hidden() -> None:
     drafter = Pairs()
     assert _begin(Reach({3}, (3,)), [1, 2, 3, 9, 9], drafter) == (3, 0)
-    assert drafter.told == [("begin", 2), ([[3, 3]], [9])]
+    assert drafter.calls == [("begin", 2), ([[3, 3]], [9])]
 
 
 def test_with_an_unknown_hidden_one_token_is_read_again() -> None:
     drafter = Pairs()
     assert _begin(Reach(set(range(9))), [1, 2, 3, 9, 9], drafter) == (2, 0)
-    assert drafter.told == [("begin", 2), 2]
+    assert drafter.calls == [("begin", 2), 2]
     assert _begin(Reach({0, 5}), [*TOKENS[:6], 9], Pairs()) == (0, 6)
 
 
 def test_nothing_in_common_forgets_everything() -> None:
     drafter = Pairs()
     assert _begin(Reach({3}, (3,)), [9, 1, 2], drafter) == (0, 0)
-    assert drafter.told == [("begin", 0), 0]
+    assert drafter.calls == [("begin", 0), 0]
 
 
 @pytest.mark.parametrize("hiddens", [(), (3,)])
 def test_what_a_drafter_lacks_is_read_again(hiddens: tuple[int, ...]) -> None:
     drafter = Pairs(had=1)
     assert _begin(Reach(set(range(9)), hiddens), [1, 2, 3, 9, 9], drafter) == (1, 3)
-    assert drafter.told == [("begin", 2), 1]
+    assert drafter.calls == [("begin", 2), 1]
     assert _begin(Reach({0, 3}, hiddens), [1, 2, 3, 9, 9], Pairs(had=1)) == (0, 3)

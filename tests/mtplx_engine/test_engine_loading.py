@@ -17,7 +17,7 @@ from mtplx_engine.models import checkpoint, memory_fit
 from mtplx_engine.util import system
 from tests.support import tiny_folder
 from tests.support.engine_runs import HELLO, NEVER_ENDS, check_error, load, run, tokens_of
-from tests.support.tiny_chat import SetAtLook
+from tests.support.tiny_chat import SetAtCheck
 from tests.support.tiny_folder import WINDOW
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def test_loading_can_be_cancelled_at_every_step(tiny_path: Path) -> None:
     for count in range(len(steps)):
         seen: list[float] = []
         with pytest.raises(LoadCancelledError):
-            engine.load(str(tiny_path), tiny_path, noting(seen), SetAtLook(count))
+            engine.load(str(tiny_path), tiny_path, noting(seen), SetAtCheck(count))
         assert seen == steps[:count]
         with pytest.raises(EngineError) as caught:
             run(engine)

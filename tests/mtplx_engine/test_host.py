@@ -303,8 +303,8 @@ def test_a_trial_waits_for_an_answer_and_an_answer_for_a_trial(start, trial, res
 def test_what_a_trial_finds_comes_whole_after_word_of_how_far_it_is(start) -> None:
     app = start()
     app.send(load(), measure(1), check(2))
-    told = [app.next(TrialProgress) for _ in range(10)]
-    assert [event.generation for event in told] == [1] * 10
+    progress = [app.next(TrialProgress) for _ in range(10)]
+    assert [event.generation for event in progress] == [1] * 10
     assert app.next(Measured, Checked) == Measured(1, PLAIN.measurement)
     assert app.next(Measured, Checked) == Checked(2, PLAIN.report)
 

@@ -1,4 +1,4 @@
-"""Folders as people write them."""
+"""Folders as users write them."""
 
 from __future__ import annotations
 

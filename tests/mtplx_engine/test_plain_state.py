@@ -20,7 +20,7 @@ from tests.support import tiny_folder
 from tests.support.checkpoints import plain
 from tests.support.checkpoints.family_case import load
 from tests.support.engine_runs import check_error, run
-from tests.support.tiny_chat import PROMPT, Chat, SetAtLook, Spelling
+from tests.support.tiny_chat import PROMPT, Chat, SetAtCheck, Spelling
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,7 +95,7 @@ def test_after_an_end_token_and_a_stop_string(model: LoadedModel, whole: list[in
 def test_after_a_cancel_or_a_closed_generator_at_any_moment(model: LoadedModel, whole: list[int]) -> None:
     for moment in itertools.count():
         cancelled, closed = Chat(model), Chat(model)
-        cancelled.answer(**SAMPLED, cancelled=SetAtLook(moment))
+        cancelled.answer(**SAMPLED, cancelled=SetAtCheck(moment))
         closed.answer(**SAMPLED, events=moment + 1)
         for chat in (cancelled, closed):
             assert chat.held == (PROMPT + whole)[: len(chat.held)]
@@ -140,7 +140,7 @@ def test_a_state_that_is_not_taken_back_is_seen(
 
     monkeypatch.setattr(StepState, "trim", faulty)
     chat = Chat(nemotron)
-    chat.answer(depth=0, cancelled=SetAtLook(5))
+    chat.answer(depth=0, cancelled=SetAtCheck(5))
     with pytest.raises(AssertionError):
         check(chat)
 

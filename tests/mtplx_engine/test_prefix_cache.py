@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from mtplx_engine.config import ChatMessage, SamplerConfig
 from mtplx_engine.engine import Engine
 from mtplx_engine.ipc.protocol import Finished, Generate, Tokens
-from tests.support.tiny_chat import PROMPT, Chat, SetAtLook
+from tests.support.tiny_chat import PROMPT, Chat, SetAtCheck
 from tests.support.tiny_hybrid import hybrid_chat_model
 from tests.support.toy import TOY
 
@@ -75,7 +75,7 @@ def test_drafting_switched_off_and_on_between_turns(tiny_model: LoadedModel) -> 
 @pytest.mark.parametrize("depth", [0, 3])
 def test_after_a_cancel_in_prefill_reading_goes_on(tiny_model: LoadedModel, depth: int) -> None:
     chat = Chat(tiny_model)
-    chat.answer(depth=depth, cancelled=SetAtLook(1))
+    chat.answer(depth=depth, cancelled=SetAtCheck(1))
     assert chat.held == PROMPT[:32]
     check_next_answer(chat, PROMPT, cached=31 if depth else 32, depth=depth)
 
@@ -102,7 +102,7 @@ def test_any_walk_through_chats(tiny_model: LoadedModel, seed: int) -> None:
         text = [*text, *pick.choices(range(4, 100), k=pick.randrange(4))]
         depth = pick.choice([0, 1, 3, 5, "auto"])
         if pick.random() < 0.5:
-            chat.answer(text, depth=depth, temperature=0.7, cancelled=SetAtLook(pick.randrange(12)))
+            chat.answer(text, depth=depth, temperature=0.7, cancelled=SetAtCheck(pick.randrange(12)))
         else:
             chat.answer(text, depth=depth)
             assert chat.tokens == Chat(tiny_model).answer(text, depth=0)
@@ -170,7 +170,7 @@ def test_an_answer_without_drafts_leaves_checkpoints_too(hybrid: LoadedModel) ->
 @pytest.mark.parametrize("depth", [0, 3])
 def test_a_hybrid_after_a_cancel_in_prefill_goes_on(hybrid: LoadedModel, depth: int) -> None:
     chat = Chat(hybrid)
-    chat.answer(depth=depth, cancelled=SetAtLook(1))
+    chat.answer(depth=depth, cancelled=SetAtCheck(1))
     assert chat.held == PROMPT[:32]
     assert cached_of(chat, PROMPT, depth=depth) == 32
 

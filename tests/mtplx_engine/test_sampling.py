@@ -1,4 +1,4 @@
-"""The law that a configuration asks for, against the one that `tests.support.exact_law` writes down in float64."""
+"""The distribution of a sampler configuration, against `tests.support.exact_distribution` in float64."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mlx_lm.sample_utils import apply_min_p, apply_top_k, apply_top_p
 
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.sampling import History, Shaper, draw_exponentials, finite
-from tests.support.exact_law import adjusted_logits, filtered_law
+from tests.support.exact_distribution import adjusted_logits, filtered_distribution
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,39 +43,41 @@ SAMPLER = st.fixed_dictionaries(
 
 def is_borderline(adjusted: np.ndarray, config: SamplerConfig) -> bool:
     """Whether a filter moved by a hair keeps other tokens; float32 may then see one on the other side."""
-    kept = filtered_law(adjusted, config) > 0
+    kept = filtered_distribution(adjusted, config) > 0
     for factor in (1 - HAIR, 1 + HAIR):
         top_p = config.top_p if config.top_p == 1 else min(1.0, config.top_p * factor)
         moved = replace(config, top_p=top_p, min_p=min(1.0, config.min_p * factor))
-        if ((filtered_law(adjusted, moved) > 0) != kept).any():
+        if ((filtered_distribution(adjusted, moved) > 0) != kept).any():
             return True
     return False
 
 
-def check_law(config: SamplerConfig, logits: Sequence[float], prompt: list[int], answer: list[int]) -> None:
+def check_distribution(
+    config: SamplerConfig, logits: Sequence[float], prompt: list[int], answer: list[int]
+) -> None:
     adjusted = adjusted_logits(logits, config, prompt, answer)
     assume(not is_borderline(adjusted, config))
-    law = filtered_law(adjusted, config)
+    distribution = filtered_distribution(adjusted, config)
     shaper = Shaper(config, V)
     history = History.of_prompt(mx.array(prompt, mx.int32), V).after(mx.array(answer, mx.int32))
     ours = shaper.adjust(mx.array(logits), history)
     np.testing.assert_allclose(np.array(ours), adjusted, atol=1e-5)
     ours = np.array(shaper.distribution(ours), np.float64)
-    np.testing.assert_array_equal(ours > 1e-30, law > 1e-30)  # softmax in float32 ends near 1e-38
-    np.testing.assert_array_equal(ours[law == 0], 0)
-    np.testing.assert_allclose(ours, law, atol=1e-6)
+    np.testing.assert_array_equal(ours > 1e-30, distribution > 1e-30)  # softmax in float32 ends near 1e-38
+    np.testing.assert_array_equal(ours[distribution == 0], 0)
+    np.testing.assert_allclose(ours, distribution, atol=1e-6)
 
 
 @settings(max_examples=300, deadline=None)
 @given(SAMPLER, LOGITS, IDS, IDS)
-def test_the_law_is_what_the_settings_say(
+def test_the_distribution_is_what_the_settings_say(
     config: SamplerConfig, logits: list[float], prompt: list[int], answer: list[int]
 ) -> None:
-    check_law(config, logits, prompt, answer)
+    check_distribution(config, logits, prompt, answer)
 
 
 @pytest.mark.parametrize(
-    ("config", "logits", "law"),
+    ("config", "logits", "distribution"),
     [
         # Ties at a border are all kept.
         (SamplerConfig(temperature=1, top_k=1), [0, 0, -1], [0.5, 0.5, 0]),
@@ -84,7 +86,7 @@ def test_the_law_is_what_the_settings_say(
         # The most probable token always stays.
         (SamplerConfig(temperature=1, top_p=1e-300), [3, 0, 0], [1, 0, 0]),
         (SamplerConfig(temperature=1, top_p=0), [3, 0, 0], [1, 0, 0]),
-        # Filters look at the law before the temperature: 0.6 is reached by the first token at temperature 1 only.
+        # Filters come before the temperature: 0.6 is reached by the first token at temperature 1 only.
         (SamplerConfig(temperature=5, top_p=0.6), np.log([0.7, 0.2, 0.1]), [1, 0, 0]),
         # top_p comes before top_k.
         (SamplerConfig(temperature=1, top_p=0.65, top_k=3), np.log([0.6, 0.3, 0.1]), [2 / 3, 1 / 3, 0]),
@@ -96,10 +98,12 @@ def test_the_law_is_what_the_settings_say(
         (SamplerConfig(temperature=1e-5), [1, 0.999, -1000], [1, 0, 0]),
     ],
 )  # fmt: skip
-def test_the_law_at_its_borders(config: SamplerConfig, logits: Sequence[float], law: list[float]) -> None:
+def test_the_distribution_at_its_borders(
+    config: SamplerConfig, logits: Sequence[float], distribution: list[float]
+) -> None:
     shaper = Shaper(config, 3)
     ours = shaper.distribution(shaper.adjust(mx.array(list(logits), mx.float32), None))
-    np.testing.assert_allclose(np.array(ours), law, atol=1e-6)
+    np.testing.assert_allclose(np.array(ours), distribution, atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +130,7 @@ def test_filters_keep_what_mlx_lm_keeps(fields: dict[str, float]) -> None:
 
 @given(SAMPLER, LOGITS, IDS, IDS, st.sets(st.integers(0, V - 1), min_size=1))
 @settings(deadline=None)
-def test_a_draft_vocabulary_has_the_same_law_over_fewer_tokens(
+def test_a_draft_vocabulary_has_the_same_distribution_over_fewer_tokens(
     config: SamplerConfig, logits: list[float], prompt: list[int], answer: list[int], kept: set[int]
 ) -> None:
     ids = sorted(kept)
@@ -136,8 +140,8 @@ def test_a_draft_vocabulary_has_the_same_law_over_fewer_tokens(
     expected = adjusted_logits(logits, config, prompt, answer)[ids]
     np.testing.assert_allclose(np.array(ours), expected, atol=1e-5)
     unfiltered = replace(config, top_p=1.0, top_k=0, min_p=0.0)
-    law = Shaper(unfiltered, V).restricted(V, mx.array(ids)).distribution(ours)
-    np.testing.assert_allclose(np.array(law), filtered_law(expected, unfiltered), atol=1e-6)
+    distribution = Shaper(unfiltered, V).restricted(V, mx.array(ids)).distribution(ours)
+    np.testing.assert_allclose(np.array(distribution), filtered_distribution(expected, unfiltered), atol=1e-6)
 
 
 @given(IDS, IDS, IDS)
@@ -163,7 +167,7 @@ def test_the_rows_of_a_history_are_what_single_steps_give(
     st.lists(st.integers(0, V - 1), min_size=2, max_size=2),
 )
 @settings(deadline=None)
-def test_verified_rows_have_the_laws_of_plain_decoding(
+def test_verified_rows_have_the_distributions_of_plain_decoding(
     config: SamplerConfig, logits: list[list[float]], prompt: list[int], drafts: list[int]
 ) -> None:
     shaper, history = Shaper(config, V), History.of_prompt(mx.array(prompt, mx.int32), V)
@@ -187,7 +191,7 @@ def test_verified_rows_have_the_laws_of_plain_decoding(
         ([[3e38, 3e38], [-3e38, -3e38]], True),
     ],
 )
-def test_rows_without_a_law_are_recognised(rows: list[list[float]], is_finite: bool) -> None:  # noqa: FBT001
+def test_rows_without_a_distribution_are_recognised(rows: list[list[float]], is_finite: bool) -> None:  # noqa: FBT001
     assert finite(mx.array(rows)).item() is is_finite
 
 

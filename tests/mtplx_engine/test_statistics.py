@@ -1,10 +1,10 @@
-"""The real loop follows the target's law: answers of tiny models against the law enumerated from plain forwards.
+"""Answers of tiny models follow the target's distribution, as enumerated from plain forwards.
 
 Every answer has a seed of its own and is at least two tokens longer than the deepest draft, so that the bonus token
-and the round after it are inside. `tests.support.goodness` tests each position and all of them jointly, in stages: a
-right engine fails a case with probability at most 1e-6 (Bonferroni over stages and tests), and any of the cases here
-with less than 4e-5. Seeds are fixed, so the same code always gives the same answer. What these tests can see is shown
-by `test_planted_faults.py`, which runs cases like these on broken engines.
+and the cycle after it are inside. `tests.support.sequential_test` tests each position and all of them jointly, in
+stages: a correct engine fails a case with probability at most 1e-6 (Bonferroni over stages and tests), and any of the
+cases here with less than 4e-5. Seeds are fixed, so the same code always gives the same answer. `test_planted_faults.py`
+shows what these tests can detect: it runs cases like these on broken engines.
 """
 
 from __future__ import annotations
@@ -138,17 +138,17 @@ def _check(case: Case, stages: tuple[int, ...], least: int, first_seed: int = 0)
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_answers_follow_the_targets_law(case: Case) -> None:
+def test_answers_follow_the_targets_distribution(case: Case) -> None:
     _check(case, STAGES, LEAST)
 
 
-def test_a_hybrids_answers_follow_its_law() -> None:
+def test_a_hybrids_answers_follow_its_distribution() -> None:
     _check(HYBRID, HYBRID_STAGES, HYBRID_LEAST)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("case", LONG_HYBRID_CASES.values(), ids=LONG_HYBRID_CASES)
-def test_many_answers_of_hybrids_follow_their_law(case: Case) -> None:
+def test_many_answers_of_hybrids_follow_their_distribution(case: Case) -> None:
     _check(case, LONG_HYBRID_STAGES, LONG_HYBRID_LEAST, first_seed=1_000_000)
 
 
@@ -161,7 +161,7 @@ def _check_toy(text: str, temperature: float, stages: tuple[int, ...], least: in
     assert {(2, 0), (2, 1), (2, 2)} <= set(result.cycles)
 
 
-def test_the_trained_toys_answers_follow_its_law() -> None:
+def test_the_trained_toys_answers_follow_its_distribution() -> None:
     _check_toy("The name of the file", 0.4, HYBRID_STAGES, HYBRID_LEAST)
 
 
@@ -170,13 +170,13 @@ def test_the_trained_toys_answers_follow_its_law() -> None:
     ("text", "temperature"),
     [("Return a list of", 0.5), ("The name of the file", 0.5), ("If the argument is", 0.3)],
 )
-def test_many_answers_of_the_trained_toy_follow_its_law(text: str, temperature: float) -> None:
+def test_many_answers_of_the_trained_toy_follow_its_distribution(text: str, temperature: float) -> None:
     _check_toy(text, temperature, LONG_HYBRID_STAGES, LONG_HYBRID_LEAST)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("case", (CASES | LONG_CASES).values(), ids=CASES | LONG_CASES)
-def test_many_answers_follow_the_targets_law(case: Case) -> None:
+def test_many_answers_follow_the_targets_distribution(case: Case) -> None:
     _check(case, LONG_STAGES, LONG_LEAST, first_seed=1_000_000)
 
 
@@ -228,5 +228,5 @@ def test_rounds_in_float32_follow_the_target() -> None:
     b = np.where(accepted > 1, second, np.where(accepted == 1, token, drawn(p1[a], keys[4])))
     c = np.where(accepted == 2, token, drawn(p2[a, b], keys[5]))
     counts = np.bincount(16 * a + 4 * b + c, minlength=64)
-    law = p0[:, None, None].astype(np.float64) * p1[:, :, None] * p2
-    assert g_test(counts.astype(np.float64), law.ravel()) > 1e-6
+    distribution = p0[:, None, None].astype(np.float64) * p1[:, :, None] * p2
+    assert g_test(counts.astype(np.float64), distribution.ravel()) > 1e-6

@@ -1,4 +1,4 @@
-"""The trained toy: a hybrid whose head drafts far better than chance, through the engine as people use it."""
+"""The trained toy: a hybrid whose head drafts far better than chance, through the engine as users run it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chat models with every kind of cache that drafts can be taken back from."""
+"""Chat models with every kind of cache that can roll drafts back."""
 
 from __future__ import annotations
 

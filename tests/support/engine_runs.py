@@ -1,4 +1,4 @@
-"""Short ways to ask an engine in this process."""
+"""Short calls of an engine in this process."""
 
 from __future__ import annotations
 

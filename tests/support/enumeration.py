@@ -1,9 +1,9 @@
-"""The law of a decoding round, measured from the production function `accept` without knowing its rule.
+"""The distribution of a decoding round, measured from the production function `accept` without knowing its rule.
 
 Every branch is driven with chosen random numbers. `accept` sees a uniform only through "is it small enough", so the
 probability of accepting is the point where its answer flips, and an exponential race between two tokens flips at the
 share that one has of their weights. Such points are found by bisection, for all branches at once. Nothing here
-computes an acceptance probability or a residual: any exact rule passes, and a wrong one shows its true law.
+computes an acceptance probability or a residual: any exact rule passes, and a wrong one shows its true distribution.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Tokens = tuple[int, ...]
-    Law = Callable[[Tokens], NDArray[np.float64]]
+    Distribution = Callable[[Tokens], NDArray[np.float64]]
     Bools = NDArray[np.bool_]
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -33,13 +33,13 @@ _BISECTIONS = 54
 _LARGEST = 1 - 2.0**-53  # the largest float64 in [0, 1)
 
 
-def round_law(
-    p: Law, q: Law, vocabulary: int, depth: int, dtype: mx.Dtype = mx.float64
+def round_distribution(
+    p: Distribution, q: Distribution, vocabulary: int, depth: int, dtype: mx.Dtype = mx.float64
 ) -> dict[Tokens, float]:
     """Return the probability of each tuple of tokens that one round may emit.
 
     Args:
-        p: Tokens since the start of the round -> the target's law of the next one, [V].
+        p: Tokens since the start of the round -> the target's distribution of the next one, [V].
         q: The same of the drafter.
         vocabulary: V.
         depth: Draft tokens.
@@ -47,7 +47,7 @@ def round_law(
     """
     branches = _Branches(p, q, vocabulary, depth, dtype)
     kept = branches.acceptances()
-    law: defaultdict[Tokens, float] = defaultdict(float)
+    distribution: defaultdict[Tokens, float] = defaultdict(float)
     for accepted in range(depth + 1):
         reach = branches.drawn * kept[:, :accepted].prod(axis=1)
         if accepted < depth:
@@ -55,35 +55,37 @@ def round_law(
         live = np.flatnonzero(reach > 0)
         if not live.size:
             continue
-        for branch, row in zip(live, branches.last_token_laws(live, kept, accepted), strict=True):
+        for branch, row in zip(live, branches.last_token_distributions(live, kept, accepted), strict=True):
             for token in np.flatnonzero(row):
                 emitted = (*branches.drafts[branch, :accepted].tolist(), int(token))
-                law[emitted] += float(reach[branch] * row[token])
-    return dict(law)
+                distribution[emitted] += float(reach[branch] * row[token])
+    return dict(distribution)
 
 
-def joint_law(rounds: Callable[[Tokens], dict[Tokens, float]], length: int) -> dict[Tokens, float]:
-    """Return the law of the first `length` tokens of rounds that follow each other.
+def joint_distribution(rounds: Callable[[Tokens], dict[Tokens, float]], length: int) -> dict[Tokens, float]:
+    """Return the distribution of the first `length` tokens of rounds that follow each other.
 
     Args:
-        rounds: Tokens so far -> the law of what the next round emits.
+        rounds: Tokens so far -> the distribution of what the next round emits.
         length: The horizon; what a round emits past it is cut.
     """
-    law: defaultdict[Tokens, float] = defaultdict(float)
+    distribution: defaultdict[Tokens, float] = defaultdict(float)
     waiting: defaultdict[Tokens, float] = defaultdict(float, {(): 1.0})
     while waiting:
         context = min(waiting, key=len)  # all that lead to it are done
         mass = waiting.pop(context)
         for emitted, probability in rounds(context).items():
             tokens = (*context, *emitted)[:length]
-            (law if len(tokens) == length else waiting)[tokens] += mass * probability
-    return dict(law)
+            (distribution if len(tokens) == length else waiting)[tokens] += mass * probability
+    return dict(distribution)
 
 
 class _Branches:
     """All drafts that a round may draw, with the rows that `accept` gets to judge them."""
 
-    def __init__(self, p: Law, q: Law, vocabulary: int, depth: int, dtype: mx.Dtype) -> None:
+    def __init__(
+        self, p: Distribution, q: Distribution, vocabulary: int, depth: int, dtype: mx.Dtype
+    ) -> None:
         every = itertools.product(range(vocabulary), repeat=depth)
         chances = {d: float(np.prod([q(d[:i])[d[i]] for i in range(depth)])) for d in every}
         possible = [d for d, chance in chances.items() if chance > 0]
@@ -114,8 +116,8 @@ class _Branches:
             kept[live, position] = _flips(is_kept, live.size)
         return kept
 
-    def last_token_laws(self, live: Ints, kept: Floats, accepted: int) -> Floats:
-        """Return the law [len(live), V] of the token after exactly `accepted` kept drafts, for the branches `live`."""
+    def last_token_distributions(self, live: Ints, kept: Floats, accepted: int) -> Floats:
+        """Return the distributions [len(live), V] of the token after exactly `accepted` drafts, for branches `live`."""
         vocabulary = self._p.shape[-1]
         uniforms = kept[live] / 2
         if accepted < uniforms.shape[1]:

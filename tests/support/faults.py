@@ -32,7 +32,7 @@ def no_residual(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def bonus_from_q(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a block without a refusal the next token comes from the drafter's last law."""
+    """After a block without a refusal the next token comes from the drafter's last distribution."""
 
     def faulty(p: mx.array, q: mx.array, drafts: mx.array, *draws: mx.array) -> DraftVerdict:
         return accept(mx.concatenate([p[:-1], q[-1:]]) if drafts.size else p, q, drafts, *draws)
@@ -65,7 +65,7 @@ def rollback_off_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def draft_temperature_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Drafts are drawn at temperature 1 while their law is said to be the sampler's."""
+    """Drafts are drawn at temperature 1 while their distribution is said to be the sampler's."""
     monkeypatch.setattr(mtp_head, "race", lambda q, exponentials: race(q**DRAFT_TEMPERATURE, exponentials))
 
 

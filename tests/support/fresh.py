@@ -1,4 +1,4 @@
-"""Whether what an engine keeps between two answers is what reading the same tokens anew would give."""
+"""Compares the caches that an engine keeps between answers with those of a fresh prefill."""
 
 from __future__ import annotations
 

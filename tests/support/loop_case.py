@@ -1,4 +1,4 @@
-"""One way to run the decoding loop on a tiny model, and its answers held against the exact law."""
+"""Cases of the decoding loop on tiny models, whose answers are tested against the exact distribution."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from mtplx_engine.depth import DepthController
 from mtplx_engine.draft.draft_model import DraftModelDrafter
 from mtplx_engine.draft.drafter import CombinedDrafter
 from mtplx_engine.draft.prompt_lookup import PromptLookupDrafter
-from tests.support.exact_law import joint_law
-from tests.support.goodness import sequential_test
+from tests.support.exact_distribution import joint_distribution
+from tests.support.sequential_test import sequential_test
 from tests.support.tiny import Answers, DistortedDrafter, tiny_head_drafter, tiny_target
 from tests.support.tiny_hybrid import hybrid_head_drafter, hybrid_target
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mtplx_engine.config import SamplerConfig
     from mtplx_engine.draft.drafter import Drafter
     from mtplx_engine.models.target import Target
-    from tests.support.goodness import Outcome
+    from tests.support.sequential_test import Outcome
 
 
 PROMPT = (1, 2, 0)
@@ -92,7 +92,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How the answers of a case compare with their law.
+    """How the answers of a case compare with their distribution.
 
     Attributes:
         outcome: Of the sequential test.
@@ -110,11 +110,11 @@ class Result:
 
 
 def run(case: Case, stages: tuple[int, ...], least: int, first_seed: int = 0) -> Result:
-    """Sample answers through the production loop until it is clear whether they follow the law.
+    """Sample answers through the production loop until it is clear whether they follow the distribution.
 
     Args:
         case: What is run.
-        stages: Numbers of answers after which to look.
+        stages: Numbers of answers after which to test.
         least: The smallest number that may be called fine.
         first_seed: Of the first answer.
     """
@@ -128,8 +128,8 @@ def run(case: Case, stages: tuple[int, ...], least: int, first_seed: int = 0) ->
         first_seed=first_seed,
         depths=_RestlessDepths() if case.config.speculative_depth == "auto" else None,
     )
-    law = joint_law(target, case.prompt, case.config, case.length)
-    return Result(sequential_test(answers, law, stages=stages, least=least), answers.cycles)
+    distribution = joint_distribution(target, case.prompt, case.config, case.length)
+    return Result(sequential_test(answers, distribution, stages=stages, least=least), answers.cycles)
 
 
 class _RestlessDepths(DepthController):

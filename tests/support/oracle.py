@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 
 class OracleDrafter:
-    """Drafts the target's own greedy continuation as far as it is told to, and then a wrong token.
+    """Drafts a given number of tokens of the target's own greedy continuation, and then a wrong token.
 
-    Above temperature 0 it lies about the law of its drafts, far too little for the right ones and far too much for
-    the wrong one, so that the count comes out there too. What is then emitted does not follow the target's law.
+    Above temperature 0 it reports false probabilities of its drafts, far too small for the right ones and far too large
+    for the wrong one, so that the number is accepted there too. The output then does not follow the target.
 
     Args:
         target: The target.
         first: The first token of every prompt.
         right: For each proposal, how many of its tokens are right; all of them when that is the depth or more.
-        inner: A head that drafts as well and is not listened to: its cache sees all that really happens.
+        inner: A head that drafts too, whose drafts are ignored: its cache is filled as in a real answer.
     """
 
     max_depth = 8

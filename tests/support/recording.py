@@ -1,4 +1,4 @@
-"""What a decoder really judged: the rows of its verify steps and the laws of its drafts, noted from outside."""
+"""Records a decoder from outside: the rows of its verify steps and the distributions of its drafts."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ class Verified:
         context: The tokens before the first draft: prompt, answer so far.
         drafts: The draft tokens, k of them.
         logits: [k+1, V] of the target.
-        law: [k+1, V], what the accept rule was given as the target's law; its choices [k+1] when greedy.
-        q: [k, V], what the accept rule was given as the drafts' law; None when greedy.
+        distribution: [k+1, V], the target's distributions that the rule was given; its choices [k+1] when greedy.
+        q: [k, V], the drafts' distributions that the rule was given; None when greedy.
         raced: Of each draft the weights [D] that it was drawn by and which of them won; empty when none was drawn.
     """
 
     context: tuple[int, ...]
     drafts: tuple[int, ...]
     logits: NDArray[np.float32]
-    law: NDArray[np.generic]
+    distribution: NDArray[np.generic]
     q: NDArray[np.float32] | None
     raced: tuple[tuple[NDArray[np.float32], int], ...]
 
@@ -57,7 +57,7 @@ class _Notes:
     logits: list[mx.array] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)
     drawn: list[tuple[tuple[mx.array, mx.array], ...]] = field(default_factory=list)
-    laws: list[mx.array] = field(default_factory=list)
+    distributions: list[mx.array] = field(default_factory=list)
     qs: list[mx.array | None] = field(default_factory=list)
 
     @contextmanager
@@ -75,12 +75,12 @@ class _Notes:
             return hidden, logits
 
         def noted_accept(p: mx.array, q: mx.array, drafts: mx.array, *draws: mx.array) -> DraftVerdict:
-            self.laws.append(p)
+            self.distributions.append(p)
             self.qs.append(q)
             return self._verdict() or acceptance.accept(p, q, drafts, *draws)
 
         def noted_accept_greedy(best: mx.array, drafts: mx.array) -> DraftVerdict:
-            self.laws.append(best)
+            self.distributions.append(best)
             self.qs.append(None)
             return self._verdict() or acceptance.accept_greedy(best, drafts)
 
@@ -126,12 +126,12 @@ def verify_steps(
             text[: start + 1],
             tuple(inputs.tolist()[1:]),
             np.array(logits),
-            np.array(law),
+            np.array(distribution),
             None if q is None else np.array(q),
             tuple((np.array(weights), int(winner)) for weights, winner in drawn),
         )
-        for start, inputs, logits, law, q, drawn in zip(
-            notes.starts, notes.inputs, notes.logits, notes.laws, notes.qs, notes.drawn, strict=True
+        for start, inputs, logits, distribution, q, drawn in zip(
+            notes.starts, notes.inputs, notes.logits, notes.distributions, notes.qs, notes.drawn, strict=True
         )
         if inputs.size > 1
     ]
@@ -148,7 +148,7 @@ class PlainRows:
         self._rows: dict[tuple[int, ...], tuple[NDArray[np.float32], NDArray[np.generic]]] = {}
 
     def after(self, text: tuple[int, ...]) -> tuple[NDArray[np.float32], NDArray[np.generic]]:
-        """Return the logits [V] after a text that begins with the prompt, and their law [V] or choice []."""
+        """Return the logits [V] after a text that begins with the prompt, and their distribution [V] or choice []."""
         if text not in self._rows:
             self._decode(text)
         return self._rows[text]
@@ -164,6 +164,6 @@ class PlainRows:
             for _ in range(len(path) + 1):
                 decoder.dispatch(0)
                 decoder.read()
-        for length, (logits, law) in enumerate(zip(notes.logits, notes.laws, strict=True)):
+        for length, (logits, distribution) in enumerate(zip(notes.logits, notes.distributions, strict=True)):
             prefix = (*self._prompt, *path[:length])
-            self._rows[prefix] = np.array(logits)[0], np.array(law)[0]
+            self._rows[prefix] = np.array(logits)[0], np.array(distribution)[0]

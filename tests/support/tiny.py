@@ -1,4 +1,4 @@
-"""Tiny random models whose exact law can be enumerated, run through the production loop.
+"""Tiny random models whose exact distribution can be enumerated, run through the production loop.
 
 With a vocabulary this small a random head agrees with its target about half the time, so nothing here is vacuous;
 `DistortedDrafter` is the other extreme, close to the target and wrong in a known way.
@@ -120,7 +120,7 @@ class DistortedDrafter:
         target: The target.
         first: The prompt's first token, the only one that no pair names.
         seed: Of the noise.
-        noise: Its standard deviation; 0 drafts from the target's very law.
+        noise: Its standard deviation; 0 drafts from the target's very distribution.
     """
 
     max_depth = MAX_DEPTH
@@ -153,7 +153,7 @@ class DistortedDrafter:
         self._tokens = [known]
         keys = None if key is None else mx.random.split(key, depth)
         inputs = known[self._cache.length :]
-        tokens, laws = [], []
+        tokens, distributions = [], []
         with self._cache.one_block():
             for step in range(depth):
                 logits = self._target.logits(self._target.forward(inputs, self._cache)[-1:])
@@ -161,13 +161,13 @@ class DistortedDrafter:
                 if keys is None:
                     token = mx.argmax(adjusted).astype(mx.int32)
                 else:
-                    laws.append(shaper.distribution(adjusted))
-                    token = race(laws[-1], draw_exponentials(laws[-1].shape, keys[step]))
+                    distributions.append(shaper.distribution(adjusted))
+                    token = race(distributions[-1], draw_exponentials(distributions[-1].shape, keys[step]))
                 inputs = token[None]
                 history = history and history.after(inputs)
                 tokens.append(inputs)
         self._cache.trim_to(known.size)
-        return Draft(mx.concatenate(tokens), mx.stack(laws) if laws else None)
+        return Draft(mx.concatenate(tokens), mx.stack(distributions) if distributions else None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Chats with an engine that holds the tiny model, whose drafter does as it is told."""
+"""Chats with an engine that holds the tiny model and an oracle drafter."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Scripted(DepthController):
 
 
 class ScriptedDepths:
-    """The same controller for every drafter, in place of what was measured: `depths.Depths`."""
+    """The same controller for every drafter, in place of a `DepthPolicy`."""
 
     def __init__(self, depths: Iterable[int]) -> None:
         self._controller = Scripted(depths)
@@ -78,12 +78,12 @@ class ScriptedDepths:
         pass
 
 
-class SetAtLook(threading.Event):
-    """Is set from the n-th look at it on."""
+class SetAtCheck(threading.Event):
+    """Is set from the n-th check of it on."""
 
-    def __init__(self, look: int) -> None:
+    def __init__(self, check: int) -> None:
         super().__init__()
-        self._left = look
+        self._left = check
 
     def is_set(self) -> bool:
         self._left -= 1
@@ -91,7 +91,7 @@ class SetAtLook(threading.Event):
 
 
 class Chat:
-    """An engine with the tiny model, whose drafter is an oracle; keeps what the last answer was."""
+    """An engine with the tiny model, whose drafter is an oracle; records the last answer."""
 
     def __init__(
         self, loaded: LoadedModel, right: Iterable[int] = (8,), depths: Iterable[int] = (0,)

@@ -1,4 +1,4 @@
-"""Tiny random Llamas of any shape, and what every kind of cache must be after a cut: a fresh prefill, to the bit."""
+"""Tiny random Llamas of any shape, and checks that a trimmed cache is that of a fresh prefill, bit for bit."""
 
 from __future__ import annotations
 

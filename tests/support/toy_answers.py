@@ -1,4 +1,4 @@
-"""The trained toy's answers through the decoding loop, held against their exact law."""
+"""The trained toy's answers through the decoding loop, tested against their exact distribution."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 
 from mtplx_engine import backend
 from mtplx_engine.models import checkpoint, loader
-from tests.support.exact_law import likely_answers
-from tests.support.goodness import sequential_test
+from tests.support.exact_distribution import likely_answers
 from tests.support.loop_case import Result
+from tests.support.sequential_test import sequential_test
 from tests.support.tiny import Answers
 from tests.support.toy import TOY
 
@@ -24,14 +24,14 @@ LENGTH, LIKELY = 4, 15
 def run(
     text: str, config: SamplerConfig, stages: tuple[int, ...], least: int, first_seed: int = 0
 ) -> tuple[Result, float]:
-    """Let the toy go on with a text until it is clear whether its answers of `LENGTH` tokens follow their law.
+    """Let the toy go on with a text until it is clear whether its answers of `LENGTH` tokens follow their distribution.
 
     Its vocabulary is too large to count all answers: the `LIKELY` likeliest have a cell each, all others one together.
 
     Args:
         text: What it goes on with.
         config: The sampler.
-        stages: Numbers of answers after which to look.
+        stages: Numbers of answers after which to test.
         least: The smallest number that may be called fine.
         first_seed: Of the first answer.
 

@@ -1,4 +1,4 @@
-"""A second model drafts from the law that it says, and its cache is that of a fresh reading."""
+"""A second model drafts from the distribution that it reports, and its cache is that of a fresh prefill."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mtplx_engine.bench.prefix import g_test
 from mtplx_engine.config import SamplerConfig
 from mtplx_engine.draft.draft_model import DraftModelDrafter
 from mtplx_engine.sampling import History, Shaper
-from tests.support.exact_law import next_token_law
+from tests.support.exact_distribution import next_token_distribution
 from tests.support.fresh import check_caches
 from tests.support.tiny import tiny_target
 
@@ -39,19 +39,21 @@ def drafter_at(model: Target, prompt: Sequence[int], vocabulary: int = VOCABULAR
     return drafter
 
 
-def expected_laws(model: Target, config: SamplerConfig, drafts: Sequence[int], vocabulary: int) -> Any:
-    laws = np.zeros((len(drafts), vocabulary))
+def expected_distributions(
+    model: Target, config: SamplerConfig, drafts: Sequence[int], vocabulary: int
+) -> Any:
+    distributions = np.zeros((len(drafts), vocabulary))
     for step in range(len(drafts)):
         answer = [PROMPT[-1], *drafts[:step]]
         text = mx.array([[*PROMPT[:-1], *answer]], mx.int32)
         logits = np.array(model.model(text)[0, -1], np.float64)[:vocabulary]
-        laws[step, : logits.size] = next_token_law(logits, config, PROMPT[:-1], answer)
-    return laws
+        distributions[step, : logits.size] = next_token_distribution(logits, config, PROMPT[:-1], answer)
+    return distributions
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 @pytest.mark.parametrize("known", [VOCABULARY, VOCABULARY - 1, VOCABULARY + 2])
-def test_its_laws_are_those_of_its_logits(known: int, settings: dict[str, Any]) -> None:
+def test_its_distributions_are_those_of_its_logits(known: int, settings: dict[str, Any]) -> None:
     model, config = tiny_target(known, seed=3), SamplerConfig(**settings)
     history = History.of_prompt(mx.array(PROMPT[:-1]), VOCABULARY).after(mx.array(PROMPT[-1:]))
     drafter = drafter_at(model, PROMPT)
@@ -59,23 +61,23 @@ def test_its_laws_are_those_of_its_logits(known: int, settings: dict[str, Any]) 
     for seed in range(3):
         drafter.trim_to(len(PROMPT) - 1)
         draft = drafter.propose(4, shaper, history if config.needs_history else None, mx.random.key(seed))
-        laws = expected_laws(model, config, draft.tokens.tolist(), VOCABULARY)
-        np.testing.assert_allclose(np.array(draft.laws), laws, atol=2e-6)
+        distributions = expected_distributions(model, config, draft.tokens.tolist(), VOCABULARY)
+        np.testing.assert_allclose(np.array(draft.laws), distributions, atol=2e-6)
 
 
-def test_its_drafts_follow_their_laws() -> None:
+def test_its_drafts_follow_their_distributions() -> None:
     model, config = tiny_target(4, seed=3), SamplerConfig(temperature=0.7)
     drafter, shaper = drafter_at(model, PROMPT, 4), Shaper(config, 4)
-    counts, law = np.zeros((4, 4)), np.zeros((4, 4))
+    counts, distribution = np.zeros((4, 4)), np.zeros((4, 4))
     for seed in range(400):
         drafter.trim_to(len(PROMPT) - 1)
         draft = drafter.propose(2, shaper, None, mx.random.key(seed))
         first, second = draft.tokens.tolist()
         counts[first, second] += 1
-        laws = np.array(draft.laws, np.float64)
-        law[first] = laws[0, first] * laws[1]
-    assert law.sum() == pytest.approx(1, abs=1e-5)  # every first token came
-    assert g_test(counts.ravel(), law.ravel()) > 1e-4
+        distributions = np.array(draft.laws, np.float64)
+        distribution[first] = distributions[0, first] * distributions[1]
+    assert distribution.sum() == pytest.approx(1, abs=1e-5)  # every first token came
+    assert g_test(counts.ravel(), distribution.ravel()) > 1e-4
 
 
 def test_greedy_drafts_are_its_own_greedy_text() -> None:

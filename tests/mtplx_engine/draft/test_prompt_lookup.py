@@ -76,7 +76,7 @@ def test_a_copy_goes_on_through_what_it_copies() -> None:
     assert propose([7] * 9, 3) == [7, 7, 7]
 
 
-def test_its_law_is_the_point_that_it_drew() -> None:
+def test_its_distribution_is_the_point_that_it_drew() -> None:
     drafter = PromptLookupDrafter(5)
     drafter.begin([1, 2, 3] * 4, 11)
     draft = drafter.propose(3, SHAPER, None, mx.random.key(0))

@@ -1,4 +1,4 @@
-"""No text that a person types becomes a control token, and all of it reaches the model."""
+"""No text that a user types becomes a control token, and all of it reaches the model."""
 
 from __future__ import annotations
 

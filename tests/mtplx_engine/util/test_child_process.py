@@ -1,4 +1,4 @@
-"""A tied child does its work, and never outlives its parent."""
+"""A child process does its work, and never outlives its parent."""
 
 from __future__ import annotations
 

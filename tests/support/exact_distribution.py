@@ -1,4 +1,4 @@
-"""What a tiny model's answers must look like: its joint law by the chain rule, with a sampler written anew in numpy."""
+"""The exact distribution of a tiny model's answers, by the chain rule, with a second sampler written in numpy."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def adjusted_logits(
     return z
 
 
-def filtered_law(adjusted: Floats, config: SamplerConfig) -> Floats:
-    """Return the law [V] of adjusted logits: top_p, min_p, top_k on the law at temperature 1, then the temperature.
+def filtered_distribution(adjusted: Floats, config: SamplerConfig) -> Floats:
+    """Return the distribution [V] of adjusted logits: top_p, min_p, top_k at temperature 1, then the temperature.
 
-    What ties with the last token that a filter keeps is kept too.
+    Tokens that tie with the last one that a filter keeps are kept too.
     """
     z = adjusted - adjusted.max()
     p = np.exp(z) / np.exp(z).sum()
@@ -51,15 +51,15 @@ def filtered_law(adjusted: Floats, config: SamplerConfig) -> Floats:
     if 0 < config.top_k < z.size:
         kept &= z >= np.sort(np.where(kept, z, -np.inf))[-config.top_k]
     weights = np.where(kept, np.exp(z / config.temperature), 0)
-    law: Floats = weights / weights.sum()
-    return law
+    distribution: Floats = weights / weights.sum()
+    return distribution
 
 
-def next_token_law(
+def next_token_distribution(
     logits: ArrayLike, config: SamplerConfig, prompt: Sequence[int], answer: Sequence[int]
 ) -> Floats:
-    """Return the law [V] of the next token after a prompt and a part of its answer."""
-    return filtered_law(adjusted_logits(logits, config, prompt, answer), config)
+    """Return the distribution [V] of the next token after a prompt and a part of its answer."""
+    return filtered_distribution(adjusted_logits(logits, config, prompt, answer), config)
 
 
 def prefix_logits(target: Target, prompt: Sequence[int], length: int) -> Floats:
@@ -74,16 +74,16 @@ def prefix_logits(target: Target, prompt: Sequence[int], length: int) -> Floats:
     return np.array(rows, np.float64).reshape((vocabulary,) * (length + 1))
 
 
-def joint_law(target: Target, prompt: Sequence[int], config: SamplerConfig, length: int) -> Floats:
-    """Return the law of the first `length` tokens of an answer, [V] * length."""
-    law = np.ones(())
+def joint_distribution(target: Target, prompt: Sequence[int], config: SamplerConfig, length: int) -> Floats:
+    """Return the distribution of the first `length` tokens of an answer, [V] * length."""
+    distribution = np.ones(())
     for position in range(length):
         logits = prefix_logits(target, prompt, position)
         rows = np.empty_like(logits)
         for prefix in np.ndindex(logits.shape[:-1]):
-            rows[prefix] = next_token_law(logits[prefix], config, prompt, prefix)
-        law = law[..., None] * rows
-    return law
+            rows[prefix] = next_token_distribution(logits[prefix], config, prompt, prefix)
+        distribution = distribution[..., None] * rows
+    return distribution
 
 
 def likely_answers(
@@ -95,8 +95,8 @@ def likely_answers(
         rows = target.model(mx.array([[*prompt, *answer] for answer in beam], mx.int32))[:, -1]
         grown = {}
         for (answer, probability), logits in zip(beam.items(), np.array(rows, np.float64), strict=True):
-            law = next_token_law(logits, config, prompt, answer)
-            for token in np.argsort(-law)[:width].tolist():
-                grown[*answer, token] = probability * float(law[token])
+            distribution = next_token_distribution(logits, config, prompt, answer)
+            for token in np.argsort(-distribution)[:width].tolist():
+                grown[*answer, token] = probability * float(distribution[token])
         beam = dict(sorted(grown.items(), key=lambda item: -item[1])[:width])
     return beam
