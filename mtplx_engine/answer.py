@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -62,10 +62,11 @@ def check_tokens(prompt: Sequence[int], vocabulary: int) -> None:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """Runs the decoder for one request.
 
-    Args:
+    Attributes:
         request: The request to answer.
         decoder: A new one, over the caches of the prefix.
         text: Turns tokens into text and detects stop strings.
@@ -76,26 +77,14 @@ class Answer:
         limit: The most tokens that the answer may have.
     """
 
-    def __init__(
-        self,
-        *,
-        request: Generate,
-        decoder: Decoder,
-        text: TextStream,
-        segments: Segmenter,
-        stats: AnswerStats,
-        depths: DepthChooser,
-        end_ids: frozenset[int],
-        limit: int,
-    ) -> None:
-        self._request = request
-        self._decoder = decoder
-        self._text = text
-        self._segments = segments
-        self._stats = stats
-        self._depths = depths
-        self._end_ids = end_ids
-        self._limit = limit
+    request: Generate
+    decoder: Decoder
+    text: TextStream
+    segments: Segmenter
+    stats: AnswerStats
+    depths: DepthChooser
+    end_ids: frozenset[int]
+    limit: int
 
     def run(
         self, prompt: list[int], reused: int, chunk: int, cancelled: threading.Event
@@ -108,8 +97,8 @@ class Answer:
             chunk: Tokens per forward of the prefill.
             cancelled: Ends the answer when it is set.
         """
-        self._stats.start_prefill()
-        prefill = self._decoder.prefill(prompt, reused, chunk)
+        self.stats.start_prefill()
+        prefill = self.decoder.prefill(prompt, reused, chunk)
         yield self._progress(reused, prompt, reused)
         for held in prefill:
             yield self._progress(held, prompt, reused)
@@ -121,7 +110,7 @@ class Answer:
             yield from self._decode(cancelled)
 
     def _decode(self, cancelled: threading.Event) -> Iterator[AnswerEvent]:
-        decoder, stats = self._decoder, self._stats
+        decoder, stats = self.decoder, self.stats
         reason: FinishReason | None = None
         previous: float | None = None
         cycles = 0
@@ -136,17 +125,17 @@ class Answer:
             tokens, text, reason = self._take(step)
             stats.cycle(step, len(tokens))
             if previous is not None:
-                self._depths.record(step.drafted, step.accepted, now - previous)
+                self.depths.record(step.drafted, step.accepted, now - previous)
             previous, cycles = now, cycles + 1
             if reason is None and cancelled.is_set():
                 reason = FinishReason.CANCELLED
             if reason is None and not queued:
                 decoder.dispatch(self._next_depth(in_flight=0))
-            said, thought, marks = self._divide(self._segments.push(text))
+            said, thought, marks = self._divide(self.segments.push(text))
             if tokens:
                 accepted = min(step.accepted, len(tokens))
                 yield Tokens(
-                    self._request.generation, tokens, said, step.drafted, accepted, now, thought, marks
+                    self.request.generation, tokens, said, step.drafted, accepted, now, thought, marks
                 )
             yield from self._depth_news()
             if cycles % _CLEAR_EVERY == 0:
@@ -158,44 +147,44 @@ class Answer:
         kept: list[int] = []
         pieces: list[str] = []
         for index, token in enumerate(step.tokens):
-            if token in self._end_ids:
+            if token in self.end_ids:
                 return tuple(kept), "".join(pieces), FinishReason.END
             kept.append(token)
-            pieces.append(self._text.push(token, accepted=index < step.accepted))
-            if self._text.stopped:
+            pieces.append(self.text.push(token, accepted=index < step.accepted))
+            if self.text.stopped:
                 return tuple(kept), "".join(pieces), FinishReason.STOP
-            if self._stats.emitted + len(kept) >= self._limit:
+            if self.stats.emitted + len(kept) >= self.limit:
                 return tuple(kept), "".join(pieces), FinishReason.LENGTH
         return tuple(kept), "".join(pieces), None
 
     def _room(self, in_flight: int) -> int:
         """Return how many tokens the answer may still have beyond those emitted and those of queued plain cycles."""
-        return self._limit - self._stats.emitted - in_flight
+        return self.limit - self.stats.emitted - in_flight
 
     def _next_depth(self, in_flight: int) -> int:
         """Return the depth of the next cycle; a block never reaches past the answer's limit."""
-        return max(0, min(self._depths.next(), self._decoder.max_depth, self._room(in_flight) - 1))
+        return max(0, min(self.depths.next(), self.decoder.max_depth, self._room(in_flight) - 1))
 
     def _depth_news(self) -> Iterator[DepthChosen]:
-        if (choice := self._depths.changed(self._decoder.max_depth)) is not None:
-            yield DepthChosen(self._request.generation, choice.depth, choice.reason, choice.expected)
+        if (choice := self.depths.changed(self.decoder.max_depth)) is not None:
+            yield DepthChosen(self.request.generation, choice.depth, choice.reason, choice.expected)
 
     def _progress(self, held: int, prompt: list[int], reused: int) -> PrefillProgress:
-        return PrefillProgress(self._request.generation, held, len(prompt), reused)
+        return PrefillProgress(self.request.generation, held, len(prompt), reused)
 
     def _finished(self, reason: FinishReason) -> Finished:
-        rest = self._segments.push(self._text.finish()) + self._segments.finish()
+        rest = self.segments.push(self.text.finish()) + self.segments.finish()
         said, thought, marks = self._divide(rest)
-        cut = self._text.cut
-        return Finished(self._request.generation, reason, self._stats.stats(cut), said, thought, cut, marks)
+        cut = self.text.cut
+        return Finished(self.request.generation, reason, self.stats.stats(cut), said, thought, cut, marks)
 
     def _divide(self, segments: list[Segment]) -> tuple[str, str, tuple[int, ...]]:
         """Return the answer's text, the thinking, and the run lengths of the answer's text (see `Tokens.marks`)."""
         said = [segment for segment in segments if segment.kind is Kind.ANSWER]
         thought = "".join(segment.text for segment in segments if segment.kind is Kind.THINKING)
         if said or thought:
-            self._stats.text_shown()
-        accepted = b"".join(self._text.accepted(segment.start, len(segment.text)) for segment in said)
+            self.stats.text_shown()
+        accepted = b"".join(self.text.accepted(segment.start, len(segment.text)) for segment in said)
         return "".join(segment.text for segment in said), thought, _runs(accepted)
 
 
@@ -282,7 +271,7 @@ class AnswerStats:
                 accepted_at[position] -= 1
         prompt_tokens, cached_tokens, seed, depth = self._fixed
         prefilled, first, last = self._first_cycle, self._first_event, self._last_event
-        return dataclasses.replace(
+        return replace(
             counted,
             prompt_tokens=prompt_tokens,
             cached_tokens=cached_tokens,

@@ -57,9 +57,7 @@ class Engine:
         self._info: ModelInfo | None = None
         self._draft_model: LoadedModel | None = None
         self._encoder: PromptEncoder | None = None
-        self._counter: PromptEncoder | None = (
-            None  # the same for `count`'s thread, with a tokenizer of its own
-        )
+        self._counter: PromptEncoder | None = None  # for the thread of `count`, with its own tokenizer
         self._prefix: PrefixCache | None = None
         self._depths: DepthPolicy | None = None
         self._footprints: Sequence[Footprint] = ()

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 MAX_TEMPLATE = 64 << 10  # characters
 CHARACTERS_PER_TOKEN = 8  # of the context window: the most that a template may add to the text of the chat
 
-_PATIENCE_S = (
-    30.0  # wall time, the start of the process included; the process ends itself after 2 s of CPU time
-)
+_PATIENCE_S = 30.0  # wall time, the start of the process included; its own limit is 2 s of CPU time
 
 
 class TemplateProcess:

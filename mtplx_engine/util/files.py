@@ -140,11 +140,11 @@ class JsonStore:
 
     def get(self, key: str) -> Any | None:
         """Return an entry, unchecked, None without one."""
-        return self._read().get(key)
+        return self.all().get(key)
 
     def all(self) -> dict[str, Any]:
         """Return all entries by their keys, the oldest first."""
-        return self._read()
+        return self._parse() or {}
 
     def stamp(self) -> tuple[int, ...]:
         """Return a value that changes whenever the file does; () while there is none."""
@@ -157,7 +157,7 @@ class JsonStore:
     def drop(self, key: str) -> None:
         """Delete an entry."""
         with contextlib.suppress(OSError), self._locked():
-            entries = self._read()
+            entries = self.all()
             if entries.pop(key, None) is not None:
                 self._write(entries)
 
@@ -177,9 +177,6 @@ class JsonStore:
         ):
             entries = dict([*entries.items()][1:])
         replace_file(self._path, data)
-
-    def _read(self) -> dict[str, Any]:
-        return self._parse() or {}
 
     def _parse(self) -> dict[str, Any] | None:
         """Return the entries, None where there is a file that this version cannot read."""

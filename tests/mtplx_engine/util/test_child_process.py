@@ -47,8 +47,8 @@ def test_a_killed_parent_takes_the_child_with_it(tmp_path: Path) -> None:
     child = f"import time; file = open({str(fifo)!r}, 'w'); file.write('up'); file.flush(); time.sleep(60)"
     parent = f"""
 from pathlib import Path
-from mtplx_engine import tied
-tied.run("timeit", ["-n1", "-r1", {child!r}], Path({str(tmp_path / "log")!r}))
+from mtplx_engine.util import child_process
+child_process.run("timeit", ["-n1", "-r1", {child!r}], Path({str(tmp_path / "log")!r}))
 """
     with (
         subprocess.Popen([sys.executable, "-I", "-c", parent]) as process,
