@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import mlx.core as mx
 
-if TYPE_CHECKING:
-    from mtplx_engine.config import SamplerConfig
+from mtplx_engine.acceptance import speculative_output_marginal
+from mtplx_engine.config import SamplerConfig
+
+# Others import the sampler's settings and the enumerated output distribution from here.
+__all__ = ["History", "SamplerConfig", "Shaper", "draw_exponentials", "finite", "speculative_output_marginal"]
 
 
 @dataclass(frozen=True, slots=True)
