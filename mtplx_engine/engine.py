@@ -335,9 +335,7 @@ class PrefixCache:
         A drafter's next pair needs the hidden state of the token before it: where no checkpoint holds it, one shared
         token is forwarded again; and so is everything from the first pair that the drafter lacks.
         """
-        pairs = enumerate(zip(self.tokens, prompt, strict=False))
-        differ = next((at for at, (held, asked) in pairs if held != asked), None)
-        shared = min(len(self.tokens), len(prompt)) if differ is None else differ
+        shared = _shared(self.tokens, prompt)
         reused = self.cache.reachable(min(shared, len(prompt) - 1))
         if self.drafter is not None:
             hidden = self.cache.hidden_at(reused)
@@ -349,6 +347,16 @@ class PrefixCache:
                 self.drafter.trim_to(reused)
         self.cache.trim_to(reused)
         return Start(reused, shared if reused + 1 < shared else 0)
+
+
+def _shared(a: Sequence[int], b: Sequence[int]) -> int:
+    """Return the length of the common prefix."""
+    length = 0
+    for x, y in zip(a, b, strict=False):
+        if x != y:
+            break
+        length += 1
+    return length
 
 
 class Drafters:

@@ -324,6 +324,6 @@ def test_marginal_is_the_same_for_every_drafter(depth: int, verify: str, core: s
         ([2.0, 2.0], [0.5, 0.5], "sum to 4"),
     ],
 )
-def test_marginal_refuses_what_is_no_distribution(p: object, q: object, complaint: str) -> None:
+def test_marginal_refuses_invalid_distributions(p: object, q: object, complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
         speculative_output_marginal(p, q, CONFIG)

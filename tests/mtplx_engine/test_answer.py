@@ -147,7 +147,7 @@ def check_marks(answer: Decoded, segments: list[Segment]) -> None:
 
 
 @pytest.mark.parametrize("depth", [0, 3])
-def test_thinking_and_answer_are_told_apart(depth: int) -> None:
+def test_thinking_and_answer_are_separated(depth: int) -> None:
     target, prompt = tiny_target(3), [0, 1, 2]
     drafted = 0
     kinds: set[str] = set()

@@ -229,7 +229,7 @@ def test_the_next_start_begins_where_the_last_one_ended() -> None:
     assert narrow.choose() == 0
 
 
-def test_known_figures_spare_the_next_answer_the_measuring() -> None:
+def test_known_estimates_need_no_new_measuring() -> None:
     world = _world(REFERENCE_BLAS, 0.05, NOTHING)
     first = Run(0)
     first.decode([world], 1000)
@@ -299,7 +299,7 @@ def test_a_single_long_wait_changes_nothing_for_good(late: int) -> None:
     assert min(run.decode([world], 2000)) > 0.9
 
 
-def test_kept_figures_without_plain_decoding_are_completed() -> None:
+def test_stored_estimates_without_plain_decoding_are_completed() -> None:
     """Everything is compared with plain decoding, so that is timed first."""
     known = DepthEstimates(best=2, costs=(None, None, 1.2), accepted=(9.0, 9.0), offered=(10.0, 10.0))
     controller = DepthController(2, known)
@@ -316,7 +316,7 @@ def test_without_a_drafter_there_is_only_depth_0() -> None:
         controller.record(0, 0, 1.0)
 
 
-def test_a_request_may_go_deeper_than_the_controller_looks() -> None:
+def test_a_request_may_go_deeper_than_the_controller_explores() -> None:
     controller = DepthController(2)
     for _ in range(50):
         controller.record(6, 6, 1.0)

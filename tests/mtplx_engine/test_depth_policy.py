@@ -74,7 +74,7 @@ def _run(
         (SamplerConfig(temperature=0.0, seed=1), "mtp", True, 0, DepthReason.TURNED_OFF),
     ],
 )
-def test_why(
+def test_the_depth_and_its_reason(
     sampler: SamplerConfig,
     drafter: DrafterKind | None,
     turned_off: bool,  # noqa: FBT001
@@ -87,7 +87,7 @@ def test_why(
     assert chooser.changed(DEEPEST) is None
 
 
-def test_what_is_fastest_is_told_once_it_is_known() -> None:
+def test_the_fastest_depth_is_reported_once_it_is_known() -> None:
     """Every draft is accepted, and a cycle at depth k takes 1 + k / 4 of a plain step: 2.5 times as fast at depth 4."""
     chooser = _chooser()
     reported = [chooser.changed(DEEPEST)]
@@ -121,7 +121,7 @@ def test_drafts_that_are_never_accepted_park() -> None:
     assert len(reported) < 8
 
 
-def test_it_is_told_once_a_round_at_most() -> None:
+def test_a_choice_is_reported_once_a_round_at_most() -> None:
     """However wildly the estimates jump."""
     controller = DepthController(DEEPEST)
     for _ in range(20):
@@ -210,7 +210,7 @@ def test_another_model_machine_or_drafter_is_measured_anew(tmp_path: Path, key: 
         {"accepted": ["x", 1, 1, 1]},
     ],
 )
-def test_damaged_figures_are_none(tmp_path: Path, damage: dict[str, Any]) -> None:
+def test_damaged_estimates_are_none(tmp_path: Path, damage: dict[str, Any]) -> None:
     _measured(tmp_path)
     path = tmp_path / NAME
     body = json.loads(path.read_text())
@@ -261,7 +261,7 @@ def test_what_wins_is_where_auto_begins_with_what_was_measured(tmp_path: Path) -
     assert not depths(tmp_path).turned_off("mtp")
 
 
-def test_a_winner_deeper_than_auto_looks_is_begun_with_all_the_same(tmp_path: Path) -> None:
+def test_a_winner_deeper_than_auto_explores_is_started_from(tmp_path: Path) -> None:
     keep(tmp_path, *FASTER, depth=6, accepted_at=(9, 7, 6, 5, 5, 5))
     controller = depths(tmp_path).of("mtp")
     assert (controller.best, controller.max_depth) == (6, 6)
@@ -281,7 +281,7 @@ def test_a_measurement_of_something_else_decides_nothing(tmp_path: Path, fields:
     assert not depths(tmp_path).turned_off("mtp")
 
 
-def test_what_is_unclear_leaves_it_to_what_answers_have_shown(tmp_path: Path) -> None:
+def test_an_unclear_measurement_leaves_the_stored_estimates(tmp_path: Path) -> None:
     seen = DepthEstimates(2, (0.01, None, 0.012), (5.0, 4.0), (6.0, 5.0))
     DepthMemory(tmp_path, KEY).remember("mtp", seen)
     keep(tmp_path, *UNCLEAR)
@@ -290,7 +290,7 @@ def test_what_is_unclear_leaves_it_to_what_answers_have_shown(tmp_path: Path) ->
     assert found.of("mtp").best == 2
 
 
-def test_a_newer_measurement_and_a_drop_hold_from_the_next_look_on(tmp_path: Path) -> None:
+def test_a_newer_measurement_and_a_deletion_hold_from_the_next_refresh(tmp_path: Path) -> None:
     found = depths(tmp_path)
     first = found.of("mtp")
     found.refresh()

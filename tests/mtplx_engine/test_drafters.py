@@ -121,7 +121,7 @@ def test_caches_are_fresh_ones_after_any_end(
 
 
 @pytest.mark.parametrize("kind", NEW)
-def test_the_next_turn_reads_only_what_is_new(
+def test_the_next_turn_prefills_only_the_new_part(
     tiny_model: LoadedModel, draft_model: LoadedModel, kind: str
 ) -> None:
     chat = Drafting(tiny_model, draft_model)

@@ -69,7 +69,7 @@ def test_the_events_of_an_answer(engine: Engine) -> None:
     assert (finished.stats.seed, finished.stats.depth, finished.stats.drafter) == (5, "2", "mtp")
 
 
-def test_the_second_turn_reads_only_what_is_new(engine: Engine) -> None:
+def test_the_second_turn_prefills_only_the_new_part(engine: Engine) -> None:
     letters = tuple((token, 90.0) for token in LETTERS)
     first = run(engine, speculative_depth=2, temperature=0, logit_bias=letters)
     assert text_of(first).isupper()
@@ -167,7 +167,7 @@ def test_a_prompt_that_fills_the_window_is_refused_with_both_numbers(engine: Eng
 
 @pytest.mark.usefixtures("no_forward")
 @pytest.mark.parametrize("token", [tiny_folder.VOCABULARY, 10**9, -1])
-def test_a_token_that_the_model_does_not_have_is_never_looked_up(engine: Engine, token: int) -> None:
+def test_a_token_outside_the_vocabulary_is_never_forwarded(engine: Engine, token: int) -> None:
     with pytest.raises(EngineError) as caught:
         list(engine.generate_ids(Generate(0, (), SamplerConfig()), [1, token, 2], threading.Event()))
     check_error(caught, ErrorKind.BAD_REQUEST, str(token), str(tiny_folder.VOCABULARY), "model again")
@@ -343,7 +343,7 @@ def test_without_a_drafter_all_that_is_shared_and_reachable_is_reused() -> None:
     assert _begin(Reach(everything), [9, 9]) == (0, 0)
 
 
-def test_where_a_prompt_parts_from_what_cannot_be_reached_is_told() -> None:
+def test_the_branch_past_the_reachable_length_is_returned() -> None:
     assert _begin(Reach({3}), [1, 2, 3, 4, 5, 9]) == (3, 5)
     assert _begin(Reach(set()), [1, 2, 3, 4, 5, 9]) == (0, 5)
     assert _begin(Reach({4}), [1, 2, 3, 4, 5, 9]) == (4, 0)  # one token is not worth a checkpoint

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mtplx_engine.util.formatting import Report
 
 
-def test_what_is_said_of_a_loaded_model(tiny_path: Path) -> None:
+def test_the_info_of_a_loaded_model(tiny_path: Path) -> None:
     engine = Engine()
     info = load(engine, tiny_path)
     assert (info.name, info.path, info.context_window) == (

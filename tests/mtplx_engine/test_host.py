@@ -65,7 +65,7 @@ def test_what_is_advised_against_is_loaded_anyway(start) -> None:
     assert isinstance(app.next(Failed, Loaded), Loaded)
 
 
-def test_a_question_sent_with_the_load_is_answered_after_it(start) -> None:
+def test_a_request_sent_with_the_load_is_answered_after_it(start) -> None:
     app = start(Script(load_s=0.05))
     app.send(load(), ask(1))
     assert isinstance(app.next(LoadProgress, Loaded), LoadProgress)
@@ -218,7 +218,7 @@ class Unsound(ScriptedEngine):
         yield Tokens(request.generation, (1,), "a", 0, 0, float("nan"))
 
 
-def test_a_figure_that_cannot_be_sent_is_a_fault_and_not_a_hang(start) -> None:
+def test_a_number_that_cannot_be_sent_is_a_fault_and_not_a_hang(start) -> None:
     app = start(Unsound(PLAIN))
     app.send(load(), ask(1))
     assert app.next(Failed, Tokens).error.kind is ErrorKind.INTERNAL
@@ -235,7 +235,7 @@ def test_prompts_are_counted_while_an_answer_is_written(start) -> None:
     assert app.next(Counted, Finished) == Counted(2, 3, (2,))
 
 
-def test_a_newer_count_takes_the_place_of_one_that_waits(start) -> None:
+def test_a_newer_count_replaces_one_that_waits(start) -> None:
     engine = Slow(PLAIN)
     app = start(engine)
     app.send(load())
@@ -300,7 +300,7 @@ def test_a_trial_waits_for_an_answer_and_an_answer_for_a_trial(start, trial, res
     assert names(ended) == ["Finished 1", f"{result.__name__} 2", "Finished 3"]
 
 
-def test_what_a_trial_finds_comes_whole_after_word_of_how_far_it_is(start) -> None:
+def test_the_result_of_a_trial_comes_after_its_progress(start) -> None:
     app = start()
     app.send(load(), measure(1), check(2))
     progress = [app.next(TrialProgress) for _ in range(10)]

@@ -25,7 +25,7 @@ def test_an_override_is_made_absolute_and_takes_the_logs_along(
     assert paths.models_dir(tmp_path) == tmp_path / "models"
 
 
-def test_a_home_that_nobody_has_is_a_sentence() -> None:
+def test_an_unknown_home_is_an_error_with_a_sentence() -> None:
     for find in (paths.data_dir, paths.log_dir, paths.folder):
         with pytest.raises(EngineError, match="no home folder as in ~nosuch/x") as caught:
             find("~nosuch/x")

@@ -37,7 +37,7 @@ def check_next_answer(chat: Chat, prompt: Sequence[int], cached: int, **settings
 
 
 @pytest.mark.parametrize("depth", [0, 1, 4])
-def test_a_chat_that_goes_on_reads_only_what_is_new(tiny_model: LoadedModel, depth: int) -> None:
+def test_a_chat_that_goes_on_prefills_only_the_new_part(tiny_model: LoadedModel, depth: int) -> None:
     chat = Chat(tiny_model, right=[2, 0, 4])
     first = chat.answer(depth=depth)
     again = 1 if depth else 0  # one token is read again for its hidden state, which the drafter needs

@@ -108,7 +108,7 @@ def test_nothing_to_read_is_none_and_a_heartbeat_that_says_nothing_is_nothing(tm
 @pytest.mark.parametrize(
     ("number", "words"), [(signal.SIGKILL, "memory runs out"), (signal.SIGSEGV, "crashed (SIGSEGV)")]
 )
-def test_a_death_is_told_with_its_signal_after_what_came_before(
+def test_a_crash_is_reported_with_its_signal_after_earlier_events(
     start: Start, number: signal.Signals, words: str
 ) -> None:
     client = start(Script(prefill_s=60))
@@ -127,13 +127,13 @@ def test_every_token_before_a_crash_arrives(start: Start) -> None:
     assert "SIGKILL" in lost(client).info.message
 
 
-def test_a_process_that_ends_by_itself_is_told_with_its_exit_code(tmp_path: Path) -> None:
+def test_an_exit_is_reported_with_its_exit_code(tmp_path: Path) -> None:
     command = [sys.executable, "-c", "raise SystemExit(3)"]
     with EngineClient(tmp_path, command) as client:
         assert "exit code 3" in lost(client).info.message
 
 
-def test_a_program_that_is_not_there_is_told_plainly(tmp_path: Path) -> None:
+def test_a_missing_program_is_reported(tmp_path: Path) -> None:
     with pytest.raises(EngineError) as caught:
         EngineClient(tmp_path, [str(tmp_path / "nothing")])
     assert caught.value.kind is ErrorKind.ENGINE_LOST

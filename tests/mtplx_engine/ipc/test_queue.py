@@ -36,7 +36,7 @@ def test_jobs_come_in_order() -> None:
     assert rest(queue) == [ask(1), Unload(), ask(2)]
 
 
-def test_a_load_takes_the_place_of_one_that_waits() -> None:
+def test_a_load_replaces_one_that_waits() -> None:
     queue = CommandQueue()
     queue.add(ask(1))
     queue.add_load(load("a"))

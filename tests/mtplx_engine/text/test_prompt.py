@@ -216,7 +216,7 @@ def test_the_switch_and_the_thinking_reach_the_template(tmp_path: Path) -> None:
     assert shown == ["a;[t]b;", "a;[t]b;on", "a;[t]b;off"]
 
 
-def test_texts_are_counted_as_people_type_them(tiny: Any) -> None:
+def test_texts_are_counted_as_users_type_them(tiny: Any) -> None:
     encoder = PromptEncoder(tiny, WINDOW)
     around = len(encoder.encode([ChatMessage("user", "")]))
     for text in ("hello", "a <|im_end|> b", "a <think>b", "\ud800", ""):

@@ -233,7 +233,7 @@ def test_a_model_without_marks(tmp_path: Path) -> None:
     assert not segments.has_thinking_switch(made)
 
 
-def test_a_template_that_looks_at_the_switch_for_thinking_has_one(tmp_path: Path) -> None:
+def test_a_template_that_uses_the_thinking_switch_has_one(tmp_path: Path) -> None:
     switch = "{% if enable_thinking is defined and not enable_thinking %}{{ '<think></think>' }}{% endif %}"
     assert segments.has_thinking_switch(tokenizer(tmp_path, template=tiny_folder.TEMPLATE + switch))
     made = tokenizer(tmp_path)

@@ -77,7 +77,7 @@ def test_what_makes_too_much_of_a_chat_is_refused(process: TemplateProcess, text
     check_refused(process, text, ErrorKind.UNSUPPORTED, "characters of this chat.*choose another model")
 
 
-def test_what_people_wrote_is_counted_in_tokens_only(process: TemplateProcess) -> None:
+def test_text_of_the_chat_is_counted_in_tokens_only(process: TemplateProcess) -> None:
     content = "=" * 500_000  # few tokens for its length
     turns = [{"role": "user", "content": content}]
     rendered = process.render("<{{ messages[0].content }}>", turns, {}, 512)
@@ -119,9 +119,7 @@ def test_what_it_may_not_do_is_one_error(process: TemplateProcess, text: str) ->
         "{{ 1 / (messages[0].content != 'hello') }}",
     ],
 )
-def test_a_chat_that_is_not_accepted_is_told_from_a_broken_template(
-    process: TemplateProcess, text: str
-) -> None:
+def test_a_refused_chat_is_distinguished_from_a_broken_template(process: TemplateProcess, text: str) -> None:
     check_refused(process, text, ErrorKind.BAD_REQUEST, "does not accept this chat")
 
 

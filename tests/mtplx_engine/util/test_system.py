@@ -33,7 +33,7 @@ def test_macos_gives_metal_its_own_share(memory: int, share: float) -> None:
     assert system.mac_machine(memory << 30, ask=lambda _: 0).limit == found.limit  # as it was never set
 
 
-def test_the_person_may_have_set_another(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_user_may_have_set_another(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     found = system.mac_machine(16 << 30, ask=lambda name: asked.append(name) or 12_000)
     assert (found.limit, asked) == (12_000 << 20, ["iogpu.wired_limit_mb"])
@@ -48,7 +48,7 @@ def test_elsewhere_all_memory_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (found.packed, found.item, found.chunk) == (False, 4, system.CPU_CHUNK)
 
 
-def test_a_number_that_nobody_keeps_is_none() -> None:
+def test_an_unknown_sysctl_is_none() -> None:
     assert system.sysctl("no.such.name") is None
 
 
