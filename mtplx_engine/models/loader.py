@@ -7,6 +7,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import mlx_lm  # noqa: F401 - before transformers, whose advice on stderr it turns off
 from transformers import AutoConfig, AutoTokenizer, PreTrainedConfig
 
 from mtplx_engine.config import SamplerConfig

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import signal
+import subprocess
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from unittest.mock import patch
@@ -188,6 +190,15 @@ def test_a_real_model_is_measured_then_forgotten(
     assert "Nothing is kept" in capsys.readouterr().out
     assert main([*arguments, "--forget", "--json"], Engine) == 0
     assert json.loads(capsys.readouterr().out)["forgotten"] is False
+
+
+def test_forgetting_prints_no_advice_of_libraries(tmp_path: Path) -> None:
+    (tmp_path / "tiny").mkdir()
+    tiny_folder.write(tmp_path / "tiny")
+    command = [sys.executable, "-I", "-m", "mtplx_engine.cli.main", "tune", "--forget"]
+    command += ["--model", str(tmp_path / "tiny"), "--data-dir", str(tmp_path / "data")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("Nothing is kept of tiny on this machine.\n", "")
 
 
 class CheckEngine(ScriptedEngine):
