@@ -25,7 +25,7 @@ RAISE = """
 import sys
 from pathlib import Path
 from PySide6.QtCore import QCoreApplication
-from app.services import single_instance
+from app import single_instance
 single_instance._ANSWER_MS = 500
 app = QCoreApplication([])
 second = single_instance.SingleInstance(Path(sys.argv[1]))
