@@ -321,16 +321,16 @@ def test_a_folder_is_taken_off_the_list_after_a_question(show):
     action.trigger()
     box, library = window.findChild(MessageBox), window.controller.library
     assert str(place) in box.text()
-    assert ("forget_place", place) not in library.asked
+    assert ("forget_folder", place) not in library.asked
     next(b for b in box.buttons() if box.buttonRole(b) is QMessageBox.ButtonRole.DestructiveRole).click()
-    assert ("forget_place", place) in library.asked
+    assert ("forget_folder", place) in library.asked
 
 
 def test_a_folder_of_the_persons_own_is_added(show, monkeypatch):
     window = show(models_window.none_installed)
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: "/big/models")
     window.installed.add.click()
-    assert window.controller.library.asked[-1] == ("add_place", Path("/big/models"))
+    assert window.controller.library.asked[-1] == ("add_folder", Path("/big/models"))
 
 
 def test_what_belongs_to_no_row_is_said_in_front(show):
