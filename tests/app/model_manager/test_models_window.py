@@ -467,9 +467,13 @@ def test_rows_in_sight_are_asked_about_and_no_others(show, qtbot):
     first = window.controller.lookups.asking
     assert many[0].id in first
     assert len(first) <= 12
-    area = window.search.list
-    area.verticalScrollBar().setValue(area.verticalScrollBar().maximum())
-    qtbot.waitUntil(lambda: many[-1].id in window.controller.lookups.asking)
+    bar = window.search.list.verticalScrollBar()
+
+    def last_is_asked_about():
+        bar.setValue(bar.maximum())  # which grows while the rows are laid out
+        return many[-1].id in window.controller.lookups.asking
+
+    qtbot.waitUntil(last_is_asked_about)
     assert len(window.controller.lookups.asking - first) <= 12
     assert window.controller.lookups.asking & first <= {hub.looks[0]}
     assert {button.text() for button in card(window.search, many[0].id).buttons} == {"Get", "Details"}
