@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 _SIZE_WIDTH, _FIT_WIDTH, _ACTIONS_WIDTH, _ACTIONS_HEIGHT = 68, 206, 150, 30
 
+_EMPTY_PX = 17
+
 
 class ModelCard(QFrame):
     """Shows a `ModelRow`, which may be replaced by another of the same key.
@@ -75,10 +77,7 @@ class ModelCard(QFrame):
         self.more.setPopupMode(IconButton.ToolButtonPopupMode.InstantPopup)
         self.more.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.bar = LoadingBar(theme)
-        self._problem = QLabel()
-        self._problem.setTextFormat(Qt.TextFormat.PlainText)
-        self._problem.setWordWrap(True)
-        self._problem.setFont(theme.font(SMALL_PX))
+        self._problem = plain_label(theme.font(SMALL_PX))
         self._problem.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.remedy = QPushButton()
         self.remedy.clicked.connect(lambda: self.remedy_chosen.emit(self.row.key))
@@ -122,8 +121,8 @@ class ModelCard(QFrame):
             button.hide()
             button.deleteLater()
         self.buttons = [self._button(action) for action in row.actions]
-        for place, button in enumerate(self.buttons):
-            self._actions.insertWidget(place + 2, button)
+        for index, button in enumerate(self.buttons):
+            self._actions.insertWidget(index + 2, button)
             button.show()  # now, since a hidden button takes no focus
         if focused is not None and self.buttons:
             same = [button for button in self.buttons if button.text() == focused]
@@ -203,6 +202,16 @@ class DownloadCard(ModelCard):
         self._fill(row)
 
 
+def plain_label(font: QFont, tone: str = "") -> QLabel:
+    """Return a label of plain text that breaks its lines."""
+    label = QLabel()
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setWordWrap(True)
+    label.setFont(font)
+    label.setProperty("tone", tone)
+    return label
+
+
 def _line(
     theme: Theme,
     pixels: int,
@@ -222,9 +231,6 @@ def _tip(text: str) -> str:
 
 def _paint(label: QLabel, color: str) -> None:
     label.setStyleSheet(f"color: {QColor(color).name()};")
-
-
-_EMPTY_PX = 17
 
 
 class CardList(QScrollArea):
@@ -264,8 +270,8 @@ class CardList(QScrollArea):
         self._column = QVBoxLayout(body)
         self._column.setContentsMargins(SPACE_XL, SPACE_S, SPACE_XL, SPACE_S)
         self._column.setSpacing(0)
-        self._title = self._words(QFont.Weight.DemiBold, _EMPTY_PX)
-        self._sentence = self._words()
+        self._title = self._label(QFont.Weight.DemiBold, _EMPTY_PX)
+        self._sentence = self._label()
         self._sentence.setProperty("tone", "secondary")
         self._empty = QWidget()
         empty = QVBoxLayout(self._empty)
@@ -307,8 +313,8 @@ class CardList(QScrollArea):
             self._column.removeWidget(card)
             card.hide()
             card.deleteLater()
-        for place, card in enumerate(self.cards.values()):
-            self._column.insertWidget(place, card)
+        for index, card in enumerate(self.cards.values()):
+            self._column.insertWidget(index, card)
 
     def _card(self, row: ModelRow) -> ModelCard:
         card = self._row(self._theme, row)
@@ -316,10 +322,7 @@ class CardList(QScrollArea):
         card.remedy_chosen.connect(self.remedy_chosen)
         return card
 
-    def _words(self, weight: QFont.Weight = QFont.Weight.Normal, pixels: int = 14) -> QLabel:
-        label = QLabel()
-        label.setTextFormat(Qt.TextFormat.PlainText)
+    def _label(self, weight: QFont.Weight = QFont.Weight.Normal, pixels: int = 14) -> QLabel:
+        label = plain_label(self._theme.font(pixels, weight))
         label.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        label.setWordWrap(True)
-        label.setFont(self._theme.font(pixels, weight))
         return label

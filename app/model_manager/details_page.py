@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 
 from app.i18n import tr
 from app.model_manager import row_state
+from app.model_manager.card import plain_label
 from app.model_manager.row_state import Action, show_fault
 from app.stylesheet import restyle
 from app.theme import CODE_PX, SPACE_L, SPACE_M, SPACE_S, SPACE_XL, SPACE_XS
@@ -42,13 +43,18 @@ if TYPE_CHECKING:
     from mtplx_engine.util.system import Machine
 
 
-_FIRST = 2048
+_FIRST_STEP = 2048
+
+_LABEL_WIDTH = 220
+_MOST_LINES = 7
+_TITLE_PX = 17
+_MOST_FILES, _MOST_LEFT = 60, 5
 
 
 def steps(window: int) -> tuple[int, ...]:
     """Return doublings up to a model's context window, which is the last one."""
     found = []
-    context = _FIRST
+    context = _FIRST_STEP
     while context < window:
         found.append(context)
         context *= 2
@@ -58,10 +64,6 @@ def steps(window: int) -> tuple[int, ...]:
 def nearest(found: tuple[int, ...], context: int) -> int:
     """Return the index of the first step of at least `context`, that of the last step without one."""
     return min(bisect_left(found, context), len(found) - 1)
-
-
-_LABEL_WIDTH = 220
-_LINES = 7
 
 
 class FitBox(QWidget):
@@ -87,7 +89,7 @@ class FitBox(QWidget):
         self._context = QLabel()
         self._context.setFont(theme.figures_font(CODE_PX))
         self._context.setMinimumWidth(120)
-        self._lines = [(self._label(), self._label(right=True)) for _ in range(_LINES)]
+        self._lines = [(self._label(), self._label(right=True)) for _ in range(_MOST_LINES)]
         row = QHBoxLayout()
         row.setSpacing(SPACE_L)
         row.addWidget(self.slider, 1)
@@ -97,9 +99,9 @@ class FitBox(QWidget):
         grid.setVerticalSpacing(SPACE_XS)
         grid.setColumnMinimumWidth(0, _LABEL_WIDTH)
         grid.setColumnStretch(2, 1)
-        for place, (name, size) in enumerate(self._lines):
-            grid.addWidget(name, place, 0)
-            grid.addWidget(size, place, 1)
+        for line, (name, size) in enumerate(self._lines):
+            grid.addWidget(name, line, 0)
+            grid.addWidget(size, line, 1)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(SPACE_S)
@@ -129,7 +131,7 @@ class FitBox(QWidget):
         judged = self.judged
         if judged is None:
             return
-        words, tone = row_state.words(judged)
+        words, tone = row_state.fit_text(judged)
         self.verdict.setText(words[0].upper() + words[1:])
         self.verdict.setStyleSheet(f"color: {getattr(self._theme.palette, tone)};")
         context = tr("{count} tokens").format(count=f"{judged.context:,}")
@@ -141,13 +143,13 @@ class FitBox(QWidget):
             (tr("Together"), judged.total),
             (tr("This computer has for models"), row_state.for_models(judged)),
         ]
-        for place, (name, size) in enumerate(self._lines):
-            shown = place < len(lines)
+        for index, (name, size) in enumerate(self._lines):
+            shown = index < len(lines)
             name.setVisible(shown)
             size.setVisible(shown)
             if shown:
-                name.setText(lines[place][0])
-                size.setText(formatting.size(lines[place][1]))
+                name.setText(lines[index][0])
+                size.setText(formatting.size(lines[index][1]))
 
     def _label(self, *, right: bool = False) -> QLabel:
         label = QLabel()
@@ -157,10 +159,6 @@ class FitBox(QWidget):
         else:
             label.setProperty("tone", "secondary")
         return label
-
-
-_TITLE_PX = 17
-_MOST_FILES, _MOST_LEFT = 60, 5
 
 
 class DetailsPage(QWidget):
@@ -193,20 +191,20 @@ class DetailsPage(QWidget):
         self._title.setFont(theme.font(_TITLE_PX, QFont.Weight.DemiBold))
         self.page = QPushButton(tr("Show at the Hub"))
         self.page.clicked.connect(self._open_page)
-        self._state = self._words(CODE_PX, tone="secondary")
+        self._state = self._words(tone="secondary")
         self._state.setWordWrap(False)
         self.get = QPushButton()
         self.get.setProperty("primary", True)
         self.get.clicked.connect(lambda: controller.act_on_repo(self.repo_id, Action.GET_ANYWAY))
         self.trouble = ErrorCard(theme, "", "")
         self.trouble.pressed.connect(self._help)
-        self._about = self._words(CODE_PX, tone="secondary")
-        self._warnings = self._words(CODE_PX)
+        self._about = self._words(tone="secondary")
+        self._warnings = self._words()
         self.fit = FitBox(theme, controller.machine)
         self.fit.slider.valueChanged.connect(self._name_get)
-        self._heading = self._words(CODE_PX, QFont.Weight.DemiBold)
+        self._heading = self._words(QFont.Weight.DemiBold)
         self._heading.setText(tr("Files"))
-        self._files = self._words(CODE_PX, tone="secondary")
+        self._files = self._words(tone="secondary")
         self._area = QScrollArea()
         self._lay_out()
         theme.changed.connect(self._tint)
@@ -305,12 +303,8 @@ class DetailsPage(QWidget):
         column.addLayout(head)
         column.addWidget(area, 1)
 
-    def _words(self, pixels: int, weight: QFont.Weight = QFont.Weight.Normal, tone: str = "") -> QLabel:
-        label = QLabel()
-        label.setTextFormat(Qt.TextFormat.PlainText)
-        label.setWordWrap(True)
-        label.setFont(self._theme.font(pixels, weight))
-        label.setProperty("tone", tone)
+    def _words(self, weight: QFont.Weight = QFont.Weight.Normal, tone: str = "") -> QLabel:
+        label = plain_label(self._theme.font(CODE_PX, weight), tone)
         label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         return label
 

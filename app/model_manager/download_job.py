@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 # A longer wait gives up the place in the queue.
 _HOLD_S, _PATIENCE_S = 5.0, 15.0
 
+_NAME, _FORMAT, _GOING = "downloads.json", 1, "going"
+
 
 @dataclass(frozen=True, slots=True)
 class DownloadEnd:
@@ -122,9 +124,6 @@ class DownloadJob:
                 raise CancelledError
             self._download = begun
         return begun
-
-
-_NAME, _FORMAT, _GOING = "downloads.json", 1, "going"
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,13 @@ if TYPE_CHECKING:
     from mtplx_engine.hub.retries import Waiting
 
 
+_READING_MS = 250
+_WAITING_MS = 1000
+_END_S = 0.9
+_AGAIN = Retries(first_s=10.0, longest_s=120.0)  # of downloads that wait out of the queue
+_STILL = {"bytes_s": None, "seconds_left": None, "waiting": None, "again_s": None}
+
+
 class DownloadState(StrEnum):
     """The state of a download in the queue."""
 
@@ -98,13 +105,8 @@ class DownloadItem:
 
 AT_ONCE = 2
 
-_READING_MS = 250
-_WAITING_MS = 1000
-_END_S = 0.9
-_AGAIN = Retries(first_s=10.0, longest_s=120.0)  # of downloads that wait out of the queue
 _HALTED = (DownloadState.PAUSED, DownloadState.FAILED, DownloadState.WAITING)
 _GOING = (DownloadState.QUEUED, DownloadState.RUNNING, DownloadState.WAITING)  # at the next start too
-_STILL = {"bytes_s": None, "seconds_left": None, "waiting": None, "again_s": None}
 
 
 class Downloads(QObject):

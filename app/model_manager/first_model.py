@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout
 
 from app.i18n import tr
+from app.model_manager.card import plain_label
 from app.model_manager.downloads import DownloadState
 from app.theme import CODE_PX, SMALL_PX, SPACE_L, SPACE_M, SPACE_S, SPACE_XS, TEXT_PX
 from app.widgets.buttons import IconButton
 from app.widgets.feedback import LoadingBar
+from mtplx_engine.hub import catalogue
 from mtplx_engine.models import starter
 from mtplx_engine.util import formatting
 
@@ -55,7 +57,6 @@ class Offer:
 def estimate(machine: Machine) -> Offer | None:
     """Return an offer without asking the hub, by estimated sizes; None when nothing would fit."""
     # Late, here and below: a start without an offer needs none of it.
-    from mtplx_engine.hub import catalogue
     from mtplx_engine.models import memory_fit
 
     for entry in reversed(catalogue.entries()):
@@ -72,7 +73,6 @@ def estimate(machine: Machine) -> Offer | None:
 def offer(known: HubSnapshot) -> Offer | None:
     """Return an offer by inspections; None with a model besides the starter, or when none fits or some are missing."""
     from app.model_manager import row_state
-    from mtplx_engine.hub import catalogue
     from mtplx_engine.models.memory_fit import MemoryVerdict
 
     if known.installed - {starter.shipped_recipe().id.casefold()} or known.downloads:
@@ -236,11 +236,11 @@ class OfferCard(QFrame):
         super().__init__(parent)
         self.setObjectName("card")
         self._offer: Offer | None = None
-        self._above = _label(theme.font(SMALL_PX), "secondary")
+        self._above = plain_label(theme.font(SMALL_PX), "secondary")
         self._above.setText(tr("For this computer"))
-        self._title = _label(theme.font(_OFFER_TITLE_PX, QFont.Weight.DemiBold))
-        self._why = _label(theme.font(CODE_PX))
-        self._after = _label(theme.font(SMALL_PX), "secondary")
+        self._title = plain_label(theme.font(_OFFER_TITLE_PX, QFont.Weight.DemiBold))
+        self._why = plain_label(theme.font(CODE_PX))
+        self._after = plain_label(theme.font(SMALL_PX), "secondary")
         self.button = QPushButton(tr("Get"))
         self.button.setProperty("primary", True)
         self.button.clicked.connect(lambda: self.accepted.emit(self._offer))
@@ -292,9 +292,9 @@ class FirstCard(QFrame):
         super().__init__(parent)
         self._first = first
         self.setObjectName("card")
-        self._title = _label(theme.font(TEXT_PX, QFont.Weight.DemiBold))
-        self._why = _label(theme.font(CODE_PX))
-        self._after = _label(theme.figures_font(SMALL_PX), "secondary")
+        self._title = plain_label(theme.font(TEXT_PX, QFont.Weight.DemiBold))
+        self._why = plain_label(theme.font(CODE_PX))
+        self._after = plain_label(theme.figures_font(SMALL_PX), "secondary")
         self._bar = LoadingBar(theme)
         self.get = QPushButton(tr("Get"))
         self.get.clicked.connect(first.accept)
@@ -341,12 +341,3 @@ class FirstCard(QFrame):
         column.addWidget(self._why)
         column.addWidget(self._bar)
         column.addLayout(buttons)
-
-
-def _label(font: QFont, tone: str = "") -> QLabel:
-    label = QLabel()
-    label.setTextFormat(Qt.TextFormat.PlainText)
-    label.setWordWrap(True)
-    label.setFont(font)
-    label.setProperty("tone", tone)
-    return label

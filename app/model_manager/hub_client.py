@@ -1,6 +1,6 @@
 """Search, inspection and access token at the hub, off the main thread.
 
-The hub's modules are imported late: the start of the program needs none of them.
+The modules that need the hub's HTTP stack are imported late: the start of the program needs none of it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app.services.tasks import TaskRunner, describe
 from mtplx_engine.errors import EngineError
+from mtplx_engine.hub import credentials
 from mtplx_engine.hub.errors import CancelledError, CancelToken
 
 if TYPE_CHECKING:
@@ -92,10 +93,9 @@ class HubClient(QObject):
 
         def work(interrupt: CancelToken) -> tuple[str, BaseException | None]:
             from mtplx_engine.hub.api import Api
-            from mtplx_engine.hub.credentials import cleaned
 
             settings = self._access.settings
-            with Api(settings.connection(cleaned(token)), interrupt=interrupt) as api:
+            with Api(settings.connection(credentials.cleaned(token)), interrupt=interrupt) as api:
                 name = api.account()
             try:
                 self._access.store(settings.connection(None).host).set(token)
@@ -150,12 +150,6 @@ class HubClient(QObject):
             self.failed.emit(HubQuestion.TOKEN, *describe(error, "keeping the token"))
 
 
-def _find_keychain() -> Keychain | None:
-    from mtplx_engine.hub.credentials import system_keychain
-
-    return system_keychain()
-
-
 class HubAccess:
     """The hub's settings and secrets; thread-safe. `connection` and `store` may wait for a dialog of the keychain.
 
@@ -164,7 +158,9 @@ class HubAccess:
         find_keychain: Returns the keychain, None for memory only.
     """
 
-    def __init__(self, data_dir: Path, find_keychain: Callable[[], Keychain | None] = _find_keychain) -> None:
+    def __init__(
+        self, data_dir: Path, find_keychain: Callable[[], Keychain | None] = credentials.system_keychain
+    ) -> None:
         self._data_dir = data_dir
         self._find_keychain = find_keychain
         self._lock = threading.Lock()
@@ -198,7 +194,6 @@ class HubAccess:
                 not store the password, which is then known until the program ends.
             OSError: The disk cannot be written.
         """
-        from mtplx_engine.hub import credentials
         from mtplx_engine.hub.settings import write_settings
 
         settings.connection(None)
@@ -226,17 +221,13 @@ class HubAccess:
 
     def store(self, host: str) -> TokenStore:
         """Return the store of a hub's token."""
-        from mtplx_engine.hub.credentials import TokenStore
-
         with self._lock:
             if host not in self._tokens:
-                self._tokens[host] = TokenStore(host, self._find_keychain())
+                self._tokens[host] = credentials.TokenStore(host, self._find_keychain())
             return self._tokens[host]
 
     def _password(self, address: str) -> SecretStore | None:
         """Return the store of the password for the proxy at an address, None when it needs none."""
-        from mtplx_engine.hub import credentials
-
         with self._lock:
             if address not in self._passwords:
                 self._passwords[address] = credentials.store_proxy(address, self._find_keychain())

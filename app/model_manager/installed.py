@@ -114,7 +114,7 @@ class InstalledModels(QObject):
             case Action.SHOW:
                 QDesktopServices.openUrl(QUrl.fromLocalFile(folder))
             case Action.FORGET:
-                self.forgetting_wanted.emit(rows.place(model))
+                self.forgetting_wanted.emit(rows.listed_folder(model))
             case Action.DELETE:
                 self.removal_wanted.emit(model)
         self.changed.emit()
@@ -129,9 +129,9 @@ class InstalledModels(QObject):
         self._library.check(folder, anyway=anyway)
         self.changed.emit()
 
-    def models_in(self, place: Path) -> tuple[InstalledModel, ...]:
+    def models_in(self, folder: Path) -> tuple[InstalledModel, ...]:
         """Return the models that are listed for a folder."""
-        return tuple(model for model in self._library.models if rows.place(model) == place)
+        return tuple(model for model in self._library.models if rows.listed_folder(model) == folder)
 
     def show_loaded(self, folder: Path | None) -> None:
         """Show which model is loaded, None for none."""

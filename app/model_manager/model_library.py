@@ -37,13 +37,13 @@ class Contents:
         models: All models, None before they are listed.
         default: Folder of the default one, None for the starter.
         used: When each was last loaded, in seconds since the epoch, by its folder; without those that never were.
-        places: The listed folders with models that can be taken off the list.
+        user_folders: The listed folders with models that can be taken off the list.
     """
 
     models: tuple[InstalledModel, ...] | None = None
     default: Path | None = None
     used: Mapping[Path, int] = field(default_factory=dict)
-    places: frozenset[Path] = frozenset()
+    user_folders: frozenset[Path] = frozenset()
 
 
 class ModelLibrary(QObject):
@@ -147,11 +147,11 @@ class ModelLibrary(QObject):
 
         self._do(folder, choose, lambda _: self.refresh())
 
-    def add_place(self, folder: Path) -> None:
+    def add_folder(self, folder: Path) -> None:
         """List the models in a folder of the user's own: `changed` follows, or `failed`."""
         self._do(folder, lambda: UserFolders(self._data_dir).add(folder), lambda _: self.refresh())
 
-    def forget_place(self, folder: Path) -> None:
+    def forget_folder(self, folder: Path) -> None:
         """Take such a folder off the list: `changed` follows, or `failed`."""
         self._do(folder, lambda: library.forget_model(folder, self._data_dir), lambda _: self.refresh())
 
@@ -178,8 +178,8 @@ class ModelLibrary(QObject):
         used = {
             model.path: when for model in models if (when := preferences.last_used(model.path)) is not None
         }
-        places = {*UserFolders(self._data_dir).added(), *homes.all()} - {homes.own, homes.current}
-        return Contents(models, preferences.default(), used, frozenset(places))
+        user_folders = {*UserFolders(self._data_dir).added(), *homes.all()} - {homes.own, homes.current}
+        return Contents(models, preferences.default(), used, frozenset(user_folders))
 
     def _check(self, folder: Path, *, anyway: bool) -> None:
         # Late: the start of the program needs none of it.

@@ -269,4 +269,4 @@ class InstalledPage(QWidget):
     def _choose_folder(self) -> None:
         folder = QFileDialog.getExistingDirectory(self, tr("Folder with models"))
         if folder:
-            self._library.add_place(Path(folder))
+            self._library.add_folder(Path(folder))

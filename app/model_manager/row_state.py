@@ -25,6 +25,13 @@ if TYPE_CHECKING:
     from mtplx_engine.util.system import Machine
 
 
+_TONES = {
+    memory_fit.MemoryVerdict.FITS: Tone.GOOD,
+    memory_fit.MemoryVerdict.TIGHT: Tone.DOUBT,
+    memory_fit.MemoryVerdict.TOO_BIG: Tone.BAD,
+}
+
+
 class Action(StrEnum):
     """What can be done with a model; the value is the label of the button."""
 
@@ -84,13 +91,6 @@ class ModelRow:
     remedy: str = ""
 
 
-_TONES = {
-    memory_fit.MemoryVerdict.FITS: Tone.GOOD,
-    memory_fit.MemoryVerdict.TIGHT: Tone.DOUBT,
-    memory_fit.MemoryVerdict.TOO_BIG: Tone.BAD,
-}
-
-
 def judge(found: Inspection, machine: Machine, context: int = memory_fit.CONTEXT) -> Fit | None:
     """Return whether a model fits, None when this version does not load it."""
     return memory_fit.judge_fit(found.footprint, context, machine) if found.footprint is not None else None
@@ -102,7 +102,7 @@ def fits(found: Inspection, machine: Machine) -> bool:
     return judged is not None and judged.verdict is not memory_fit.MemoryVerdict.TOO_BIG
 
 
-def words(judged: Fit) -> tuple[str, Tone]:
+def fit_text(judged: Fit) -> tuple[str, Tone]:
     """Return a verdict with the bytes that the model needs and that models can have, and its tone."""
     sentence = {
         memory_fit.MemoryVerdict.FITS: tr("fits (needs {share})"),

@@ -34,12 +34,22 @@ if TYPE_CHECKING:
     from mtplx_engine.util.system import Machine
 
 
+_DOWNLOAD_ACTIONS = {
+    DownloadState.QUEUED: (Action.PAUSE, Action.CANCEL),
+    DownloadState.RUNNING: (Action.PAUSE, Action.CANCEL),
+    DownloadState.WAITING: (Action.TRY_NOW, Action.PAUSE, Action.CANCEL),
+    DownloadState.PAUSED: (Action.RESUME, Action.CANCEL),
+    DownloadState.FAILED: (Action.CANCEL,),
+    DownloadState.DONE: (Action.CLEAR,),
+}
+
+
 def _judged(found: Inspection, reason: str, machine: Machine) -> tuple[str, Tone, str]:
     """Return whether a model fits, its tone, and the sum behind it or why it does not load."""
     judged = row_state.judge(found, machine)
     if judged is None:
         return tr("does not load here"), Tone.BAD, reason
-    return *row_state.words(judged), judged.in_words
+    return *row_state.fit_text(judged), judged.in_words
 
 
 # ------------------------------------------------------------ installed models
@@ -153,13 +163,13 @@ def _actions(model: InstalledModel, use: UseState) -> tuple[Action, ...]:
     return (Action.LOAD,) if model.there and model.complete else ()
 
 
-def place(model: InstalledModel) -> Path:
+def listed_folder(model: InstalledModel) -> Path:
     """Return the folder that a model is listed for."""
     return Path(model.place) if model.place else model.path.parent
 
 
 def _more(model: InstalledModel, use: UseState) -> tuple[Action, ...]:
-    forget = (Action.FORGET,) if place(model) in use.contents.places else ()
+    forget = (Action.FORGET,) if listed_folder(model) in use.contents.user_folders else ()
     if not model.there:
         return forget
     able = model.complete and use.contents.default != model.path
@@ -227,7 +237,7 @@ class Filters:
 
 def recommended(entry: Entry, known: HubSnapshot) -> ModelRow:
     """Return the row of a recommended model; its details say why it cannot be fetched."""
-    row = _at_hub(entry.target, entry.title, _good_for(entry), known)
+    row = _at_hub(entry.target, entry.title, tr("good for: {what}").format(what=entry.good_for), known)
     if not row.problem:
         return row
     return dataclasses.replace(
@@ -298,10 +308,6 @@ def _fetch_state(repo_id: str, known: HubSnapshot) -> str:
     return tr("Looking…") if repo_id in known.wanted else ""
 
 
-def _good_for(entry: Entry) -> str:
-    return tr("good for: {what}").format(what=entry.good_for)
-
-
 def _count(count: int) -> str:
     """Return a number of downloads, rounded to thousands or millions."""
     for unit, factor in ((tr("{count} M"), 1_000_000), (tr("{count} k"), 1_000)):
@@ -311,16 +317,6 @@ def _count(count: int) -> str:
 
 
 # ------------------------------------------------------------ downloads
-
-
-_DOWNLOAD_ACTIONS = {
-    DownloadState.QUEUED: (Action.PAUSE, Action.CANCEL),
-    DownloadState.RUNNING: (Action.PAUSE, Action.CANCEL),
-    DownloadState.WAITING: (Action.TRY_NOW, Action.PAUSE, Action.CANCEL),
-    DownloadState.PAUSED: (Action.RESUME, Action.CANCEL),
-    DownloadState.FAILED: (Action.CANCEL,),
-    DownloadState.DONE: (Action.CLEAR,),
-}
 
 
 def downloads(items: Iterable[DownloadRow]) -> tuple[ModelRow, ...]:

@@ -113,7 +113,7 @@ class ModelServices(QObject):
             self.downloads,
             self.library,
             system.this_machine(),
-            endpoint=self._endpoint,
+            endpoint=lambda: self.access.settings.endpoint,
             parent=self,
         )
         controller.network_wanted.connect(self.network_wanted)
@@ -122,7 +122,9 @@ class ModelServices(QObject):
         controller.refused.connect(self._first_refused)
         controller.installed.load_requested.connect(self._load)
         controller.installed.unload_requested.connect(self._link.unload)
-        window = ModelsWindow(self._theme, controller, lambda: self.folder.free_bytes, self._token_lasts)
+        window = ModelsWindow(
+            self._theme, controller, lambda: self.folder.free_bytes, lambda: self.access.lasts
+        )
         controller.installed.show_loaded(self._loaded)
         return window
 
@@ -170,10 +172,3 @@ class ModelServices(QObject):
             if row.problem in IN_THE_FOLDER:
                 self.downloads.resume(row.id)
         self.library.refresh()
-
-    def _endpoint(self) -> str:
-        return self.access.settings.endpoint
-
-    def _token_lasts(self) -> bool:
-        connection = self.access.settings.connection(None)
-        return self.access.store(connection.host).lasts

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from app.i18n import tr
+from app.model_manager.card import plain_label
 from app.model_manager.hub_client import HubQuestion
 from app.theme import CODE_PX, SMALL_PX, SPACE_M, SPACE_XL, TEXT_PX
 
@@ -48,9 +49,9 @@ class TokenDialog(QDialog):
         self.setWindowTitle(tr("Access token"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setMinimumWidth(_WIDTH)
-        title = self._label(TEXT_PX, QFont.Weight.DemiBold)
+        title = plain_label(theme.font(TEXT_PX, QFont.Weight.DemiBold))
         title.setText(tr("Access token for {host}").format(host=host))
-        why = self._label(CODE_PX)
+        why = plain_label(theme.font(CODE_PX))
         why.setText(
             tr(
                 "Some models are given only to an account that accepted their licence. A token that may read is enough."
@@ -60,13 +61,13 @@ class TokenDialog(QDialog):
         self.field.setEchoMode(QLineEdit.EchoMode.Password)
         self.field.setAccessibleName(tr("Access token"))
         self.field.setPlaceholderText("hf_…")
-        self.where = self._label(SMALL_PX, tone="secondary")
+        self.where = plain_label(theme.font(SMALL_PX), "secondary")
         self.where.setText(
             tr("It is kept in the keychain and sent to nobody but this hub.")
             if lasts
             else tr("This system has no keychain, so it is known only until MTPLX quits.")
         )
-        self.words = self._label(SMALL_PX)
+        self.words = plain_label(theme.font(SMALL_PX))
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
         self.check = QPushButton(tr("Check and Keep") if lasts else tr("Check and Use"))
         self.check.setDefault(True)
@@ -108,11 +109,3 @@ class TokenDialog(QDialog):
     def _say(self, sentence: str, color: str) -> None:
         self.words.setStyleSheet(f"color: {color};")
         self.words.setText(sentence)
-
-    def _label(self, pixels: int, weight: QFont.Weight = QFont.Weight.Normal, tone: str = "") -> QLabel:
-        label = QLabel()
-        label.setTextFormat(Qt.TextFormat.PlainText)
-        label.setWordWrap(True)
-        label.setFont(self._theme.font(pixels, weight))
-        label.setProperty("tone", tone)
-        return label

@@ -188,17 +188,17 @@ class ModelsWindow(QWidget):
         more = " ".join(sentence for sentence in sentences if sentence)
         self._ask(question, more, tr("Delete"), lambda: library.remove(model.path))
 
-    def _ask_forgetting(self, place: Path) -> None:
-        count = len(self.controller.installed.models_in(place))
+    def _ask_forgetting(self, folder: Path) -> None:
+        count = len(self.controller.installed.models_in(folder))
         one = tr("Its model is listed no more. Nothing in it is changed, and it can be added again.")
         many = tr(
             "Its {count} models are listed no more. Nothing in it is changed, and it can be added again."
         )
         self._ask(
-            tr("Take {folder} off the list?").format(folder=place),
+            tr("Take {folder} off the list?").format(folder=folder),
             one if count == 1 else many.format(count=count),
             tr("Take Off"),
-            lambda: self.controller.library.forget_place(place),
+            lambda: self.controller.library.forget_folder(folder),
         )
 
     def _ask(self, question: str, more: str, button: str, act: Callable[[], None]) -> None:

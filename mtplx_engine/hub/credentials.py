@@ -12,6 +12,9 @@ from mtplx_engine.errors import EngineError, ErrorKind
 
 _SERVICE = "MTPLX"
 
+_MIN_LENGTH, _MAX_LENGTH = 8, 512
+_CHARACTERS = re.compile(r"[\x21-\x7e]+")  # characters that an HTTP header may hold
+
 
 class Keychain(Protocol):
     """Stores passwords, as keyring's backends do."""
@@ -130,10 +133,6 @@ class SecretStore:
         )
 
 
-_SHORTEST, _LONGEST = 8, 512
-_CHARACTERS = re.compile(r"[\x21-\x7e]+")  # characters that an HTTP header may hold
-
-
 class TokenStore(SecretStore):
     """The access token of one hub, stored under its host."""
 
@@ -162,14 +161,10 @@ def cleaned(text: str) -> str:
         problem = "This is no access token: one is a single word without spaces and line breaks."
     elif not _CHARACTERS.fullmatch(token):
         problem = "This is no access token: one has only the letters A to Z, digits and common signs."
-    elif len(token) < _SHORTEST:
-        problem = (
-            f"This is too short for an access token: it has {len(token)} of at least {_SHORTEST} characters."
-        )
-    elif len(token) > _LONGEST:
-        problem = (
-            f"This is too long for an access token: it has {len(token):,} of at most {_LONGEST} characters."
-        )
+    elif len(token) < _MIN_LENGTH:
+        problem = f"This is too short for an access token: it has {len(token)} of at least {_MIN_LENGTH} characters."
+    elif len(token) > _MAX_LENGTH:
+        problem = f"This is too long for an access token: it has {len(token):,} of at most {_MAX_LENGTH} characters."
     else:
         return token
     raise EngineError(ErrorKind.BAD_REQUEST, f"{problem} Copy it again from the hub's settings.")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import fcntl
 import os
 import platform
 import shutil
 import subprocess
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.hub import answers, partial, repository
@@ -93,7 +92,6 @@ class Download:
             raise answers.disk_failure(error, self.plan.title) from error
 
     def _fetch(self, folder: Path) -> tuple[FileRecord, ...]:
-        requests = Requests(self._connection, self._interrupt)
         sources = [
             (repo.source(self._connection, file), folder / name) for repo, file, name in self.plan.files()
         ]
@@ -102,7 +100,7 @@ class Download:
         self.tally.find(sum(partial.present(path, source.identity) for source, path in (*sources, *taken)))
         records = []
         checked = False
-        try:
+        with closing(Requests(self._connection, self._interrupt)) as requests:
             for source, path in sources:
                 if not checked and repository.is_weights(source.name):
                     checked = True
@@ -112,8 +110,6 @@ class Download:
                 records.append(self._fetch_file(source, requests, folder, path))
             if self.plan.taken is not None:
                 records += self._extract_head(self.plan.taken, head_folder, requests)
-        finally:
-            requests.close()
         return tuple(records)
 
     def _fetch_file(self, source: Source, ranges: RangeSource, folder: Path, path: Path) -> FileRecord:
@@ -233,9 +229,8 @@ def discard(data: Path, plan: DownloadPlan) -> None:
     if not folder.parent.is_dir():
         return  # where a disk is not mounted, no folder must be made
     with _only_one(folder, plan.title):
-        (folder / plans.PLAN_NAME).unlink(
-            missing_ok=True
-        )  # first, so that a rest does not look like a download
+        # First, so that a rest does not look like a download.
+        (folder / plans.PLAN_NAME).unlink(missing_ok=True)
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -342,23 +337,12 @@ def _lock_of(folder: Path) -> Path:
     return folder.with_name(f".{folder.name}.lock")
 
 
-class Running(Protocol):
-    """A started process."""
-
-    def terminate(self) -> None:
-        """Send SIGTERM."""
-
-    def wait(self) -> int:
-        """Wait for its exit code."""
-        ...
-
-
-def _start(arguments: list[str]) -> Running:
+def _start(arguments: list[str]) -> subprocess.Popen[bytes]:
     return subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 
 
-@contextlib.contextmanager
-def kept_awake(start: Callable[[list[str]], Running] = _start) -> Iterator[None]:
+@contextmanager
+def kept_awake(start: Callable[[list[str]], subprocess.Popen[bytes]] = _start) -> Iterator[None]:
     """Keep a Mac, but not its display, from idle sleep in the block; does nothing on other systems.
 
     Args:

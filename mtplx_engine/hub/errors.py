@@ -11,6 +11,12 @@ from typing import Any, Final
 
 from mtplx_engine.errors import EngineError, ErrorKind
 
+_OPENED = (
+    "connection.connect_tcp.complete",
+    "connection.start_tls.complete",
+    "http_proxy.start_tls.complete",
+)
+
 
 class HubErrorKind(StrEnum):
     """The kinds of failure; the value is the label of the message's button."""
@@ -92,13 +98,6 @@ class HubError(EngineError):
 
 class CancelledError(Exception):
     """The user paused or cancelled the download, which is no failure."""
-
-
-_OPENED = (
-    "connection.connect_tcp.complete",
-    "connection.start_tls.complete",
-    "http_proxy.start_tls.complete",
-)
 
 
 class CancelToken:

@@ -28,9 +28,24 @@ if TYPE_CHECKING:
     from mtplx_engine.models.head_source import HeadSource
 
 
-_LARGEST = 64_000_000_000  # bytes; the heads of the largest open models have about 35 GB
+_LARGEST_HEAD = 64_000_000_000  # bytes; the heads of the largest open models have about 35 GB
 # What must be equal in both, or the head was trained for another model.
 _SHARED = ("model_type", "hidden_size", "num_hidden_layers", "vocab_size")
+
+_FIRST_BYTES = 128 << 10  # holds most headers whole, so that one request is enough
+# Files that an inspection does not read; they are left empty.
+_UNREAD = frozenset(
+    {
+        "LICENSE",
+        "LICENSE.md",
+        "LICENSE.txt",
+        "README.md",
+        "merges.txt",
+        "tokenizer.json",
+        "tokenizer.model",
+        "vocab.json",
+    }
+)
 
 
 def find_original(
@@ -109,8 +124,8 @@ def _extracted(
         if not appended_names.is_repeated(raw, architecture)  # repeated ones are copies of the model's own
     ]
     parts.sort(key=lambda part: (part.file, part.begin, part.name))
-    if sum(part.size for part in parts) > _LARGEST:
-        raise _unfit(original, f"has a drafting head of more than {_LARGEST // 1_000_000_000} GB")
+    if sum(part.size for part in parts) > _LARGEST_HEAD:
+        raise _unfit(original, f"has a drafting head of more than {_LARGEST_HEAD // 1_000_000_000} GB")
     used = dict.fromkeys(part.file for part in parts)
     return ExtractedHead(
         original=dataclasses.replace(original, files=tuple(files[name] for name in used), left_out=()),
@@ -135,21 +150,6 @@ def _unfit(original: Repo, problem: str) -> EngineError:
 
 MAX_BYTES: Final = 64 << 20
 """Most bytes that are fetched of repositories for one inspection."""
-
-_FIRST_BYTES = 128 << 10  # holds most headers whole, so that one request is enough
-# Files that an inspection does not read; they are left empty.
-_UNREAD = frozenset(
-    {
-        "LICENSE",
-        "LICENSE.md",
-        "LICENSE.txt",
-        "README.md",
-        "merges.txt",
-        "tokenizer.json",
-        "tokenizer.model",
-        "vocab.json",
-    }
-)
 
 
 class SparseCopier:

@@ -28,6 +28,8 @@ _CONNECT_S = 10.0
 _ANSWER_S = 20.0
 _CONNECTIONS = httpx2.Limits(max_connections=16, max_keepalive_connections=8)
 
+_MOST_HOPS = 5
+
 
 @dataclass(frozen=True, slots=True)
 class HubConnection:
@@ -119,9 +121,6 @@ def _origin(url: str) -> tuple[str, str | None, int | None]:
     return parts.scheme, parts.hostname, parts.port or {"https": 443, "http": 80}.get(parts.scheme)
 
 
-_HOPS = 5
-
-
 class Wire:
     """Sends GET requests and follows redirections; thread-safe.
 
@@ -150,7 +149,7 @@ class Wire:
         """
         response: httpx2.Response | None = None
         try:
-            for _ in range(_HOPS):
+            for _ in range(_MOST_HOPS):
                 response = self._send(url, headers or {})
                 if not response.has_redirect_location:
                     break

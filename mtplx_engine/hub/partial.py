@@ -22,8 +22,12 @@ if TYPE_CHECKING:
 
 SEGMENT = 16 << 20
 
-_HEAD = 1024  # bytes of the identity, in JSON, at the start of the progress file
+_IDENTITY_BYTES = 1024  # bytes of the identity, in JSON, at the start of the progress file
 _COUNT = struct.Struct("<q")
+
+_HASH_BLOCK = 4 << 20
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_HASHES = {"sha256": _SHA256, "git": re.compile(r"[0-9a-f]{40}"), "parts": _SHA256}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +141,9 @@ class Partial:
             start, data = start + written, data[written:]
         if new:
             self._counts[segment] += new
-            os.pwrite(self._progress, _COUNT.pack(self._counts[segment]), _HEAD + segment * _COUNT.size)
+            os.pwrite(
+                self._progress, _COUNT.pack(self._counts[segment]), _IDENTITY_BYTES + segment * _COUNT.size
+            )
         return new
 
     def read(self, segment: int) -> bytes:
@@ -176,7 +182,7 @@ class Partial:
         self._progress_path.unlink(missing_ok=True)
 
     def _write_progress(self) -> None:
-        head = json.dumps(dataclasses.asdict(self.identity)).encode().ljust(_HEAD)
+        head = json.dumps(dataclasses.asdict(self.identity)).encode().ljust(_IDENTITY_BYTES)
         counts = b"".join(_COUNT.pack(count) for count in self._counts)
         # One write and never an empty file in between, since a kill may come at any point.
         os.pwrite(self._progress, head + counts, 0)
@@ -215,8 +221,8 @@ def _read(path: Path, wanted: Identity) -> tuple[Identity, list[int]]:
     fresh = (wanted, [0] * segments)
     try:
         progress = progress_path.read_bytes()
-        known = Identity(**json.loads(progress[:_HEAD]))
-        counts = [count for (count,) in _COUNT.iter_unpack(progress[_HEAD:])]
+        known = Identity(**json.loads(progress[:_IDENTITY_BYTES]))
+        counts = [count for (count,) in _COUNT.iter_unpack(progress[_IDENTITY_BYTES:])]
         size = data_path.stat().st_size
     except (OSError, ValueError, TypeError, struct.error, RecursionError):
         return fresh
@@ -227,11 +233,6 @@ def _read(path: Path, wanted: Identity) -> tuple[Identity, list[int]]:
         and all(0 <= count <= min(SEGMENT, wanted.size - i * SEGMENT) for i, count in enumerate(counts))
     )
     return (known, counts) if sound else fresh
-
-
-_BLOCK = 4 << 20
-_SHA256 = re.compile(r"[0-9a-f]{64}")
-_HEX = {"sha256": _SHA256, "git": re.compile(r"[0-9a-f]{40}"), "parts": _SHA256}
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +252,7 @@ class Expected:
     value: str
 
     def __post_init__(self) -> None:
-        if self.kind not in _HEX or not _HEX[self.kind].fullmatch(self.value):
+        if self.kind not in _HASHES or not _HASHES[self.kind].fullmatch(self.value):
             raise ValueError(f"{self.kind} {self.value!r} is no hash")
 
     def __str__(self) -> str:
@@ -265,7 +266,7 @@ class Expected:
         """Whether a file has this hash; never for "parts". `check` is called for each block and may raise to stop."""
         if self.kind == "parts":
             return False
-        hasher, block = self.hasher(path.stat().st_size), bytearray(_BLOCK)
+        hasher, block = self.hasher(path.stat().st_size), bytearray(_HASH_BLOCK)
         with path.open("rb", buffering=0) as file:
             while count := file.readinto(block):
                 check()

@@ -36,6 +36,13 @@ HEAD_NAME: Final = "model.safetensors"
 
 _ALIGNMENT = 8
 
+_KEEP_UNFINISHED_S = 14 * 24 * 3600
+_SPARE = 2_000_000_000  # bytes that stay free for chats and the system
+_SLACK = 1.05
+_MOST_BYTES = 64 << 20  # of a stored plan, which may list a head's tensors
+_EXTRACTED = "taken out of "
+_PROVENANCE = re.compile(r".*?([^/@ ]+/[^/@ ]+)@([0-9a-f]{40})")
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -159,10 +166,6 @@ MAIN: Final = "main"
 """The default branch."""
 
 PLAN_NAME: Final = "download.json"
-_KEEP_S = 14 * 24 * 3600
-_SPARE = 2_000_000_000  # bytes that stay free for chats and the system
-_SLACK = 1.05
-_MOST_BYTES = 64 << 20  # of a stored plan, which may list a head's tensors
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +291,7 @@ def unfinished_plans(data: Path) -> tuple[DownloadPlan, ...]:
 
 def sweep_plans(data: Path, now_s: float | None = None) -> tuple[str, ...]:
     """Delete the downloads that nothing was written to for 14 days; return their names."""
-    oldest = (time.time() if now_s is None else now_s) - _KEEP_S
+    oldest = (time.time() if now_s is None else now_s) - _KEEP_UNFINISHED_S
     swept = []
     for folder in _staging_folders(data):
         times = [path.stat().st_mtime for path in (folder, *folder.rglob("*")) if path.exists()]
@@ -339,10 +342,6 @@ def _is_sound(plan: DownloadPlan) -> bool:
     )
 
 
-_TAKEN = "taken out of "
-_FORM = re.compile(r".*?([^/@ ]+/[^/@ ]+)@([0-9a-f]{40})")
-
-
 class Provenance(NamedTuple):
     """The repository and commit that an installed model or head is from.
 
@@ -369,14 +368,14 @@ def origin_of(repo: Repo, endpoint: str) -> str:
 def origin_of_head(plan: DownloadPlan, endpoint: str) -> str:
     """Return the manifest's entry for a drafting head, "" when there is none or it is the model's own."""
     if plan.taken is not None:
-        return _TAKEN + origin_of(plan.taken.original, endpoint)
+        return _EXTRACTED + origin_of(plan.taken.original, endpoint)
     return origin_of(plan.head, endpoint) if plan.head is not None else ""
 
 
 def read_origin(noted: str) -> Provenance | None:
     """Parse a manifest's entry, whatever its endpoint; None for other text."""
-    found = _FORM.fullmatch(noted)
-    return Provenance(found[1], found[2], noted.startswith(_TAKEN)) if found else None
+    found = _PROVENANCE.fullmatch(noted)
+    return Provenance(found[1], found[2], noted.startswith(_EXTRACTED)) if found else None
 
 
 def head_origin(plan: DownloadPlan) -> Provenance | None:

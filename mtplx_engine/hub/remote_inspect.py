@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import tempfile
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -141,24 +142,22 @@ def inspect_repo(
         HubError: The files cannot be fetched, or exceed what an inspection may fetch.
         CancelledError: The interrupt was set.
     """
-    inspector = _Inspector(connection, interrupt or CancelToken(), retries or QUESTION)
-    with tempfile.TemporaryDirectory(prefix="mtplx-look-") as temporary:
+    token = interrupt or CancelToken()
+    with (
+        closing(SparseCopier(connection, token, retries or QUESTION)) as copier,
+        tempfile.TemporaryDirectory(prefix="mtplx-look-") as temporary,
+    ):
         try:
-            return inspector.inspect(wanted, Path(temporary))
+            return _Inspector(connection, token, copier).inspect(wanted, Path(temporary))
         except OSError as error:
             raise answers.disk_failure(error, wanted.title) from error
-        finally:
-            inspector.close()
 
 
 class _Inspector:
-    def __init__(self, connection: HubConnection, interrupt: CancelToken, retries: Retries) -> None:
+    def __init__(self, connection: HubConnection, interrupt: CancelToken, copier: SparseCopier) -> None:
         self._connection = connection
         self._interrupt = interrupt
-        self._copier = SparseCopier(connection, interrupt, retries)
-
-    def close(self) -> None:
-        self._copier.close()
+        self._copier = copier
 
     def inspect(self, wanted: DownloadPlan, root: Path) -> RepoInspection:
         """Inspect what would be installed, by sparse copies below `root`."""

@@ -51,6 +51,34 @@ _OTHERS = frozenset(
     }
 )
 
+_MOST_FILES = 2000
+_LARGEST_FILE = 2 << 40
+_LONGEST_LICENCE, _LONGEST_NAME = 40, 120
+_LICENCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]*")
+_ADAPTERS = ("adapter_config.json", "adapter_model.safetensors", "adapters.safetensors", "adapters.npz")
+_PIPELINE_INDEX = "model_index.json"
+_OTHER_KINDS = {"datasets": "a data set", "spaces": "a space, which is a program,"}
+_LONGEST_SHOWN = 100
+_MOST_NAMED = 3
+# By file extension, in order of precedence: weights of any form before mere data.
+_OTHER_FORMATS: Mapping[str, str] = {
+    ".gguf": "GGUF files, which are for other programs",
+    ".mlpackage": "Core ML files, which are for other programs",
+    ".mlmodel": "Core ML files, which are for other programs",
+    ".bin": "PyTorch files, which can run code when they are read",
+    ".pt": "PyTorch files, which can run code when they are read",
+    ".pth": "PyTorch files, which can run code when they are read",
+    ".ckpt": "PyTorch files, which can run code when they are read",
+    ".onnx": "ONNX files, which are for other programs",
+    ".h5": "TensorFlow files, which are for other programs",
+    ".msgpack": "Flax files, which are for other programs",
+    ".npz": "NumPy files, which can run code when they are read",
+    ".parquet": "data and no weights",
+    ".arrow": "data and no weights",
+    ".jsonl": "data and no weights",
+    ".csv": "data and no weights",
+}
+
 
 def is_repo(name: str) -> bool:
     """Whether `name` has the form owner/name."""
@@ -79,12 +107,6 @@ def is_weights(name: str) -> bool:
 def is_wanted(name: str) -> bool:
     """Whether a model needs a file of this name; all others, above all code and pickles, are never fetched."""
     return name in _OTHERS or is_weights(name)
-
-
-_MOST_FILES = 2000
-_LARGEST = 2 << 40
-_LONGEST_LICENCE, _LONGEST_NAME = 40, 120
-_LICENCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +240,7 @@ def _files(repo_id: str, entries: Sequence[Mapping[str, Any]]) -> tuple[RemoteFi
 def _file(entry: Mapping[str, Any]) -> RemoteFile:
     lfs = entry.get("lfs")
     size = entry["size"] if lfs is None else lfs["size"]
-    if type(size) is not int or not 0 <= size <= _LARGEST or size != entry["size"]:
+    if type(size) is not int or not 0 <= size <= _LARGEST_FILE or size != entry["size"]:
         raise ValueError(f"{size} bytes, or {entry['size']}")
     digest = Expected("git", entry["oid"]) if lfs is None else Expected("sha256", lfs["oid"])
     return RemoteFile(entry["path"], size, digest)
@@ -226,30 +248,6 @@ def _file(entry: Mapping[str, Any]) -> RemoteFile:
 
 MOST_BYTES: Final = 128 << 20
 """Upper limit for files other than weights; the largest are tokenizers."""
-
-_ADAPTERS = ("adapter_config.json", "adapter_model.safetensors", "adapters.safetensors", "adapters.npz")
-_PIPELINE = "model_index.json"
-_OTHER_KINDS = {"datasets": "a data set", "spaces": "a space, which is a program,"}
-_LONGEST = 100
-_MOST_NAMED = 3
-# By file extension, in order of precedence: weights of any form before mere data.
-_FORMS: Mapping[str, str] = {
-    ".gguf": "GGUF files, which are for other programs",
-    ".mlpackage": "Core ML files, which are for other programs",
-    ".mlmodel": "Core ML files, which are for other programs",
-    ".bin": "PyTorch files, which can run code when they are read",
-    ".pt": "PyTorch files, which can run code when they are read",
-    ".pth": "PyTorch files, which can run code when they are read",
-    ".ckpt": "PyTorch files, which can run code when they are read",
-    ".onnx": "ONNX files, which are for other programs",
-    ".h5": "TensorFlow files, which are for other programs",
-    ".msgpack": "Flax files, which are for other programs",
-    ".npz": "NumPy files, which can run code when they are read",
-    ".parquet": "data and no weights",
-    ".arrow": "data and no weights",
-    ".jsonl": "data and no weights",
-    ".csv": "data and no weights",
-}
 
 
 def check_name(repo_id: str) -> None:
@@ -261,7 +259,8 @@ def check_name(repo_id: str) -> None:
     kind = _OTHER_KINDS.get(repo_id.partition("/")[0])
     if kind and repo_id.count("/") > 1:
         raise HubError(
-            HubErrorKind.NO_MODEL, f"{one_line(repo_id, _LONGEST)} is {kind} and no model. Choose a model."
+            HubErrorKind.NO_MODEL,
+            f"{one_line(repo_id, _LONGEST_SHOWN)} is {kind} and no model. Choose a model.",
         )
 
 
@@ -313,7 +312,7 @@ def _kind(repo: Repo, is_weights: Callable[[str], bool]) -> str:
         return ""
     if any(name in every for name in _ADAPTERS):
         return "is an adapter (LoRA), which changes another model and is none itself"
-    if _PIPELINE in every:
+    if _PIPELINE_INDEX in every:
         return "holds a pipeline of several models, as for pictures, and no language model"
     if not has_weights and (form := _form(every)):
         return f"holds no model in MLX form: it has {form}"
@@ -329,7 +328,7 @@ def _kind(repo: Repo, is_weights: Callable[[str], bool]) -> str:
 def _form(every: Collection[str]) -> str:
     paths = [PurePosixPath(name) for name in every]
     endings = {part.suffix.lower() for path in paths for part in (path, *path.parents)}
-    return next((form for ending, form in _FORMS.items() if ending in endings), "")
+    return next((form for ending, form in _OTHER_FORMATS.items() if ending in endings), "")
 
 
 def _models_below(every: Collection[str]) -> list[str]:

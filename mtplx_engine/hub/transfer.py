@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
     from pathlib import Path
+    from typing import TypeVar
 
     import httpx2
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from mtplx_engine.hub.http import HubConnection
     from mtplx_engine.hub.partial import Expected, Hasher
     from mtplx_engine.hub.retries import Retries
+
+    _T = TypeVar("_T")
 
 
 _RANGE = re.compile(r"bytes (\d{1,19})-(\d{1,19})/(\d{1,19})")
@@ -166,8 +169,8 @@ def _body(response: httpx2.Response, source: Source, wanted: int) -> Body:
         raise _another_file(source, f"range {found.group()}")
     if response.status_code != _OK or _is_page(response, source):
         details = f"HTTP {response.status_code}, {response.headers.get('Content-Type', '')}"
-        somebody = answers.portal if _is_page(response, source) else answers.no_hub
-        raise somebody(response.url.host, details)
+        error = answers.portal if _is_page(response, source) else answers.no_hub
+        raise error(response.url.host, details)
     length = response.headers.get("Content-Length", "")
     if length and length != str(source.size):
         raise _another_file(source, f"{length} bytes instead of {source.size}")
@@ -339,15 +342,13 @@ class Transfer:
 
     def _gives_ranges(self, partial: Partial) -> bool:
         """Return whether the server supports ranges; drop the partial file if its content has changed."""
-        answer: list[bool] = []
 
-        def ask() -> None:
+        def ask() -> bool:
             with self._requests.get(self._source, 0, 1) as body:
                 self._note_etag(partial, body.etag)
-                answer.append(body.is_range)
+                return body.is_range
 
-        self._retry(ask, partial)
-        return answer[-1]
+        return self._retry(ask, partial)
 
     def _note_etag(self, partial: Partial, etag: str) -> None:
         known = partial.identity.etag
@@ -390,8 +391,8 @@ class Transfer:
                 return
         raise cut_off(self._source)
 
-    def _retry(self, step: Callable[[], None], partial: Partial) -> None:
-        self._retries.patiently(step, self._interrupt, lambda: partial.done)
+    def _retry(self, step: Callable[[], _T], partial: Partial) -> _T:
+        return self._retries.patiently(step, self._interrupt, lambda: partial.done)
 
 
 def _wrong_bytes(source: Source) -> HubError:

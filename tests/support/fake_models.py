@@ -208,8 +208,8 @@ class FakeLibrary(QObject):
     def models(self):
         return self.contents.models or ()
 
-    def list(self, *models, default=None, used=(), places=()):
-        self.contents = Contents(models, default, dict(used), frozenset(places))
+    def list(self, *models, default=None, used=(), user_folders=()):
+        self.contents = Contents(models, default, dict(used), frozenset(user_folders))
         self.changed.emit()
 
     def inspect(self):
@@ -239,11 +239,11 @@ class FakeLibrary(QObject):
     def set_default(self, folder):
         self.asked.append(("set_default", folder))
 
-    def add_place(self, folder):
-        self.asked.append(("add_place", folder))
+    def add_folder(self, folder):
+        self.asked.append(("add_folder", folder))
 
-    def forget_place(self, folder):
-        self.asked.append(("forget_place", folder))
+    def forget_folder(self, folder):
+        self.asked.append(("forget_folder", folder))
 
 
 def controller(*rows):

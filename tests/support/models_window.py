@@ -189,7 +189,7 @@ def installed_place(theme):
         HALF,
         default=STARTER.path,
         used={STARTER.path: int(time.time())},
-        places={Path(ELSEWHERE.place)},
+        user_folders={Path(ELSEWHERE.place)},
     )
     models.show_loaded(STARTER.path)
     library.answer_inspection(STARTER.path, look("starter", STARTER.size, own_head=True).found)

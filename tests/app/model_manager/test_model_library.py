@@ -186,7 +186,7 @@ def test_a_model_in_use_is_unloaded_before_it_is_deleted(
 def test_what_is_the_persons_own_is_never_deleted(bench: Callable[..., Bench], tmp_path: Path) -> None:
     app = bench()
     own = model_folder.write(tmp_path / "disk" / "mine")
-    app.library.add_place(tmp_path / "disk")
+    app.library.add_folder(tmp_path / "disk")
     models = app.listed()
     assert [model.path for model in models if model.place] == [own]
     app.library.remove(own)
@@ -194,8 +194,8 @@ def test_what_is_the_persons_own_is_never_deleted(bench: Callable[..., Bench], t
     assert (folder, error.kind) == (own, ErrorKind.NOT_FOUND)
     assert (own / "model.safetensors").exists()
     app.listed()
-    assert app.library.contents.places == {tmp_path / "disk"}
-    app.library.forget_place(tmp_path / "disk")
+    assert app.library.contents.user_folders == {tmp_path / "disk"}
+    app.library.forget_folder(tmp_path / "disk")
     models = app.listed()
     assert [model.name for model in models] == ["one", "two"]
 
@@ -206,7 +206,7 @@ def test_of_two_models_with_one_name_only_the_one_that_was_meant_is_touched(
     app = bench()
     twins = [model_folder.write(tmp_path / disk / "one") for disk in ("first", "second")]
     for twin in twins:
-        app.library.add_place(twin.parent)
+        app.library.add_folder(twin.parent)
         app.listed()
     app.library.set_default(twins[1])
     app.listed()

@@ -38,7 +38,7 @@ def test_the_lines_of_the_sum_add_up(weights, head, cache, scratch):
 )
 def test_a_verdict_is_said_with_its_numbers(size, words, tone):
     judged = row_state.judge(look("a/b", round(size * GB)).found, MACHINE)
-    sentence, loud = row_state.words(judged)
+    sentence, loud = row_state.fit_text(judged)
     assert sentence.startswith(f"{words} (needs ")
     assert sentence.endswith(" of 11.5 GB)")
     assert loud is tone

@@ -264,7 +264,7 @@ def test_what_is_known_of_a_model_is_said_of_no_other_with_its_name(manager):
     library, models = manager.library, manager.installed
     twins = [installed("toy", folder=f"/{disk}/toy", place=f"/{disk}") for disk in ("one", "two")]
     first, second = (twin.path for twin in twins)
-    library.list(*twins, default=second, used={second: 1}, places={Path("/one")})
+    library.list(*twins, default=second, used={second: 1}, user_folders={Path("/one")})
     library.failed.emit(first, ErrorInfo(ErrorKind.STORAGE, "It is damaged."))
     library.verified.emit(second, ())
     models.show_loaded(second)

@@ -321,16 +321,16 @@ def test_a_folder_is_taken_off_the_list_after_a_question(show):
     action.trigger()
     box, library = window.findChild(MessageBox), window.controller.library
     assert str(place) in box.text()
-    assert ("forget_place", place) not in library.asked
+    assert ("forget_folder", place) not in library.asked
     next(b for b in box.buttons() if box.buttonRole(b) is QMessageBox.ButtonRole.DestructiveRole).click()
-    assert ("forget_place", place) in library.asked
+    assert ("forget_folder", place) in library.asked
 
 
 def test_a_folder_of_the_persons_own_is_added(show, monkeypatch):
     window = show(models_window.none_installed)
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: "/big/models")
     window.installed.add.click()
-    assert window.controller.library.asked[-1] == ("add_place", Path("/big/models"))
+    assert window.controller.library.asked[-1] == ("add_folder", Path("/big/models"))
 
 
 def test_what_belongs_to_no_row_is_said_in_front(show):
@@ -467,9 +467,13 @@ def test_rows_in_sight_are_asked_about_and_no_others(show, qtbot):
     first = window.controller.lookups.asking
     assert many[0].id in first
     assert len(first) <= 12
-    area = window.search.list
-    area.verticalScrollBar().setValue(area.verticalScrollBar().maximum())
-    qtbot.waitUntil(lambda: many[-1].id in window.controller.lookups.asking)
+    bar = window.search.list.verticalScrollBar()
+
+    def last_is_asked_about():
+        bar.setValue(bar.maximum())  # which grows while the rows are laid out
+        return many[-1].id in window.controller.lookups.asking
+
+    qtbot.waitUntil(last_is_asked_about)
     assert len(window.controller.lookups.asking - first) <= 12
     assert window.controller.lookups.asking & first <= {hub.looks[0]}
     assert {button.text() for button in card(window.search, many[0].id).buttons} == {"Get", "Details"}

@@ -293,7 +293,7 @@ def test_a_strange_original_is_told_of_and_the_model_stays(hub: FakeHub, name: s
 
 
 def test_a_head_without_end_is_none(hub: FakeHub, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(head_extract, "_LARGEST", 1000)
+    monkeypatch.setattr(head_extract, "_LARGEST_HEAD", 1000)
     assert "has a drafting head of more than" in looked(hub).warnings[0]
 
 
