@@ -88,9 +88,7 @@ class Application(QObject):
         )
         # The main window; the others are made when they are first shown.
         self.chats = ChatList(self)
-        self.window = MainWindow(
-            self.theme, self.session, self.actions, self.chats, self.settings, log_dir=log_dir
-        )
+        self.window = MainWindow(self.theme, self.session, self.actions, self.chats, self.settings, log_dir=log_dir)
         self.presenter = ModelPresenter(recipe.name, self.link, self)
         self.speed_offer = SpeedOffer(self.window, self.window.toast)
         self.first_card = FirstCard(self.theme, self.models.first)
@@ -101,9 +99,7 @@ class Application(QObject):
         self.model = ModelController(
             data_dir, recipe, presenter=self.presenter, setup=self.setup, link=self.link, queue=self.queue
         )
-        self.library = SidebarController(
-            self.window.sidebar, self.window.toast, self.store, self.session, self.chats
-        )
+        self.library = SidebarController(self.window.sidebar, self.window.toast, self.store, self.session, self.chats)
         self.files = ChatFiles(self.window, self.window.toast, self.store, self.session)
         self.commands = Commands(
             self.window, self.session, self.actions, chats=self.chats, library=self.library, files=self.files
@@ -192,7 +188,7 @@ class Application(QObject):
 
     def _connect_models(self) -> None:
         window, menus, models = self.window, self.window.menus, self.models
-        menus.models.triggered.connect(lambda: models.window().open_place())
+        menus.models.triggered.connect(lambda: models.window().open_tab())
         for pressed in (
             window.pane.empty.models_pressed,
             window.sidebar.models_requested,

@@ -77,9 +77,7 @@ class Commands(QObject):
         menus, session = self._window.menus, self._session
         shown = session.shown
         menus.stop.setEnabled(session.busy)
-        menus.copy_answer.setEnabled(
-            any(message.role is Role.ASSISTANT and message.text for message in shown.path())
-        )
+        menus.copy_answer.setEnabled(any(message.role is Role.ASSISTANT and message.text for message in shown.path()))
         self.messages.refresh()
         listed = self._chats.chat(shown.chat.id)
         for action in (menus.rename_chat, menus.pin_chat, menus.delete_chat):
@@ -132,9 +130,7 @@ class Commands(QObject):
         menus.main_window.triggered.connect(window.come_forward)
         menus.shortcuts.triggered.connect(lambda: ShortcutSheet(menus.commands(), window).open())
         menus.updates.triggered.connect(lambda: LinkSheet(QUrl(menu_bar.RELEASES), window).open())
-        menus.about.triggered.connect(
-            lambda: AboutBox(window.windowIcon().pixmap(_ABOUT_ICON), window).open()
-        )
+        menus.about.triggered.connect(lambda: AboutBox(window.windowIcon().pixmap(_ABOUT_ICON), window).open())
         menus.edit.undo_requested.connect(window.toast.undo)
         window.toast.undoable.connect(menus.edit.allow_undo)
 

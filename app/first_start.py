@@ -61,11 +61,7 @@ class FirstStart(QObject):
             self._check = None
 
     def _start_check(self, state: EngineState) -> None:
-        if (
-            state in _SETTLED
-            and self._check is None
-            and self._settings.value.checked_version != self._version
-        ):
+        if state in _SETTLED and self._check is None and self._settings.value.checked_version != self._version:
             self._check = SelfCheck(self._data_dir, self)
             self._check.ended.connect(self._report)
             self._check.unanswered.connect(self.close)  # the next start tries again

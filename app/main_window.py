@@ -118,12 +118,10 @@ class MainWindow(QMainWindow):
             self.menus.inspector.setChecked(False)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Hide the sidebar where the chat would get too narrow."""
         super().resizeEvent(event)
         self._show_sides()
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Store the system prompt being typed, and the geometry of the window."""
         self.inspector.settle()
         self._settings.change(place=geometry_of(self))
         super().closeEvent(event)

@@ -229,7 +229,6 @@ class EditMenu(QObject):
         self._can_undo = can_undo
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Pass the shortcut of Undo to the menu where the focused field would take it."""
         is_undo = isinstance(event, QKeyEvent) and event.matches(_Key.Undo)
         if is_undo and event.type() == QEvent.Type.ShortcutOverride and self._undoes_elsewhere(_field()):
             event.ignore()

@@ -160,9 +160,7 @@ def over(top: QColor, below: str) -> str:
     """Return the opaque colour that `top` gives when it is laid over `below`."""
     base, alpha = QColor(below), top.alphaF()
     pairs = ((top.red(), base.red()), (top.green(), base.green()), (top.blue(), base.blue()))
-    return "#{:02X}{:02X}{:02X}".format(
-        *(round(alpha * upper + (1 - alpha) * lower) for upper, lower in pairs)
-    )
+    return "#{:02X}{:02X}{:02X}".format(*(round(alpha * upper + (1 - alpha) * lower) for upper, lower in pairs))
 
 
 _SCALES = (1, 2, 3)

@@ -189,7 +189,6 @@ def run(data_dir: Path, log_dir: Path) -> int:
 
 
 def _reopen(window: MainWindow, state: Qt.ApplicationState) -> None:
-    """Show a closed window again when the program is activated, as from the Dock."""
     if state == Qt.ApplicationState.ApplicationActive and not window.isVisible():
         window.show()
 

@@ -78,7 +78,6 @@ class Quitting(QObject):
         self._end()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Keep the window open until the user was asked, where the program ends with it."""
         if event.type() == QEvent.Type.Close and not self.may_end():
             event.ignore()
             return True

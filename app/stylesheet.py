@@ -22,7 +22,7 @@ QWidget#chatPane, QWidget#transcriptPage, QStackedWidget#pages { background: $wi
 QScrollArea, QScrollArea > QWidget > QWidget { background: transparent; border: none; }
 QWidget#sidebar, QWidget#inspector, QWidget#settingsTabs { background: $sidebar; }
 QWidget#settingsWindow, QWidget#modelsWindow, QWidget#speedWindow { background: $window; }
-QWidget#placeTabs { background: $sidebar; border-bottom: 1px solid $border; }
+QWidget#pageTabs { background: $sidebar; border-bottom: 1px solid $border; }
 QWidget#downloadStrip { background: $sidebar; border-top: 1px solid $border; }
 QFrame#modelCard { border: none; border-bottom: 1px solid $border; }
 QWidget#downloadStrip QFrame#modelCard { border: none; }
@@ -108,9 +108,9 @@ QToolButton:pressed { background: $selected; }
 QToolButton:focus { border-color: $accent; }
 QToolButton::menu-indicator { image: none; width: 0; }
 QToolButton#settingsTab { color: $secondary; padding: 4px 0; }
-QToolButton#placeTab { color: $secondary; padding: 0 12px; }
-QToolButton#placeTab:disabled { color: $handle_hover; }
-QToolButton#settingsTab:checked, QToolButton#placeTab:checked { color: $text; background: $selected; }
+QToolButton#pageTab { color: $secondary; padding: 0 12px; }
+QToolButton#pageTab:disabled { color: $handle_hover; }
+QToolButton#settingsTab:checked, QToolButton#pageTab:checked { color: $text; background: $selected; }
 QToolButton#quietIcon { padding-right: 11px; border-left: none; }
 QToolButton#quietIcon[side="right"] { padding-right: 0; padding-left: 11px; }
 QToolButton#clip { padding-right: 12px; border-left: none; }

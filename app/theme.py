@@ -196,7 +196,7 @@ class Theme(QObject):
         font.setWeight(weight)
         return font
 
-    def figures_font(self, pixels: int) -> QFont:
+    def tabular_font(self, pixels: int) -> QFont:
         """Return the text font with tabular digits, so that changing numbers do not jitter."""
         font = self.font(pixels)
         font.setFeature(QFont.Tag("tnum"), 1)

@@ -62,9 +62,7 @@ def race(weights: mx.array, exponentials: mx.array) -> mx.array:
     return mx.argmin(arrival, axis=-1).astype(mx.int32)
 
 
-def accept(
-    p: mx.array, q: mx.array, drafts: mx.array, uniforms: mx.array, exponentials: mx.array
-) -> DraftVerdict:
+def accept(p: mx.array, q: mx.array, drafts: mx.array, uniforms: mx.array, exponentials: mx.array) -> DraftVerdict:
     """Accept or reject k draft tokens from left to right, by Leviathan et al. 2023, algorithm 1.
 
     Args:
@@ -101,9 +99,7 @@ def _leading(kept: mx.array) -> mx.array:
     return mx.cumprod(kept.astype(mx.int32)).sum().astype(mx.int32)
 
 
-def speculative_output_marginal(
-    target_p: ArrayLike, draft_q: ArrayLike, config: SamplerConfig
-) -> NDArray[np.float64]:
+def speculative_output_marginal(target_p: ArrayLike, draft_q: ArrayLike, config: SamplerConfig) -> NDArray[np.float64]:
     """Return the distribution of the output token at a drafted position, by enumerating every draft.
 
     Built from the same functions that decoding uses, in float64: the sum over drafts d of

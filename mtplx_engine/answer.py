@@ -86,9 +86,7 @@ class Answer:
     end_ids: frozenset[int]
     limit: int
 
-    def run(
-        self, prompt: list[int], reused: int, chunk: int, cancelled: threading.Event
-    ) -> Iterator[AnswerEvent]:
+    def run(self, prompt: list[int], reused: int, chunk: int, cancelled: threading.Event) -> Iterator[AnswerEvent]:
         """Yield the events of the answer; Finished is the last.
 
         Args:
@@ -134,9 +132,7 @@ class Answer:
             said, thought, marks = self._divide(self.segments.push(text))
             if tokens:
                 accepted = min(step.accepted, len(tokens))
-                yield Tokens(
-                    self.request.generation, tokens, said, step.drafted, accepted, now, thought, marks
-                )
+                yield Tokens(self.request.generation, tokens, said, step.drafted, accepted, now, thought, marks)
             yield from self._depth_news()
             if cycles % _CLEAR_EVERY == 0:
                 mx.clear_cache()
@@ -158,11 +154,9 @@ class Answer:
         return tuple(kept), "".join(pieces), None
 
     def _room(self, in_flight: int) -> int:
-        """Return how many tokens the answer may still have beyond those emitted and those of queued plain cycles."""
         return self.limit - self.stats.emitted - in_flight
 
     def _next_depth(self, in_flight: int) -> int:
-        """Return the depth of the next cycle; a block never reaches past the answer's limit."""
         return max(0, min(self.depths.next(), self.decoder.max_depth, self._room(in_flight) - 1))
 
     def _depth_news(self) -> Iterator[DepthChosen]:
@@ -189,7 +183,6 @@ class Answer:
 
 
 def _runs(accepted: bytes) -> tuple[int, ...]:
-    """Return the lengths of runs of equal bytes, starting with that of zeros, which may be 0."""
     lengths = [len(list(run)) for _, run in groupby(accepted)]
     return (0, *lengths) if accepted[:1] == b"\1" else tuple(lengths)
 
@@ -227,9 +220,7 @@ class AnswerStats:
         self._first_emitted = 0
         self._last_event: float | None = None
         self._first_text: float | None = None
-        self._positions: list[
-            int | None
-        ] = []  # of each token, its draft position; None when it was not drafted
+        self._positions: list[int | None] = []  # of each token, its draft position; None when it was not drafted
 
     @property
     def emitted(self) -> int:

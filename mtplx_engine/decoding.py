@@ -224,9 +224,7 @@ class Decoder:
         mx.async_eval(exponentials)
         return _Chances(mx.random.uniform(shape=(drafted,), key=uniform_key), exponentials)
 
-    def _judge(
-        self, logits: mx.array, draft: Draft | None, chances: _Chances | None
-    ) -> tuple[mx.array, mx.array]:
+    def _judge(self, logits: mx.array, draft: Draft | None, chances: _Chances | None) -> tuple[mx.array, mx.array]:
         """Turn the logits [k+1, V] of a verify step into its packed result and the next pending token."""
         drafts = mx.array([], mx.int32) if draft is None else draft.tokens
         history = self._history and self._history.rows(drafts)
@@ -235,7 +233,11 @@ class Decoder:
             verdict = accept_greedy(mx.argmax(adjusted, axis=-1).astype(mx.int32), drafts)
         else:
             p = self._shaper.distribution(adjusted)
-            q = mx.zeros((0, p.shape[-1]), p.dtype) if draft is None or draft.laws is None else draft.laws
+            q = (
+                mx.zeros((0, p.shape[-1]), p.dtype)
+                if draft is None or draft.distributions is None
+                else draft.distributions
+            )
             verdict = accept(p, q, drafts, *chances)
         head = mx.stack([finite(adjusted).astype(mx.int32), verdict.accepted, verdict.token])
         return mx.concatenate([head, drafts]), verdict.token

@@ -178,9 +178,7 @@ class DepthController:
         self._looking = False
         self._left_of_round = _FIRST_ROUND
         self._unpromising = 0  # rounds that started without a promising depth
-        self._unbooked: list[
-            tuple[int, int, float]
-        ] = []  # depth, tokens and seconds of the cycles of this round
+        self._unbooked: list[tuple[int, int, float]] = []  # depth, tokens and seconds of the cycles of this round
         self._last: int | None = None
         self._for_looks, self._for_all = _LOOK_ADVANCE, _ADVANCE
         if known is not None:
@@ -287,7 +285,6 @@ class DepthController:
         self._unbooked.clear()
 
     def _lost(self) -> float:
-        """Return the tokens that the cycles not booked yet have lost against plain decoding."""
         return sum(self._steps(depth, seconds) - tokens for depth, tokens, seconds in self._unbooked)
 
     def _steps(self, depth: int, seconds: float) -> float:
@@ -325,7 +322,6 @@ class DepthController:
         return min(seconds, self._most(depth)) * self.rate(self.best) - self.expected_tokens(depth)
 
     def _known(self, depth: int) -> bool:
-        """Return whether a depth was timed, and not too long ago; the cost of plain decoding is always known."""
         cost = self._costs[depth]
         return depth == 0 or (cost.measured and cost.weight >= _FORGOTTEN)
 
@@ -342,9 +338,7 @@ class DepthController:
         return min(self._costs[depth].lowest, self._most(depth))
 
     def _most(self, depth: int) -> float:
-        """Return the upper bound of a cycle's cost: if every row cost a step, drafting could not pay anyway."""
         return (depth + 1) * self._costs[0].mean
 
     def _worth(self, depth: int) -> float:
-        """Return the rate, with a bonus for plain decoding."""
         return self.rate(depth) * (_PLAIN_BONUS if depth == 0 else 1)

@@ -223,9 +223,7 @@ class DepthMemory:
 def _parse(entry: dict[str, Any]) -> DepthEstimates:
     costs = tuple(None if cost is None else _number(cost, above=0.0) for cost in entry["costs"])
     offered = tuple(_number(count) for count in entry["offered"])
-    accepted = tuple(
-        min(_number(count), most) for count, most in zip(entry["accepted"], offered, strict=True)
-    )
+    accepted = tuple(min(_number(count), most) for count, most in zip(entry["accepted"], offered, strict=True))
     best = entry["best"]
     if not isinstance(best, int) or best < 0:
         raise ValueError("no depth")
@@ -248,9 +246,7 @@ def measured_estimates(measured: Results, best: int) -> DepthEstimates:
         reaching = [result for result in measured.depths if result.depth > position]
         hits = sum(result.accepted_at[position] for result in reaching)
         # A draft is verified only where those before it were accepted.
-        tried = sum(
-            result.accepted_at[position - 1] if position else result.verify_steps for result in reaching
-        )
+        tried = sum(result.accepted_at[position - 1] if position else result.verify_steps for result in reaching)
         weight = min(1.0, MOST_OFFERED / tried) if tried else 0.0
         accepted.append(weight * hits)
         offered.append(weight * tried)

@@ -215,9 +215,7 @@ class Engine:
         if counter is None:
             return Counted(request.request, None)
         try:
-            whole = (
-                len(counter.encode(request.messages, thinking=request.thinking)) if request.messages else 0
-            )
+            whole = len(counter.encode(request.messages, thinking=request.thinking)) if request.messages else 0
         except EngineError:
             return Counted(request.request, None)
         return Counted(request.request, whole, tuple(counter.count(text) for text in request.texts))

@@ -56,12 +56,8 @@ if TYPE_CHECKING:
 
     from mtplx_engine.engine import Engine as MlxEngine
 
-    MeasureFunction = Callable[
-        ["EngineProtocol", Measure, threading.Event], Iterator[TrialProgress | Measured]
-    ]
-    CheckFunction = Callable[
-        ["EngineProtocol", CheckExactness, threading.Event], Iterator[TrialProgress | Checked]
-    ]
+    MeasureFunction = Callable[["EngineProtocol", Measure, threading.Event], Iterator[TrialProgress | Measured]]
+    CheckFunction = Callable[["EngineProtocol", CheckExactness, threading.Event], Iterator[TrialProgress | Checked]]
 
 
 EXIT_FAULT = 70  # the engine is in an unknown state: the app starts a new process
@@ -98,9 +94,7 @@ class EngineProtocol(Protocol):
         """Drop the model, if any."""
 
 
-def measure(
-    engine: EngineProtocol, request: Measure, cancelled: threading.Event
-) -> Iterator[TrialProgress | Measured]:
+def measure(engine: EngineProtocol, request: Measure, cancelled: threading.Event) -> Iterator[TrialProgress | Measured]:
     """Measure the loaded model of the real engine; Measured comes last, unless it is cancelled."""
     from mtplx_engine.bench import benchmark
 

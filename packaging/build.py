@@ -21,9 +21,7 @@ _BUILD = _PROJECT / "build"
 def main() -> int:
     """Build the app and pack it; return the exit code."""
     parser = argparse.ArgumentParser(description="Build MTPLX.app.")
-    parser.add_argument(
-        "--twin", action="store_true", help="lay it out for this Linux machine, to try it here"
-    )
+    parser.add_argument("--twin", action="store_true", help="lay it out for this Linux machine, to try it here")
     parser.add_argument("--python", type=Path, metavar="DIR", help="take the Python that is installed in DIR")
     parser.add_argument("--identity", metavar="NAME", help="sign for this Developer ID; needs a Mac")
     parser.add_argument("--notary-profile", metavar="NAME", help="notarise with this account; needs a Mac")

@@ -19,12 +19,8 @@ _PRINTED_FAULTS = 20  # of a gate
 def main() -> int:
     """Print the report; return 0 when every gate is open."""
     parser = argparse.ArgumentParser(description="Hold a built MTPLX.app against every gate.")
-    parser.add_argument(
-        "app", nargs="?", type=Path, default=_APP, help="by default what `make app` has built"
-    )
-    parser.add_argument(
-        "--python", type=Path, metavar="DIR", help="the Python that `make app` was told to take"
-    )
+    parser.add_argument("app", nargs="?", type=Path, default=_APP, help="by default what `make app` has built")
+    parser.add_argument("--python", type=Path, metavar="DIR", help="the Python that `make app` was told to take")
     options = parser.parse_args()
     app: Path = options.app
     if not app.is_dir():

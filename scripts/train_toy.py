@@ -90,9 +90,7 @@ class Head(nn.Module):
 
     def __call__(self, embedded: mx.array, hidden: mx.array) -> mx.array:
         """Return the hiddens [B, T, H] of one more position, after the norm."""
-        joined = mx.concatenate(
-            [self.pre_fc_norm_embedding(embedded), self.pre_fc_norm_hidden(hidden)], axis=-1
-        )
+        joined = mx.concatenate([self.pre_fc_norm_embedding(embedded), self.pre_fc_norm_hidden(hidden)], axis=-1)
         return self.norm(self.layers[0](self.fc(joined), mask="causal"))
 
 
@@ -172,9 +170,7 @@ def chained_logits(model: Model, head: Head, window: mx.array) -> list[tuple[mx.
     truth = mx.stop_gradient(trunk.model(window))
     hidden, pairs = truth, []
     for step in range(1, CHAIN + 1):
-        hidden = head(
-            mx.stop_gradient(trunk.model.embed_tokens(window[:, step:])), hidden[:, : LENGTH - step]
-        )
+        hidden = head(mx.stop_gradient(trunk.model.embed_tokens(window[:, step:])), hidden[:, : LENGTH - step])
         pairs.append((trunk.lm_head(hidden), mx.stop_gradient(trunk.lm_head(truth[:, step:]))))
     return pairs
 
@@ -212,8 +208,7 @@ def metrics(model: Model, head: Head, ids: np.ndarray) -> dict[str, Any]:
 def round_to_bfloat16(module: nn.Module) -> None:
     """Round the weights to the precision of the file, norm gains as it stores them."""
     rounded = [
-        (name, (stored(name, value).astype(mx.float32) + float(is_gain(name))))
-        for name, value in weights_of(module)
+        (name, (stored(name, value).astype(mx.float32) + float(is_gain(name)))) for name, value in weights_of(module)
     ]
     module.load_weights(rounded)
 
@@ -239,9 +234,7 @@ def tensors(model: Model, head: Head) -> dict[str, mx.array]:
     for name, value in weights_of(model.language_model):
         kept = stored(name, value)
         kept = kept.moveaxis(2, 1) if name.endswith("conv1d.weight") else kept
-        found[
-            name if name.startswith("lm_head") else f"model.language_model.{name.removeprefix('model.')}"
-        ] = kept
+        found[name if name.startswith("lm_head") else f"model.language_model.{name.removeprefix('model.')}"] = kept
     return found | {f"mtp.{name}": stored(name, value) for name, value in weights_of(head)}
 
 

@@ -138,9 +138,7 @@ def test_files_of_the_data_folder_are_named_in_their_modules() -> None:
 
 def test_every_package_is_described() -> None:
     packages = [
-        path.parent.relative_to(ROOT)
-        for top in ("app", "mtplx_engine")
-        for path in ROOT.glob(f"{top}/**/__init__.py")
+        path.parent.relative_to(ROOT) for top in ("app", "mtplx_engine") for path in ROOT.glob(f"{top}/**/__init__.py")
     ]
     assert len(packages) > 20
     assert [str(package) for package in packages if f"`{package}`" not in ARCHITECTURE] == []

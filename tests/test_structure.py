@@ -28,8 +28,7 @@ def modules(package: str, root: Path) -> dict[str, Path]:
 
 
 MODULES = {
-    package.__name__: modules(package.__name__, Path(package.__path__[0]).parent)
-    for package in (app, mtplx_engine)
+    package.__name__: modules(package.__name__, Path(package.__path__[0]).parent) for package in (app, mtplx_engine)
 }
 
 
@@ -53,10 +52,7 @@ def imported(path: Path, known: dict[str, Path]) -> set[str]:
 
 def graph(known: dict[str, Path]) -> dict[str, set[str]]:
     """Return what each module imports. A package that re-exports its own modules is no circle of theirs."""
-    return {
-        module: imported(path, known) - {f"{module.rpartition('.')[0]}.__init__"}
-        for module, path in known.items()
-    }
+    return {module: imported(path, known) - {f"{module.rpartition('.')[0]}.__init__"} for module, path in known.items()}
 
 
 @pytest.mark.parametrize("package", MODULES)

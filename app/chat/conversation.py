@@ -186,9 +186,7 @@ def title_from(text: str) -> str:
     words = clean_text(text).split(maxsplit=TITLE_LIMIT)[:TITLE_LIMIT]
     # Joiners and marks (not printable, above U+009F) are parts of emoji and of many scripts.
     line = "".join(
-        char
-        for char in " ".join(words)
-        if char.isprintable() or (char > "\x9f" and char not in BIDI_CONTROLS)
+        char for char in " ".join(words) if char.isprintable() or (char > "\x9f" and char not in BIDI_CONTROLS)
     )
     if not any(char.isprintable() and not char.isspace() for char in line):
         return UNTITLED
@@ -301,9 +299,7 @@ def with_fresh_ids(conversation: Conversation) -> Conversation:
     chat_id = new_id()
     ids: dict[str | None, str | None] = {message.id: new_id() for message in conversation.messages}
     messages = tuple(
-        dataclasses.replace(
-            message, id=ids[message.id] or "", chat_id=chat_id, parent_id=ids.get(message.parent_id)
-        )
+        dataclasses.replace(message, id=ids[message.id] or "", chat_id=chat_id, parent_id=ids.get(message.parent_id))
         for message in conversation.messages
     )
     settings = conversation.settings

@@ -50,9 +50,7 @@ def from_json(data: bytes) -> tuple[Conversation, ...]:
     """
     body = _parsed(data)
     if not isinstance(body, dict) or body.get("format") != _FORMAT:
-        raise UnreadableChatsError(
-            tr("This file holds no chats that MTPLX has exported. Choose another one.")
-        )
+        raise UnreadableChatsError(tr("This file holds no chats that MTPLX has exported. Choose another one."))
     version = body.get("version")
     if not isinstance(version, int) or isinstance(version, bool) or version != _VERSION:
         raise UnreadableChatsError(
@@ -63,9 +61,7 @@ def from_json(data: bytes) -> tuple[Conversation, ...]:
         )
     chats = body.get("chats")
     if not isinstance(chats, list):
-        raise UnreadableChatsError(
-            tr("This file is damaged: there is no list of chats in it. Nothing was imported.")
-        )
+        raise UnreadableChatsError(tr("This file is damaged: there is no list of chats in it. Nothing was imported."))
     return tuple(_conversation(chat, number) for number, chat in enumerate(chats, 1))
 
 

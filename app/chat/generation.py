@@ -196,9 +196,7 @@ class Generation:
             first = self._thought_s[0] if self._thought_s else event.at_s
             self._thought_s = first, event.at_s
             self.thinking_tokens += 0 if event.text else len(event.token_ids)
-        self.meter.add(
-            at_s=event.at_s, tokens=len(event.token_ids), drafted=event.drafted, accepted=event.accepted
-        )
+        self.meter.add(at_s=event.at_s, tokens=len(event.token_ids), drafted=event.drafted, accepted=event.accepted)
         return self._write(event)
 
     def end(self, event: Finished) -> Piece:

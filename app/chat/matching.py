@@ -33,9 +33,7 @@ def _pattern(wanted: str, between: str) -> re.Pattern[str] | None:
     words = unicodedata.normalize("NFC", wanted).split()
     if not words:
         return None
-    return re.compile(
-        rf"{between}\s+{between}".join(between.join(map(_letter, word)) for word in words), re.IGNORECASE
-    )
+    return re.compile(rf"{between}\s+{between}".join(between.join(map(_letter, word)) for word in words), re.IGNORECASE)
 
 
 def _letter(letter: str) -> str:
@@ -103,6 +101,4 @@ class SearchTerms:
         if not any(_FOUND_MARKUP.search(term) for term in self.terms):
             piece = _FOUND_MARKUP.sub("", piece)
         piece = " ".join(piece.split())
-        return self.marked(
-            f"{'…' if start else ''}{piece}{'…' if end + _AFTER < len(text) else ''}", message_id
-        )
+        return self.marked(f"{'…' if start else ''}{piece}{'…' if end + _AFTER < len(text) else ''}", message_id)

@@ -49,7 +49,7 @@ class AnswerRecord:
         chip: Name of the processor, "" when unknown.
         memory: Memory of the machine in bytes.
         system: Name and version of the operating system.
-        sampler: Sampling settings, as of `sampler_words`.
+        sampler: Sampling settings, as of `sampler_text`.
         reason: Why it ended.
         version: Of MTPLX.
         stats: Counts and times; here `ttft_s` includes the time in the queue.
@@ -71,12 +71,10 @@ class AnswerRecord:
     stats: DecodeStats
 
 
-def sampler_words(sampler: SamplerConfig) -> str:
+def sampler_text(sampler: SamplerConfig) -> str:
     """Return the sampling settings in short, as in "temperature=0.7, top_p=0.95"; of a bias only that there is one."""
     usual = SamplerConfig()
-    changed = {
-        each.name for each in fields(sampler) if getattr(sampler, each.name) != getattr(usual, each.name)
-    }
+    changed = {each.name for each in fields(sampler) if getattr(sampler, each.name) != getattr(usual, each.name)}
     words = [f"temperature={sampler.temperature:g}"]
     words += [f"{name}={getattr(sampler, name)}" for name in _SAMPLING_FIELDS if name in changed]
     return ", ".join(words + ["logit_bias"] * bool(sampler.logit_bias))
@@ -103,7 +101,7 @@ _PARKED = (DepthReason.FASTEST, DepthReason.PARKED)
 _BY_SPEED = (*_PARKED, DepthReason.MEASURING)
 
 
-def depth_words(chosen: DepthChosen) -> str:
+def depth_text(chosen: DepthChosen) -> str:
     """Return one line, as in "depth 2: expected 1.40x" or "parked: drafting does not pay here (expected 0.93x)"."""
     expected = "" if chosen.expected is None else times(chosen.expected)
     if chosen.depth and expected and chosen.reason is DepthReason.FASTEST:
@@ -244,7 +242,7 @@ def live_tooltip(reading: Reading | None, depth: DepthChosen | None = None) -> s
             *_draft_lines(reading.acceptance, reading.drafted),
         ]
     if depth is not None:
-        lines.append(tr("Drafting – {why}.").format(why=depth_words(depth)))
+        lines.append(tr("Drafting – {why}.").format(why=depth_text(depth)))
     return "\n".join(lines)
 
 
@@ -285,9 +283,7 @@ def _draft_lines(acceptance: float | None, drafted: int) -> list[str]:
     if acceptance is None:
         return [tr("Plain decoding: the model drafts nothing ahead.")]
     return [
-        tr(
-            "per step: tokens that one step of the model yields on average, the kept drafted ones and one more."
-        ),
+        tr("per step: tokens that one step of the model yields on average, the kept drafted ones and one more."),
         tr("%: how many of the drafted tokens the model kept: {share} of {count} drafts.").format(
             share=percent(acceptance), count=f"{drafted:,}"
         ),

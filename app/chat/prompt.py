@@ -36,9 +36,7 @@ def prompt_of(conversation: Conversation, *, continues: bool = False) -> tuple[C
     if continues and path and path[-1] not in included:
         included.append(path[-1])
     for message in included:
-        turn = ChatMessage(
-            message.role.value, with_files(message.text, message.attachments), message.thinking
-        )
+        turn = ChatMessage(message.role.value, with_files(message.text, message.attachments), message.thinking)
         if turns and turns[-1].role == turn.role:
             turns[-1] = _joined(turns[-1], turn)
         else:
@@ -148,9 +146,7 @@ class ContextUse:
 def most_tokens(prompt: Sequence[ChatMessage]) -> int:
     """Return an upper bound of a prompt's tokens: no tokenizer makes two of one byte."""
     return sum(
-        len(turn.content.encode(errors="replace"))
-        + len(turn.thinking.encode(errors="replace"))
-        + _TEMPLATE_TOKENS
+        len(turn.content.encode(errors="replace")) + len(turn.thinking.encode(errors="replace")) + _TEMPLATE_TOKENS
         for turn in prompt
     )
 

@@ -88,9 +88,7 @@ def check_thought(thought_ms: int) -> None:
 
 def check_stats(stats: DecodeStats) -> None:
     """Raise `OutOfBoundsError` for counts or times that cannot have been measured."""
-    counts = (
-        getattr(stats, field.name) for field in fields(stats) if field.type == "int" and field.name != "seed"
-    )
+    counts = (getattr(stats, field.name) for field in fields(stats) if field.type == "int" and field.name != "seed")
     times = (each for each in (stats.ttft_s, stats.prefill_s, stats.decode_s) if each)
     if not (
         _within(MOST_TOKENS, *counts, *stats.accepted_at)

@@ -74,7 +74,7 @@ class AnswerRow(MessageRow):
         self.view: AnswerView | None = None  # made with the first text
         self.figures = ElidedLabel(self)
         self.figures.setProperty("tone", "tertiary")
-        self.figures.setFont(theme.figures_font(SMALL_PX))
+        self.figures.setFont(theme.tabular_font(SMALL_PX))
         self.figures.setAccessibleName(tr("Figures of this answer"))
         self.footer = RowFooter(theme, _ACTIONS, _labels(), self, more=_MORE, lasting=(RowAction.RESUME,))
         self.footer.row.addSpacing(SPACE_S)
@@ -276,7 +276,7 @@ class ThinkingCard(QWidget):
         self.head.setObjectName("thinking")
         self.head.setCheckable(True)
         self.head.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.head.setFont(theme.figures_font(SMALL_PX))
+        self.head.setFont(theme.tabular_font(SMALL_PX))
         self.head.toggled.connect(self._toggled)
         self._layout = vbox(parent=self, spacing=SPACE_S)
         self._layout.addWidget(self.head, 0, Qt.AlignmentFlag.AlignLeft)
@@ -324,19 +324,16 @@ class ThinkingCard(QWidget):
         return self.head.isChecked()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Start the clock."""
         super().showEvent(event)
         if self._started is not None:
             self._tick()
             self._clock.start()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Stop the clock."""
         super().hideEvent(event)
         self._clock.stop()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
-        """Paint a bar beside the thoughts."""
         if self.view is not None and self.is_open:
             box = self.view.geometry()
             painter = QPainter(self)
@@ -346,16 +343,12 @@ class ThinkingCard(QWidget):
     def _tick(self) -> None:
         if self._started is not None:
             seconds = int(time.monotonic() - self._started)
-            self._set_head(
-                tr("Thinking… {seconds} s").format(seconds=seconds) if seconds else tr("Thinking…")
-            )
+            self._set_head(tr("Thinking… {seconds} s").format(seconds=seconds) if seconds else tr("Thinking…"))
 
     def _set_head(self, text: str) -> None:
         self.head.setText(text)
         self.head.setAccessibleName(text)
-        self.head.setAccessibleDescription(
-            tr("Hides the thoughts") if self.is_open else tr("Shows the thoughts")
-        )
+        self.head.setAccessibleDescription(tr("Hides the thoughts") if self.is_open else tr("Shows the thoughts"))
         palette = self._theme.palette
         icon = "chevron-down" if self.is_open else "chevron-right"
         self.head.setIcon(self._theme.icons.icon(icon, palette.secondary, palette.tertiary, _ICON))

@@ -66,7 +66,7 @@ class AttachmentChip(QFrame):
         self._size.setTextFormat(Qt.TextFormat.PlainText)
         self._size.setProperty("tone", "secondary")
         for label in (self._name, self._size):
-            label.setFont(theme.figures_font(SMALL_PX))
+            label.setFont(theme.tabular_font(SMALL_PX))
         metrics = self._name.fontMetrics()
         self._name.setText(metrics.elidedText(attachment.name, Qt.TextElideMode.ElideMiddle, _NAME_WIDTH))
         self.setToolTip(attachment.name)
@@ -157,12 +157,10 @@ class AttachmentChips(QWidget):
             self._claim_room()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep all lines visible."""
         super().resizeEvent(event)
         self._claim_room()
 
     def _claim_room(self) -> None:
-        """Ask for the height of all lines: a layout that is short of room would show only the first."""
         self.setMinimumHeight(self._flow.heightForWidth(self.width()) if self._chips else 0)
 
     def _remove(self, chip: AttachmentChip) -> None:
@@ -191,7 +189,6 @@ class FileDrop(QObject):
         area.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Accept local files only."""
         if isinstance(event, QDropEvent | QDragEnterEvent):
             files = local_files(event.mimeData())
             if files:

@@ -77,9 +77,7 @@ class ChatPane(QWidget):
     model_action_pressed = Signal()
     undo_offered = Signal(str, object)
 
-    def __init__(
-        self, theme: Theme, session: ChatSession, actions: ChatActions, parent: QWidget | None = None
-    ) -> None:
+    def __init__(self, theme: Theme, session: ChatSession, actions: ChatActions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session = session
         self._actions = actions
@@ -215,9 +213,7 @@ class ChatPane(QWidget):
             self._show_details(message_id)
         elif action is RowAction.DELETE:
             count = len(subtree(self._session.shown, message_id))
-            words = (
-                tr("Deleted a message") if count == 1 else tr("Deleted {count} messages").format(count=count)
-            )
+            words = tr("Deleted a message") if count == 1 else tr("Deleted {count} messages").format(count=count)
             self.undo_offered.emit(words, self._actions.delete(message_id))
         elif action in (RowAction.PREVIOUS, RowAction.NEXT):
             self._actions.move(message_id, -1 if action is RowAction.PREVIOUS else 1)
@@ -252,7 +248,6 @@ class ChatPane(QWidget):
             self.transcript.add(message)
 
     def _announce(self, answer: Message) -> None:
-        """Announce the end of an answer to a screen reader; its tokens are not read out one by one."""
         if answer.chat_id == self._chat_id and answer.status is not MessageStatus.STREAMING:
             announce(self.transcript, answer.error or tr(_SPOKEN.get(answer.status, _COMPLETE)))
 
@@ -279,7 +274,7 @@ class Header(QWidget):
         self.title = MenuButton(theme, self)
         self.title.setFont(theme.font(_TITLE_PX, QFont.Weight.DemiBold))
         self.model = MenuButton(theme, self)
-        self.model.setFont(theme.figures_font(_MODEL_PX))
+        self.model.setFont(theme.tabular_font(_MODEL_PX))
         self.inspector_button = IconButton(theme, "inspector", tr("Show the inspector"), size=20, side=32)
         self.bar = LoadingBar(theme, self)
         items = (self.sidebar_button, self.title, 1, self.model, self.inspector_button)
@@ -339,6 +334,6 @@ class DetailsPopover(QFrame):
     def _label(self, theme: Theme, text: str, tone: str) -> QLabel:
         label = QLabel(text, self)
         label.setTextFormat(Qt.TextFormat.PlainText)
-        label.setFont(theme.figures_font(SMALL_PX))
+        label.setFont(theme.tabular_font(SMALL_PX))
         label.setProperty("tone", tone)
         return label

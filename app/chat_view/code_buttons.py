@@ -179,16 +179,13 @@ class CopyButton(_CodeButton):
         font = QFont(style.text_family)
         font.setPixelSize(self._measures.label)
         self.setFont(font)
-        self.setAccessibleName(
-            tr("Copy {language} code").format(language=language) if language else tr("Copy code")
-        )
+        self.setAccessibleName(tr("Copy {language} code").format(language=language) if language else tr("Copy code"))
         self._show_text(tr("Copy"))
         width = self._icon + _GAP + 2 * _PADDING + QFontMetrics(font).horizontalAdvance(tr("Copied"))
         self.setFixedSize(QSize(width, self._measures.px(_SIDE)))
         self.clicked.connect(self._copy)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
-        """Paint icon and text on the colour of the panel."""
         width = self.fontMetrics().horizontalAdvance(self.text())
         text = QRect(self.width() - _PADDING - width, 0, width + 2, self.height())
         corner = QPoint(text.left() - _GAP - self._icon, (self.height() - self._icon) // 2)
@@ -242,7 +239,6 @@ class WrapButton(_CodeButton):
         self.bar.move(round(panel.left() + inset), round(max(panel.top(), bottom)))
 
     def paintEvent(self, _event: QPaintEvent) -> None:
-        """Paint the icon on the colour of the panel."""
         edge = (self.width() - self._icon) // 2
         box = QRectF(self.rect()).adjusted(0.75, 0.75, -0.75, -0.75)
         self._paint(box, "wrap", QPoint(edge, edge), raised=not self.isChecked())

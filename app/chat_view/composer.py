@@ -71,11 +71,9 @@ class Composer(QFrame):
         self.chip = QLabel(self)
         self.chip.setTextFormat(Qt.TextFormat.PlainText)
         self.chip.setProperty("tone", "secondary")
-        self.chip.setFont(theme.figures_font(SMALL_PX))
+        self.chip.setFont(theme.tabular_font(SMALL_PX))
         self.chip.setAccessibleName(tr("Speed"))
-        self.button = IconButton(
-            theme, "send", tr("Send"), color="on_accent", size=20, side=_SEND_SIDE, parent=self
-        )
+        self.button = IconButton(theme, "send", tr("Send"), color="on_accent", size=20, side=_SEND_SIDE, parent=self)
         self.button.setObjectName("send")
         self.button.clicked.connect(self._press)
         buttons = hbox(self.clip, 1, self.chip, self.ring, self.button, spacing=SPACE_M)
@@ -120,7 +118,6 @@ class Composer(QFrame):
             self.chip.setToolTip(live_tooltip(reading, depth))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Outline the composer while its field has the focus."""
         if watched is self.edit:
             outline(self, event)
         return super().eventFilter(watched, event)

@@ -103,7 +103,6 @@ class ComposerController(QObject):
         self._attaching.close()
 
     def _draft_changed(self) -> None:
-        """Drop a card about another draft; why a file was refused stays."""
         if self._blocked:
             self._drop_card()
 
@@ -227,7 +226,6 @@ class FileAttacher(QObject):
         return self._readers[self._chat_id]
 
     def _begin(self) -> None:
-        """Forget former refusals, unless files from then are still being read."""
         if not self._reader.busy:
             self._refusals.clear()
 

@@ -92,11 +92,9 @@ class EmptyState(QWidget):
         self.fit()
 
     def minimumSizeHint(self) -> QSize:
-        """Need no room: the composer below may take all of it."""
         return QSize(0, 0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fit the content to the new size."""
         super().resizeEvent(event)
         self.fit()
 

@@ -58,7 +58,7 @@ class FindBar(QFrame):
         self.field.setFixedWidth(_FIELD_WIDTH)
         self.count = QLabel(self)
         self.count.setProperty("tone", "secondary")
-        self.count.setFont(theme.figures_font(SMALL_PX))
+        self.count.setFont(theme.tabular_font(SMALL_PX))
         self.count.setMinimumWidth(_COUNT_WIDTH)
         self.count.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.previous = IconButton(theme, "chevron-up", tr("Previous match"), parent=self)
@@ -115,7 +115,6 @@ class FindBar(QFrame):
         self.next.setEnabled(total > 0)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Go to the next match with Return, to the last with Shift and Return; close with Escape."""
         if event.key() == Qt.Key.Key_Escape:
             self.dismiss()
         elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
@@ -125,7 +124,6 @@ class FindBar(QFrame):
             super().keyPressEvent(event)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Keep Escape for this bar: as a shortcut it would stop an answer."""
         is_escape = isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape
         if is_escape and event.type() == QEvent.Type.ShortcutOverride:
             event.accept()

@@ -71,7 +71,6 @@ class MessageEdit(QPlainTextEdit):
         self._fit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Submit with the send key; with Shift it is a new line, and Return belongs to a composing input method."""
         page = _PAGE_STEPS.get(event.key())
         if page and not event.modifiers() and not self.verticalScrollBar().isEnabled():
             self.page_requested.emit(page)
@@ -95,7 +94,6 @@ class MessageEdit(QPlainTextEdit):
         return super().event(event)
 
     def inputMethodEvent(self, event: QInputMethodEvent) -> None:
-        """Remember whether a composition is open, or ended by the very key that is still to come."""
         was_composing, self._composing = self._composing, bool(event.preeditString())
         if was_composing and not self._composing:
             self._just_composed = True
@@ -105,7 +103,6 @@ class MessageEdit(QPlainTextEdit):
         super().inputMethodEvent(event)
 
     def insertFromMimeData(self, source: QMimeData) -> None:
-        """Paste text, in which long runs without a space may break anywhere; offer files, images and long texts."""
         files = local_files(source)
         if files:
             self.files_offered.emit(files)
@@ -122,16 +119,13 @@ class MessageEdit(QPlainTextEdit):
         super().insertFromMimeData(source)
 
     def canInsertFromMimeData(self, source: QMimeData) -> bool:
-        """Accept files and images as well, which are offered."""
         return bool(local_files(source)) or source.hasImage() or super().canInsertFromMimeData(source)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fit the height to the new line breaks."""
         super().resizeEvent(event)
         self._fit()
 
     def changeEvent(self, event: QEvent) -> None:
-        """Fit the height to a new font."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange:
             self._fit()
@@ -186,7 +180,6 @@ class MessageEdit(QPlainTextEdit):
 
 
 def _has_long_run(text: str) -> bool:
-    """Return whether there is a long run without a space; one of twice the length is never missed."""
     starts = range(0, len(text) - _LONG_RUN + 1, _LONG_RUN)
     return not all(_SPACE.search(text, start, start + _LONG_RUN) for start in starts)
 

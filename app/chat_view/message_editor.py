@@ -69,7 +69,6 @@ class MessageEditor(QFrame):
         vbox(self.chips, self.edit, buttons, parent=self, margins=margins, spacing=SPACE_S)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Outline the editor, and take Escape before the menus do, unless an input method is composing."""
         outline(self, event)
         if isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape and not self.edit.composing:
             if event.type() == QEvent.Type.ShortcutOverride:

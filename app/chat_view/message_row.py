@@ -61,12 +61,10 @@ class MessageRow(QWidget):
         self.footer.say_copied()
 
     def enterEvent(self, event: QEnterEvent) -> None:
-        """Show the actions."""
         super().enterEvent(event)
         self.footer.reveal(shown=True)
 
     def leaveEvent(self, event: QEvent) -> None:
-        """Hide the actions, unless the row has nothing else to show."""
         super().leaveEvent(event)
         self.footer.reveal(shown=self.silent)
 
@@ -100,7 +98,6 @@ class QuietButton(IconButton):
         self.setObjectName("quietIcon")
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the button only while it is to be seen."""
         if self.isEnabled() and (self.revealed or self.hasFocus()):
             super().paintEvent(event)
 
@@ -148,7 +145,7 @@ class RowFooter(QWidget):
         self._place = QLabel(self)
         self._place.setTextFormat(Qt.TextFormat.PlainText)
         self._place.setProperty("tone", "tertiary")
-        self._place.setFont(theme.figures_font(SMALL_PX))
+        self._place.setFont(theme.tabular_font(SMALL_PX))
         self.setFixedHeight(_HEIGHT)
         self.row = hbox(parent=self, spacing=0)
         if right:
@@ -206,9 +203,7 @@ class RowFooter(QWidget):
         """Show for a moment that the message was copied."""
         button, label = self._buttons[RowAction.COPY], self._labels[RowAction.COPY]
         button.set_face("check", tr("Copied"))
-        timer = QTimer(
-            self, singleShot=True, interval=_COPIED_MS
-        )  # a child of the row, unlike QTimer.singleShot's
+        timer = QTimer(self, singleShot=True, interval=_COPIED_MS)  # a child of the row, unlike QTimer.singleShot's
         timer.timeout.connect(lambda: button.set_face("copy", label))
         timer.timeout.connect(timer.deleteLater)
         timer.start()

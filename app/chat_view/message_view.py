@@ -139,7 +139,6 @@ class AnswerView(FittedText):
         return self._geometry.height()
 
     def createMimeDataFromSelection(self) -> QMimeData:
-        """Return the selection as text with its list markers, and as HTML without colours."""
         leaves = selected_leaves(self._writer.placed, self.textCursor())
         data = QMimeData()
         data.setText(to_text(leaves))
@@ -147,7 +146,6 @@ class AnswerView(FittedText):
         return data
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the decoration behind the text, and cover what reaches beyond its panel."""
         painter = QPainter(self.viewport())
         self._decoration.paint(painter, QRectF(event.rect()))
         painter.end()
@@ -156,7 +154,6 @@ class AnswerView(FittedText):
         self._decoration.cover(painter, QRectF(event.rect()))
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Scroll tables and unwrapped code sideways; other wheel events are for the area around."""
         sideways = event.pixelDelta().x() or event.angleDelta().x() // 2
         point = event.position().toPoint()
         is_sideways = abs(event.angleDelta().x()) > abs(event.angleDelta().y())
@@ -172,7 +169,6 @@ class AnswerView(FittedText):
         self._tables.place()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Follow the scroll area around, which may have changed."""
         super().showEvent(event)
         self._buttons.follow(self.scroll_area())
 

@@ -210,12 +210,9 @@ class UserBubble(QWidget):
     def bubble(self) -> QRectF:
         """Return the box of the bubble in the widget."""
         below = self._more.height() if self._more.isVisibleTo(self) else 0
-        return QRectF(self._view.geometry()).adjusted(
-            -_PADDING_X, -_PADDING_TOP, _PADDING_X, _PADDING_BOTTOM + below
-        )
+        return QRectF(self._view.geometry()).adjusted(-_PADDING_X, -_PADDING_TOP, _PADDING_X, _PADDING_BOTTOM + below)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
-        """Paint the bubble behind the text."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
@@ -223,7 +220,6 @@ class UserBubble(QWidget):
         painter.drawRoundedRect(self.bubble(), _BUBBLE_RADIUS, _BUBBLE_RADIUS)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fit the bubble to the new width."""
         super().resizeEvent(event)
         self._arrange()
 

@@ -233,9 +233,7 @@ class SendGuard(QObject):
             choices.append((name, later if first else ways.alone))
         choices.append((tr("Shorten"), partial(self._leave, ways.shorten)))
         sentence = tr("With this message the chat is {tokens} tokens long, and its window holds {window}.")
-        self.blocked.emit(
-            sentence.format(tokens=f"{tokens:,}", window=f"{window:,}"), tuple(choices), answer_id
-        )
+        self.blocked.emit(sentence.format(tokens=f"{tokens:,}", window=f"{window:,}"), tuple(choices), answer_id)
 
     def _set(self, again: Callable[[], None], change: Callable[[ChatSettings], ChatSettings]) -> None:
         self.unblocked.emit()

@@ -103,7 +103,6 @@ class AutoscrollArea(QScrollArea):
             QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Handle Home and End, also while a row has the focus."""
         if event.key() == Qt.Key.Key_Home:
             self.verticalScrollBar().triggerAction(QAbstractSlider.SliderAction.SliderToMinimum)
         elif event.key() == Qt.Key.Key_End:
@@ -112,13 +111,11 @@ class AutoscrollArea(QScrollArea):
             super().keyPressEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the button in its place, and fill the room that has become free."""
         super().resizeEvent(event)
         self._show_latest()
         self._fill_soon()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Fill what could not be laid out before."""
         super().showEvent(event)
         self._fill_soon()
 
@@ -307,9 +304,7 @@ class Transcript(AutoscrollArea):
         """Scroll to the current match in a row, or to the row without a view."""
         self.lay_out()
         box = view.found_box() if view is not None else None
-        top = (
-            row.y() if view is None or box is None else view.mapTo(self.widget(), box.topLeft().toPoint()).y()
-        )
+        top = row.y() if view is None or box is None else view.mapTo(self.widget(), box.topLeft().toPoint()).y()
         bar, high = self.verticalScrollBar(), self.viewport().height()
         if not bar.value() + _MATCH_MARGIN <= top <= bar.value() + high - 2 * _MATCH_MARGIN:
             bar.setValue(top - high // 3)

@@ -154,9 +154,7 @@ class BenchmarkRunner(QObject):
         elif state is EngineState.READY:
             self._end(_not_loaded(tr("Another model was loaded, so nothing was measured.")))
         elif state in (EngineState.NO_MODEL, EngineState.GAVE_UP):
-            self._end(
-                self._load_error or _not_loaded(tr("The model was not loaded, so nothing was measured."))
-            )
+            self._end(self._load_error or _not_loaded(tr("The model was not loaded, so nothing was measured.")))
 
     def _is_loaded(self, folder: str) -> bool:
         model = self._queue.model

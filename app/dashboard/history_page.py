@@ -113,7 +113,6 @@ class HistoryPage(ColumnArea):
         self._records.refresh()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Read the answers that ended since."""
         super().showEvent(event)
         if not event.spontaneous():
             self.refresh()
@@ -189,9 +188,7 @@ class HistoryPage(ColumnArea):
             self._nothing.say("")
 
     def _tell_exported(self, path: str, answers: int) -> None:
-        text = tr("Exported {answers} to {name}").format(
-            answers=history_text.answers(answers), name=Path(path).name
-        )
+        text = tr("Exported {answers} to {name}").format(answers=history_text.answers(answers), name=Path(path).name)
         self.toast.tell(text)
         announce(self, text)
 
@@ -217,7 +214,7 @@ class HistoryPage(ColumnArea):
         box = MessageBox(question, more, self)
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         delete = box.addButton(tr("Delete"), QMessageBox.ButtonRole.DestructiveRole)
-        delete.clicked.connect(self._store.delete_figures)
+        delete.clicked.connect(self._store.delete_stats)
         box.addButton(QMessageBox.StandardButton.Cancel)
         box.setDefaultButton(QMessageBox.StandardButton.Cancel)
         box.open()
@@ -229,7 +226,7 @@ class HistoryPage(ColumnArea):
         self._store.history_read.connect(self._show)
         self._store.history_exported.connect(self._tell_exported)
         self._store.failed.connect(self._show_failure)
-        self._store.figures_changed.connect(self._follow)
+        self._store.stats_changed.connect(self._follow)
         self._following.due.connect(self._read)
         self._records.changed.connect(self._estimate)
         self.model.chosen.connect(lambda model: self._choose(self._days, model=model))

@@ -93,9 +93,7 @@ def kept_of(summary: HistorySummary) -> str:
         return tr("nothing was drafted")
     of = tr("of {count} drafted · {length} per step")
     few = tr("of only {count} drafted · {length} per step")
-    return (few if is_few(summary) else of).format(
-        count=f"{summary.drafted:,}", length=f"{summary.mean_length:.2f}"
-    )
+    return (few if is_few(summary) else of).format(count=f"{summary.drafted:,}", length=f"{summary.mean_length:.2f}")
 
 
 def kept_of_drafted(summary: HistorySummary) -> str:
@@ -128,9 +126,7 @@ def saved_from(estimate: TimeSaved) -> str:
         return tr("nothing was drafted")
     if estimate.seconds is None:
         return tr("no measurement to compare with")
-    return tr("from {covered} of {answers}").format(
-        covered=f"{estimate.covered:,}", answers=answers(estimate.answers)
-    )
+    return tr("from {covered} of {answers}").format(covered=f"{estimate.covered:,}", answers=answers(estimate.answers))
 
 
 def context(group: Group) -> str:

@@ -85,9 +85,7 @@ class HistoryFacts(QWidget):
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(SPACE_L)
-        for column, (fact, share) in enumerate(
-            ((self.answers, 2), (self.writing, 3), (self.kept, 3), (self.saved, 3))
-        ):
+        for column, (fact, share) in enumerate(((self.answers, 2), (self.writing, 3), (self.kept, 3), (self.saved, 3))):
             grid.addWidget(fact, 0, column)
             grid.setColumnStretch(column, share)
             grid.setColumnMinimumWidth(column, share)
@@ -128,9 +126,7 @@ def columns(choice: Choice) -> tuple[Column, ...]:
     by_context = choice.grouping is Grouping.CONTEXT
     names = []
     if choice.model is None or not by_context:
-        names.append(
-            Column(tr("Model"), "", lambda group: group.model, lambda group: group.model, is_name=True)
-        )
+        names.append(Column(tr("Model"), "", lambda group: group.model, lambda group: group.model, is_name=True))
     if by_context:
         tip = tr("How long prompt and answer were, with all that came before.")
         names.append(Column(tr("Context, tokens"), tip, history_text.context, is_name=True))
@@ -186,18 +182,14 @@ class GroupModel(QAbstractTableModel):
         """Show the groups of another history."""
         self.beginResetModel()
         ranks = {model: rank for rank, model in enumerate(history.asked)}
-        self._groups = tuple(
-            sorted(history.groups, key=lambda group: (ranks[group.model], -group.summary.answers))
-        )
+        self._groups = tuple(sorted(history.groups, key=lambda group: (ranks[group.model], -group.summary.answers)))
         self._columns = columns(history.choice)
         self.endResetModel()
 
     def rowCount(self, parent: _Index = _NOWHERE) -> int:
-        """Return the number of groups."""
         return 0 if parent.isValid() else len(self._groups)
 
     def columnCount(self, parent: _Index = _NOWHERE) -> int:
-        """Return the number of columns."""
         return 0 if parent.isValid() else len(self._columns)
 
     def data(self, index: _Index, role: int = _Role.DisplayRole) -> object:
@@ -216,7 +208,6 @@ class GroupModel(QAbstractTableModel):
         return None
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = _Role.DisplayRole) -> object:
-        """Return the name of a column, its tooltip and alignment."""
         if orientation == Qt.Orientation.Vertical:
             return None
         column = self._columns[section]
@@ -240,7 +231,7 @@ class HistoryTable(QTableView):
         self._model = GroupModel(theme, self)
         self.setModel(self._model)
         self.setAccessibleName(tr("Figures of the answers"))
-        self.setFont(theme.figures_font(CODE_PX))
+        self.setFont(theme.tabular_font(CODE_PX))
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setShowGrid(False)
         self.setWordWrap(False)
@@ -277,7 +268,6 @@ class HistoryTable(QTableView):
         self.horizontalScrollBar().setValue(across)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Give the first column the width that the others leave."""
         super().resizeEvent(event)
         self._fit()
 

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from app.chat.metrics import MEASURING, depth_words
+from app.chat.metrics import MEASURING, depth_text
 from app.dashboard.charts.axis import Unit, share_text
 from app.dashboard.charts.bars import AcceptedHistogram, PositionBars
 from app.dashboard.charts.chart import Chart
@@ -58,9 +58,7 @@ def state_text(reading: LiveReading, model: str) -> str:
     if reading.state is LiveState.NO_DATA:
         return tr("No answer yet. Ask something in a chat, and its figures show here.")
     if reading.state is LiveState.LIVE:
-        return prompt_text(reading) or (
-            tr("{model} is answering").format(model=model) if model else tr("Answering")
-        )
+        return prompt_text(reading) or (tr("{model} is answering").format(model=model) if model else tr("Answering"))
     ago = _ago(reading.ended_s or 0.0)
     pattern = tr("Last answer, {ago}") if reading.state is LiveState.LAST else tr("An earlier answer, {ago}")
     return pattern.format(ago=ago)
@@ -172,9 +170,7 @@ class LivePanel(QWidget):
         steps: Histogram of the drafts accepted in a verify step.
     """
 
-    def __init__(
-        self, theme: Theme, feed: LiveFeed, power: PowerWatch, parent: QWidget | None = None
-    ) -> None:
+    def __init__(self, theme: Theme, feed: LiveFeed, power: PowerWatch, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._feed = feed
         self._power = power
@@ -195,14 +191,12 @@ class LivePanel(QWidget):
         self._refresh()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Start to refresh."""
         super().showEvent(event)
         self._ageing.start()
         self._power.want(on=True)
         self._refresh()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Stop to refresh."""
         super().hideEvent(event)
         self._ageing.stop()
         self._throttle.cancel()
@@ -215,7 +209,7 @@ class LivePanel(QWidget):
     def _refresh(self) -> None:
         reading = self._feed.reading()
         _show(self.state, state_text(reading, self._feed.model))
-        _show(self.drafting, UNKNOWN if reading.depth is None else depth_words(reading.depth))
+        _show(self.drafting, UNKNOWN if reading.depth is None else depth_text(reading.depth))
         _show(self.memory, memory_text(reading.footprint))
         _show(self.supply, power_text(self._power.state))
         stats = reading.stats
@@ -277,7 +271,7 @@ class _Tile(QWidget):
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self.value = _label(theme, _VALUE_PX, self)
-        font = theme.figures_font(_VALUE_PX)
+        font = theme.tabular_font(_VALUE_PX)
         font.setWeight(QFont.Weight.DemiBold)
         self.value.setFont(font)
         self.caption = _label(theme, SMALL_PX, self)
@@ -302,7 +296,7 @@ class _Tile(QWidget):
 def _label(theme: Theme, pixels: int, parent: QWidget) -> ElidedLabel:
     """Return a left-aligned label whose size hint does not grow with its text."""
     label = ElidedLabel(parent)
-    label.setFont(theme.figures_font(pixels))
+    label.setFont(theme.tabular_font(pixels))
     label.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
     return label
 

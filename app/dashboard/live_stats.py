@@ -149,9 +149,7 @@ class _Answer:
         since, before = self._prefill_from
         took, read = now - since, event.done - before
         known = took >= _ENOUGH_PREFILL_S and read > 0
-        return PromptReading(
-            event.done, event.total, (event.total - event.done) * took / read if known else None
-        )
+        return PromptReading(event.done, event.total, (event.total - event.done) * took / read if known else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,9 +348,7 @@ class PowerWatch(QObject):
 
     changed = Signal()
 
-    def __init__(
-        self, parent: QObject | None = None, *, read: Callable[[], SystemState] = system.system_state
-    ) -> None:
+    def __init__(self, parent: QObject | None = None, *, read: Callable[[], SystemState] = system.system_state) -> None:
         super().__init__(parent)
         self._read = read
         self._tasks = TaskRunner("power", self, end_s=0.0)  # a call that hangs delays nothing

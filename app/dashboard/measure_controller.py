@@ -222,9 +222,7 @@ class MeasureController(QObject):
     def models(self) -> tuple[tuple[str, str], ...]:
         """The folder and the title of each model that can be chosen."""
         last = self._queue.model
-        listed = {
-            str(model.path): model.title for model in self._library.models if model.complete and model.there
-        }
+        listed = {str(model.path): model.title for model in self._library.models if model.complete and model.there}
         if last is not None and last.path not in listed:
             listed = {last.path: last.name, **listed}
         return tuple(listed.items())

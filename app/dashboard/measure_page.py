@@ -78,9 +78,7 @@ class MeasureCard(QFrame):
         title.say(tr("Measure on this computer"))
         about = PlainLabel(theme, CODE_PX, "secondary")
         about.say(
-            tr(
-                "The model answers the same questions plainly and with drafting, in turn, and the times are compared."
-            )
+            tr("The model answers the same questions plainly and with drafting, in turn, and the times are compared.")
         )
         self.kinds = {kind: self._check_box(kind) for kind in PromptKind}
         self.contexts = {context: self._choice(context) for context in CONTEXT_BUCKETS}
@@ -110,9 +108,7 @@ class MeasureCard(QFrame):
         foot.addWidget(self.start)
         column.addLayout(foot)
 
-    def show_plan(
-        self, plan: MeasurePlan, model: ModelInfo | None, speeds: Speeds | None, objection: str
-    ) -> None:
+    def show_plan(self, plan: MeasurePlan, model: ModelInfo | None, speeds: Speeds | None, objection: str) -> None:
         """Show a plan for a model.
 
         Args:
@@ -155,7 +151,7 @@ class MeasureCard(QFrame):
 
     def _choice(self, context: int) -> QToolButton:
         choice = QToolButton()
-        choice.setObjectName("placeTab")
+        choice.setObjectName("pageTab")
         choice.setText(said(sentences.context(context)))
         choice.setAccessibleName(said(sentences.context(context)))
         choice.setCheckable(True)
@@ -400,9 +396,7 @@ class MeasurementExport(QObject):
     def write(self, path: Path, measurement: Measurement) -> None:
         """Write a measurement: `ended` follows."""
         written = tr("Exported the measurement to {name}").format(name=path.name)
-        self._tasks.run(
-            lambda: write_measurement(path, measurement), lambda _: self.ended.emit(written), self._fail
-        )
+        self._tasks.run(lambda: write_measurement(path, measurement), lambda _: self.ended.emit(written), self._fail)
 
     def close(self) -> None:
         """Abandon what is being written."""

@@ -40,9 +40,7 @@ def speeds_chart(measurement: Measurement) -> RangeBars:
         if known:
             label = tr("depth {depth}").format(depth=depth) if depth else tr("plain")
             bars.append(
-                RangeBar(
-                    label, statistics.median(known), min(known), max(known), len(known), drafted=depth > 0
-                )
+                RangeBar(label, statistics.median(known), min(known), max(known), len(known), drafted=depth > 0)
             )
     return RangeBars(tuple(bars))
 
@@ -83,13 +81,9 @@ class ResultCard(QFrame):
         self._taken = PlainLabel(theme, SMALL_PX, "secondary")
         self._taken.setWordWrap(False)
         self._request = PlainLabel(theme, SMALL_PX, "secondary")
-        self._doubts = {
-            name: PlainLabel(theme, SMALL_PX, "warning") for name in ("stale", "pressure", "cross")
-        }
+        self._doubts = {name: PlainLabel(theme, SMALL_PX, "warning") for name in ("stale", "pressure", "cross")}
         self._speeds = Chart(theme, tr("Tokens per second while writing"), RangeBars(()))
-        self._kinds = Chart(
-            theme, tr("Whole request against plain decoding, by kind"), RangeBars((), Unit.TIMES)
-        )
+        self._kinds = Chart(theme, tr("Whole request against plain decoding, by kind"), RangeBars((), Unit.TIMES))
         self._positions = Chart(theme, tr("Acceptance by position"), PositionBars((), 0))
         self._costs = Chart(theme, tr("What verifying several tokens at once costs"), CostCurves(()))
         self._length, self._kept = PlainLabel(theme), PlainLabel(theme, SMALL_PX, "secondary")
@@ -97,9 +91,7 @@ class ResultCard(QFrame):
         self._why = PlainLabel(theme, SMALL_PX, "secondary")
         self.draft_again = QPushButton(tr("Let It Draft Again"))
         self.draft_again.setToolTip(
-            tr(
-                "Drafting is then chosen by what each chat shows, until it is measured again; what was measured stays."
-            )
+            tr("Drafting is then chosen by what each chat shows, until it is measured again; what was measured stays.")
         )
         self.draft_again.setAccessibleDescription(self.draft_again.toolTip())
         self.export = QPushButton(tr("Export…"))
@@ -166,9 +158,7 @@ class ResultCard(QFrame):
         column.addWidget(self._part(self._speeds.accessibleName(), self._speeds))
         middle = QHBoxLayout()
         middle.setSpacing(SPACE_XL)
-        middle.addWidget(
-            self._part(self._positions.accessibleName(), self._positions, self._length, self._kept), 1
-        )
+        middle.addWidget(self._part(self._positions.accessibleName(), self._positions, self._length, self._kept), 1)
         middle.addWidget(self._part(tr("Cost of a step"), self._cost, self._expected, self._why), 1)
         column.addLayout(middle)
         column.addWidget(self._kinds_part)
@@ -244,9 +234,7 @@ class ExactnessCard(QFrame):
         self._grid.setHorizontalSpacing(SPACE_M)
         self._grid.setVerticalSpacing(SPACE_XS)
         self._grid.setColumnStretch(1, 1)
-        self._facts = [
-            (PlainLabel(theme, SMALL_PX, "secondary"), PlainLabel(theme, SMALL_PX)) for _ in range(_FACTS)
-        ]
+        self._facts = [(PlainLabel(theme, SMALL_PX, "secondary"), PlainLabel(theme, SMALL_PX)) for _ in range(_FACTS)]
         for row, (name, value) in enumerate(self._facts):
             name.setWordWrap(False)
             self._grid.addWidget(name, row, 0, Qt.AlignmentFlag.AlignTop)

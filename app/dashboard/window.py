@@ -89,12 +89,10 @@ class SpeedWindow(QWidget):
         self.activateWindow()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Announce that the contents may be out of date."""
         super().showEvent(event)
         self.opened.emit()
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Save the geometry."""
         self._settings.change(speed_place=geometry_of(self))
         super().closeEvent(event)
 
@@ -235,7 +233,6 @@ class SpeedOffer(QObject):
             self._show()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Show a pending offer when the window comes to the front."""
         if event.type() == QEvent.Type.WindowActivate:
             self._show()
         return super().eventFilter(watched, event)
@@ -245,9 +242,5 @@ class SpeedOffer(QObject):
         if model is None or not self._window.isActiveWindow():
             return
         self._model = None
-        text = tr(
-            "{model} is ready. How much faster is it here when it drafts? Measuring takes a minute or two."
-        )
-        self._toast.offer(
-            text.format(model=model.name), tr("Measure"), lambda: self.accepted.emit(model.path)
-        )
+        text = tr("{model} is ready. How much faster is it here when it drafts? Measuring takes a minute or two.")
+        self._toast.offer(text.format(model=model.name), tr("Measure"), lambda: self.accepted.emit(model.path))

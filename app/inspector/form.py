@@ -203,9 +203,7 @@ class SettingsForm:
             return ""
         size = formatting.size(held * self.model.token_bytes)
         each = formatting.size(self.model.token_bytes)
-        return tr("Up to {size} of memory when it is full, {each} for each token.").format(
-            size=size, each=each
-        )
+        return tr("Up to {size} of memory when it is full, {each} for each token.").format(size=size, each=each)
 
     @property
     def drafts(self) -> Depth:

@@ -79,9 +79,7 @@ class Inspector(QWidget):
         hint = tr("At most so many tokens; without a limit, the rest of the context length.")
         self._longest_row = SettingRow(theme, tr("Longest answer"), hint, self.longest, self)
         self.thinking = ChoiceButton(theme, tr("Thinking"), self)
-        self.reset = IconButton(
-            theme, "reset", tr("Use the model’s own settings for everything"), parent=self
-        )
+        self.reset = IconButton(theme, "reset", tr("Use the model’s own settings for everything"), parent=self)
         self._close = IconButton(theme, "close", tr("Hide the inspector"), parent=self)
         self._lay_out()
         self._connect()
@@ -126,18 +124,15 @@ class Inspector(QWidget):
             self._store_prompt()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Emit `opened`."""
         super().showEvent(event)
         self.opened.emit()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Store the system prompt at the latest when its field loses the focus."""
         if watched is self.prompt and event.type() == QEvent.Type.FocusOut:
             self.settle()
         return super().eventFilter(watched, event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the line at the left edge."""
         super().paintEvent(event)
         painter = QPainter(self)
         painter.fillRect(0, 0, 1, self.height(), QColor(self._theme.palette.border))

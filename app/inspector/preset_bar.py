@@ -56,9 +56,7 @@ class PresetBar(QWidget):
         self.more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(self.more)
         self.save = menu.addAction(tr("Save Changes"), lambda: self._save_as(self._settings.preset))
-        self.save_as = menu.addAction(
-            tr("Save as New Preset…"), lambda: self._ask(tr("New Preset"), "", self._save_as)
-        )
+        self.save_as = menu.addAction(tr("Save as New Preset…"), lambda: self._ask(tr("New Preset"), "", self._save_as))
         self.rename = menu.addAction(
             tr("Rename…"), lambda: self._ask(tr("Rename Preset"), self._settings.preset, self._rename)
         )

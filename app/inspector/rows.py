@@ -41,9 +41,7 @@ class SettingRow(QWidget):
         field.setToolTip(hint)
         field.setAccessibleDescription(hint)
         field.setFixedSize(_NUMBER_WIDTH, _FIELD_HEIGHT)
-        self.reset = IconButton(
-            theme, "reset", tr("Reset {name}").format(name=label), size=14, side=22, parent=self
-        )
+        self.reset = IconButton(theme, "reset", tr("Reset {name}").format(name=label), size=14, side=22, parent=self)
         policy = self.reset.sizePolicy()
         policy.setRetainSizeWhenHidden(True)
         self.reset.setSizePolicy(policy)

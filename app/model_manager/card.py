@@ -60,7 +60,7 @@ class ModelCard(QFrame):
         # The end of a name has the quantization.
         self._title = _line(theme, TEXT_PX, QFont.Weight.DemiBold, Qt.TextElideMode.ElideMiddle)
         self._size = QLabel()
-        self._size.setFont(theme.figures_font(CODE_PX))
+        self._size.setFont(theme.tabular_font(CODE_PX))
         self._size.setFixedWidth(_SIZE_WIDTH)
         self._size.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self._fit = _line(theme, SMALL_PX)
@@ -69,7 +69,7 @@ class ModelCard(QFrame):
         self._note.setProperty("tone", "secondary")
         self._state = QLabel()
         self._state.setProperty("tone", "secondary")
-        self._state.setFont(theme.figures_font(SMALL_PX))
+        self._state.setFont(theme.tabular_font(SMALL_PX))
         self.buttons: list[QPushButton] = []
         self._actions = QHBoxLayout()
         self._actions.setSpacing(SPACE_XS)
@@ -196,7 +196,7 @@ class DownloadCard(ModelCard):
     def _lay_out(self) -> None:
         row = self._row(self._title, self._note, self._room(0))
         self._note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self._note.setFont(self._theme.figures_font(SMALL_PX))
+        self._note.setFont(self._theme.tabular_font(SMALL_PX))
         for figure in (self._size, self._fit):  # which a download has not
             figure.setParent(self)
         self._fill(row)
@@ -302,9 +302,7 @@ class CardList(QScrollArea):
         """Return the keys of the rows in sight, from the top."""
         top = self.verticalScrollBar().value()
         bottom = top + self.viewport().height()
-        return tuple(
-            key for key, card in self.cards.items() if card.y() < bottom and card.y() + card.height() > top
-        )
+        return tuple(key for key, card in self.cards.items() if card.y() < bottom and card.y() + card.height() > top)
 
     def _rearrange(self, rows: tuple[ModelRow, ...]) -> None:
         former = self.cards

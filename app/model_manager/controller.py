@@ -149,9 +149,7 @@ class ModelsWindowController(QObject):
     @property
     def inspected_hits(self) -> int:
         """How many results are inspected."""
-        return sum(
-            hit.id in self.lookups.inspections or hit.id in self.lookups.faults for hit in self.hits or ()
-        )
+        return sum(hit.id in self.lookups.inspections or hit.id in self.lookups.faults for hit in self.hits or ())
 
     @property
     def trouble(self) -> Fault | None:

@@ -87,7 +87,7 @@ class FitBox(QWidget):
         self.slider.setPageStep(1)
         self.slider.valueChanged.connect(self._judge)
         self._context = QLabel()
-        self._context.setFont(theme.figures_font(CODE_PX))
+        self._context.setFont(theme.tabular_font(CODE_PX))
         self._context.setMinimumWidth(120)
         self._lines = [(self._label(), self._label(right=True)) for _ in range(_MOST_LINES)]
         row = QHBoxLayout()
@@ -153,7 +153,7 @@ class FitBox(QWidget):
 
     def _label(self, *, right: bool = False) -> QLabel:
         label = QLabel()
-        label.setFont(self._theme.figures_font(CODE_PX))
+        label.setFont(self._theme.tabular_font(CODE_PX))
         if right:
             label.setAlignment(Qt.AlignmentFlag.AlignRight)
         else:
@@ -177,9 +177,7 @@ class DetailsPage(QWidget):
 
     left = Signal()
 
-    def __init__(
-        self, theme: Theme, controller: ModelsWindowController, parent: QWidget | None = None
-    ) -> None:
+    def __init__(self, theme: Theme, controller: ModelsWindowController, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self._controller = controller
@@ -239,7 +237,6 @@ class DetailsPage(QWidget):
         self._name_get()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Scroll, since no widget of the page has the focus for that."""
         steps = {
             Qt.Key.Key_PageDown: QSlider.SliderAction.SliderPageStepAdd,
             Qt.Key.Key_PageUp: QSlider.SliderAction.SliderPageStepSub,
@@ -322,9 +319,7 @@ def _about(inspection: RepoInspection, title: str) -> str:
     source = target.id if target.id != title else ""
     first = " · ".join(part for part in (source, size, licence, gated) if part)
     words = tr("{drafts}, taken out of {repo}") if inspection.plan.taken else tr("{drafts}, from {repo}")
-    second = (
-        words.format(drafts=drafts, repo=inspection.plan.head_repo) if inspection.plan.head_repo else drafts
-    )
+    second = words.format(drafts=drafts, repo=inspection.plan.head_repo) if inspection.plan.head_repo else drafts
     return f"{first}\n{second}"
 
 

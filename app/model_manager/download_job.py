@@ -161,9 +161,7 @@ class DownloadFolder:
         # After a crash they stay paused.
         self._kept.drop(_GOING)
         return tuple(
-            Begun(
-                found, download.present(self._data_dir, found), isinstance(going, list) and found.id in going
-            )
+            Begun(found, download.present(self._data_dir, found), isinstance(going, list) and found.id in going)
             for found in plan.unfinished_plans(self._data_dir)
         )
 

@@ -30,9 +30,7 @@ class DownloadStrip(QWidget):
         clear_all: Removes all installed ones from the list, when there are several.
     """
 
-    def __init__(
-        self, theme: Theme, controller: ModelsWindowController, parent: QWidget | None = None
-    ) -> None:
+    def __init__(self, theme: Theme, controller: ModelsWindowController, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._installed = controller.installed
         self.setObjectName("downloadStrip")

@@ -129,9 +129,7 @@ class Downloads(QObject):
     removed = Signal(str)
     installed = Signal(object)
 
-    def __init__(
-        self, data_dir: Path, connect: Callable[[], HubConnection], parent: QObject | None = None
-    ) -> None:
+    def __init__(self, data_dir: Path, connect: Callable[[], HubConnection], parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._data_dir = data_dir
         self._connect = connect

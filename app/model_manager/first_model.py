@@ -294,7 +294,7 @@ class FirstCard(QFrame):
         self.setObjectName("card")
         self._title = plain_label(theme.font(TEXT_PX, QFont.Weight.DemiBold))
         self._why = plain_label(theme.font(CODE_PX))
-        self._after = plain_label(theme.figures_font(SMALL_PX), "secondary")
+        self._after = plain_label(theme.tabular_font(SMALL_PX), "secondary")
         self._bar = LoadingBar(theme)
         self.get = QPushButton(tr("Get"))
         self.get.clicked.connect(first.accept)

@@ -125,9 +125,7 @@ class HubClient(QObject):
             self.stop(question)
         self._tasks.abandon()
 
-    def _ask(
-        self, question: HubQuestion, work: Callable[[CancelToken], object], then: Callable[[Any], object]
-    ) -> None:
+    def _ask(self, question: HubQuestion, work: Callable[[CancelToken], object], then: Callable[[Any], object]) -> None:
         self.stop(question)
         interrupt = self._interrupts[question] = CancelToken()
 

@@ -175,9 +175,7 @@ class ModelLibrary(QObject):
     def _list(self) -> Contents:
         preferences, homes = ModelPreferences(self._data_dir), InstallFolders(self._data_dir)
         models = library.installed_models(self._data_dir)
-        used = {
-            model.path: when for model in models if (when := preferences.last_used(model.path)) is not None
-        }
+        used = {model.path: when for model in models if (when := preferences.last_used(model.path)) is not None}
         user_folders = {*UserFolders(self._data_dir).added(), *homes.all()} - {homes.own, homes.current}
         return Contents(models, preferences.default(), used, frozenset(user_folders))
 
@@ -319,9 +317,7 @@ class ModelsFolder(QObject):
     def choose(self, folder: Path | None) -> None:
         """Choose the folder, None for the one in the data folder: `changed` follows, or `failed`."""
         if not self._tasks.busy:
-            self._tasks.run(
-                partial(self._homes.choose, folder), lambda _: self.changed.emit(), self._not_chosen
-            )
+            self._tasks.run(partial(self._homes.choose, folder), lambda _: self.changed.emit(), self._not_chosen)
 
     def close(self) -> None:
         """Abandon all tasks. A second call does nothing."""

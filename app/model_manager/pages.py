@@ -50,9 +50,7 @@ class SearchPage(QWidget):
         list: The rows.
     """
 
-    def __init__(
-        self, theme: Theme, controller: ModelsWindowController, parent: QWidget | None = None
-    ) -> None:
+    def __init__(self, theme: Theme, controller: ModelsWindowController, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self._controller = controller
@@ -70,7 +68,7 @@ class SearchPage(QWidget):
         self.largest.chosen.connect(self._limit)
         self._progress = QLabel()
         self._progress.setProperty("tone", "secondary")
-        self._progress.setFont(theme.figures_font(SMALL_PX))
+        self._progress.setFont(theme.tabular_font(SMALL_PX))
         self.trouble = ErrorCard(theme, "", "")
         self.trouble.hide()
         self.trouble.pressed.connect(controller.help_search)
@@ -131,9 +129,7 @@ class SearchPage(QWidget):
         if controller.hits is None:
             if controller.searching:
                 return tr("Searching…"), ""
-            sentence = tr(
-                "Models in MLX form are found, the most used ones first. Nothing is sent but the words."
-            )
+            sentence = tr("Models in MLX form are found, the most used ones first. Nothing is sent but the words.")
             return tr("Find a model"), sentence
         if controller.hits:
             return tr("Nothing left"), tr("None of what was found passes the filters above.")
@@ -191,9 +187,7 @@ class RecommendedPage(QWidget):
         list: The rows.
     """
 
-    def __init__(
-        self, theme: Theme, controller: ModelsWindowController, parent: QWidget | None = None
-    ) -> None:
+    def __init__(self, theme: Theme, controller: ModelsWindowController, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._controller = controller
         self.offer = OfferCard(theme)
@@ -210,9 +204,7 @@ class RecommendedPage(QWidget):
         column.addLayout(self._above)
         column.addWidget(self.list, 1)
         self.offer.accepted.connect(lambda offered: controller.fetch_and_load(offered.repo_id))
-        self.offer.details_wanted.connect(
-            lambda offered: controller.act_on_repo(offered.repo_id, Action.DETAILS)
-        )
+        self.offer.details_wanted.connect(lambda offered: controller.act_on_repo(offered.repo_id, Action.DETAILS))
         self.list.chosen.connect(controller.act_on_repo)
         self.list.remedy_chosen.connect(controller.help_repo)
 
@@ -235,9 +227,7 @@ class InstalledPage(QWidget):
         add: Adds a folder of the user's own.
     """
 
-    def __init__(
-        self, theme: Theme, controller: ModelsWindowController, parent: QWidget | None = None
-    ) -> None:
+    def __init__(self, theme: Theme, controller: ModelsWindowController, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._library = controller.library
         self._installed = controller.installed

@@ -131,9 +131,7 @@ def drafts(inspection: RepoInspection) -> str:
     if inspection.found.head is None or inspection.found.head.problem:
         return ""
     if inspection.plan.head_size:
-        return tr("drafts for itself (MTP), its head adds {size}").format(
-            size=size(inspection.plan.head_size)
-        )
+        return tr("drafts for itself (MTP), its head adds {size}").format(size=size(inspection.plan.head_size))
     return tr("drafts for itself (MTP)")
 
 

@@ -83,9 +83,7 @@ class UseState:
 def installed(model: InstalledModel, use: UseState, now_s: float) -> ModelRow:
     """Return the row of an installed model."""
     fault, found = use.faults.get(model.path), use.inspected.get(model.path)
-    fit, tone, because = (
-        _judged(found, found.reason, use.machine) if found is not None else ("", Tone.QUIET, "")
-    )
+    fit, tone, because = _judged(found, found.reason, use.machine) if found is not None else ("", Tone.QUIET, "")
     return ModelRow(
         key=str(model.path),
         title=model.title,
@@ -226,11 +224,7 @@ class Filters:
             return True
         return (
             (not self.fitting or row_state.fits(inspection.found, known.machine))
-            and (
-                not self.drafting
-                or bool(row_state.drafts(inspection))
-                or catalogue.entry_of(hit.id) is not None
-            )
+            and (not self.drafting or bool(row_state.drafts(inspection)) or catalogue.entry_of(hit.id) is not None)
             and (self.largest is None or inspection.plan.size <= self.largest)
         )
 
@@ -323,9 +317,7 @@ def downloads(items: Iterable[DownloadRow]) -> tuple[ModelRow, ...]:
     """Return the rows of downloads; those with equal titles name their owners."""
     items = tuple(items)
     titles = Counter(item.title for item in items)
-    return tuple(
-        _download(item, _title_apart(item) if titles[item.title] > 1 else item.title) for item in items
-    )
+    return tuple(_download(item, _title_apart(item) if titles[item.title] > 1 else item.title) for item in items)
 
 
 def _title_apart(row: DownloadRow) -> str:
@@ -383,9 +375,7 @@ def _wait(row: DownloadRow) -> tuple[str, ...]:
         return (tr("{cause}, trying again in {count} s").format(cause=cause, count=row.again_s),)
     if row.waiting.asked:
         return (cause,)
-    return (
-        tr("{cause}, trying again at {time}").format(cause=cause, time=clock(until, until - row.again_s)),
-    )
+    return (tr("{cause}, trying again at {time}").format(cause=cause, time=clock(until, until - row.again_s)),)
 
 
 def _pace(row: DownloadRow) -> tuple[str, ...]:

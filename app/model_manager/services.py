@@ -81,7 +81,7 @@ class ModelServices(QObject):
         self.library.refresh()
 
     def window(self) -> ModelsWindow:
-        """Return the only window; its `open_place` shows it."""
+        """Return the only window; its `open_tab` shows it."""
         if self._window is None:
             self._window = self._make_window()
         return self._window
@@ -122,9 +122,7 @@ class ModelServices(QObject):
         controller.refused.connect(self._first_refused)
         controller.installed.load_requested.connect(self._load)
         controller.installed.unload_requested.connect(self._link.unload)
-        window = ModelsWindow(
-            self._theme, controller, lambda: self.folder.free_bytes, lambda: self.access.lasts
-        )
+        window = ModelsWindow(self._theme, controller, lambda: self.folder.free_bytes, lambda: self.access.lasts)
         controller.installed.show_loaded(self._loaded)
         return window
 
@@ -134,7 +132,7 @@ class ModelServices(QObject):
     def _first_refused(self, repo_id: str) -> None:
         if self.first.refuse(repo_id):
             window = self.window()
-            window.open_place(window.recommended)
+            window.open_tab(window.recommended)
 
     def _installed(self) -> InstalledModels | None:
         return self._window.controller.installed if self._window is not None else None

@@ -39,9 +39,7 @@ class TokenDialog(QDialog):
         words: The result of the check.
     """
 
-    def __init__(
-        self, theme: Theme, hub: HubClient, host: str, *, lasts: bool, parent: QWidget | None = None
-    ) -> None:
+    def __init__(self, theme: Theme, hub: HubClient, host: str, *, lasts: bool, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self._hub = hub
@@ -53,9 +51,7 @@ class TokenDialog(QDialog):
         title.setText(tr("Access token for {host}").format(host=host))
         why = plain_label(theme.font(CODE_PX))
         why.setText(
-            tr(
-                "Some models are given only to an account that accepted their licence. A token that may read is enough."
-            )
+            tr("Some models are given only to an account that accepted their licence. A token that may read is enough.")
         )
         self.field = QLineEdit()
         self.field.setEchoMode(QLineEdit.EchoMode.Password)

@@ -80,7 +80,7 @@ class ModelsWindow(QWidget):
         self.tabs.turned.connect(self._turn)
         self._room = QLabel()
         self._room.setProperty("tone", "secondary")
-        self._room.setFont(theme.figures_font(SMALL_PX))
+        self._room.setFont(theme.tabular_font(SMALL_PX))
         self.tabs.add_at_end(self._room)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -92,7 +92,7 @@ class ModelsWindow(QWidget):
         self._refreshes = Throttle(_REFRESH_MS, self)
         self._refreshes.due.connect(self._refresh)
         controller.changed.connect(self._refreshes.request)
-        controller.choice_wanted.connect(lambda: self.open_place(self.recommended))
+        controller.choice_wanted.connect(lambda: self.open_tab(self.recommended))
         controller.installed.removal_wanted.connect(self._ask_removal)
         controller.installed.forgetting_wanted.connect(self._ask_forgetting)
         controller.installed.failed.connect(self._say)
@@ -104,7 +104,7 @@ class ModelsWindow(QWidget):
         QShortcut(QKeySequence("Esc"), self).activated.connect(self._go_back)
         self._refresh()
 
-    def open_place(self, place: QWidget | None = None) -> None:
+    def open_tab(self, place: QWidget | None = None) -> None:
         """Come to the front, at this page or the last one."""
         if place is not None:
             self.tabs.choose(self._all().index(place))
@@ -114,7 +114,6 @@ class ModelsWindow(QWidget):
         self.activateWindow()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fit the downloads to the height."""
         super().resizeEvent(event)
         self.strip.fit()
 
@@ -191,9 +190,7 @@ class ModelsWindow(QWidget):
     def _ask_forgetting(self, folder: Path) -> None:
         count = len(self.controller.installed.models_in(folder))
         one = tr("Its model is listed no more. Nothing in it is changed, and it can be added again.")
-        many = tr(
-            "Its {count} models are listed no more. Nothing in it is changed, and it can be added again."
-        )
+        many = tr("Its {count} models are listed no more. Nothing in it is changed, and it can be added again.")
         self._ask(
             tr("Take {folder} off the list?").format(folder=folder),
             one if count == 1 else many.format(count=count),

@@ -191,9 +191,7 @@ class BlockBuilder:
             runs = self._read_task(runs)
         containers = self._take_containers()
         for index, part in enumerate(split_long(runs)):
-            self._leaves.append(
-                Paragraph(containers if index == 0 else without_markers(containers), part, index > 0)
-            )
+            self._leaves.append(Paragraph(containers if index == 0 else without_markers(containers), part, index > 0))
 
     def _read_task(self, runs: tuple[Run, ...]) -> tuple[Run, ...]:
         first = runs[0] if runs else Run("")

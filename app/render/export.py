@@ -35,9 +35,7 @@ def selected_leaves(placed: Sequence[PlacedBlock], cursor: QTextCursor) -> list[
     start, end = cursor.selectionStart(), cursor.selectionEnd()
     found: list[Leaf] = []
     for index, each in enumerate(placed):
-        last = (
-            placed[index + 1].start - 1 if index + 1 < len(placed) else cursor.document().characterCount() - 1
-        )
+        last = placed[index + 1].start - 1 if index + 1 < len(placed) else cursor.document().characterCount() - 1
         if last < start:
             continue
         if each.start >= end:
@@ -121,7 +119,6 @@ def _text(leaf: Leaf) -> str:
 
 
 def _is_bare(leaf: Leaf) -> bool:
-    """Return whether a leaf gets no markers: the rest of a line, and code and tables, which are pasted as they are."""
     return isinstance(leaf, Code | Table) or _continues(leaf)
 
 
@@ -132,9 +129,7 @@ def _continues(leaf: Leaf) -> bool:
 def _break(before: Leaf, leaf: Leaf) -> str:
     if _continues(leaf):
         return ""
-    follows_text = isinstance(before, Paragraph) and any(
-        each.kind is ContainerKind.LIST for each in before.containers
-    )
+    follows_text = isinstance(before, Paragraph) and any(each.kind is ContainerKind.LIST for each in before.containers)
     return "\n" if starts_item(leaf) and follows_text else "\n\n"
 
 
@@ -219,9 +214,7 @@ def _html(leaf: Leaf) -> str:
             return f"<table>{''.join(rows)}</table>"
         case Paragraph():
             return (
-                _inline(leaf.runs)
-                if leaf.containers and leaf.containers[-1].marker
-                else f"<p>{_inline(leaf.runs)}</p>"
+                _inline(leaf.runs) if leaf.containers and leaf.containers[-1].marker else f"<p>{_inline(leaf.runs)}</p>"
             )
 
 

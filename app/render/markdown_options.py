@@ -34,9 +34,7 @@ def markdown() -> MarkdownIt:
     md.enable(["table", "strikethrough"])
     md.use(gfm_autolink_plugin)
     md.inline.ruler.before("escape", "math", _inline_math)
-    md.block.ruler.before(
-        "table", "math", _block_math, {"alt": ["paragraph", "reference", "blockquote", "list"]}
-    )
+    md.block.ruler.before("table", "math", _block_math, {"alt": ["paragraph", "reference", "blockquote", "list"]})
     md.block.ruler.before("table", "too_deep", _too_deep)
     md.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
     md.block.ruler.at("fence", _fence, {"alt": ["paragraph", "reference", "blockquote", "list"]})
@@ -126,7 +124,6 @@ def _math_end(source: str, start: int, limit: int) -> int | None:
 
 
 def _is_money(content: str) -> bool:
-    """Return whether the text between two dollar signs is prose: "$5 and $10"."""
     bare = _COMMAND.sub(" ", content)
     return bool(_PROSE.search(bare)) or (content[0].isdigit() and bool(_WORD.search(bare)))
 

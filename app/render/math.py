@@ -151,7 +151,6 @@ class FormulaObject(QPyTextObject):
         document.documentLayout().registerHandler(_TYPE, self)
 
     def intrinsicSize(self, document: QTextDocument, position: int, form: QTextFormat) -> QSizeF:
-        """Return the size of a formula, shrunk to the width of the line."""
         formula, em = _formula(form)
         below = QFontMetrics(form.toCharFormat().font()).descent()
         shrunk = _shrink_factor(document, position, formula.width * em)
@@ -165,7 +164,6 @@ class FormulaObject(QPyTextObject):
         position: int,
         form: QTextFormat,
     ) -> None:
-        """Paint a formula on its baseline."""
         formula, em = _formula(form)
         em *= _shrink_factor(document, position, formula.width * em)
         baseline = rect.bottom() - QFontMetrics(form.toCharFormat().font()).descent()

@@ -53,9 +53,7 @@ class _Segment:
             return SourceSpan(self.leaf, self.part, self.start, self.start + 1)
         first = max(0, start - self.source)
         begin = self.start + utf16_length(self.text[:first])
-        return SourceSpan(
-            self.leaf, self.part, begin, begin + utf16_length(self.text[first : end - self.source])
-        )
+        return SourceSpan(self.leaf, self.part, begin, begin + utf16_length(self.text[first : end - self.source]))
 
 
 class SourceMap:

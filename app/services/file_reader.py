@@ -83,15 +83,11 @@ def sentence(name: str, why: Refusal) -> str:
     text = {
         Refusal.MISSING: tr("{name} cannot be read; check that it is a file and that you may open it."),
         Refusal.EMPTY: tr("{name} is empty."),
-        Refusal.LARGE: tr(
-            "{name} is too large: at most {megabytes} MB and {characters} characters are read."
-        ),
+        Refusal.LARGE: tr("{name} is too large: at most {megabytes} MB and {characters} characters are read."),
         Refusal.IMAGE: tr("{name} is an image; only text, code, CSV and PDF are read."),
         Refusal.BINARY: tr("{name} is no text; only text, code, CSV and PDF are read."),
         Refusal.LOCKED: tr("{name} is locked with a password; save a copy without one."),
         Refusal.SCANNED: tr("{name} holds pictures of text and no text; only text is read."),
         Refusal.DAMAGED: tr("{name} could not be read within its limits; it may be damaged."),
     }[why]
-    return text.format(
-        name=f"“{clean_name(name)}”", megabytes=LARGEST_FILE >> 20, characters=f"{LONGEST_TEXT:,}"
-    )
+    return text.format(name=f"“{clean_name(name)}”", megabytes=LARGEST_FILE >> 20, characters=f"{LONGEST_TEXT:,}")

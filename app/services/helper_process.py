@@ -162,9 +162,7 @@ class SelfCheck(QObject):
     def __init__(self, data_dir: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._data_dir = data_dir
-        self._process = HelperProcess(
-            "mtplx_engine.doctor.bundle_child", Stderr.LOGGED, _CHECK_PATIENCE_MS, self
-        )
+        self._process = HelperProcess("mtplx_engine.doctor.bundle_child", Stderr.LOGGED, _CHECK_PATIENCE_MS, self)
         self._process.ended.connect(self._ended)
 
     def start(self) -> None:

@@ -56,9 +56,7 @@ class ChatActions:
         self._add_question(text, attachments, session.shown.leaf_id, alone=alone)
         return True
 
-    def edit(
-        self, message_id: str, text: str, attachments: Sequence[Attachment] = (), *, alone: bool = False
-    ) -> bool:
+    def edit(self, message_id: str, text: str, attachments: Sequence[Attachment] = (), *, alone: bool = False) -> bool:
         """Send a new version of a question as its sibling; return whether it was accepted.
 
         `alone` is as in `send`.
@@ -148,9 +146,7 @@ class ChatActions:
         for message in chat.path():
             has_question = has_question or message.role is Role.USER
             state = self._state(chat, message, places[message.id])
-            states[message.id] = (
-                state if has_question else replace(state, offers=state.offers - _GENERATING, fix="")
-            )
+            states[message.id] = state if has_question else replace(state, offers=state.offers - _GENERATING, fix="")
         return states
 
     def _state(self, chat: Conversation, message: Message, place: BranchPosition) -> RowState:
@@ -232,18 +228,14 @@ class ChatActions:
         if question is not None:
             self._generate(question, replace(answer, status=MessageStatus.STREAMING, error=""))
 
-    def _generate(
-        self, question: Message, answer: Message | None = None, settings: ChatSettings | None = None
-    ) -> None:
+    def _generate(self, question: Message, answer: Message | None = None, settings: ChatSettings | None = None) -> None:
         """Generate a new answer to a question, or the rest of one; `settings` hold for this answer only."""
         shown = self._session.shown
         if answer is None:
             answer = self._message(Role.ASSISTANT, "", MessageStatus.STREAMING, question.id)
         continues = bool(answer.text or answer.thinking)
         upto = replace(shown, leaf_id=answer.id if continues else question.id)
-        request = GenerationRequest(
-            prompt_of(upto, continues=continues), settings or shown.settings, continues
-        )
+        request = GenerationRequest(prompt_of(upto, continues=continues), settings or shown.settings, continues)
         self._session.answer(Generation(next(self._queue.generations), question.id, answer, request))
 
     def _message(

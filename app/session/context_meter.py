@@ -224,9 +224,7 @@ class ContextMeter(QObject):
 
     def _tell(self, *_: object) -> None:
         generation = self._session.generation
-        self.changed.emit(
-            self._live_use(generation) if generation and generation.prefill else self._idle_use()
-        )
+        self.changed.emit(self._live_use(generation) if generation and generation.prefill else self._idle_use())
 
     def _idle_use(self) -> ContextUse | None:
         """Return the use by the newest count."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer
 
-from app.chat.metrics import AnswerRecord, sampler_words
+from app.chat.metrics import AnswerRecord, sampler_text
 from app.services.engine_worker import EngineState
 from mtplx_engine.config import SamplerConfig
 
@@ -74,11 +74,11 @@ class StatsRecorder(QObject):
         model = self._queue.model
         if model is None or not event.stats.emitted:
             return
-        sampler = sampler_words(generation.sampler or SamplerConfig())
+        sampler = sampler_text(generation.sampler or SamplerConfig())
         now = datetime.now().astimezone()
 
         # On the thread of the store, since the system is asked for its properties.
-        self._store.add_figures(lambda: _answer_record(_subject(model), event, now, sampler))
+        self._store.add_stats(lambda: _answer_record(_subject(model), event, now, sampler))
 
 
 def _answer_record(subject: BenchmarkSubject, event: Finished, now: datetime, sampler: str) -> AnswerRecord:

@@ -211,9 +211,7 @@ class GenerationQueue(QObject):
         elif state is EngineState.NO_MODEL and self.model is not None:
             self._restarting = True  # before `fail`: the engine is not down
             if generation in self._pending:
-                self.fail(
-                    generation, chosen_model_error(generation.request.settings.model, self._down_reason)
-                )
+                self.fail(generation, chosen_model_error(generation.request.settings.model, self._down_reason))
             self._link.load(self.model.path, anyway=True)  # it was loaded before
 
     # ------------------------------------------------------------ events of the engine

@@ -94,9 +94,7 @@ class ChatSession(QObject):
         """The chats with a message whose write failed so far, with pending answers so far."""
         chats, lost = self._chats.begun(), self._refused
         return tuple(
-            self._with_pending_answer(each)
-            for each in chats
-            if any(said.id in lost for said in each.messages)
+            self._with_pending_answer(each) for each in chats if any(said.id in lost for said in each.messages)
         )
 
     @property

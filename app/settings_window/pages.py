@@ -145,9 +145,7 @@ class ChatsPage(Page):
         self.show_folder, self.export = self.add_buttons(tr("Show Folder"), tr("Export All Chats…"))
         self.show_folder.clicked.connect(self._open_folder)
         self.add_text(tr("Backups"), tr("One each day, the last seven are kept"))
-        self.add_note(
-            tr("Beside the chats, in the folder “backups”. Each is opened and checked when it is made.")
-        )
+        self.add_note(tr("Beside the chats, in the folder “backups”. Each is opened and checked when it is made."))
         self.end()
 
     def follow(self, export: QAction) -> None:
@@ -229,9 +227,7 @@ class ModelsPage(Page):
         super().__init__(theme, parent)
         self._folder = folder
         self.drafting = self.add_choice(tr("Drafting"))
-        self.add_note(
-            tr("Never changes what the model would say, only how fast. Automatic measures on this computer.")
-        )
+        self.add_note(tr("Never changes what the model would say, only how fast. Automatic measures on this computer."))
         self.preset = self.add_choice(tr("New chats begin with"))
         self.add_note(tr("Presets are made in the inspector of a chat: View, Show Inspector."))
         self.idle = self.add_choice(tr("Unload when idle"))
@@ -246,9 +242,7 @@ class ModelsPage(Page):
         self.place = ElidedLabel(mode=Qt.TextElideMode.ElideMiddle)
         self.place.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         self.add_widget(tr("New models go to"), self.place)
-        self.add_note(
-            tr("What is installed elsewhere stays there and is used from there, on another disk as well.")
-        )
+        self.add_note(tr("What is installed elsewhere stays there and is used from there, on another disk as well."))
         self.choose, self.usual, self.show_folder = self.add_buttons(
             tr("Choose…"), tr("Use the Usual One"), tr("Show Folder")
         )
@@ -281,9 +275,7 @@ class ModelsPage(Page):
         self.drafting.set_choices(_depths(), settings.drafting)
         names = [(preset.name, preset.name) for preset in settings.presets]
         preset = find_preset(settings.presets, settings.new_chat_preset)
-        self.preset.set_choices(
-            [("", tr("What the model recommends")), *names], preset.name if preset else ""
-        )
+        self.preset.set_choices([("", tr("What the model recommends")), *names], preset.name if preset else "")
         self.idle.set_choices(
             [(minutes, _after(minutes)) for minutes in _IDLE_MINUTES],
             settings.idle_minutes,
@@ -367,18 +359,12 @@ class PrivacyPage(Page):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
         self.add_text(tr("Your chats"), tr("Stay on this computer: no account, no telemetry."))
-        self.add_text(
-            tr("Connections"), tr("None, but for fetching a model, and that only when you ask for it.")
-        )
+        self.add_text(tr("Connections"), tr("None, but for fetching a model, and that only when you ask for it."))
         self.add_text(
             tr("Answers"),
-            tr(
-                "Load nothing, neither pictures nor pages. A link opens only after you have seen where it leads."
-            ),
+            tr("Load nothing, neither pictures nor pages. A link opens only after you have seen where it leads."),
         )
-        self.add_text(
-            tr("Logs"), tr("Hold no text of your chats. Show Logs in the Help menu opens their folder.")
-        )
+        self.add_text(tr("Logs"), tr("Hold no text of your chats. Show Logs in the Help menu opens their folder."))
         self.add_text(
             tr("Figures"),
             tr(

@@ -83,9 +83,7 @@ class ChatFiles(QObject):
     def export_all(self) -> None:
         """Export all chats to one file."""
         dialog = self._save_dialog(tr("Export All Chats"), tr("MTPLX chats"), ".json")
-        dialog.fileSelected.connect(
-            lambda path: self._store.export(Path(path), _writer(path), self._session.unsaved)
-        )
+        dialog.fileSelected.connect(lambda path: self._store.export(Path(path), _writer(path), self._session.unsaved))
         dialog.open()
 
     def import_chats(self) -> None:

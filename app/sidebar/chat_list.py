@@ -165,7 +165,6 @@ class ChatList(QAbstractListModel):
             self.endInsertRows()
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
-        """Count headings and chats."""
         return 0 if parent.isValid() else len(self._rows)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -196,7 +195,6 @@ class ChatList(QAbstractListModel):
         return flag.ItemIsEnabled | flag.ItemIsSelectable | flag.ItemIsEditable | flag.ItemNeverHasChildren
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
-        """Take a title from the editor; an empty one changes nothing."""
         title = title_from(value) if isinstance(value, str) and value.strip() else ""
         chat_id = index.data(ChatRole.CHAT_ID)
         if role != Qt.ItemDataRole.EditRole or not chat_id or title in ("", index.data()):
@@ -207,9 +205,7 @@ class ChatList(QAbstractListModel):
     def _grouped(self, now: datetime) -> list[_Row]:
         rows: list[_Row] = []
         group = ""
-        for chat in sorted(
-            self._chats.values(), key=lambda chat: (not chat.pinned, -chat.updated_ms, chat.id)
-        ):
+        for chat in sorted(self._chats.values(), key=lambda chat: (not chat.pinned, -chat.updated_ms, chat.id)):
             name = tr("Pinned") if chat.pinned else heading(chat.updated_ms, now)
             if name != group:
                 rows.append(_Row(name))
@@ -278,7 +274,6 @@ class ChatListView(QListView):
             self.edit(index)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Open with Return, rename with F2, delete with Delete."""
         chat_id, key = self.chat_at_cursor(), event.key()
         if chat_id and key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
             self.chosen.emit(chat_id)
@@ -294,14 +289,12 @@ class ChatListView(QListView):
             super().keyPressEvent(event)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Keep a selection of several chats for the context menu of one of them."""
         pressed = self.indexAt(event.position().toPoint())
         if event.button() == Qt.MouseButton.RightButton and pressed in self.selectedIndexes():
             return
         super().mousePressEvent(event)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Open the chat under the pointer, or delete it by its bin icon."""
         super().mouseReleaseEvent(event)
         index = self.indexAt(event.position().toPoint())
         chat_id = index.data(ChatRole.CHAT_ID)
@@ -315,7 +308,6 @@ class ChatListView(QListView):
             self.chosen.emit(chat_id)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Rename the chat, which the first click has opened."""
         index = self.indexAt(event.position().toPoint())
         chat_id = index.data(ChatRole.CHAT_ID)
         on_title = not ChatRowDelegate.bin_rect(self.visualRect(index)).contains(event.position().toPoint())
@@ -323,7 +315,6 @@ class ChatListView(QListView):
             self.rename(chat_id)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Show the menu of the chat under the pointer or with the focus."""
         by_keyboard = event.reason() == event.Reason.Keyboard
         index = self.currentIndex() if by_keyboard else self.indexAt(event.pos())
         chat_id = index.data(ChatRole.CHAT_ID)
@@ -380,7 +371,6 @@ class ChatRowDelegate(QStyledItemDelegate):
         self._theme = theme
 
     def sizeHint(self, _option: QStyleOptionViewItem, index: Index) -> QSize:
-        """Return the height of a row; headings have space above."""
         if index.data(ChatRole.CHAT_ID):
             return QSize(0, _CHAT_HEIGHT)
         return QSize(0, _HEADING_HEIGHT if index.row() else _FIRST_HEADING_HEIGHT)
@@ -395,10 +385,7 @@ class ChatRowDelegate(QStyledItemDelegate):
             self._paint_heading(painter, option, index)
         painter.restore()
 
-    def helpEvent(
-        self, event: QHelpEvent, view: QAbstractItemView, option: QStyleOptionViewItem, index: Index
-    ) -> bool:
-        """Show the whole title as a tooltip where it does not fit."""
+    def helpEvent(self, event: QHelpEvent, view: QAbstractItemView, option: QStyleOptionViewItem, index: Index) -> bool:
         room = self.bin_rect(option.rect).left() - SPACE_S - option.rect.left() - SPACE_M  # type: ignore[attr-defined]
         font = QFontMetrics(self._theme.font(_TEXT_PX, QFont.Weight.Medium))
         if font.horizontalAdvance(index.data() or "") <= room:
@@ -407,14 +394,12 @@ class ChatRowDelegate(QStyledItemDelegate):
         return super().helpEvent(event, view, option, index)
 
     def createEditor(self, parent: QWidget, _option: QStyleOptionViewItem, _index: Index) -> QWidget:
-        """Return the line edit for renaming a chat."""
         field = QLineEdit(parent)
         field.setAccessibleName(tr("Name of the chat"))
         field.setMaxLength(TITLE_LIMIT)
         return field
 
     def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, _index: Index) -> None:
-        """Keep the title at its position while it is edited."""
         editor.setGeometry(option.rect.adjusted(SPACE_XS, 1, -SPACE_XS, -1))  # type: ignore[attr-defined]
 
     @staticmethod

@@ -30,9 +30,7 @@ class SidebarController(QObject):
 
     message_wanted = Signal(str)
 
-    def __init__(
-        self, sidebar: Sidebar, toast: UndoToast, store: Store, session: ChatSession, chats: ChatList
-    ) -> None:
+    def __init__(self, sidebar: Sidebar, toast: UndoToast, store: Store, session: ChatSession, chats: ChatList) -> None:
         super().__init__(sidebar)
         self._sidebar = sidebar
         self._toast = toast

@@ -58,7 +58,6 @@ class FoundList(QAbstractListModel):
         self.endResetModel()
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
-        """Count chats and passages."""
         return 0 if parent.isValid() else len(self._rows)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -100,7 +99,6 @@ class FoundView(QListView):
             self.chosen.emit(index.data(FoundRole.CHAT_ID), index.data(FoundRole.PASSAGE).message_id)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Open with Return, leave at the top; the arrows move as usual."""
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
             self.open(self.currentIndex())
         elif event.key() == Qt.Key.Key_Up and self.currentIndex().row() <= 0:
@@ -117,7 +115,6 @@ class FoundRowDelegate(QStyledItemDelegate):
         self._theme = theme
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        """Return the height of a row by its lines."""
         view = option.widget  # type: ignore[attr-defined]
         width = view.viewport().width() if isinstance(view, QAbstractItemView) else 0
         passage: Passage = index.data(FoundRole.PASSAGE)

@@ -123,9 +123,7 @@ class ChatDatabase:
     def draft(self, chat_id: str) -> str:
         """Return the unsent text of a chat, or of the `UNBEGUN` one."""
         with storage_errors(self._folder):
-            row = records.read_row(
-                self._connection, "SELECT CAST(text AS BLOB) FROM drafts WHERE chat_id = ?", chat_id
-            )
+            row = records.read_row(self._connection, "SELECT CAST(text AS BLOB) FROM drafts WHERE chat_id = ?", chat_id)
         return "" if row is None else row[0].decode(errors="replace")
 
     def add_chat(self, chat: ChatSummary) -> None:
@@ -244,9 +242,7 @@ class ChatDatabase:
 
     def _insert_draft(self, chat_id: str, text: str) -> None:
         if text:
-            self._connection.execute(
-                "INSERT INTO drafts (chat_id, text) VALUES (?, ?)", (chat_id, clean_text(text))
-            )
+            self._connection.execute("INSERT INTO drafts (chat_id, text) VALUES (?, ?)", (chat_id, clean_text(text)))
 
     def _is_taken(self, conversation: Conversation) -> bool:
         ids = json.dumps([conversation.chat.id, *(message.id for message in conversation.messages)])
@@ -262,9 +258,7 @@ class ChatDatabase:
     def _set_deleted(self, chat_ids: Sequence[str], deleted_ms: int | None) -> None:
         with self._writing():
             for chat_id in chat_ids:
-                self._connection.execute(
-                    "UPDATE chats SET deleted_ms = ? WHERE id = ?", (deleted_ms, chat_id)
-                )
+                self._connection.execute("UPDATE chats SET deleted_ms = ? WHERE id = ?", (deleted_ms, chat_id))
                 self._must_have_changed()
 
     def _change_chat(self, chat_id: str, column: str, value: str | int) -> None:
@@ -291,9 +285,7 @@ class ChatDatabase:
 
     def _must_have_changed(self) -> None:
         if not self._connection.changes():
-            raise StoreError(
-                tr("This chat is no longer there, so nothing was saved in it. Start a new chat.")
-            )
+            raise StoreError(tr("This chat is no longer there, so nothing was saved in it. Start a new chat."))
 
     @contextmanager
     def _writing(self) -> Iterator[None]:

@@ -74,9 +74,7 @@ def _explain(error: apsw.Error | OSError, folder: Path) -> StoreError:
         )
     if isinstance(error, apsw.CorruptError | apsw.NotADBError):
         return StoreError(
-            tr(
-                "The file of your chats is damaged. Restart MTPLX: it keeps the file and opens what can be read."
-            ),
+            tr("The file of your chats is damaged. Restart MTPLX: it keeps the file and opens what can be read."),
             details,
         )
     if isinstance(error, apsw.IOError | apsw.CantOpenError | apsw.ReadOnlyError | OSError):

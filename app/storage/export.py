@@ -139,9 +139,7 @@ def write_measurement(path: Path, measurement: Measurement) -> None:
         StoreError: It could not be written.
     """
     text = "".join(_csv_lines(_runs(measurement))) if _is_table(path) else _measurement_json(measurement)
-    with _failing(
-        tr("The measurement could not be exported to {path}: {error}. Choose another place."), path
-    ):
+    with _failing(tr("The measurement could not be exported to {path}: {error}. Choose another place."), path):
         files.replace_file(path, text.encode(errors="replace"))
 
 

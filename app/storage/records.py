@@ -88,9 +88,7 @@ def attachment_from(row: tuple[str, str, int, str]) -> tuple[str, Attachment]:
     return message_id, attachment
 
 
-def with_attachments(
-    messages: Iterable[Message], attachments: Iterable[tuple[str, Attachment]]
-) -> tuple[Message, ...]:
+def with_attachments(messages: Iterable[Message], attachments: Iterable[tuple[str, Attachment]]) -> tuple[Message, ...]:
     """Return the messages with their attachments."""
     of: dict[str, list[Attachment]] = {}
     for message_id, attachment in attachments:
@@ -109,9 +107,7 @@ def settings_from(stored: bytes | None) -> tuple[ChatSettings, bool]:
 def settings_row(settings: ChatSettings) -> str:
     """Return settings as the stored JSON."""
     fields = dataclasses.asdict(settings).items()
-    return json.dumps(
-        {name: clean_text(value) if isinstance(value, str) else value for name, value in fields}
-    )
+    return json.dumps({name: clean_text(value) if isinstance(value, str) else value for name, value in fields})
 
 
 def attachment_rows(message: Message) -> list[tuple[str, str, int, str]]:
@@ -279,7 +275,7 @@ SOUND: Final = " AND ".join(
 """SQL condition that holds for undamaged rows of statistics."""
 
 
-def figures_row(record: AnswerRecord) -> dict[str, apsw.SQLiteValue]:
+def stats_row(record: AnswerRecord) -> dict[str, apsw.SQLiteValue]:
     """Return all columns of an answer's statistics."""
     stats = record.stats
     return {
@@ -293,7 +289,7 @@ def figures_row(record: AnswerRecord) -> dict[str, apsw.SQLiteValue]:
     }
 
 
-def figures_from(row: tuple[Any, ...]) -> AnswerRecord:
+def stats_from(row: tuple[Any, ...]) -> AnswerRecord:
     """Return the statistics of a row of `SELECT` for which `SOUND` holds."""
     found = dict(zip(_COLUMNS, row, strict=True))
     counted = {name: found[name] for name in (*_COUNTS, *_TIMES)}

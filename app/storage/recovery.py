@@ -126,9 +126,7 @@ class DailyBackup:
     a thread of its own.
     """
 
-    def __init__(
-        self, connection: apsw.Connection, folder: Path, clock: Callable[[], float] = time.time
-    ) -> None:
+    def __init__(self, connection: apsw.Connection, folder: Path, clock: Callable[[], float] = time.time) -> None:
         """Prepare copies of the open database in `folder`; `clock` gives the wall clock in seconds since 1970."""
         self._connection = connection
         self._folder = folder / FOLDER

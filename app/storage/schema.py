@@ -287,7 +287,6 @@ def _move_aside(path: Path, now_ms: int) -> Path:
 
 
 def _unfinished_rescue(folder: Path) -> Path | None:
-    """Return the damaged file of a rescue that was not completed."""
     return max(folder.glob("chats.damaged-*.db"), default=None)
 
 

@@ -109,9 +109,7 @@ class SearchIndex:
         passages = []
         for seq in seqs[:_PASSAGES]:
             with suppress(apsw.CorruptError, UnicodeDecodeError):
-                for message_id, text in self._connection.execute(
-                    "SELECT id, text FROM messages WHERE seq = ?", (seq,)
-                ):
+                for message_id, text in self._connection.execute("SELECT id, text FROM messages WHERE seq = ?", (seq,)):
                     passages.append(wanted.passage(text, message_id))
         return FoundChat(chat, wanted.marked(chat.title), tuple(passages))
 
@@ -165,9 +163,7 @@ class SearchIndex:
         """Update the index for some messages; an unfinished answer is indexed when it ends."""
         # One statement for all: FTS5 flushes after each.
         some = json.dumps(seqs)
-        self._connection.execute(
-            "DELETE FROM found.bodies WHERE rowid IN (SELECT value FROM json_each(?))", (some,)
-        )
+        self._connection.execute("DELETE FROM found.bodies WHERE rowid IN (SELECT value FROM json_each(?))", (some,))
         self._connection.execute(
             """
             INSERT INTO found.bodies (rowid, text) SELECT seq, text FROM messages

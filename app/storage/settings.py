@@ -140,6 +140,4 @@ def _read(path: Path) -> Settings:
     except (OSError, ValueError) as error:
         _log.warning("settings not read: %r", error)
         return Settings()
-    return overlaid(
-        Settings(), body, lambda name, error: _log.warning("setting %s not understood: %r", name, error)
-    )
+    return overlaid(Settings(), body, lambda name, error: _log.warning("setting %s not understood: %r", name, error))

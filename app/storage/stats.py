@@ -219,9 +219,7 @@ _LATER: Final = """
     WHERE seq NOT IN (SELECT value FROM json_each(:unreadable)) AND day > :until
 """
 _UNREADABLE: Final = f"SELECT seq FROM figures WHERE ({records.SOUND}) IS NOT TRUE"  # noqa: S608
-_BUCKETS: Final = " ".join(
-    f"WHEN prompt_tokens + emitted <= {bucket} THEN {bucket}" for bucket in CONTEXT_BUCKETS
-)
+_BUCKETS: Final = " ".join(f"WHEN prompt_tokens + emitted <= {bucket} THEN {bucket}" for bucket in CONTEXT_BUCKETS)
 # With the definitions of `DecodeStats` and `metrics.measured_speed`.
 _RATED: Final = f"""
     SELECT day, model, ttft_s, verify_steps, drafted, accepted,
@@ -232,9 +230,7 @@ _RATED: Final = f"""
         CASE WHEN prefill_s IS NOT NULL THEN prompt_tokens - cached_tokens END AS fresh
     FROM figures {_CHOSEN}
 """  # noqa: S608
-_SPEED: Final = (
-    "count(*), count(speed), percentile_cont(speed, 0.25), median(speed), percentile_cont(speed, 0.75)"
-)
+_SPEED: Final = "count(*), count(speed), percentile_cont(speed, 0.25), median(speed), percentile_cont(speed, 0.75)"
 _SUMMARY: Final = f"""
     {_SPEED}, count(ttft_s), median(ttft_s), sum(fresh), sum(prefill_s),
     sum(verify_steps), sum(drafted), sum(accepted)
@@ -270,7 +266,7 @@ class StatsTable:
 
     def add(self, record: AnswerRecord) -> None:
         """Add the statistics of an answer; a failed write is logged and loses only them."""
-        row = records.figures_row(record)
+        row = records.stats_row(record)
         statement = f"INSERT INTO figures ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"  # noqa: S608
         self._unreadable = None
         try:
@@ -299,12 +295,9 @@ class StatsTable:
                     for day, answers, *speed in self._rows(_DAYS, choice)
                 ),
                 groups=tuple(
-                    Group(records.name_from(model), bucket, _summary(values))
-                    for model, bucket, *values in groups
+                    Group(records.name_from(model), bucket, _summary(values)) for model, bucket, *values in groups
                 ),
-                drafted=tuple(
-                    Drafted(records.name_from(key), *row) for key, *row in self._rows(_DRAFTED, choice)
-                ),
+                drafted=tuple(Drafted(records.name_from(key), *row) for key, *row in self._rows(_DRAFTED, choice)),
                 models=self._models(),
                 kept=kept - len(unreadable),
                 later=later,
@@ -319,7 +312,7 @@ class StatsTable:
         """
         with storage_errors(self._folder):
             for row in self._rows(f"{records.SELECT} {_CHOSEN} ORDER BY seq", choice):
-                yield records.figures_from(row)
+                yield records.stats_from(row)
 
     def clear(self) -> None:
         """Delete all statistics securely: their bytes are overwritten, also in the write-ahead log.

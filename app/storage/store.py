@@ -58,7 +58,7 @@ class Store(QObject):
         imported: All chats, as in `opened`, and the number of imported ones.
         found: A query, and the matching chats (a tuple of FoundChat).
         history_read: The AnswerHistory of `read_history`.
-        figures_changed: Statistics were added or deleted; what is read from now on includes that.
+        stats_changed: Statistics were added or deleted; what is read from now on includes that.
         history_exported: Path of a file, and the number of answers written to it.
         settled: How many of the `changes`, from the first one, no longer wait for the disk.
         committed: Id of a message on the disk, which was added or is an answer that was finished.
@@ -73,7 +73,7 @@ class Store(QObject):
     exported = Signal(str, int)
     imported = Signal(object, int)
     history_read = Signal(object)
-    figures_changed = Signal()
+    stats_changed = Signal()
     history_exported = Signal(str, int)
     committed = Signal(str)
     settled = Signal(int)
@@ -217,15 +217,15 @@ class Store(QObject):
         """Restore a message, and those deleted together with it."""
         self._write(lambda database: database.restore_message(message_id))
 
-    def add_figures(self, make: Callable[[], AnswerRecord]) -> None:
+    def add_stats(self, make: Callable[[], AnswerRecord]) -> None:
         """Add the statistics of an answer; `make` is called on the thread of the store."""
         self._write(lambda database: database.figures.add(make()))
-        self.figures_changed.emit()
+        self.stats_changed.emit()
 
-    def delete_figures(self) -> None:
+    def delete_stats(self) -> None:
         """Delete the statistics of all answers for good."""
         self._write(lambda database: database.figures.clear())
-        self.figures_changed.emit()
+        self.stats_changed.emit()
 
     # ------------------------------------------------------------ private
 
@@ -317,9 +317,7 @@ class StoreWorker(QThread):
         except StoreError as error:
             self._refuse_all(error.info)
         except Exception:  # noqa: BLE001  the border of the thread: nothing may vanish in it
-            self._refuse_all(
-                _fault(tr("Your chats could not be opened because of a fault in MTPLX. Restart it."))
-            )
+            self._refuse_all(_fault(tr("Your chats could not be opened because of a fault in MTPLX. Restart it.")))
         else:
             with database:
                 self._serve(database)
@@ -354,9 +352,7 @@ class StoreWorker(QThread):
             if self._maintain:
                 waits += [0.0 if index.behind else None, backup.due_in()]
             try:
-                return self._tasks.get(
-                    timeout=min((wait for wait in waits if wait is not None), default=None)
-                )
+                return self._tasks.get(timeout=min((wait for wait in waits if wait is not None), default=None))
             except queue.Empty:
                 writes.tick()
                 self._tell_settled(writes)

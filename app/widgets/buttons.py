@@ -33,16 +33,13 @@ class MenuButton(QPushButton):
         theme.changed.connect(self.update)
 
     def sizeHint(self) -> QSize:
-        """Ask for room for the text and the chevron."""
         text = self.fontMetrics().horizontalAdvance(self.text())
         return QSize(text + _CHEVRON + 2 * SPACE_S + SPACE_XS + 1, _HEIGHT)
 
     def minimumSizeHint(self) -> QSize:
-        """Shrink down to the chevron when there is no room."""
         return QSize(_CHEVRON + 2 * SPACE_S, _HEIGHT)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
-        """Paint background, text and the chevron right behind it, which a style sheet cannot place."""
         palette = self._theme.palette
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -109,7 +106,6 @@ class ChoiceButton(MenuButton):
         self.setAccessibleName(f"{self._name}: {text}")
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint a frame around the menu button."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QColor(self._theme.palette.border))
@@ -155,6 +151,4 @@ class IconButton(QToolButton):
     def _tint(self) -> None:
         palette = self._theme.palette
         color = getattr(palette, self._color)
-        self.setIcon(
-            self._theme.icons.icon(self._icon_name, color, palette.tertiary, self.iconSize().width())
-        )
+        self.setIcon(self._theme.icons.icon(self._icon_name, color, palette.tertiary, self.iconSize().width()))

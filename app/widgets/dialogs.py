@@ -243,6 +243,4 @@ class ShortcutSheet(QDialog):
 
 
 def _keys(action: QAction) -> str:
-    return tr(" or ").join(
-        key.toString(QKeySequence.SequenceFormat.NativeText) for key in action.shortcuts()[:2]
-    )
+    return tr(" or ").join(key.toString(QKeySequence.SequenceFormat.NativeText) for key in action.shortcuts()[:2])

@@ -67,7 +67,6 @@ class LoadingBar(QWidget):
         self.update()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
-        """Paint the track and its filled part."""
         if self._fraction is None:
             return
         painter = QPainter(self)
@@ -91,27 +90,22 @@ class Pulse(QWidget):
         super().__init__(parent)
         self._theme = theme
         self.setFixedSize(_PULSE_SIDE, _PULSE_SIDE)
-        self._animation = QVariantAnimation(
-            self, startValue=_PULSE_FAINT, endValue=_PULSE_FAINT, duration=_PULSE_MS
-        )
+        self._animation = QVariantAnimation(self, startValue=_PULSE_FAINT, endValue=_PULSE_FAINT, duration=_PULSE_MS)
         self._animation.setKeyValueAt(0.5, 1.0)
         self._animation.setEasingCurve(QEasingCurve.Type.InOutSine)
         self._animation.setLoopCount(-1)
         self._animation.valueChanged.connect(self.update)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Start the animation, unless motion is reduced."""
         super().showEvent(event)
         if not self._theme.reduced_motion:
             self._animation.start()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Stop the animation."""
         super().hideEvent(event)
         self._animation.stop()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
-        """Paint the dot in its current opacity."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
@@ -198,7 +192,6 @@ class UndoToast(QFrame):
         undo()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Stay in place when the parent is resized."""
         if event.type() == QEvent.Type.Resize and self.isVisible():
             self._place()
         return super().eventFilter(watched, event)
@@ -253,7 +246,6 @@ class ContextRing(QProgressBar):
         self.update()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
-        """Paint the ring, its filled part clockwise from the top."""
         palette = self._theme.palette
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)

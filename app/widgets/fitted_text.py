@@ -123,50 +123,38 @@ class FittedText(QTextBrowser):
         """Load nothing, whatever the text asks for."""
 
     def createMimeDataFromSelection(self) -> QMimeData:
-        """Return the selected text with its line breaks."""
         cursor = self.textCursor()
         data = QMimeData()
         data.setText(text_between(self.document(), cursor.selectionStart(), cursor.selectionEnd()))
         return data
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Handle the keys that copy, select and open links; the others are for the scroll area around."""
         extends = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier) and event.key() in _SELECTING
-        copies = event.matches(QKeySequence.StandardKey.Copy) or event.matches(
-            QKeySequence.StandardKey.SelectAll
-        )
-        opens = (
-            event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.textCursor().charFormat().isAnchor()
-        )
+        copies = event.matches(QKeySequence.StandardKey.Copy) or event.matches(QKeySequence.StandardKey.SelectAll)
+        opens = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.textCursor().charFormat().isAnchor()
         if extends or copies or opens:
             super().keyPressEvent(event)
         else:
             event.ignore()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Scroll the area around while text is being selected past its edge."""
         super().mouseMoveEvent(event)
         area = self.scroll_area()
         if area is not None and event.buttons() & Qt.MouseButton.LeftButton:
             point = self.mapTo(area.widget(), event.position().toPoint())
-            area.ensureVisible(
-                self.mapTo(area.widget(), self.rect().center()).x(), point.y(), 0, _SCROLL_MARGIN
-            )
+            area.ensureVisible(self.mapTo(area.widget(), self.rect().center()).x(), point.y(), 0, _SCROLL_MARGIN)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Show the focus if it came by keyboard."""
         super().focusInEvent(event)
         self._shows_focus = event.reason() in _BY_KEYBOARD
         self.viewport().update()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Stop showing the focus."""
         super().focusOutEvent(event)
         self._shows_focus = False
         self.viewport().update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the text, and a ring while it has the focus by keyboard."""
         super().paintEvent(event)
         if self._shows_focus:
             painter = QPainter(self.viewport())
@@ -175,7 +163,6 @@ class FittedText(QTextBrowser):
             painter.drawRoundedRect(QRectF(self.viewport().rect()).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Leave the wheel to the scroll area around."""
         event.ignore()
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -41,7 +41,7 @@ class PlainLabel(QLabel):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        font = theme.figures_font(pixels)
+        font = theme.tabular_font(pixels)
         font.setWeight(weight)
         self.setFont(font)
         self.setTextFormat(Qt.TextFormat.PlainText)
@@ -67,9 +67,7 @@ class ElidedLabel(QLabel):
         mode: Where the text is elided.
     """
 
-    def __init__(
-        self, parent: QWidget | None = None, *, mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight
-    ) -> None:
+    def __init__(self, parent: QWidget | None = None, *, mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight) -> None:
         super().__init__(parent)
         self._mode = mode
         self._text = ""
@@ -77,7 +75,6 @@ class ElidedLabel(QLabel):
         self.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
     def setText(self, text: str) -> None:
-        """Show `text`."""
         self._text = text
         self._elide()
         self.updateGeometry()
@@ -87,15 +84,12 @@ class ElidedLabel(QLabel):
         return self._text
 
     def sizeHint(self) -> QSize:
-        """Ask for room for the whole text."""
         return QSize(self.fontMetrics().horizontalAdvance(self._text) + 1, super().sizeHint().height())
 
     def minimumSizeHint(self) -> QSize:
-        """Need no width."""
         return QSize(0, super().minimumSizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Elide the text to the new width."""
         super().resizeEvent(event)
         self._elide()
 

@@ -79,7 +79,6 @@ class FlowLayout(QLayout):
         self.setSpacing(spacing)
 
     def addItem(self, item: QLayoutItem) -> None:
-        """Append an item."""
         self._items.append(item)
 
     def count(self) -> int:
@@ -87,46 +86,36 @@ class FlowLayout(QLayout):
         return len(self._items)
 
     def itemAt(self, index: int) -> QLayoutItem | None:
-        """Return an item, or None for an index out of range."""
         return self._items[index] if 0 <= index < len(self._items) else None
 
     def takeAt(self, index: int) -> QLayoutItem | None:  # type: ignore[override]  # None ends Qt's loops
-        """Remove and return an item, or None for an index out of range."""
         return self._items.pop(index) if 0 <= index < len(self._items) else None
 
     def expandingDirections(self) -> Qt.Orientation:
-        """Take no more room than needed."""
         return Qt.Orientation(0)
 
     def hasHeightForWidth(self) -> bool:
-        """Need more height for less width."""
         return True
 
     def heightForWidth(self, width: int) -> int:
-        """Return the height of all lines."""
         lines = self._lines(width)
         heights = [max(item.sizeHint().height() for item in line) for line in lines]
         return sum(heights) + self.spacing() * max(0, len(heights) - 1)
 
     def sizeHint(self) -> QSize:
-        """Return the size of the largest item."""
         return self.minimumSize()
 
     def minimumSize(self) -> QSize:
-        """Return the size of the largest item."""
         size = QSize()
         for item in self._items:
             size = size.expandedTo(item.minimumSize())
         return size
 
     def setGeometry(self, rect: QRect) -> None:
-        """Place the items."""
         super().setGeometry(rect)
         y = rect.y()
         for line in self._lines(rect.width()):
-            sizes = [
-                item.sizeHint().boundedTo(QSize(rect.width(), item.sizeHint().height())) for item in line
-            ]
+            sizes = [item.sizeHint().boundedTo(QSize(rect.width(), item.sizeHint().height())) for item in line]
             used = sum(size.width() for size in sizes) + self.spacing() * (len(line) - 1)
             x = rect.right() + 1 - used if self._right else rect.x()
             for item, size in zip(line, sizes, strict=True):

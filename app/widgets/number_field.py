@@ -44,13 +44,11 @@ class NumberField(QDoubleSpinBox):
         self.setLocale(QLocale.c())
 
     def textFromValue(self, value: float) -> str:
-        """Format a number without trailing zeros, or as the word for "off"."""
         if self._off is not None and value == self._off:
             return self._off_word
         return self._digits(value)
 
     def valueFromText(self, text: str) -> float:
-        """Parse what was typed; with decimals a comma is a decimal point, without it separates thousands."""
         typed = text.strip().casefold()
         if self._off is not None and typed == self._off_word.casefold():
             return self._off
@@ -89,7 +87,6 @@ class NumberField(QDoubleSpinBox):
         return text
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Leave the wheel to the scroll area around, so that scrolling changes no number."""
         event.ignore()
 
     def _digits(self, value: float) -> str:

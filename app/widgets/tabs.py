@@ -38,7 +38,7 @@ class PageTabs(QWidget):
     def __init__(self, theme: Theme, names: Sequence[str], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self.setObjectName("placeTabs")
+        self.setObjectName("pageTabs")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._group = QButtonGroup(self)
         self._row = QHBoxLayout(self)
@@ -73,7 +73,7 @@ class PageTabs(QWidget):
 
     def _tab(self, name: str) -> QToolButton:
         tab = QToolButton(self)
-        tab.setObjectName("placeTab")
+        tab.setObjectName("pageTab")
         tab.setText(name)
         tab.setAccessibleName(name)
         tab.setCheckable(True)

@@ -294,9 +294,7 @@ _SLACK = 64  # tokens; a filled prompt is a little shorter than asked for
 _CURVES = 0.1  # share of the time, about
 
 
-def measure(
-    engine: Engine, request: Measure, cancelled: threading.Event
-) -> Iterator[TrialProgress | Measured]:
+def measure(engine: Engine, request: Measure, cancelled: threading.Event) -> Iterator[TrialProgress | Measured]:
     """Measure a model and store the measurement; Measured comes last, unless it is cancelled.
 
     Args:
@@ -347,9 +345,7 @@ def _check(engine: Engine, request: Measure) -> DrafterKind:
             f"{info.context_window:,}. Measure with fewer."
         )
         raise EngineError.of(
-            ErrorInfo(
-                ErrorKind.CONTEXT_OVERFLOW, sentence, tokens=request.context, window=info.context_window
-            )
+            ErrorInfo(ErrorKind.CONTEXT_OVERFLOW, sentence, tokens=request.context, window=info.context_window)
         )
     # Up to the usual context memory was checked at loading, even if it was loaded anyway.
     need = engine.fit(request.context)

@@ -34,9 +34,7 @@ _DEPTH = 3  # where the best depth is 0 or unknown
 _ANSWER = 24  # tokens of a greedy answer
 _LONGEST = 256  # tokens of a prefix
 _MORE = 3, 12  # times as many samples again, as long as the p-value is odd
-_TIE = (
-    4  # logit distances; nearer tokens may swap ranks, since each of two logits may be off by one both ways
-)
+_TIE = 4  # logit distances; nearer tokens may swap ranks, since each of two logits may be off by one both ways
 
 
 @dataclass(slots=True)
@@ -66,9 +64,7 @@ class _Findings:
         return found and min(1.0, self.tests * found)
 
 
-def check(
-    engine: Engine, request: CheckExactness, cancelled: threading.Event
-) -> Iterator[TrialProgress | Checked]:
+def check(engine: Engine, request: CheckExactness, cancelled: threading.Event) -> Iterator[TrialProgress | Checked]:
     """Check that drafting is exact; Checked comes last, unless it is cancelled.
 
     Args:
@@ -214,9 +210,7 @@ class _Check:
         fraction = (number + share) / total
         passed = time.monotonic() - self._started
         left_s = passed * (1 - fraction) / fraction if number else None
-        return TrialProgress(
-            self._request.generation, fraction, f"{why}beginning {number + 1} of {total}", left_s
-        )
+        return TrialProgress(self._request.generation, fraction, f"{why}beginning {number + 1} of {total}", left_s)
 
 
 def _drafter(engine: Engine, request: CheckExactness) -> DrafterKind:

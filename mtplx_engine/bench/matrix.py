@@ -142,8 +142,7 @@ def summarise(runs: benchmark.BenchmarkRuns, methods: Sequence[Method]) -> dict[
             if part.entries
         },
         "runs": [
-            {"method": entry.method, "tokens": entry.tokens, **dataclasses.asdict(entry.run)}
-            for entry in runs.entries
+            {"method": entry.method, "tokens": entry.tokens, **dataclasses.asdict(entry.run)} for entry in runs.entries
         ],
     }
 
@@ -175,9 +174,7 @@ def _draft_model(plan: BenchmarkPlan) -> str:
     """Return the name of the draft model, "" without one."""
     if not plan.draft_model:
         return ""
-    draft, target = (
-        library.resolve_model(name, plan.data_dir).resolve() for name in (plan.draft_model, plan.model)
-    )
+    draft, target = (library.resolve_model(name, plan.data_dir).resolve() for name in (plan.draft_model, plan.model))
     if draft == target:
         return "the model itself, which shows that the machinery works and cannot be faster"
     return draft.name

@@ -258,12 +258,10 @@ class _RecordingDrafter:
         """See `Drafter.pairs`."""
         return self._drafter.pairs
 
-    def propose(
-        self, depth: int, shaper: Shaper, history: History | None, key: mx.array | None
-    ) -> Draft | None:
+    def propose(self, depth: int, shaper: Shaper, history: History | None, key: mx.array | None) -> Draft | None:
         """See `Drafter.propose`."""
         draft = self._drafter.propose(depth, shaper, history, key)
-        self.distributions = None if draft is None else draft.laws
+        self.distributions = None if draft is None else draft.distributions
         return draft
 
 

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 _BASE = "mlx-lm"  # the method that all others are compared with
 _COLUMNS = f"{'per verify':>11}  {'steps':>5}  {'accepted at 1, 2, ...':24}{'same':>6}  verdict"
 _COLUMNS_NOTE = (
-    "per verify: tokens per verify step, of the most possible; "
-    "steps: the verify steps behind it, (few) when under 50"
+    "per verify: tokens per verify step, of the most possible; steps: the verify steps behind it, (few) when under 50"
 )
 _TABLE_HEADER = f"{'':27}{'tok/s':>7}  {'wall vs mlx-lm':>22}  {'decode':>6}  {_COLUMNS}"
 _TABLE_NOTES = (
@@ -65,9 +64,7 @@ def _spread(ratio: Ratio | None) -> str:
     return f"{times(ratio.median)} ({times(ratio.low)[:-1]}..{times(ratio.high)[:-1]})"
 
 
-def _cells(
-    length: float | None, steps: int, accepted_at: Sequence[float], identical: tuple[int, int] | None
-) -> str:
+def _cells(length: float | None, steps: int, accepted_at: Sequence[float], identical: tuple[int, int] | None) -> str:
     """Return the cells of `_COLUMNS` but the verdict; unknown numbers are left empty."""
     text = "" if length is None else f"{length:.3f} of {1 + len(accepted_at)}"
     if text and steps < FEW_STEPS:

@@ -268,7 +268,6 @@ class WindowCache:
         return self._held(max(0, self.offset - self.max_size + 1))
 
     def _first(self, length: int) -> int:
-        """Return the position where attention starts for a forward that starts at `length`."""
         return max(0, length - self.max_size + 1) // _GRAIN * _GRAIN
 
     def _held(self, first: int) -> list[mx.array]:

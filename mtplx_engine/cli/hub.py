@@ -54,9 +54,7 @@ if TYPE_CHECKING:
 
 def add_hub(parser: argparse.ArgumentParser) -> None:
     """Declare how the hub is reached: --endpoint and --ask-token."""
-    parser.add_argument(
-        "--endpoint", default="", metavar="URL", help="a mirror, in place of the hub that is set"
-    )
+    parser.add_argument("--endpoint", default="", metavar="URL", help="a mirror, in place of the hub that is set")
     parser.add_argument(
         "--ask-token", action="store_true", help="ask for an access token; the keychain keeps it on a Mac"
     )
@@ -245,12 +243,8 @@ def _add_pull_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="OWNER/HEAD",
         help="the repository of its drafting head (default: the one that it has here, or that we know of)",
     )
-    parser.add_argument(
-        "--revision", default="", metavar="REV", help=f"a branch, tag or commit (default: {plan.MAIN})"
-    )
-    parser.add_argument(
-        "--discard", action="store_true", help="delete what has arrived, in place of going on"
-    )
+    parser.add_argument("--revision", default="", metavar="REV", help=f"a branch, tag or commit (default: {plan.MAIN})")
+    parser.add_argument("--discard", action="store_true", help="delete what has arrived, in place of going on")
     options.add_anyway(parser, "get a model that will not fit into memory")
     add_hub(parser)
     options.add_data_dir(parser)
@@ -366,9 +360,7 @@ class _Pull:
             asked_for = revision in (plan.MAIN, self._arguments.revision)
             if asked_for or error.problem is not HubErrorKind.NOT_FOUND:
                 raise
-            self._notes.line(
-                f"{self._arguments.model} has no {revision} any more; what it has now is fetched."
-            )
+            self._notes.line(f"{self._arguments.model} has no {revision} any more; what it has now is fetched.")
             return remote_inspect.plan_download(self._connection, self._arguments.model, plan.MAIN, head)
 
     def _judge(self, found: RepoInspection, *, anyway: bool) -> None:
@@ -420,9 +412,7 @@ def _continuation(unfinished: Unfinished, wanted: DownloadPlan) -> str:
     if former == wanted:
         return f"It goes on at {unfinished.amount}."
     if (former.target, former.taken) == (wanted.target, wanted.taken):
-        was, now = (
-            f"with the head of {repo}" if repo else "without" for repo in (former.head_repo, wanted.head_repo)
-        )
+        was, now = (f"with the head of {repo}" if repo else "without" for repo in (former.head_repo, wanted.head_repo))
         return f"It was begun {was} and goes on {now}; files that are the same are kept."
     return (
         f"{wanted.target.id} is not what it was when this download began (commit {former.target.revision[:7]}); files "

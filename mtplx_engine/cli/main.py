@@ -97,9 +97,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def _add_doctor_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--bundle", action="store_true", help="only what has to be right where MTPLX is an app"
-    )
+    parser.add_argument("--bundle", action="store_true", help="only what has to be right where MTPLX is an app")
     options.add_data_dir(parser)
     options.add_json(parser)
 

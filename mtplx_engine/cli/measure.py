@@ -112,14 +112,10 @@ def _add_tune_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"kinds of prompts: {', '.join(_KINDS)} (default: all)",
     )
     context = CONTEXT_BUCKETS[0]
-    options.add_number(
-        parser, "--context", context, f"tokens of prompt and answer together (default: {context})"
-    )
+    options.add_number(parser, "--context", context, f"tokens of prompt and answer together (default: {context})")
     pairs = f"answers of each kind at each depth, {LEAST_PAIRS} (default) to {MOST_PAIRS}"
     options.add_number(parser, "--pairs", LEAST_PAIRS, pairs)
-    options.add_depths(
-        parser, f"draft depths, up to {MAX_DEPTH} (default: those that are chosen among by themselves)"
-    )
+    options.add_depths(parser, f"draft depths, up to {MAX_DEPTH} (default: those that are chosen among by themselves)")
     tokens = f"tokens of each answer, up to {MOST_TOKENS} (default: {_TUNE_TOKENS})"
     options.add_number(parser, "--tokens", _TUNE_TOKENS, tokens)
     parser.add_argument("--temp", metavar="T", type=float, default=0.0, help="temperature (default: 0)")
@@ -193,14 +189,10 @@ def _depth_as_json(result: DepthResult) -> dict[str, Any]:
 def _announcement(request: Measure) -> list[str]:
     """Return the amount of work, and what the results are not good for, said before it starts."""
     answers = len(request.kinds) * request.pairs * (1 + len(request.depths or range(AUTO_MAX_DEPTH)))
-    notes = [
-        f"{answers:,} answers of {request.tokens:,} tokens, after a warm-up; Ctrl-C ends it and keeps nothing"
-    ]
+    notes = [f"{answers:,} answers of {request.tokens:,} tokens, after a warm-up; Ctrl-C ends it and keeps nothing"]
     if request.context not in CONTEXT_BUCKETS:
         lengths = ", ".join(map(str, CONTEXT_BUCKETS))
-        notes.append(
-            f"The History page compares answers with measurements at {lengths} tokens of context only."
-        )
+        notes.append(f"The History page compares answers with measurements at {lengths} tokens of context only.")
     return notes
 
 
@@ -308,9 +300,7 @@ def _cycles(report: ExactnessReport) -> str:
     tokens = f"{report.samples:,} gave {counts} tokens at draft positions 1 to {report.depth} and {bonus} bonus tokens"
     if report.p_value is None:
         return tokens
-    return (
-        f"{tokens}, p = {report.p_value:.2g}; a fault in {report.visible_bonus:.0%} of the bonus tokens shows"
-    )
+    return f"{tokens}, p = {report.p_value:.2g}; a fault in {report.visible_bonus:.0%} of the bonus tokens shows"
 
 
 CHECK = Command(
@@ -357,9 +347,7 @@ def _add_bench_arguments(parser: argparse.ArgumentParser) -> None:
         default=["stock"],
         help=f"who drafts: stock (the model's default, which is the default here), {', '.join(get_args(DrafterKind))}",
     )
-    parser.add_argument(
-        "--temps", metavar="T", type=float, nargs="+", default=[0.0, 0.7], help="temperatures"
-    )
+    parser.add_argument("--temps", metavar="T", type=float, nargs="+", default=[0.0, 0.7], help="temperatures")
     parser.add_argument("--stock-only", action="store_true", help="only the BLAS that the mlx wheel carries")
 
 
@@ -403,9 +391,7 @@ def _prompt_count(text: str) -> int:
 def _token_count(text: str) -> int:
     if (number := positive(text)) >= LEAST_TOKENS:
         return number
-    raise argparse.ArgumentTypeError(
-        f"{number} tokens are too few to measure a speed; take {LEAST_TOKENS} or more"
-    )
+    raise argparse.ArgumentTypeError(f"{number} tokens are too few to measure a speed; take {LEAST_TOKENS} or more")
 
 
 BENCH = Command(

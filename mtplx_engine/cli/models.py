@@ -47,9 +47,7 @@ def _add_models_arguments(parser: argparse.ArgumentParser) -> None:
     join = actions.add_parser("join", help="make one model of a model and the folder of its drafting head")
     join.add_argument("target", metavar="MODEL", help="an installed model or a model folder")
     join.add_argument("head", metavar="HEAD", help="a folder with only a drafting head, used where it is")
-    join.add_argument(
-        "--name", default="", help="what the pair is called (default: the model's name and +mtp)"
-    )
+    join.add_argument("--name", default="", help="what the pair is called (default: the model's name and +mtp)")
     options.add_anyway(join, "try the pair although it will not fit into memory")
     split = actions.add_parser("split", help="forget a joined pair; both folders stay as they are")
     split.add_argument("name", metavar="NAME", help="the pair")
@@ -58,9 +56,7 @@ def _add_models_arguments(parser: argparse.ArgumentParser) -> None:
     for action in (add, forget):
         action.add_argument("folder", metavar="FOLDER", help="a folder with models in it, or a model's own")
     folder = actions.add_parser("folder", help="show or choose the folder that new models go to")
-    folder.add_argument(
-        "folder", metavar="FOLDER", nargs="?", help=f"an existing folder, on any disk, or {_USUAL}"
-    )
+    folder.add_argument("folder", metavar="FOLDER", nargs="?", help=f"an existing folder, on any disk, or {_USUAL}")
     default = actions.add_parser("default", help="choose the model that is taken when none is named")
     default.add_argument("name", metavar="NAME", help=f"a model, or {_STARTER}")
     for action in (join, split, add, forget, folder, default):
@@ -188,9 +184,7 @@ def _model_row(model: InstalledModel, grade: Grade | None, preferences: ModelPre
     )
 
 
-def _model_as_json(
-    model: InstalledModel, grade: Grade | None, preferences: ModelPreferences
-) -> dict[str, Any]:
+def _model_as_json(model: InstalledModel, grade: Grade | None, preferences: ModelPreferences) -> dict[str, Any]:
     return {
         "name": model.name,
         "title": model.title,
@@ -340,9 +334,7 @@ def _is_sure(model: InstalledModel, typed: str, console: Console, *, asks: bool)
         EngineError: BAD_REQUEST, when nobody can be asked about another name.
     """
     if asks:
-        console.line(
-            f"Delete {model.name} ({formatting.size(model.size)}, in {model.path.parent})? y for yes:"
-        )
+        console.line(f"Delete {model.name} ({formatting.size(model.size)}, in {model.path.parent})? y for yes:")
         return sys.stdin.readline().strip().casefold() in ("y", "yes")
     if typed in (model.name, os.fspath(model.path)):
         return True

@@ -165,9 +165,7 @@ def add_json(
     again: bool = False,
 ) -> None:
     """Declare --json; `again` for an action of a command that has it too, so that either may take it."""
-    parser.add_argument(
-        "--json", action="store_true", default=argparse.SUPPRESS if again else False, help=text
-    )
+    parser.add_argument("--json", action="store_true", default=argparse.SUPPRESS if again else False, help=text)
 
 
 def add_answer(parser: argparse.ArgumentParser) -> None:

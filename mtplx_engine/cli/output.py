@@ -88,9 +88,7 @@ def stats_text(stats: DecodeStats, reason: FinishReason) -> str:
     """
     parts = []
     if stats.decode_tps is not None:
-        parts.append(
-            f"{stats.decode_tps:.0f} tok/s" if stats.decode_tps >= 10 else f"{stats.decode_tps:.2g} tok/s"
-        )
+        parts.append(f"{stats.decode_tps:.0f} tok/s" if stats.decode_tps >= 10 else f"{stats.decode_tps:.2g} tok/s")
     if stats.mean_acceptance_length is not None and stats.acceptance_rate is not None:
         parts.append(f"{stats.mean_acceptance_length:.1f} per step")
         parts.append(f"{100 * stats.acceptance_rate:.0f} % of drafts kept")

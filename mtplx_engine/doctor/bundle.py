@@ -187,9 +187,7 @@ def memory(this: Machine, recommended: int | None) -> Check:
     name = "Memory"
     if this.memory < _LEAST_MEMORY:
         need = formatting.size(_LEAST_MEMORY)
-        sentence = (
-            f"This machine has {formatting.size(this.memory)}; MTPLX needs {need}. Use only small models."
-        )
+        sentence = f"This machine has {formatting.size(this.memory)}; MTPLX needs {need}. Use only small models."
         return Check.failed(name, sentence)
     share = f"Models can take {formatting.size(this.limit)} of {formatting.size(this.memory)}"
     if recommended is not None and abs(recommended - this.limit) > _TOLERANCE * recommended:
@@ -207,8 +205,6 @@ def open_files(limit: int) -> Check:
     """
     name = "Open files"
     if limit != resource.RLIM_INFINITY and limit < _LEAST_FILES:
-        sentence = (
-            f"Only {limit} files may be open at once, {_LEAST_FILES} are needed. Restart this computer."
-        )
+        sentence = f"Only {limit} files may be open at once, {_LEAST_FILES} are needed. Restart this computer."
         return Check.failed(name, sentence)
     return Check.passed(name, "Any number." if limit == resource.RLIM_INFINITY else f"Up to {limit}.")

@@ -169,9 +169,7 @@ def rows(models: Sequence[Target], policy: backend.Policy) -> Check:
         for target in models
         for width in (2, 4, 8)
     ]
-    return _judged(
-        "Rows", max(distances), policy, "2, 4 and 8 tokens verified at once have the rows of plain ones"
-    )
+    return _judged("Rows", max(distances), policy, "2, 4 and 8 tokens verified at once have the rows of plain ones")
 
 
 def rollback(models: Sequence[Target], policy: backend.Policy) -> Check:
@@ -181,9 +179,7 @@ def rollback(models: Sequence[Target], policy: backend.Policy) -> Check:
         for target in models
         for kept in range(1, 4)
     ]
-    return _judged(
-        "Rollback", max(distances), policy, "after refused tokens a model goes on as if they had not been"
-    )
+    return _judged("Rollback", max(distances), policy, "after refused tokens a model goes on as if they had not been")
 
 
 def _target(config: dict[str, Any], policy: backend.Policy) -> Target:

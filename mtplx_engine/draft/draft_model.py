@@ -104,11 +104,9 @@ class DraftModelDrafter:
             mx.eval(hidden, self.cache.arrays())
 
     def _keep(self, count: int) -> None:
-        """Keep `count` tokens; the newest waits to be forwarded, and so do those that the cache cannot go back to."""
         del self.tokens[count:]
         self.cache.trim_to(self.cache.reachable(max(0, len(self.tokens) - 1)))
 
     def _read(self, end: int) -> mx.array:
-        """Forward the waiting tokens up to `end`; returns their hiddens [m, H]."""
         tokens = [min(token, self._known - 1) for token in self.tokens[self.cache.length : end]]
         return self._model.forward(mx.array(tokens, mx.int32), self.cache)

@@ -17,12 +17,12 @@ class Draft(NamedTuple):
 
     Attributes:
         tokens: [k] int32, on device.
-        laws: [k, V] float32, row i is the distribution of token i; None when the tokens are the drafter's most
+        distributions: [k, V] float32, row i is the distribution of token i; None when the tokens are the drafter's most
             probable ones and the target is greedy too, where only equality counts.
     """
 
     tokens: mx.array
-    laws: mx.array | None
+    distributions: mx.array | None
 
 
 class Drafter(Protocol):
@@ -59,9 +59,7 @@ class Drafter(Protocol):
     def trim_to(self, pairs: int) -> None:
         """Drop all but the oldest `pairs` pairs."""
 
-    def propose(
-        self, depth: int, shaper: Shaper, history: History | None, key: mx.array | None
-    ) -> Draft | None:
+    def propose(self, depth: int, shaper: Shaper, history: History | None, key: mx.array | None) -> Draft | None:
         """Draft up to `depth` tokens after the last pair.
 
         Args:
@@ -115,9 +113,7 @@ class CombinedDrafter:
         self.first.trim_to(pairs)
         self.second.trim_to(pairs)
 
-    def propose(
-        self, depth: int, shaper: Shaper, history: History | None, key: mx.array | None
-    ) -> Draft | None:
+    def propose(self, depth: int, shaper: Shaper, history: History | None, key: mx.array | None) -> Draft | None:
         """Return the draft of the first that has one. See `Drafter.propose`."""
         draft = self.first.propose(depth, shaper, history, key)
         return draft or self.second.propose(depth, shaper, history, key)

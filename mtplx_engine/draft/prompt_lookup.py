@@ -27,9 +27,7 @@ class SuffixIndex:
 
     def __init__(self) -> None:
         self.tokens: list[int] = []
-        self._newest: dict[
-            int, int
-        ] = {}  # hash of `MATCH` tokens -> length of the sequence that ended with them
+        self._newest: dict[int, int] = {}  # hash of `MATCH` tokens -> length of the sequence that ended with them
         self._earlier: list[int] = []  # for each length, the entry of `_newest` that it replaced, or 0
 
     def append(self, tokens: Sequence[int]) -> None:

@@ -109,9 +109,7 @@ def failure(error: httpx2.HTTPError | OSError, *, host: str, via_proxy: bool) ->
         )
         return HubError(HubErrorKind.CERTIFICATE, sentence, details)
     if any(isinstance(cause, ssl.SSLError) and cause.reason in _NOT_TLS for cause in causes):
-        sentence = (
-            f"{host} does not speak HTTPS there, so nothing was fetched. Check its address in Settings."
-        )
+        sentence = f"{host} does not speak HTTPS there, so nothing was fetched. Check its address in Settings."
         return HubError(HubErrorKind.ADDRESS, sentence, details)
     if via_proxy and isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout):
         sentence = f"The proxy on the way to {host} cannot be reached. Check its address in Settings."
@@ -140,9 +138,7 @@ def _unreachable(error: BaseException, causes: list[BaseException], host: str, d
 
 def portal(host: str, details: str) -> HubError:
     """Return the error for a response of somebody else in the name of `host`, such as a captive portal's."""
-    sentence = (
-        f"This network answers for {host} with a page of its own. Open a browser and sign in to it first."
-    )
+    sentence = f"This network answers for {host} with a page of its own. Open a browser and sign in to it first."
     return HubError(HubErrorKind.PORTAL, sentence, details)
 
 
@@ -154,25 +150,19 @@ def no_hub(host: str, details: str) -> HubError:
 
 def odd(repo: str, problem: str, details: str = "") -> HubError:
     """Return the error for a description of a repository that makes no sense."""
-    return HubError(
-        HubErrorKind.UNSAFE, f"{repo} cannot be fetched: {problem}. Choose another model.", details
-    )
+    return HubError(HubErrorKind.UNSAFE, f"{repo} cannot be fetched: {problem}. Choose another model.", details)
 
 
 def disk_failure(error: OSError, what: str) -> HubError:
     """Return the error that a failed write of `what` stands for."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        sentence = (
-            f"The disk is full, so {what} is paused; what has arrived is kept. Make room and try again."
-        )
+        sentence = f"The disk is full, so {what} is paused; what has arrived is kept. Make room and try again."
         return HubError(HubErrorKind.DISK_FULL, sentence, repr(error))
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
         sentence = f"The models folder cannot be written, so {what} cannot be kept. Choose another folder."
         return HubError(HubErrorKind.READ_ONLY, sentence, repr(error))
     if error.errno == errno.ENOENT:
-        sentence = (
-            f"What had arrived of {what} is gone: it was deleted, or its disk taken away. Download it again."
-        )
+        sentence = f"What had arrived of {what} is gone: it was deleted, or its disk taken away. Download it again."
         return HubError(HubErrorKind.WRONG_HASH, sentence, repr(error))
     sentence = f"The disk did not take {what} ({error.strerror}). Check the disk and try again."
     return HubError(HubErrorKind.READ_ONLY, sentence, repr(error))
@@ -201,9 +191,7 @@ def _gated(repo: str, details: str, *, has_token: bool) -> HubError:
     if has_token:
         sentence = f"{repo} is gated: the token was accepted, the licence not yet. Accept it on its page."
         return HubError(HubErrorKind.LICENCE, sentence, details)
-    sentence = (
-        f"{repo} is gated: it wants an account that has accepted its licence. Add that account's token."
-    )
+    sentence = f"{repo} is gated: it wants an account that has accepted its licence. Add that account's token."
     return HubError(HubErrorKind.NO_TOKEN, sentence, details)
 
 

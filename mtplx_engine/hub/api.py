@@ -53,9 +53,7 @@ class Api:
         interrupt: Cancels a request at once.
     """
 
-    def __init__(
-        self, connection: HubConnection, repo: str = "", interrupt: CancelToken | None = None
-    ) -> None:
+    def __init__(self, connection: HubConnection, repo: str = "", interrupt: CancelToken | None = None) -> None:
         self._connection = connection
         self._repo = repo
         self._interrupt = interrupt or CancelToken()
@@ -85,9 +83,7 @@ class Api:
         self._form = dict
         try:
             # Only what we read: the library refuses a response with any field that it does not understand.
-            return self._library.model_info(
-                self._repo, revision=revision, expand=["cardData", "gated", "sha"]
-            )
+            return self._library.model_info(self._repo, revision=revision, expand=["cardData", "gated", "sha"])
         except _ODD as error:
             raise self._odd(repr(error)) from error
 

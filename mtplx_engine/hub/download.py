@@ -92,9 +92,7 @@ class Download:
             raise answers.disk_failure(error, self.plan.title) from error
 
     def _fetch(self, folder: Path) -> tuple[FileRecord, ...]:
-        sources = [
-            (repo.source(self._connection, file), folder / name) for repo, file, name in self.plan.files()
-        ]
+        sources = [(repo.source(self._connection, file), folder / name) for repo, file, name in self.plan.files()]
         head_folder = folder / plans.HEAD_FOLDER
         taken = [] if self.plan.taken is None else [(self.plan.taken.source, head_folder / plans.HEAD_NAME)]
         self.tally.find(sum(partial.present(path, source.identity) for source, path in (*sources, *taken)))
@@ -312,9 +310,7 @@ def _promised(data: Path, but: str, beside: Path) -> int:
     return sum(
         max(plan.size - _present(folder), 0)
         for plan, folder in folders.items()
-        if folder.stat().st_dev == volume
-        and any(folder.rglob("*.safetensors.partial"))
-        and is_running(folder)
+        if folder.stat().st_dev == volume and any(folder.rglob("*.safetensors.partial")) and is_running(folder)
     )
 
 

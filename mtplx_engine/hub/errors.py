@@ -74,9 +74,7 @@ class HubError(EngineError):
         wait_s: How long the hub asked us to wait, in seconds; None when it did not.
     """
 
-    def __init__(
-        self, problem: HubErrorKind, message: str, details: str = "", *, wait_s: float | None = None
-    ) -> None:
+    def __init__(self, problem: HubErrorKind, message: str, details: str = "", *, wait_s: float | None = None) -> None:
         super().__init__(ErrorKind.DOWNLOAD, message, details)
         self.problem = problem
         self.wait_s = wait_s

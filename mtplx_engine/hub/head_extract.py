@@ -80,9 +80,7 @@ def find_original(
     return _extracted(original, files, config, folder, head)
 
 
-def _config(
-    copier: SparseCopier, original: Repo, files: Mapping[str, RemoteFile], folder: Path
-) -> dict[str, Any]:
+def _config(copier: SparseCopier, original: Repo, files: Mapping[str, RemoteFile], folder: Path) -> dict[str, Any]:
     if config_checks.CONFIG_NAME not in files:
         raise _unfit(original, f"has no {config_checks.CONFIG_NAME}")
     copier.copy_file(original, files[config_checks.CONFIG_NAME], folder)

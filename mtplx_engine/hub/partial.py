@@ -141,9 +141,7 @@ class Partial:
             start, data = start + written, data[written:]
         if new:
             self._counts[segment] += new
-            os.pwrite(
-                self._progress, _COUNT.pack(self._counts[segment]), _IDENTITY_BYTES + segment * _COUNT.size
-            )
+            os.pwrite(self._progress, _COUNT.pack(self._counts[segment]), _IDENTITY_BYTES + segment * _COUNT.size)
         return new
 
     def read(self, segment: int) -> bytes:

@@ -429,11 +429,7 @@ class VersionCheck:
                 "and files that are the same are kept."
             )
         if head != self.head and (looked or wanted.head is not None):
-            own = (
-                f"with the drafting head of {self.head.in_words()}"
-                if self.head
-                else "without another drafting head"
-            )
+            own = f"with the drafting head of {self.head.in_words()}" if self.head else "without another drafting head"
             other = f"that of {head.in_words()}" if head else "none beside it"
             return f"{name} is installed {own}; it gets {other}."
         if self.missing:

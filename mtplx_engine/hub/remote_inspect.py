@@ -112,9 +112,7 @@ def plan_download(
     head = head or (entry.head if entry else "")
     target = repository.read_repo(connection, repo_id, revision, interrupt)
     if repository.is_commit(revision) and target.revision != revision:
-        raise HubError(
-            HubErrorKind.CHANGED, f"{connection.host} gives another commit of {repo_id} than {revision}."
-        )
+        raise HubError(HubErrorKind.CHANGED, f"{connection.host} gives another commit of {repo_id} than {revision}.")
     repository.check_model(target)
     title = entry.title if entry else repo_id.partition("/")[2]
     with_head = None
@@ -174,21 +172,15 @@ class _Inspector:
     def _inspect(self, folder: Path) -> Inspection:
         return inspection.inspect(folder, ProbeMemory(folder.parent), tokenizer=False)
 
-    def _with_head(
-        self, wanted: DownloadPlan, head: Repo, found: Inspection
-    ) -> tuple[DownloadPlan, Inspection, str]:
+    def _with_head(self, wanted: DownloadPlan, head: Repo, found: Inspection) -> tuple[DownloadPlan, Inspection, str]:
         """Return the plan with the requested head, its inspection, and a warning or "".
 
         Raises:
             HubError: UNFIT_HEAD, when it is no head, or of another model.
         """
         if found.head is not None:
-            state = (
-                "does not fit, and no other one can be used beside it" if found.head.problem else "is used"
-            )
-            note = (
-                f"{wanted.target.id} has a drafting head of its own, which {state}; {head.id} is not fetched."
-            )
+            state = "does not fit, and no other one can be used beside it" if found.head.problem else "is used"
+            note = f"{wanted.target.id} has a drafting head of its own, which {state}; {head.id} is not fetched."
             return dataclasses.replace(wanted, head=None), found, note
         folder = found.folder / HEAD_FOLDER
         self._copier.copy_config(head, folder)
@@ -198,9 +190,7 @@ class _Inspector:
         self._copier.copy(head, folder)
         again = self._inspect(found.folder)
         if again.head is None or again.tier not in _DRAFTING:
-            reason = (
-                again.head.problem if again.head and again.head.problem else json_files.cause(again.reason)
-            )
+            reason = again.head.problem if again.head and again.head.problem else json_files.cause(again.reason)
             raise _unfit(head, f"it cannot draft for {wanted.target.id}. {reason}")
         return wanted, again, ""
 
@@ -250,14 +240,10 @@ def _warnings(wanted: DownloadPlan) -> tuple[str, ...]:
         return ()
     others = len(code) - 1
     more = f" and {others} more {'files' if others > 1 else 'file'}" if others else ""
-    return (
-        f"It also holds {code[0][:60]!r}{more} that can run code when they are read; they are never fetched.",
-    )
+    return (f"It also holds {code[0][:60]!r}{more} that can run code when they are read; they are never fetched.",)
 
 
-def renewed(
-    connection: HubConnection, data: Path, plan: DownloadPlan, interrupt: CancelToken
-) -> DownloadPlan | None:
+def renewed(connection: HubConnection, data: Path, plan: DownloadPlan, interrupt: CancelToken) -> DownloadPlan | None:
     """Replace the plan of a download by what the repository has now on the requested branch; equal files stay.
 
     Args:

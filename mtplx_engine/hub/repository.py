@@ -170,9 +170,7 @@ def read_repo(
         CancelledError: The interrupt was set.
     """
     if not is_repo(repo_id):
-        raise HubError(
-            HubErrorKind.NOT_FOUND, f'"{repo_id}" is no name of a model; it looks like owner/name.'
-        )
+        raise HubError(HubErrorKind.NOT_FOUND, f'"{repo_id}" is no name of a model; it looks like owner/name.')
 
     from huggingface_hub import ModelCardData
 
@@ -193,9 +191,7 @@ def read_repo(
         licence=_licence(card.license),
         gated=bool(about.gated),
         files=_files(repo_id, entries),
-        left_out=tuple(
-            one_line(entry["path"], _LONGEST_NAME) for entry in entries if not is_wanted(entry["path"])
-        ),
+        left_out=tuple(one_line(entry["path"], _LONGEST_NAME) for entry in entries if not is_wanted(entry["path"])),
         base=_base(card.base_model, repo_id),
     )
 
@@ -283,13 +279,9 @@ def check_head(repo: Repo) -> None:
         HubError: UNFIT_HEAD.
     """
     if problem := _kind(repo, is_weights):
-        raise HubError(
-            HubErrorKind.UNFIT_HEAD, f"{repo.id} is no drafting head: it {problem}. Choose another one."
-        )
+        raise HubError(HubErrorKind.UNFIT_HEAD, f"{repo.id} is no drafting head: it {problem}. Choose another one.")
     if problem := _oversize(repo):
-        raise HubError(
-            HubErrorKind.UNFIT_HEAD, f"{repo.id} cannot be fetched: {problem}. Choose another head."
-        )
+        raise HubError(HubErrorKind.UNFIT_HEAD, f"{repo.id} cannot be fetched: {problem}. Choose another head.")
 
 
 def _oversize(repo: Repo) -> str:

@@ -57,9 +57,7 @@ class Found:
     odd: int = 0
 
 
-def search(
-    connection: HubConnection, words: str, limit: int = LIMIT, interrupt: CancelToken | None = None
-) -> Found:
+def search(connection: HubConnection, words: str, limit: int = LIMIT, interrupt: CancelToken | None = None) -> Found:
     """Return the models in MLX form whose names match, the most downloaded first.
 
     Args:
@@ -96,11 +94,7 @@ def search(
 
 def _hit(entry: object) -> Hit | None:
     """Return an entry of the list; None when it names no repository. Other invalid fields count as unknown."""
-    if (
-        not isinstance(entry, dict)
-        or not isinstance(entry.get("id"), str)
-        or not repository.is_repo(entry["id"])
-    ):
+    if not isinstance(entry, dict) or not isinstance(entry.get("id"), str) or not repository.is_repo(entry["id"]):
         return None
     config, updated = entry.get("config"), entry.get("lastModified")
     model_type = config.get("model_type") if isinstance(config, dict) else None

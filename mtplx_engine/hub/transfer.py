@@ -219,9 +219,7 @@ class WorkerPool:
         self._progress = threading.Condition()
         self._error: BaseException | None = None
         count = min(threads, len(jobs))
-        self._threads = [
-            threading.Thread(target=self._work, name="download", daemon=True) for _ in range(count)
-        ]
+        self._threads = [threading.Thread(target=self._work, name="download", daemon=True) for _ in range(count)]
         self._working = count
 
     def __enter__(self) -> Self:
@@ -327,9 +325,7 @@ class Transfer:
         if partial.done < self._source.size:
             if partial.segments > 1 and self._gives_ranges(partial):
                 open_ones = (i for i in range(partial.segments) if not partial.is_full(i))
-                jobs.extend(
-                    bind(self._retry, bind(self._fetch_segment, partial, i), partial) for i in open_ones
-                )
+                jobs.extend(bind(self._retry, bind(self._fetch_segment, partial, i), partial) for i in open_ones)
             else:
                 jobs.append(bind(self._retry, bind(self._fetch_rest, partial), partial))
         hasher = self._source.digest.hasher(self._source.size)

@@ -108,9 +108,7 @@ class Channel:
         """Send the queued messages, for at most `flush_s` seconds, and close. A second call does nothing."""
         self._unsent.put(None)
         self._writer.join(flush_s)
-        with contextlib.suppress(
-            OSError
-        ):  # not connected any more; otherwise it unblocks a writer that is stuck
+        with contextlib.suppress(OSError):  # not connected any more; otherwise it unblocks a writer that is stuck
             self._socket.shutdown(socket.SHUT_RDWR)
         self._writer.join()
         self._socket.close()

@@ -130,9 +130,7 @@ class EngineClient:
     def _check_silence(self) -> None:
         silence = time.monotonic() - self._heard_at
         if silence > self._patience_s:
-            raise EngineError(
-                ErrorKind.ENGINE_LOST, f"The engine has not answered for {silence:.0f} seconds."
-            )
+            raise EngineError(ErrorKind.ENGINE_LOST, f"The engine has not answered for {silence:.0f} seconds.")
 
     def _exit_error(self) -> EngineError:
         try:
@@ -166,9 +164,7 @@ class RestartBudget:
         window_s: Seconds after which a restart no longer counts.
     """
 
-    def __init__(
-        self, clock: Callable[[], float] = time.monotonic, *, limit: int = 3, window_s: float = 600.0
-    ) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic, *, limit: int = 3, window_s: float = 600.0) -> None:
         self.limit = limit
         self.window_s = window_s
         self._clock = clock

@@ -176,14 +176,11 @@ def whole_request(best: DepthResult) -> Sentence:
     if best.decode is None:
         return whole
     low, high = times(best.decode.low)[:-1], times(best.decode.high)[:-1]
-    alone = sentence(
-        "Writing alone: {times} ({low}–{high}).", times=times(best.decode.median), low=low, high=high
-    )
+    alone = sentence("Writing alone: {times} ({low}–{high}).", times=times(best.decode.median), low=low, high=high)
     return joined((whole, alone), " ")
 
 
 def _spread(ratio: Ratio) -> Sentence:
-    """Return a range and its sample, as in "1.55–1.70x over 15 pairs"."""
     return sentence("{low}–{high} over {pairs} pairs", pairs=ratio.pairs, **_range(ratio))
 
 
@@ -195,18 +192,14 @@ def per_step(best: DepthResult) -> Sentence:
     """Return the mean acceptance length with its ceiling, as in "2.9 of 4 tokens per step"."""
     if best.mean_length is None:
         return NOTHING
-    return sentence(
-        "{length} of {ceiling} tokens per step", length=f"{best.mean_length:.1f}", ceiling=best.ceiling
-    )
+    return sentence("{length} of {ceiling} tokens per step", length=f"{best.mean_length:.1f}", ceiling=best.ceiling)
 
 
 def kept(best: DepthResult) -> Sentence:
     """Return the acceptance rate with its sample, as in "71 % of 412 drafts kept"."""
     if best.acceptance_rate is None:
         return NOTHING
-    told = sentence(
-        "{share} of {count} drafts kept", share=percent(best.acceptance_rate), count=f"{best.drafted:,}"
-    )
+    told = sentence("{share} of {count} drafts kept", share=percent(best.acceptance_rate), count=f"{best.drafted:,}")
     if not best.few:
         return told
     return joined((told, sentence("only {count} steps, so this may change", count=best.verify_steps)))
@@ -244,9 +237,7 @@ def explanation(best: DepthResult, measurement: Measurement) -> Sentence:
     if best.wall.median < writing * (1 - _GAP):
         reading = _reading_share(measurement)
         if reading is None:
-            return sentence(
-                "The whole request gains less than the writing alone: reading the prompt takes as long."
-            )
+            return sentence("The whole request gains less than the writing alone: reading the prompt takes as long.")
         return sentence(
             "The whole request gains less than the writing alone: reading the prompt, which takes {share} of a "
             "plain answer's time, is not made faster.",
@@ -355,9 +346,7 @@ def _milliseconds(seconds: float) -> Sentence:
 def _reading_share(measurement: Measurement) -> float | None:
     """Return the median share of TTFT in the time of plain answers, 0..1; None when unknown."""
     shares = [
-        run.stats.ttft_s / run.wall_s
-        for run in measurement.runs
-        if not run.depth and run.stats.ttft_s and run.wall_s
+        run.stats.ttft_s / run.wall_s for run in measurement.runs if not run.depth and run.stats.ttft_s and run.wall_s
     ]
     return statistics.median(shares) if shares else None
 
@@ -365,9 +354,7 @@ def _reading_share(measurement: Measurement) -> float | None:
 def _load(before: SystemState, after: SystemState) -> Sentence:
     if before.load is None or after.load is None:
         return sentence("load unknown")
-    return sentence(
-        "load {before} before, {after} after", before=f"{before.load:.1f}", after=f"{after.load:.1f}"
-    )
+    return sentence("load {before} before, {after} after", before=f"{before.load:.1f}", after=f"{after.load:.1f}")
 
 
 # ---------------------------------------------------------------- a check of exactness
@@ -393,8 +380,7 @@ def exactness(report: ExactnessReport) -> Sentence:
 def compared(report: ExactnessReport) -> tuple[tuple[Sentence, Sentence], ...]:
     """Return each comparison of a check with its result."""
     chances = sentence(
-        "{distance} apart at most, of 1; rounding explains {allowed}; {places} places "
-        "after {prefixes} beginnings",
+        "{distance} apart at most, of 1; rounding explains {allowed}; {places} places after {prefixes} beginnings",
         distance=_small(report.distance),
         allowed=_small(report.allowed),
         places=report.rows,
@@ -426,9 +412,7 @@ def limits(report: ExactnessReport) -> Sentence:
 
 
 def _greedy(report: ExactnessReport) -> Sentence:
-    told = sentence(
-        "{same} of {all} word for word the same", same=report.greedy_same, all=report.greedy_prefixes
-    )
+    told = sentence("{same} of {all} word for word the same", same=report.greedy_same, all=report.greedy_prefixes)
     if not report.greedy_ties:
         return told
     ties = sentence(", {ties} parted where two words were equally likely", ties=report.greedy_ties)

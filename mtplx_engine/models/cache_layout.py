@@ -183,7 +183,6 @@ def _grouped(config: Mapping[str, Any]) -> CacheLayout:
 
 
 def _mixed(types: list[Any], full: int, sliding: int, window: int | None) -> CacheLayout:
-    """Return the layout of layers of these types; all have full attention where there is no window."""
     slid = types.count("sliding_attention") if window else 0
     return CacheLayout((Layers(len(types) - slid, full), Layers(slid, sliding, window or 0)))
 
@@ -250,14 +249,11 @@ def _mimo_v2(config: Mapping[str, Any]) -> CacheLayout:
 def _step3p5(config: Mapping[str, Any]) -> CacheLayout:
     sizes = _Sizes(config, {"sliding_window": 512})
     types = sizes.items("layer_types") or [
-        "full_attention" if number % 2 else "sliding_attention"
-        for number in range(sizes["num_hidden_layers"])
+        "full_attention" if number % 2 else "sliding_attention" for number in range(sizes["num_hidden_layers"])
     ]
     full = _pair(sizes, "num_attention_groups")
     other = config.get("attention_other_setting")
-    sliding = (
-        _pair(_Sizes({**config, **other}, {}), "num_attention_groups") if isinstance(other, dict) else full
-    )
+    sliding = _pair(_Sizes({**config, **other}, {}), "num_attention_groups") if isinstance(other, dict) else full
     return _mixed(types, full, sliding, sizes["sliding_window"])
 
 

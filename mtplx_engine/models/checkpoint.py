@@ -212,9 +212,7 @@ def _check_tokenizer(folder: Path, rows: int, *, read: bool) -> None:
         raise refused(hub_cache.title(folder), f"has no {config_checks.TOKENIZER_NAME}")
     if read:
         config_checks.check_tokenizer_ids(folder, rows)
-        config_checks.chat_template_problem(
-            folder
-        )  # it may have none, but none that transformers cannot read
+        config_checks.chat_template_problem(folder)  # it may have none, but none that transformers cannot read
 
 
 def check_files(folder: Path) -> None:
@@ -240,9 +238,7 @@ def check_files(folder: Path) -> None:
             )
         # A dangling link passes: whoever needs that file finds it missing.
         if path.exists() and not path.is_file():
-            raise refused(
-                hub_cache.title(folder), f"holds {path.name}, which is not a plain file", _SAFE_ADVICE
-            )
+            raise refused(hub_cache.title(folder), f"holds {path.name}, which is not a plain file", _SAFE_ADVICE)
 
 
 def is_unsafe_file(name: str) -> bool:
@@ -258,7 +254,6 @@ def _walk(folder: Path) -> Iterator[Path]:
 
 
 def _stays_inside(link: Path, folder: Path) -> bool:
-    """Whether a link leads into the folder, or into the blobs beside it as in a Hub cache's snapshots."""
     target = link.resolve()
     return target.is_relative_to(folder.resolve()) or target.is_relative_to(hub_cache.blobs(folder))
 
@@ -331,9 +326,7 @@ def check_promised(folder: Path, names: AbstractSet[str]) -> None:
     """
     for name in weight_index(folder):
         if name not in names:
-            raise refused(
-                hub_cache.title(folder), f"lacks the tensor {name[:100]!r} that {WEIGHT_INDEX} promises"
-            )
+            raise refused(hub_cache.title(folder), f"lacks the tensor {name[:100]!r} that {WEIGHT_INDEX} promises")
 
 
 def is_weight_file(name: str) -> bool:

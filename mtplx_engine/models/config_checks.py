@@ -137,9 +137,7 @@ def _check_whole(value: Any, name: str, largest: int) -> None:
     if value is None:
         return
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= largest:
-        raise refused(
-            CONFIG_NAME, f"says {name} is {_short(value)}, but it must be a whole number from 1 to {largest}"
-        )
+        raise refused(CONFIG_NAME, f"says {name} is {_short(value)}, but it must be a whole number from 1 to {largest}")
 
 
 def _check_positive(value: Any, name: str, largest: float) -> None:
@@ -147,9 +145,7 @@ def _check_positive(value: Any, name: str, largest: float) -> None:
         return
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not 0 < value <= largest:
-        raise refused(
-            CONFIG_NAME, f"says {name} is {_short(value)}, but it must be above 0 and up to {largest:g}"
-        )
+        raise refused(CONFIG_NAME, f"says {name} is {_short(value)}, but it must be above 0 and up to {largest:g}")
 
 
 def _check_end_tokens(value: Any) -> None:
@@ -184,9 +180,7 @@ def _check_rope_settings(settings: Any, path: str) -> None:
         raise refused(CONFIG_NAME, f"says {path} is {_short(settings)}, but it must be an object")
     kind = settings.get("type") or settings.get("rope_type", "default")
     if not isinstance(kind, str) or kind not in _ROPE_KINDS:
-        raise refused(
-            CONFIG_NAME, f"asks for rotary positions of the kind {_short(kind)} ({path}), which mlx-lm lacks"
-        )
+        raise refused(CONFIG_NAME, f"asks for rotary positions of the kind {_short(kind)} ({path}), which mlx-lm lacks")
     if kind in _ROPE_WITH_FACTOR and settings.get("factor") is None:
         raise refused(CONFIG_NAME, f"does not say {path}.factor, which positions of the kind {kind} need")
     for name in _ROPE_POSITIVE:
@@ -309,9 +303,7 @@ def chat_template_problem(folder: Path) -> str:
     if not found:
         return "It has no chat template, so it cannot chat; choose an instruct model for that."
     if not isinstance(found, str):
-        return (
-            "Its chat template is no text, so it cannot chat; choose another model for that, or get it again."
-        )
+        return "Its chat template is no text, so it cannot chat; choose another model for that, or get it again."
     if len(found) > MAX_TEMPLATE:
         return (
             f"Its chat template is {len(found):,} characters long, and at most {MAX_TEMPLATE:,} are read, so it "
@@ -326,9 +318,7 @@ def _chat_template(folder: Path) -> Any:
         with file.open("rb") as template:
             raw = template.read(CONFIG_MAX_BYTES)
         return raw.decode("utf-8", errors="replace")
-    found = (
-        json_files.read_json(settings, CONFIG_MAX_BYTES).get(_TEMPLATE_KEY) if settings.is_file() else None
-    )
+    found = json_files.read_json(settings, CONFIG_MAX_BYTES).get(_TEMPLATE_KEY) if settings.is_file() else None
     if not isinstance(found, list):
         return found
     if not all(isinstance(item, dict) and {"name", "template"} <= item.keys() for item in found):

@@ -135,9 +135,7 @@ class OfflineModels:
         self._store.put(str(folder), {_MODELS: [_as_json(model) for model in models]})
         return self._store.get(str(folder)) is not None
 
-    def models(
-        self, folder: Path, found: tuple[InstalledModel, ...], *, there: bool
-    ) -> tuple[InstalledModel, ...]:
+    def models(self, folder: Path, found: tuple[InstalledModel, ...], *, there: bool) -> tuple[InstalledModel, ...]:
         """Return the models of a folder: those found, or those seen last while it is not `there`."""
         seen = self._seen(folder)
         if not there:
@@ -206,9 +204,7 @@ class InstallFolders:
                 self._seen.note(folder, ())
         self._store.put(_CURRENT, str(folder))
         if self.current != folder:
-            raise EngineError(
-                ErrorKind.STORAGE, "The choice could not be noted in the data folder. Make it writable."
-            )
+            raise EngineError(ErrorKind.STORAGE, "The choice could not be noted in the data folder. Make it writable.")
 
     def forget(self, folder: Path) -> None:
         """Stop listing the models of a folder that was once chosen; nothing in it is touched.
@@ -232,13 +228,9 @@ class InstallFolders:
 
     def _check(self, folder: Path) -> None:
         if not folder.is_dir():
-            raise EngineError(
-                ErrorKind.NOT_FOUND, f"There is no folder {folder}; make it, or check the path."
-            )
+            raise EngineError(ErrorKind.NOT_FOUND, f"There is no folder {folder}; make it, or check the path.")
         if (folder / config_checks.CONFIG_NAME).exists():
-            raise EngineError(
-                ErrorKind.BAD_REQUEST, f"{folder} is a model's own folder; choose the one above it."
-            )
+            raise EngineError(ErrorKind.BAD_REQUEST, f"{folder} is a model's own folder; choose the one above it.")
         if self._own in folder.parents:
             raise EngineError(
                 ErrorKind.BAD_REQUEST, f"{folder} is inside the usual models folder; choose one elsewhere."
@@ -306,9 +298,7 @@ class UserFolders:
                 f"{folder} has no model in it, nor have the folders below it: none of them has a config.json.",
             )
         if not self._seen.note(folder, found):
-            raise EngineError(
-                ErrorKind.STORAGE, "The folder could not be noted in the data folder. Make it writable."
-            )
+            raise EngineError(ErrorKind.STORAGE, "The folder could not be noted in the data folder. Make it writable.")
         return found
 
     def forget(self, folder: Path) -> None:
@@ -338,7 +328,6 @@ class UserFolders:
 
 
 def _scan(root: Path) -> tuple[InstalledModel, ...]:
-    """Return the models in a folder: itself, those below it, or the snapshots of a Hugging Face cache."""
     found = (_model(folder, root) for folder in hub_cache.snapshots(root) or _folders(root))
     return tuple(model for model in found if model is not None)
 

@@ -47,9 +47,7 @@ class TapedNextGatedDeltaNet(qwen3_next.Qwen3NextGatedDeltaNet):
         if not isinstance(cache, RecurrentState):
             plain: mx.array = super().__call__(inputs, mask, cache)
             return plain
-        q, k, v, z, b, a = self.fix_query_key_value_ordering(
-            self.in_proj_qkvz(inputs), self.in_proj_ba(inputs)
-        )
+        q, k, v, z, b, a = self.fix_query_key_value_ordering(self.in_proj_qkvz(inputs), self.in_proj_ba(inputs))
         mixed = mx.concatenate([part.reshape(*inputs.shape[:2], -1) for part in (q, k, v)], axis=-1)
         return _mix(self, mixed, _Gates(z, b, a), cache)
 

@@ -198,7 +198,6 @@ def _scalar(metadata: dict[str, Any], key: str) -> float:
 
 
 def _decimal(value: float) -> float:
-    """Return the short decimal that a float32 stands for (1e-05, not 9.999999747e-06)."""
     return float(f"{value:.7g}")
 
 

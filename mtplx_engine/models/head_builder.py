@@ -64,9 +64,7 @@ def build_head(
     return head
 
 
-def assemble(
-    family: Family, config: Mapping[str, Any], raw: Mapping[str, mx.array], wiring: Wiring
-) -> MTPHead:
+def assemble(family: Family, config: Mapping[str, Any], raw: Mapping[str, mx.array], wiring: Wiring) -> MTPHead:
     """Build a head without reading a byte of its tensors; arguments and errors as for `build_head`."""
     try:
         own = family.head_weights(raw, config)
@@ -103,9 +101,7 @@ def _packing(
     return dataclasses.asdict(packing) if packing else False
 
 
-def place_head(
-    module: nn.Module, policy: backend.Policy, progress: Callable[[float], None] | None = None
-) -> None:
+def place_head(module: nn.Module, policy: backend.Policy, progress: Callable[[float], None] | None = None) -> None:
     """Unpack and cast the weights of `module`, an array at a time to keep the memory peak low.
 
     Parameters that mlx-lm's `cast_predicate` excludes keep their precision.
@@ -117,9 +113,7 @@ def place_head(
     """
     dtype = backend.dtype(policy)
     if not policy.keep_quantized:
-        leaves = tree_map(
-            lambda leaf: _unpacked(leaf, dtype), module.leaf_modules(), is_leaf=nn.Module.is_module
-        )
+        leaves = tree_map(lambda leaf: _unpacked(leaf, dtype), module.leaf_modules(), is_leaf=nn.Module.is_module)
         module.update_modules(leaves)
     may_cast = getattr(module, "cast_predicate", lambda _: True)
 

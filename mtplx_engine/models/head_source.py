@@ -195,9 +195,7 @@ def _named_in(config: Mapping[str, Any]) -> tuple[str, ...]:
     if name is None:
         return ()
     if not isinstance(name, str) or not manifest.is_inside(name) or not name.endswith(".safetensors"):
-        raise refused(
-            config_checks.CONFIG_NAME, "names a drafting head that is no file of the model (mtp_file)"
-        )
+        raise refused(config_checks.CONFIG_NAME, "names a drafting head that is no file of the model (mtp_file)")
     return (name,)
 
 
@@ -209,9 +207,7 @@ def _raw(name: str) -> str:
     return name.removeprefix(next((prefix for prefix in HEAD_PREFIXES if name.startswith(prefix)), ""))
 
 
-def _inside(
-    folder: Path, config: Mapping[str, Any], tensors: Mapping[str, TensorSpec]
-) -> dict[str, Location]:
+def _inside(folder: Path, config: Mapping[str, Any], tensors: Mapping[str, TensorSpec]) -> dict[str, Location]:
     """Return the head among the model's tensors: below a prefix, or the layer behind the last one.
 
     A tensor that is below two prefixes keeps one of them, so that it is unknown to the head and not dropped. Tensors
@@ -235,9 +231,7 @@ def _inside(
     return {}
 
 
-def _further(
-    folder: Path, config: Mapping[str, Any], tensors: Mapping[str, TensorSpec]
-) -> tuple[Location, ...]:
+def _further(folder: Path, config: Mapping[str, Any], tensors: Mapping[str, TensorSpec]) -> tuple[Location, ...]:
     """Return the tensors of the layers behind the head's that config.json counts too: they draft for later tokens."""
     count, last = config.get("num_nextn_predict_layers"), config["num_hidden_layers"]
     found = []
@@ -255,9 +249,7 @@ def _in_folder(folder: Path, config: Mapping[str, Any]) -> HeadSource:
     for path in sorted(folder.glob("*.safetensors")):
         if path.name != DRAFT_VOCABULARY:
             tensors |= _without_prefix(path, safetensors_header.read(path))
-    differing = next(
-        (key for key in ("hidden_size", "vocab_size") if own.get(key, config[key]) != config[key]), None
-    )
+    differing = next((key for key in ("hidden_size", "vocab_size") if own.get(key, config[key]) != config[key]), None)
     problem = ""
     if differing:
         problem = (
@@ -276,8 +268,7 @@ def _bound(
         return found
     advice = "join the two again" if binding.target else "install the model again"
     problem = (
-        f"The drafting head in {binding.folder} was installed for other weights than these, so it is off; "
-        f"{advice}."
+        f"The drafting head in {binding.folder} was installed for other weights than these, so it is off; {advice}."
     )
     return HeadSource(found.place, found.tensors, found.draft_vocabulary, problem)
 
@@ -329,9 +320,7 @@ def draft_vocabulary_problem(path: Path | None, vocabulary: int, *, data: bool) 
     try:
         (read_draft_vocabulary if data else _vocabulary_spec)(path, vocabulary)
     except ValueError as error:
-        return (
-            f"The list of tokens that the drafting head may draft, {path.name}, {error}, so the head is off."
-        )
+        return f"The list of tokens that the drafting head may draft, {path.name}, {error}, so the head is off."
     return ""
 
 

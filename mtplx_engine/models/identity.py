@@ -43,9 +43,7 @@ def identity_of(checkpoint: Checkpoint) -> str:
     """
     head = "" if checkpoint.head is None else _head(checkpoint.head)
     settings = [_file(checkpoint.folder / name) for name in _SETTINGS]
-    target = _sampled(
-        Location(checkpoint.folder / spec.file, name, spec) for name, spec in checkpoint.tensors.items()
-    )
+    target = _sampled(Location(checkpoint.folder / spec.file, name, spec) for name, spec in checkpoint.tensors.items())
     parts = [target, head, *settings]
     return hashlib.sha256(" ".join(parts).encode()).hexdigest()
 

@@ -84,9 +84,7 @@ class Inspection:
         return self.footprint is not None
 
 
-def inspect(
-    folder: Path, memory: ProbeMemory, *, tokenizer: bool = True, tensors: bool = False
-) -> Inspection:
+def inspect(folder: Path, memory: ProbeMemory, *, tokenizer: bool = True, tensors: bool = False) -> Inspection:
     """Inspect a model folder.
 
     Args:

@@ -20,9 +20,7 @@ def cause(reason: str) -> str:
     return reason.partition(f" {_THEN}")[0]
 
 
-def refused(
-    name: str, problem: str, advice: str = "get the model again", *, details: str = ""
-) -> EngineError:
+def refused(name: str, problem: str, advice: str = "get the model again", *, details: str = "") -> EngineError:
     """Return the REFUSED error for an unsafe or damaged file or folder of a model.
 
     Args:
@@ -54,9 +52,7 @@ def parse_json(raw: bytes, name: str) -> dict[str, Any]:
         EngineError: REFUSED, when it is anything else.
     """
     if raw.startswith(codecs.BOM_UTF8):
-        raise refused(
-            name, "begins with a byte order mark, which JSON must not", "save it as UTF-8 without that mark"
-        )
+        raise refused(name, "begins with a byte order mark, which JSON must not", "save it as UTF-8 without that mark")
     try:
         body = json.loads(raw.decode("utf-8"), object_pairs_hook=_unique)
     except (ValueError, RecursionError) as error:

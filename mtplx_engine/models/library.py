@@ -227,8 +227,7 @@ def choices(found: Sequence[InstalledModel]) -> tuple[tuple[str, str], ...]:
     titles = Counter(model.title for model in found)
     usable = ((model, handle(model, found)) for model in found if model.complete and model.there)
     return tuple(
-        (typed, model.title if titles[model.title] == 1 else f"{model.title} ({typed})")
-        for model, typed in usable
+        (typed, model.title if titles[model.title] == 1 else f"{model.title} ({typed})") for model, typed in usable
     )
 
 
@@ -273,6 +272,4 @@ class ModelPreferences:
         """
         self._chosen.put(_DEFAULT, str(folder) if folder else "")
         if self.default() != folder:
-            raise EngineError(
-                ErrorKind.STORAGE, "The choice could not be noted in the data folder. Make it writable."
-            )
+            raise EngineError(ErrorKind.STORAGE, "The choice could not be noted in the data folder. Make it writable.")

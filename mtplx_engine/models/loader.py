@@ -84,9 +84,7 @@ class LoadedModel:
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of token ids, without control tokens but with the marks of `markup`."""
         shown = [token for token in ids if token not in self.hidden_ids]
-        text: str = self.tokenizer.decode(
-            shown, skip_special_tokens=False, clean_up_tokenization_spaces=False
-        )
+        text: str = self.tokenizer.decode(shown, skip_special_tokens=False, clean_up_tokenization_spaces=False)
         return text
 
 
@@ -207,9 +205,7 @@ def check_tokenizer_pair(target: Checkpoint, draft: Checkpoint) -> None:
 
 def _tokens(checkpoint: Checkpoint) -> dict[int, str]:
     """Return the text of each token id, as tokenizer.json spells it."""
-    body: dict[str, Any] = json_files.read_json(
-        checkpoint.folder / config_checks.TOKENIZER_NAME, _TOKENIZER_MAX_BYTES
-    )
+    body: dict[str, Any] = json_files.read_json(checkpoint.folder / config_checks.TOKENIZER_NAME, _TOKENIZER_MAX_BYTES)
     vocabulary = body["model"]["vocab"]
     if isinstance(vocabulary, dict):
         tokens = {token: text for text, token in vocabulary.items()}

@@ -197,9 +197,7 @@ def differing_files(folder: Path, manifest: Manifest, report: Report) -> tuple[s
 
 def record_files(folder: Path, names: Iterable[str]) -> tuple[FileRecord, ...]:
     """Return size and sha256 of the files `names` in `folder`."""
-    return tuple(
-        FileRecord(name, (folder / name).stat().st_size, file_sha256(folder / name)) for name in names
-    )
+    return tuple(FileRecord(name, (folder / name).stat().st_size, file_sha256(folder / name)) for name in names)
 
 
 def file_sha256(path: Path, check: Callable[[], None] = lambda: None) -> str:

@@ -261,7 +261,6 @@ def _bytes(tensors: Mapping[str, TensorSpec], packings: Mapping[str, Any], machi
 
 
 def _is_rounded(name: str, spec: TensorSpec, tensors: Mapping[str, TensorSpec]) -> bool:
-    """Whether a tensor is cast to the type of activations: floating ones are, and fp8 blocks with scales."""
     return spec.dtype in _FLOATS or (spec.dtype == _FP8 and f"{name}_scale_inv" in tensors)
 
 

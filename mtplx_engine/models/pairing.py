@@ -143,7 +143,6 @@ def _check_name(name: str) -> None:
 
 
 def _folder_name(title: str) -> str:
-    """Return a title as a folder name that cannot leave the models folder."""
     return re.sub(r"[^\w.+-]+", "--", title).lstrip(".-")[:_LONGEST_NAME]
 
 

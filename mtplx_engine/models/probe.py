@@ -192,9 +192,7 @@ class HeadConnector:
             else mx.array(list(head_source.read_draft_vocabulary(path, self._vocabulary)), mx.int32)
         )
         project = target.projection(ids)
-        return HeadConnection(
-            target, lambda: MTPDrafter(head, target.embed, project, ids, self._vocabulary), ""
-        )
+        return HeadConnection(target, lambda: MTPDrafter(head, target.embed, project, ids, self._vocabulary), "")
 
     def _wiring(self, source: HeadSource, raw: dict[str, mx.array], family: Family) -> Wiring:
         """Return the wiring that the probe confirms; a manifest is as untrusted as any file and only proposes one.

@@ -105,9 +105,7 @@ def head_problem(config: Mapping[str, Any], head: HeadSource, tensors: Mapping[s
 
 def unfit(mismatch: str) -> str:
     """Return the sentence that says that a head does not fit, and why."""
-    return (
-        f"The drafting head does not fit this model ({one_line(mismatch, _LONGEST_MISMATCH)}), so it is off."
-    )
+    return f"The drafting head does not fit this model ({one_line(mismatch, _LONGEST_MISMATCH)}), so it is off."
 
 
 def contradiction(found: Mapping[str, Stored]) -> str:
@@ -173,13 +171,9 @@ def _agree_on_experts(wanted: dict[str, Want], found: Mapping[str, Stored]) -> N
                 for name in names.values():
                     del wanted[name]
                 continue
-            kinds = Counter(
-                (found[name].shape, wanted[name].dtypes, found[name].dtype) for name in names.values()
-            )
+            kinds = Counter((found[name].shape, wanted[name].dtypes, found[name].dtype) for name in names.values())
             (shape, dtypes, dtype), _ = kinds.most_common(1)[0]
-            wanted |= {
-                f"{path}{number}.{part}": Want(shape, dtypes & {dtype} or dtypes) for number in numbers
-            }
+            wanted |= {f"{path}{number}.{part}": Want(shape, dtypes & {dtype} or dtypes) for number in numbers}
 
 
 def _twice(found: Mapping[str, Stored]) -> str:
@@ -237,9 +231,7 @@ def _method(folder: Path, config: Mapping[str, Any]) -> str:
     return "pack-quantized" if settings.get("format") == "pack-quantized" else method
 
 
-def tensor_mismatch(
-    wanted: Mapping[str, Want], found: Mapping[str, Stored], spell: Callable[[str], str] = str
-) -> str:
+def tensor_mismatch(wanted: Mapping[str, Want], found: Mapping[str, Stored], spell: Callable[[str], str] = str) -> str:
     """Say in one clause what does not fit: the first tensor of each kind of mistake, and how many more there are.
 
     Args:

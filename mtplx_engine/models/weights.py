@@ -81,9 +81,7 @@ def load(checkpoint: Checkpoint) -> nn.Module:
     in_head = frozenset(location.name for location in locations if _is_read(location, folder))
     model, arguments = trunk_for(config).model_classes(config)
     try:
-        loaded, _ = load_model(
-            folder, lazy=True, get_model_classes=lambda **_: (_strict(model, in_head), arguments)
-        )
+        loaded, _ = load_model(folder, lazy=True, get_model_classes=lambda **_: (_strict(model, in_head), arguments))
     except MismatchError as error:
         raise stored_tensors.misfit(folder, str(error)) from error
     except Exception as error:  # numbers that contradict each other may raise anything
@@ -122,9 +120,7 @@ def check(module: nn.Module, weights: Mapping[str, mx.array], spell: Callable[[s
 
 def kinds(weights: Mapping[str, mx.array]) -> dict[str, Kind]:
     """Return type and shape of arrays."""
-    return {
-        name: Kind(_DTYPES.get(array.dtype, str(array.dtype)), array.shape) for name, array in weights.items()
-    }
+    return {name: Kind(_DTYPES.get(array.dtype, str(array.dtype)), array.shape) for name, array in weights.items()}
 
 
 def parameters(module: nn.Module) -> Arrays:
@@ -265,9 +261,7 @@ def _check_settings(arguments: type, config: Mapping[str, Any], error: Exception
         if field.name == "text_config":  # laid flat
             continue
         if is_required and (field.name not in config or (is_number and value is None)):
-            raise refused(
-                config_checks.CONFIG_NAME, f"does not say {field.name}", details=repr(error)
-            ) from error
+            raise refused(config_checks.CONFIG_NAME, f"does not say {field.name}", details=repr(error)) from error
         if value is not None and is_number and not is_size(value):
             raise refused(
                 config_checks.CONFIG_NAME,

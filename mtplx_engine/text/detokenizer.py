@@ -96,9 +96,7 @@ class TextStream:
         self._detokenizer = Detokenizer(decode)
         self._stops = StopStrings(stops)
         self._starts: list[int] = []  # the position in the text of each token's first character
-        self._accepted = (
-            bytearray()
-        )  # for each character, whether the token that completed it was an accepted draft
+        self._accepted = bytearray()  # for each character, whether the token that completed it was an accepted draft
         self._released = 0
 
     @property

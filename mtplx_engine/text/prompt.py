@@ -34,11 +34,7 @@ class PlainText:
 
     def __init__(self, tokenizer: Any) -> None:
         self._backend = tokenizer.backend_tokenizer
-        added = {
-            token_id: token
-            for token_id, token in tokenizer.added_tokens_decoder.items()
-            if token.content.strip()
-        }
+        added = {token_id: token for token_id, token in tokenizer.added_tokens_decoder.items() if token.content.strip()}
         self._ids = frozenset(added)
         self.controls = _any_of({token.content for token in added.values()})
         loose = {token.content for token in added.values() if token.normalized}
@@ -164,9 +160,7 @@ class PromptEncoder:
         names = {**self._tokenizer.special_tokens_map, **switches}
         return template.shared().render(found, turns, names, self._window)
 
-    def _render_open_answer(
-        self, turns: list[dict[str, str]], switches: dict[str, bool], literals: list[str]
-    ) -> str:
+    def _render_open_answer(self, turns: list[dict[str, str]], switches: dict[str, bool], literals: list[str]) -> str:
         """Render a chat up to the last character of its last turn, without what the template adds after it."""
         end = _placeholder("", literals)
         last = {**turns[-1], "content": turns[-1]["content"] + end}

@@ -173,7 +173,6 @@ class Segmenter:
         return self._kind is Kind.ANSWER or self._code.line != mark
 
     def _is_quoted(self, doubt: _Doubt) -> bool:
-        """Whether a mark is quoted whose code closed just before the last character."""
         return doubt.close() or self._kind is Kind.ANSWER
 
     def _settle(self, doubt: _Doubt, character: str, ended: CodeEnd | None) -> bool:
@@ -372,9 +371,7 @@ def opens_thinking(tokenizer: Any, markup: Markup, prompt: list[int]) -> bool:
     """Return whether a prompt ends with the mark that opens the thinking, which some templates add."""
     if not markup.think_start:
         return False
-    tail: str = tokenizer.decode(
-        prompt[-_TAIL:], skip_special_tokens=False, clean_up_tokenization_spaces=False
-    )
+    tail: str = tokenizer.decode(prompt[-_TAIL:], skip_special_tokens=False, clean_up_tokenization_spaces=False)
     return tail.rstrip().endswith(markup.think_start)
 
 
@@ -405,8 +402,7 @@ def tool_calls(markup: Markup, text: str) -> tuple[ToolCall, ...]:
         found = _tool_parser(markup.tool_parser).parse_tool_call(text, None)
         calls = found if isinstance(found, list) else [found]
         return tuple(
-            ToolCall(str(call["name"]), json.dumps(call.get("arguments") or {}, ensure_ascii=False))
-            for call in calls
+            ToolCall(str(call["name"]), json.dumps(call.get("arguments") or {}, ensure_ascii=False)) for call in calls
         )
     except Exception as error:  # the text is the model's, and each parser fails in its own way
         raise ValueError(f"not a tool call: {error!r}") from error

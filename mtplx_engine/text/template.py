@@ -50,9 +50,7 @@ class TemplateProcess:
             self._child.communicate()
             self._child = None
 
-    def render(
-        self, template: str, turns: Sequence[Mapping[str, str]], names: Mapping[str, Any], window: int
-    ) -> str:
+    def render(self, template: str, turns: Sequence[Mapping[str, str]], names: Mapping[str, Any], window: int) -> str:
         """Render a chat, ready for the answer unless `names` say otherwise.
 
         Args:
@@ -91,9 +89,7 @@ class TemplateProcess:
                 "or get this one again.",
                 reply["error"],
             )
-        raise EngineError(
-            ErrorKind.BAD_REQUEST, "The model's chat template does not accept this chat.", reply["error"]
-        )
+        raise EngineError(ErrorKind.BAD_REQUEST, "The model's chat template does not accept this chat.", reply["error"])
 
     def _ask(self, line: bytes) -> dict[str, Any]:
         self.start()

@@ -172,9 +172,7 @@ class JsonStore:
             self._write(dict([*entries.items(), (key, entry)][-_MOST_KEPT:]))
 
     def _write(self, entries: dict[str, Any]) -> None:
-        while (
-            len(data := json.dumps({"format": self._format, "results": entries}).encode()) > self._most_bytes
-        ):
+        while len(data := json.dumps({"format": self._format, "results": entries}).encode()) > self._most_bytes:
             entries = dict([*entries.items()][1:])
         replace_file(self._path, data)
 

@@ -31,10 +31,7 @@ class Sentence:
 
     def text(self, translate: Callable[[str], str] = str) -> str:
         """Return the sentence as text, every template in it translated."""
-        values = {
-            name: value.text(translate) if isinstance(value, Sentence) else value
-            for name, value in self.values
-        }
+        values = {name: value.text(translate) if isinstance(value, Sentence) else value for name, value in self.values}
         return translate(self.template).format(**values) if self.template else ""
 
     def __str__(self) -> str:

@@ -79,11 +79,7 @@ def system_state() -> SystemState:
         load = os.getloadavg()[0]
     except OSError:
         load = None
-    found = (
-        mac_state(load, pmset)
-        if sys.platform == "darwin"
-        else SystemState(load, power_of_supplies(_SUPPLIES))
-    )
+    found = mac_state(load, pmset) if sys.platform == "darwin" else SystemState(load, power_of_supplies(_SUPPLIES))
     return replace(found, cores=os.cpu_count())
 
 
@@ -140,9 +136,7 @@ def thermal(therm: str) -> str:
     says that no warning has been recorded.
     """
     limits = [int(number) for number in re.findall(r"CPU_(?:Speed|Scheduler)_Limit\s*=\s*(\d+)", therm)]
-    levels = [
-        int(number) for number in re.findall(r"(?i)thermal(?: |_)(?:warning(?: |_))?level\s*=\s*(\d+)", therm)
-    ]
+    levels = [int(number) for number in re.findall(r"(?i)thermal(?: |_)(?:warning(?: |_))?level\s*=\s*(\d+)", therm)]
     if limits and min(limits) < 100:
         return f"slowed to {min(limits)} %"
     if levels and max(levels) > 0:
@@ -245,11 +239,7 @@ class Machine:
 def this_machine() -> Machine:
     """Return this machine."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return (
-        mac_machine(memory)
-        if sys.platform == "darwin"
-        else Machine(memory, memory, packed=False, chunk=CPU_CHUNK)
-    )
+    return mac_machine(memory) if sys.platform == "darwin" else Machine(memory, memory, packed=False, chunk=CPU_CHUNK)
 
 
 def chip_name(processors: Path = Path("/proc/cpuinfo")) -> str:
@@ -278,9 +268,7 @@ def sysctl(name: str) -> int | None:
 
 def _sysctl(name: str) -> str:
     try:
-        found = subprocess.run(
-            ["/usr/sbin/sysctl", "-n", name], capture_output=True, text=True, timeout=5, check=True
-        )
+        found = subprocess.run(["/usr/sbin/sysctl", "-n", name], capture_output=True, text=True, timeout=5, check=True)
     except (OSError, ValueError, subprocess.SubprocessError):
         return ""
     return found.stdout.strip()

@@ -95,9 +95,7 @@ def installed(prefix: Path) -> Modules:
     header = prefix / "include" / "python3.11" / "patchlevel.h"
     found = _PATCH_LEVEL.search(header.read_text()) if header.is_file() else None
     if found is None:
-        raise UnfitPythonError(
-            f"{header} does not name a version of Python 3.11. Is it installed in {prefix}?"
-        )
+        raise UnfitPythonError(f"{header} does not name a version of Python 3.11. Is it installed in {prefix}?")
     return Modules(prefix / "lib" / "python3.11", found[1], _names())
 
 

@@ -96,9 +96,7 @@ def _answer(sandbox: Path) -> str:
     """Return the stored answer; the program has ended, so nobody else has the database open."""
     connection = sqlite3.connect(sandbox / _DATA / "chats" / "chats.db")
     try:
-        row = connection.execute(
-            "SELECT text FROM messages WHERE role = 'assistant' AND status = 'done'"
-        ).fetchone()
+        row = connection.execute("SELECT text FROM messages WHERE role = 'assistant' AND status = 'done'").fetchone()
     finally:
         connection.close()
     return str(row[0]) if row else ""

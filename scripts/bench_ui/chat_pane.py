@@ -45,9 +45,7 @@ class StreamMeter:
         self.tokens = 0
         self.costs: list[float] = []
         self.ages: list[float] = []
-        self._offset = (
-            math.inf
-        )  # when the answer started by our clock, estimated from the event with the least delay
+        self._offset = math.inf  # when the answer started by our clock, estimated from the event with the least delay
         program.app.link.happened.connect(self._note)
 
     def lag(self, done: float) -> float:
@@ -196,10 +194,7 @@ def _paste(program: Program, name: str, text: str) -> list[Result]:
         ("a key typed after it", lambda: QTest.keyClick(edit, "a")),
         ("sent", edit.submitted.emit),
     )
-    return [
-        timed(f"{name}, {act}: longest block", program.longest_block(run), LONGEST_BLOCK_MS)
-        for act, run in acts
-    ]
+    return [timed(f"{name}, {act}: longest block", program.longest_block(run), LONGEST_BLOCK_MS) for act, run in acts]
 
 
 def _paste_into_editor(program: Program, name: str, text: str) -> list[Result]:

@@ -43,9 +43,7 @@ class MemoryUse:
 
     def since(self, before: MemoryUse) -> MemoryUse:
         """Return the growth."""
-        return MemoryUse(
-            self.resident - before.resident, self.used - before.used, self.cached - before.cached
-        )
+        return MemoryUse(self.resident - before.resident, self.used - before.used, self.cached - before.cached)
 
 
 def measure_memory(folder: Path, answers: int) -> list[Result]:

@@ -176,9 +176,7 @@ def lines(count: int, characters: int) -> str:
 
 def _section(number: int, chance: random.Random) -> str:
     points = "".join(f"- {_prose(chance, 12)}\n" for _ in range(4))
-    rows = "".join(
-        f"| {_prose(chance, 2)} | {chance.random():.3f} | `x{row}` |\n" for row in range(_TABLE_ROWS)
-    )
+    rows = "".join(f"| {_prose(chance, 2)} | {chance.random():.3f} | `x{row}` |\n" for row in range(_TABLE_ROWS))
     table = f"| name | value | code |\n|---|---|---|\n{rows}"
     body = f"## Part {number}\n\n{_prose(chance, 90)}\n\n{points}\n{_CODE}\n{_prose(chance, 60)}\n\n{table}\n"
     return f"{body}{_prose(chance, SECTION_TOKENS - len(tokens_of(body)))}\n\n"

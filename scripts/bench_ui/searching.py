@@ -112,9 +112,7 @@ def _fill(folder: Path, messages: int) -> str:
         connection = database._connection  # noqa: SLF001  one commit for each message would take minutes
         with transaction(connection):
             for number in range(0, messages, _PER_CHAT):
-                chat = ChatSummary(
-                    f"c{number // _PER_CHAT}", " ".join(chance.choices(words, weights, k=6)), 0, 0
-                )
+                chat = ChatSummary(f"c{number // _PER_CHAT}", " ".join(chance.choices(words, weights, k=6)), 0, 0)
                 connection.execute(
                     "INSERT INTO chats (id, title, created_ms, updated_ms, touched) VALUES (?, ?, 0, 0, ?)",
                     (chat.id, chat.title, number),

@@ -87,9 +87,7 @@ def _cpu_time(link: FakeLink, seconds: float) -> float:
         age = time.monotonic() - started
         while sent < min(age, seconds) * EVENTS_PER_S:
             accepted = _ACCEPTED[sent % len(_ACCEPTED)]
-            link.happened.emit(
-                Tokens(1, tuple(range(1 + accepted)), "text", _DRAFTED, accepted, time.monotonic())
-            )
+            link.happened.emit(Tokens(1, tuple(range(1 + accepted)), "text", _DRAFTED, accepted, time.monotonic()))
             sent += 1
             if sent % EVENTS_PER_S == 0:
                 link.happened.emit(Heartbeat(4_000_000_000 + sent))
@@ -118,7 +116,7 @@ class _SynchronousStore(QObject):
     history_read = Signal(object)
     history_exported = Signal(str, int)
     failed = Signal(object, str)
-    figures_changed = Signal()
+    stats_changed = Signal()
 
     def __init__(self, database: ChatDatabase) -> None:
         super().__init__()
@@ -139,8 +137,7 @@ def measure_history(folder: Path, answers: int) -> list[Result]:
         page.resize(*_HISTORY_SIZE)
         acts = (("opening it", page.show), ("choosing all of it", lambda: page.period.chosen.emit(None)))
         blocks = [
-            timed(f"{name}, {act}: longest block", program.longest_block(run), LONGEST_BLOCK_MS)
-            for act, run in acts
+            timed(f"{name}, {act}: longest block", program.longest_block(run), LONGEST_BLOCK_MS) for act, run in acts
         ]
         page.deleteLater()
         program.settle()
@@ -156,9 +153,7 @@ def _opening_times(theme: Theme, folder: Path, name: str) -> list[Result]:
         page.resize(*_HISTORY_SIZE)
         found = [
             _time_until_painted(page, f"{name}: until the last 30 days are shown", page.show),
-            _time_until_painted(
-                page, f"{name}: until all of a model are shown", lambda: page.period.chosen.emit(None)
-            ),
+            _time_until_painted(page, f"{name}: until all of a model are shown", lambda: page.period.chosen.emit(None)),
             _time_until_painted(page, f"{name}: until all are shown", lambda: page.model.chosen.emit(None)),
         ]
         page.deleteLater()
@@ -182,7 +177,7 @@ def _write_history(folder: Path, answers: int) -> None:
         with transaction(connection):
             for number in range(answers):
                 day = today - timedelta(days=_DAYS * (answers - 1 - number) // answers)
-                row = records.figures_row(dataclasses.replace(some[number % len(some)], day=day))
+                row = records.stats_row(dataclasses.replace(some[number % len(some)], day=day))
                 connection.execute(
                     f"INSERT INTO figures ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",  # noqa: S608
                     tuple(row.values()),

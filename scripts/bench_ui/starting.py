@@ -28,8 +28,7 @@ def measure_starting(folder: Path, starts: int) -> list[Result]:
     runs = [_start_once(folder / str(number)) for number in range(starts + 1)][1:]
     names = ("start: window painted", "start: composer takes what is typed")
     return [
-        timed(f"{name}, median of {starts}", _median([run[index] for run in runs]))
-        for index, name in enumerate(names)
+        timed(f"{name}, median of {starts}", _median([run[index] for run in runs])) for index, name in enumerate(names)
     ]
 
 

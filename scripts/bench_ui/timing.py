@@ -164,9 +164,7 @@ class LoopWatch(QObject):
 
     def percentile(self, share: float) -> Moment:
         """Return a percentile of the gaps, of both times separately; `share` is from 0 to 1."""
-        return Moment(
-            self._percentile(share, lambda gap: gap.wall), self._percentile(share, lambda gap: gap.own)
-        )
+        return Moment(self._percentile(share, lambda gap: gap.wall), self._percentile(share, lambda gap: gap.own))
 
     def _percentile(self, share: float, time_of: Callable[[Moment], float]) -> float:
         ordered = sorted(map(time_of, self.gaps))

@@ -41,9 +41,7 @@ RICH = (
 The height follows $h(t) = A \cos(\omega t + \varphi)$, and a ticket costs $5.
 """
 )
-THOUGHTS = (
-    "The person asks about tides. The Moon matters most, then the Sun. I should name both tides of a day."
-)
+THOUGHTS = "The person asks about tides. The Moon matters most, then the Sun. I should name both tides of a day."
 SLOW = Script(answer=RICH, cycle_s=0.05)
 CALM = Preset("Calm", ChatSettings(system_prompt="Be brief.", sampler=SamplerConfig(temperature=0.2)))
 
@@ -256,9 +254,7 @@ def _unsent(stage: Stage) -> QWidget | None:
 
 
 def _unsaved(stage: Stage) -> QWidget | None:
-    with mock.patch.object(
-        ChatDatabase, "add_message", side_effect=StoreError("The disk is full.", retryable=True)
-    ):
+    with mock.patch.object(ChatDatabase, "add_message", side_effect=StoreError("The disk is full.", retryable=True)):
         stage.ask("Why are there tides?")
         stage.until(lambda: bool(stage.program.session.refused))
     stage.program.quitting.may_end()
@@ -285,12 +281,8 @@ SCENES = (
     Scene("answered", _answered),
     Scene("thought", _thought, Script(answer=RICH, thinking=THOUGHTS)),
     Scene("stopped", _stopped, SLOW),
-    Scene(
-        "failed", _failed, Script(answer_error="The model produced numbers that are not finite. Try again.")
-    ),
-    Scene(
-        "not-loaded", _not_loaded, Script(load_error="The model file is damaged at byte 12. Get it again.")
-    ),
+    Scene("failed", _failed, Script(answer_error="The model produced numbers that are not finite. Try again.")),
+    Scene("not-loaded", _not_loaded, Script(load_error="The model file is damaged at byte 12. Get it again.")),
     Scene("tinted", _tinted),
     Scene("found", _found),
     Scene("searched", _searched),

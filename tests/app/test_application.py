@@ -234,9 +234,7 @@ def test_keys(start):
     QTest.keyClick(window, Qt.Key.Key_Escape)
     assert not driver.program.session.busy
     driver.until_offered()
-    QTest.keyClick(
-        window, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
-    )
+    QTest.keyClick(window, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
     assert QGuiApplication.clipboard().text().startswith("one two three")
     QTest.keyClick(window, Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
     assert driver.program.session.shown.messages == ()

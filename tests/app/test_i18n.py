@@ -155,19 +155,13 @@ def test_walk_finds_what_is_returned_or_raised_for_people():
     assert texts('raise UnreadableChatsError("This file is damaged.")') == ["This file is damaged."]
     assert texts('raise StoreError(f"{path} cannot be read.")') == [" cannot be read."]
     assert texts('raise OutOfBoundsError("its date cannot be")') == ["its date cannot be"]
-    assert (
-        texts('return "dark"\nreturn f"{name}.db"\nreturn tr("Restart")\nraise StoreError(tr("No."))') == []
-    )
+    assert texts('return "dark"\nreturn f"{name}.db"\nreturn tr("Restart")\nraise StoreError(tr("No."))') == []
 
 
 def test_translation_takes_the_place_of_our_words(qapp):
     class Shouting(QTranslator):
         def translate(self, context, text, *_):
-            return (
-                re.sub(r"[a-z]+(?![a-z0-9]*})", lambda word: word[0].upper(), text)
-                if context == "MTPLX"
-                else ""
-            )
+            return re.sub(r"[a-z]+(?![a-z0-9]*})", lambda word: word[0].upper(), text) if context == "MTPLX" else ""
 
     shouting = Shouting()
     QCoreApplication.installTranslator(shouting)

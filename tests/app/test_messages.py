@@ -263,9 +263,7 @@ def test_what_is_left_out_is_marked_and_can_be_read_again(start):
     driver.until(lambda: len(driver.transcript.rows) == 6)
     driver.until_idle()
     assert driver.answer.message.status is MessageStatus.DONE
-    marked = [
-        row for row in driver.transcript.rows if isinstance(row, QuestionRow) and row.boundary.isVisible()
-    ]
+    marked = [row for row in driver.transcript.rows if isinstance(row, QuestionRow) and row.boundary.isVisible()]
     assert [row.message.id for row in marked] == [driver.program.session.settings.reads_from]
     driver.pane.act(RowAction.READ_ALL, marked[0].message.id)
     assert not marked[0].boundary.isVisible()
@@ -371,9 +369,7 @@ def test_pictures_and_binaries_are_refused_in_plain_words(start, tmp_path):
     data = QMimeData()
     data.setImageData(QImage(8, 8, QImage.Format.Format_RGB32))
     driver.composer.edit.insertFromMimeData(data)
-    assert driver.pane.composing.card.label.text() == (
-        "Images cannot be read; only text, code, CSV and PDF are."
-    )
+    assert driver.pane.composing.card.label.text() == ("Images cannot be read; only text, code, CSV and PDF are.")
     driver.pane.composing.card.buttons[0].click()
     assert driver.pane.composing.card is None
     (tmp_path / "a.out").write_bytes(b"\x7fELF\0\0")

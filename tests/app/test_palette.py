@@ -35,10 +35,7 @@ def pairs(palette):
     running = ("text", "secondary")
     # What is pointed at, chosen or tinted holds running text; tinted answers hold links too.
     grounds = [
-        *(
-            (name, getattr(palette, name), LABELS)
-            for name in ("window", "sidebar", "raised", "bubble", "code")
-        ),
+        *((name, getattr(palette, name), LABELS) for name in ("window", "sidebar", "raised", "bubble", "code")),
         *((*laid(palette, "hover", below), running) for below in ("window", "sidebar", "raised")),
         *((*laid(palette, "selected", below), running) for below in ("window", "sidebar", "raised")),
         (*laid(palette, "accepted", "window"), (*running, "accent")),

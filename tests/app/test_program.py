@@ -87,7 +87,5 @@ def test_qt_starts_from_a_folder_whose_name_its_settings_cannot_hold(tmp_path, n
     for path in Path(PySide6.__file__).parent.iterdir():
         (folder / "PySide6" / path.name).symlink_to(path)
     (folder / "shiboken6").symlink_to(Path(shiboken6.__file__).parent)
-    ended = subprocess.run(
-        [sys.executable, "-c", START, str(folder)], capture_output=True, text=True, check=False
-    )
+    ended = subprocess.run([sys.executable, "-c", START, str(folder)], capture_output=True, text=True, check=False)
     assert (ended.stdout, ended.returncode) == ("offscreen\n", 0), ended.stderr

@@ -122,10 +122,7 @@ SCENES = {
     **{f"settings, {page}": settings(page) for page in ("general", "chats", "models", "privacy")},
     **{f"models, {name}": models(models_window.STATES[name]) for name in MODELS},
     "models, token": models(models_window.token),
-    **{
-        f"speed, {name}": speed(name)
-        for name in ("no-data", "two-lengths", "slower", "running", "failed", "exact")
-    },
+    **{f"speed, {name}": speed(name) for name in ("no-data", "two-lengths", "slower", "running", "failed", "exact")},
     "speed, now": speed_in_the_program,
     "shortcuts": shortcuts,
     "about": about,
@@ -136,9 +133,7 @@ SCENES = {
 
 @pytest.fixture(params=SCENES)
 def scene(request, start):
-    driver = start(
-        Script(answer_error="It broke." if request.param == "failed" else "", thinking="The Moon.")
-    )
+    driver = start(Script(answer_error="It broke." if request.param == "failed" else "", thinking="The Moon."))
     window = SCENES[request.param](driver)
     driver.until(window.isVisible)
     window.activateWindow()

@@ -34,9 +34,7 @@ def accessible_name(widget):
 
 
 def focusable(window):
-    return [
-        widget for widget in window.findChildren(QWidget) if widget.focusPolicy() != Qt.FocusPolicy.NoFocus
-    ]
+    return [widget for widget in window.findChildren(QWidget) if widget.focusPolicy() != Qt.FocusPolicy.NoFocus]
 
 
 @pytest.mark.parametrize("state", ["empty", "answered", "failed"])

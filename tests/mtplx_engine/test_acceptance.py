@@ -66,10 +66,7 @@ def _chain(
     distribution: Callable[[tuple[int, ...]], Floats], length: int, vocabulary: int
 ) -> dict[tuple[int, ...], float]:
     every = itertools.product(range(vocabulary), repeat=length)
-    return {
-        tokens: float(np.prod([distribution(tokens[:i])[t] for i, t in enumerate(tokens)]))
-        for tokens in every
-    }
+    return {tokens: float(np.prod([distribution(tokens[:i])[t] for i, t in enumerate(tokens)])) for tokens in every}
 
 
 def _difference(distribution: dict[tuple[int, ...], float], other: dict[tuple[int, ...], float]) -> float:
@@ -82,9 +79,7 @@ def _rows(generator: np.random.Generator, vocabulary: int) -> Callable[[tuple[in
     return lambda context: known.setdefault(context, generator.dirichlet(np.full(vocabulary, 0.7)))
 
 
-def _after(
-    distribution: Callable[[tuple[int, ...]], Floats], context: tuple[int, ...]
-) -> Callable[..., Floats]:
+def _after(distribution: Callable[[tuple[int, ...]], Floats], context: tuple[int, ...]) -> Callable[..., Floats]:
     return lambda tokens: distribution((*context, *tokens))
 
 
@@ -155,9 +150,7 @@ def test_in_the_dtype_of_decoding_the_distribution_holds_to_its_rounding() -> No
 
 def test_accepted_drafts_lead_the_round() -> None:
     """Depth 2 over 2 tokens, by hand: p = (.5, .5) everywhere, q = (.8, .2): kept with .625 and 1."""
-    distribution = round_distribution(
-        lambda _: np.array([0.5, 0.5]), lambda _: np.array([0.8, 0.2]), 2, depth=2
-    )
+    distribution = round_distribution(lambda _: np.array([0.5, 0.5]), lambda _: np.array([0.8, 0.2]), 2, depth=2)
     two_kept = {(a, b): (0.5, 0.2)[a] * (0.5, 0.2)[b] for a in (0, 1) for b in (0, 1)}
     expected: dict[tuple[int, ...], float] = {(1,): 0.8 * 0.375, (0, 1): 0.5 * 0.3, (1, 1): 0.2 * 0.3}
     expected |= {(*kept, bonus): mass / 2 for kept, mass in two_kept.items() for bonus in (0, 1)}
@@ -178,9 +171,7 @@ def test_the_enumeration_sees_biases_too_small_to_sample(
     monkeypatch.setattr(acceptance, name, wrong)
     p, q = np.array([0.1, 0.4, 0.5]), np.array([0.7, 0.2, 0.1])
     distribution = round_distribution(lambda _: p, lambda _: q, 3, depth=1)
-    first = {
-        (token,): sum(m for emitted, m in distribution.items() if emitted[0] == token) for token in range(3)
-    }
+    first = {(token,): sum(m for emitted, m in distribution.items() if emitted[0] == token) for token in range(3)}
     assert _difference(first, {(token,): float(mass) for token, mass in enumerate(p)}) > least
 
 
@@ -288,9 +279,7 @@ def test_marginal_takes_lists_arrays_and_rows() -> None:
 
 def test_marginal_of_a_greedy_target_is_its_best_token() -> None:
     greedy = SamplerConfig(temperature=0, draft_core="stock", speculative_depth=2, verify_core="target")
-    distribution = speculative_output_marginal(
-        [[0.2, 0.3, 0.5], [0.9, 0.1, 0]], [[0.6, 0.4, 0], [0, 0, 1]], greedy
-    )
+    distribution = speculative_output_marginal([[0.2, 0.3, 0.5], [0.9, 0.1, 0]], [[0.6, 0.4, 0], [0, 0, 1]], greedy)
     assert distribution.tolist() == [[0, 0, 1], [1, 0, 0]]
 
 

@@ -110,9 +110,7 @@ def test_the_target_makes_states_for_its_recurrent_layers(hybrid: LoadedModel) -
     assert kinds == [True, True, True, False]
 
 
-def test_a_state_that_is_not_rolled_back_is_detected(
-    hybrid: LoadedModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_state_that_is_not_rolled_back_is_detected(hybrid: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the state that rejected drafts went into, as a cache does that knows nothing of recurrent layers."""
 
     def faulty(self: RecurrentState, surplus: int) -> None:

@@ -148,17 +148,12 @@ def expected_q(target: Target, drafter: Drafter, config: SamplerConfig, step: Ve
     if isinstance(drafter, PromptLookupDrafter):
         return np.eye(VOCABULARY)[list(copied(step.context, len(step.drafts)))]
     logits = (
-        model_logits(drafter, step)
-        if isinstance(drafter, DraftModelDrafter)
-        else head_logits(target, drafter, step)
+        model_logits(drafter, step) if isinstance(drafter, DraftModelDrafter) else head_logits(target, drafter, step)
     )
     warm = dataclasses.replace(config, temperature=1.0) if config.greedy else config
     answer = step.context[len(PROMPT) :]
     distributions = np.array(
-        [
-            next_token_distribution(z, warm, PROMPT, (*answer, *step.drafts[:row]))
-            for row, z in enumerate(logits)
-        ]
+        [next_token_distribution(z, warm, PROMPT, (*answer, *step.drafts[:row])) for row, z in enumerate(logits)]
     )
     return np.eye(VOCABULARY)[distributions.argmax(axis=1)] if config.greedy else distributions
 
@@ -167,9 +162,7 @@ def bits(array: NDArray[np.generic]) -> NDArray[np.uint32]:
     return np.atleast_1d(array).view(np.uint32)
 
 
-def check_step(
-    target: Target, plain: PlainRows, drafter: Drafter, config: SamplerConfig, step: Verified
-) -> None:
+def check_step(target: Target, plain: PlainRows, drafter: Drafter, config: SamplerConfig, step: Verified) -> None:
     for row in reversed(range(len(step.drafts) + 1)):  # the longest text decodes those it begins with, too
         logits, distribution = plain.after((*step.context, *step.drafts[:row]))
         assert (bits(step.logits[row]) == bits(logits)).all(), f"logits of row {row}"
@@ -239,9 +232,7 @@ def test_a_hybrid(target: str, kind: str, request: pytest.FixtureRequest) -> Non
 @pytest.mark.parametrize(("kind", "depth"), CELLS)
 def test_each_option_and_pair(target: str, kind: str, depth: int, request: pytest.FixtureRequest) -> None:
     accepted = check_cell(request.getfixturevalue(target), kind, depth, [*ALONE, *PAIRS])
-    assert accepted > 0 or (
-        target in HYBRIDS and kind == "prompt_lookup"
-    )  # they hardly ever repeat themselves
+    assert accepted > 0 or (target in HYBRIDS and kind == "prompt_lookup")  # they hardly ever repeat themselves
 
 
 # ---------------------------------------------------------------- faults that these checks must see

@@ -126,9 +126,7 @@ def prompt_ids(engine: Engine, question: str) -> list[int]:
 
 def answer(engine: Engine, ids: list[int], depth: int, max_tokens: int) -> tuple[list[int], DecodeStats]:
     sampler = SamplerConfig(temperature=0, speculative_depth=depth)
-    *events, finished = engine.generate_ids(
-        Generate(0, (), sampler, max_tokens=max_tokens), ids, threading.Event()
-    )
+    *events, finished = engine.generate_ids(Generate(0, (), sampler, max_tokens=max_tokens), ids, threading.Event())
     assert isinstance(finished, Finished)
     return [token for e in events if isinstance(e, Tokens) for token in e.token_ids], finished.stats
 

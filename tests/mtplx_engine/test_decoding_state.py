@@ -31,9 +31,7 @@ def accept_counts(chat: Chat) -> list[tuple[int, int]]:
 @pytest.mark.parametrize("temperature", TEMPERATURES)
 @pytest.mark.parametrize("width", [1, 4])
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
-def test_after_every_accept_count(
-    tiny_model: LoadedModel, depth: int, width: int, temperature: float
-) -> None:
+def test_after_every_accept_count(tiny_model: LoadedModel, depth: int, width: int, temperature: float) -> None:
     wide = dataclasses.replace(
         tiny_model,
         target=Target(llama, tiny_model.target.model, tiny_model.target.vocabulary, width_multiple=width),
@@ -63,9 +61,7 @@ def test_after_the_limit(tiny_model: LoadedModel, max_tokens: int, depth: int, t
 
 @pytest.mark.parametrize("temperature", TEMPERATURES)
 @pytest.mark.parametrize("depth", [0, 4])
-def test_after_an_end_token_anywhere_in_a_block(
-    tiny_model: LoadedModel, depth: int, temperature: float
-) -> None:
+def test_after_an_end_token_anywhere_in_a_block(tiny_model: LoadedModel, depth: int, temperature: float) -> None:
     whole = Chat(tiny_model).answer(depth=depth, temperature=temperature, max_tokens=12)
     ends = [at for at, token in enumerate(whole) if token not in whole[:at]]
     assert len(ends) >= 6
@@ -79,9 +75,7 @@ def test_after_an_end_token_anywhere_in_a_block(
 
 @pytest.mark.parametrize("temperature", TEMPERATURES)
 @pytest.mark.parametrize("depth", [0, 4])
-def test_after_a_stop_string_across_tokens_and_blocks(
-    tiny_model: LoadedModel, depth: int, temperature: float
-) -> None:
+def test_after_a_stop_string_across_tokens_and_blocks(tiny_model: LoadedModel, depth: int, temperature: float) -> None:
     whole = Chat(tiny_model).answer(depth=depth, temperature=temperature, max_tokens=12)
     spell = Spelling().decode
     for at in range(2, 10):
@@ -142,9 +136,7 @@ def _trims_too_little(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _forgets_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
     trim = TokenCache.trim_to
-    monkeypatch.setattr(
-        TokenCache, "trim_to", lambda self, length: trim(self, length - (length < self.length))
-    )
+    monkeypatch.setattr(TokenCache, "trim_to", lambda self, length: trim(self, length - (length < self.length)))
 
 
 def _keeps_a_refused_draft(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,9 +200,7 @@ def _reuses_one_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
         _reuses_one_too_many,
     ],
 )
-def test_a_planted_fault_is_caught(
-    tiny_model: LoadedModel, monkeypatch: pytest.MonkeyPatch, plant: Any
-) -> None:
+def test_a_planted_fault_is_caught(tiny_model: LoadedModel, monkeypatch: pytest.MonkeyPatch, plant: Any) -> None:
     def walk() -> None:
         chat = Chat(tiny_model, right=[1, 3, 2])
         first = chat.answer()

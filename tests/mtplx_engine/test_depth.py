@@ -96,9 +96,7 @@ STARTER, NOTHING = (0.398, 0.42, 0.4, 0.39), (0.0, 0.0, 0.0, 0.0)
 CYCLES = 2000
 
 
-def _world(
-    verify: tuple[float, ...], draft: float, accepted: tuple[float, ...], *, slower: float = 1.0
-) -> World:
+def _world(verify: tuple[float, ...], draft: float, accepted: tuple[float, ...], *, slower: float = 1.0) -> World:
     return World(tuple((cost + k * draft) * slower for k, cost in enumerate(verify)), accepted)
 
 
@@ -193,9 +191,7 @@ def test_of_many_runs_with_other_seeds_hardly_any_is_out_of_bounds() -> None:
     """A few are a little more than 2 % below plain decoding, or find the best depth late, by bad luck."""
     cases = [(name, False) for name in TRACES] + [(name, True) for name in NOISY]
     runs = {
-        (name, noisy, seed): _shares(name, seed, noisy=noisy)
-        for name, noisy in cases
-        for seed in range(10_000, 10_100)
+        (name, noisy, seed): _shares(name, seed, noisy=noisy) for name, noisy in cases for seed in range(10_000, 10_100)
     }
     outside = [run for run, shares in runs.items() if not _within_bounds(shares)]
     least_plain, least_best = min(shares[0] for shares in runs.values()), min(map(min, runs.values()))

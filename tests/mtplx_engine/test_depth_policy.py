@@ -149,9 +149,7 @@ def test_a_chosen_depth_is_expected_to_be_what_was_measured() -> None:
 
 def test_a_pause_that_makes_good_what_was_lost_is_no_parking() -> None:
     """The best depth drafts and pauses: what it was expected to win it did not, so the matter is open."""
-    controller = DepthController(
-        1, DepthEstimates(best=1, costs=(1.0, 1.0), accepted=(100.0,), offered=(100.0,))
-    )
+    controller = DepthController(1, DepthEstimates(best=1, costs=(1.0, 1.0), accepted=(100.0,), offered=(100.0,)))
     chooser = _chooser(controller=controller)
     assert chooser.changed(1) == DepthChoice(1, DepthReason.FASTEST, pytest.approx(2.0, abs=0.02))
     controller.steady = 0
@@ -190,9 +188,7 @@ def test_a_new_start_begins_with_the_depth_that_was_best(tmp_path: Path) -> None
     assert DepthController(4, known).choose() == 4
 
 
-@pytest.mark.parametrize(
-    ("key", "drafter"), [("others", "mtp"), (HERE, "prompt_lookup"), (f"{HERE} mtp", "")]
-)
+@pytest.mark.parametrize(("key", "drafter"), [("others", "mtp"), (HERE, "prompt_lookup"), (f"{HERE} mtp", "")])
 def test_another_model_machine_or_drafter_is_measured_anew(tmp_path: Path, key: str, drafter: str) -> None:
     _measured(tmp_path)
     assert DepthMemory(tmp_path, key).recall(drafter) is None

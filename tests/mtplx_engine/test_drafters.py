@@ -121,9 +121,7 @@ def test_caches_are_fresh_ones_after_any_end(
 
 
 @pytest.mark.parametrize("kind", NEW)
-def test_the_next_turn_prefills_only_the_new_part(
-    tiny_model: LoadedModel, draft_model: LoadedModel, kind: str
-) -> None:
+def test_the_next_turn_prefills_only_the_new_part(tiny_model: LoadedModel, draft_model: LoadedModel, kind: str) -> None:
     chat = Drafting(tiny_model, draft_model)
     first = chat.answer(PROMPT, draft_core=kind)
     again = chat.held
@@ -229,9 +227,7 @@ def test_loading_two_models_reports_one_progress(engine: Engine, folders: dict[s
 def test_another_tokenizer_is_refused_before_anything_is_loaded(
     engine: Engine, folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "mtplx_engine.models.loader.load_checkpoint", lambda *_: pytest.fail("weights were read")
-    )
+    monkeypatch.setattr("mtplx_engine.models.loader.load_checkpoint", lambda *_: pytest.fail("weights were read"))
     with pytest.raises(EngineError) as caught:
         load(engine, folders["with"], folders["other"])
     check_error(caught, ErrorKind.UNSUPPORTED, "cannot draft for", "1 of 264 tokens differ", "same family")
@@ -244,9 +240,7 @@ def test_a_draft_model_that_is_not_there(engine: Engine, folders: dict[str, Path
 
 
 @pytest.mark.parametrize("depth", [0, 3])
-def test_nobody_drafts_when_drafting_is_off(
-    tiny_model: LoadedModel, draft_model: LoadedModel, depth: int
-) -> None:
+def test_nobody_drafts_when_drafting_is_off(tiny_model: LoadedModel, draft_model: LoadedModel, depth: int) -> None:
     drafters = Drafters(tiny_model, draft_model, chunk=16)
     core = "off" if depth else "mtp+prompt_lookup"
     assert drafters.wanted(SamplerConfig(draft_core=core, speculative_depth=depth)) is None

@@ -28,9 +28,7 @@ DRAFTED: dict[str, Any] = {"depth": 4}
 SAMPLED: dict[str, Any] = {"depth": 4, "temperature": 0.7}
 STRICT: dict[str, Any] = {"depth": 3, "verify_core": "strict"}
 
-settings = pytest.mark.parametrize(
-    "settings", [PLAINLY, DRAFTED, SAMPLED], ids=["plainly", "drafted", "sampled"]
-)
+settings = pytest.mark.parametrize("settings", [PLAINLY, DRAFTED, SAMPLED], ids=["plainly", "drafted", "sampled"])
 
 
 @pytest.fixture(scope="module", params=cache_kinds.KINDS)

@@ -183,9 +183,7 @@ def test_a_token_outside_the_vocabulary_is_never_forwarded(engine: Engine, token
         ({"draft_core": "draft_model"}, ErrorKind.UNSUPPORTED, ["No draft model", "--draft-model", "stock"]),
     ],
 )
-def test_requests_that_cannot_work(
-    engine: Engine, fields: dict[str, Any], kind: ErrorKind, words: list[str]
-) -> None:
+def test_requests_that_cannot_work(engine: Engine, fields: dict[str, Any], kind: ErrorKind, words: list[str]) -> None:
     with pytest.raises(EngineError) as caught:
         run(engine, **fields)
     check_error(caught, kind, *words)

@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize("temperature", [0.0, 0.7])
 @pytest.mark.parametrize(("depth", "right"), [(0, 0), (1, 0), (3, 3), (3, 1)])
-def test_nan_is_an_error_with_a_name(
-    tiny_model: LoadedModel, depth: int, right: int, temperature: float
-) -> None:
+def test_nan_is_an_error_with_a_name(tiny_model: LoadedModel, depth: int, right: int, temperature: float) -> None:
     embedding = tiny_model.target.model.model.embed_tokens
     sound = embedding.weight
     chat = Chat(tiny_model, [right])

@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_an_override_is_made_absolute_and_takes_the_logs_along(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_override_is_made_absolute_and_takes_the_logs_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     assert paths.data_dir("some/where") == tmp_path / "some/where"

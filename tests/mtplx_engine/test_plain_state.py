@@ -47,9 +47,7 @@ def nemotron(tmp_path_factory: pytest.TempPathFactory) -> LoadedModel:
 def _load(name: str, folders: pytest.TempPathFactory) -> LoadedModel:
     folder = folders.mktemp(name)
     plain.PLAIN[name].write(folder)
-    return dataclasses.replace(
-        load(folder), tokenizer=Spelling(), hidden_ids=frozenset(), end_ids=frozenset()
-    )
+    return dataclasses.replace(load(folder), tokenizer=Spelling(), hidden_ids=frozenset(), end_ids=frozenset())
 
 
 def check(chat: Chat) -> None:
@@ -130,9 +128,7 @@ def test_a_chat_that_goes_on_is_regenerated_and_edited(
     assert found == cached
 
 
-def test_a_state_that_is_not_taken_back_is_seen(
-    nemotron: LoadedModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_state_that_is_not_taken_back_is_seen(nemotron: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the step that ran ahead when the answer ended."""
 
     def faulty(self: StepState, surplus: int) -> None:

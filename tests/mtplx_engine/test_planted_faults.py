@@ -49,9 +49,7 @@ def test_planted_fault_is_called_wrong(monkeypatch: pytest.MonkeyPatch, plant: P
 
 @pytest.mark.long
 @pytest.mark.parametrize("plant", [faults.state_of_refused_drafts, faults.no_residual])
-def test_planted_fault_is_seen_in_the_trained_toys_answers(
-    monkeypatch: pytest.MonkeyPatch, plant: Plant
-) -> None:
+def test_planted_fault_is_seen_in_the_trained_toys_answers(monkeypatch: pytest.MonkeyPatch, plant: Plant) -> None:
     plant(monkeypatch)
     config = SamplerConfig(temperature=0.4, speculative_depth=2)
     result, _ = toy_answers.run("The name of the file", config, STAGES, LEAST)

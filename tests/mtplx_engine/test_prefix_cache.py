@@ -177,9 +177,7 @@ def test_a_hybrid_after_a_cancel_in_prefill_goes_on(hybrid: LoadedModel, depth: 
 
 ADDED = st.lists(st.integers(4, 99), min_size=1, max_size=3)
 TURNS = st.lists(
-    st.tuples(
-        st.booleans(), st.sampled_from(["append", "regenerate", "edit"]), ADDED, st.sampled_from([0, 3])
-    ),
+    st.tuples(st.booleans(), st.sampled_from(["append", "regenerate", "edit"]), ADDED, st.sampled_from([0, 3])),
     min_size=3,
     max_size=7,
 )

@@ -52,9 +52,7 @@ def is_borderline(adjusted: np.ndarray, config: SamplerConfig) -> bool:
     return False
 
 
-def check_distribution(
-    config: SamplerConfig, logits: Sequence[float], prompt: list[int], answer: list[int]
-) -> None:
+def check_distribution(config: SamplerConfig, logits: Sequence[float], prompt: list[int], answer: list[int]) -> None:
     adjusted = adjusted_logits(logits, config, prompt, answer)
     assume(not is_borderline(adjusted, config))
     distribution = filtered_distribution(adjusted, config)

@@ -71,9 +71,7 @@ LONG_CASES = {
     "draft vocabulary, depth 1": Case(SamplerConfig(temperature=1.0, speculative_depth=1), "short"),
     "draft vocabulary, depth 3": Case(SamplerConfig(temperature=0.7, speculative_depth=3), "short"),
     "mixed depths": Case(SamplerConfig(temperature=1.0, speculative_depth="auto"), "distorted"),
-    "mixed depths, penalties": Case(
-        SamplerConfig(temperature=0.7, repetition_penalty=1.3, speculative_depth="auto")
-    ),
+    "mixed depths, penalties": Case(SamplerConfig(temperature=0.7, repetition_penalty=1.3, speculative_depth="auto")),
     "filled up verify steps": Case(SamplerConfig(temperature=1.0, speculative_depth=2), width_multiple=4),
     "strict": Case(SamplerConfig(temperature=1.0, speculative_depth=2, verify_core="strict")),
     "vocabulary 8": Case(SamplerConfig(temperature=1.0, speculative_depth=2), vocabulary=8, length=4),
@@ -185,9 +183,7 @@ def test_many_answers_follow_the_targets_distribution(case: Case) -> None:
 
 def test_a_race_on_production_random_numbers_follows_its_weights() -> None:
     weights = mx.array([0.5, 0.0, 0.3, 0.199, 0.001])
-    winners = race(
-        mx.broadcast_to(weights, (1_000_000, 5)), draw_exponentials((1_000_000, 5), mx.random.key(5))
-    )
+    winners = race(mx.broadcast_to(weights, (1_000_000, 5)), draw_exponentials((1_000_000, 5), mx.random.key(5)))
     counts = np.bincount(np.array(winners), minlength=5)
     assert g_test(counts.astype(np.float64), np.array([0.5, 0.0, 0.3, 0.199, 0.001])) > 1e-6
 
@@ -203,9 +199,7 @@ def test_exponentials_are_exponential() -> None:
 def test_rounds_in_float32_follow_the_target() -> None:
     """400,000 rounds of depth 2 over 4 tokens: the first three tokens, the rest of a short round drawn plainly."""
     rounds, generator = 400_000, np.random.default_rng(4)
-    p0, p1, p2, q0, q1 = (
-        generator.dirichlet(np.ones(4), size=(4,) * n).astype(np.float32) for n in (0, 1, 2, 0, 1)
-    )
+    p0, p1, p2, q0, q1 = (generator.dirichlet(np.ones(4), size=(4,) * n).astype(np.float32) for n in (0, 1, 2, 0, 1))
     keys = mx.random.split(mx.random.key(7), 6)
 
     def drawn(rows: np.ndarray, key: mx.array) -> np.ndarray:

@@ -48,7 +48,5 @@ def test_the_reasons_are_the_words_of_the_command_line() -> None:
     ("first", "second", "whole"),
     [("", "mtp", "mtp"), ("mtp", "", "mtp"), ("", "", ""), ("mtp", "mtp", "mtp")],
 )
-def test_an_answer_in_two_parts_was_drafted_by_whoever_drafted_any_of_it(
-    first: str, second: str, whole: str
-) -> None:
+def test_an_answer_in_two_parts_was_drafted_by_whoever_drafted_any_of_it(first: str, second: str, whole: str) -> None:
     assert DecodeStats(drafter=first).followed_by(DecodeStats(drafter=second)).drafter == whole

@@ -133,7 +133,7 @@ def test_the_prompts_history_makes_the_head_better(engine: Engine) -> None:
             drafter = model.new_drafter()
             drafter.extend(hidden[first:LENGTH], text[first + 1 : LENGTH + 1])
             for at in range(LENGTH, LENGTH + 8):
-                q = drafter.propose(1, shaper, None, mx.random.key(at)).laws[0]
+                q = drafter.propose(1, shaper, None, mx.random.key(at)).distributions[0]
                 rates.append(mx.minimum(p[at], q).sum().item())
                 drafter.extend(hidden[at : at + 1], text[at + 1 : at + 2])
     known, unknown = np.array(rates).reshape(-1, 2, 8).mean(axis=2).T

@@ -23,15 +23,11 @@ def order(tmp_path: Path) -> Order:
     put(prefix / "include" / "python3.11" / "patchlevel.h", b'#define PY_VERSION "3.11.7"\n')
     for name in (*runtime.running().names, "lib-dynload/_ssl.so"):
         put(prefix / "lib" / "python3.11" / name, b"")
-    return Order(
-        LINUX, tmp_path / "app", tmp_path / "cache", tmp_path / "starter", prefix, "Developer ID: Ann"
-    )
+    return Order(LINUX, tmp_path / "app", tmp_path / "cache", tmp_path / "starter", prefix, "Developer ID: Ann")
 
 
 def test_a_release_has_one_python(order):
-    with pytest.raises(
-        runtime.UnfitPythonError, match=r"is Python 3\.11\.9, the modules in Python are of 3\.11\.7"
-    ):
+    with pytest.raises(runtime.UnfitPythonError, match=r"is Python 3\.11\.9, the modules in Python are of 3\.11\.7"):
         assemble(order, lambda _: None)
 
 

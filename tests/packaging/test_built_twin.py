@@ -74,18 +74,14 @@ def test_a_child_is_started_with_the_same_interpreter():
 
 def test_ctrl_c_is_heard():
     code = "import time; print('ready', flush=True); time.sleep(60)"
-    with subprocess.Popen(
-        [TWIN.interpreter, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    ) as child:
+    with subprocess.Popen([TWIN.interpreter, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as child:
         child.stdout.readline()
         child.send_signal(signal.SIGINT)
         assert child.wait(20) == -signal.SIGINT
 
 
 def test_an_app_without_its_interpreter_says_so(tmp_path):
-    lonely = tiny_app.put(
-        tmp_path / "MTPLX.app" / "Contents" / "MacOS" / "MTPLX", TWIN.executable.read_bytes()
-    )
+    lonely = tiny_app.put(tmp_path / "MTPLX.app" / "Contents" / "MacOS" / "MTPLX", TWIN.executable.read_bytes())
     lonely.chmod(0o755)
     done = subprocess.run([lonely], capture_output=True, text=True, check=False)
     assert done.returncode == 1

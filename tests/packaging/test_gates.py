@@ -106,9 +106,7 @@ def test_nested_code_is_sealed_by_its_own_signature(layout):
     seal = plistlib.loads(layout.seal.read_bytes())
     seal["files2"]["Helpers/mtplx"] = {"cdhash": bytes(20)}
     layout.seal.write_bytes(plistlib.dumps(seal))
-    assert (
-        "Contents/Helpers/mtplx was changed after the signing" in report(layout)["the seal covers every file"]
-    )
+    assert "Contents/Helpers/mtplx was changed after the signing" in report(layout)["the seal covers every file"]
 
 
 def test_a_stale_compiled_module_is_noticed(layout):

@@ -17,9 +17,7 @@ def test_every_size_of_the_icon_is_in_the_file(qapp, tmp_path):
         kind, length = struct.unpack_from(">4sI", data, at)
         picture = QImage.fromData(data[at + 8 : at + length], "PNG")
         assert picture.width() == picture.height()
-        assert (
-            picture.pixelColor(picture.width() // 2, picture.height() // 8).alpha() == 255
-        )  # no empty picture
+        assert picture.pixelColor(picture.width() // 2, picture.height() // 8).alpha() == 255  # no empty picture
         sizes[kind] = picture.width()
         at += length
     assert sizes[b"ic10"] == 1024

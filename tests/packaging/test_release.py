@@ -90,9 +90,7 @@ def test_an_image_is_signed_without_what_only_programs_have(tmp_path):
     ],
 )
 def test_what_cannot_be_signed_is_refused_before_anything_is_built(options, word):
-    ended = subprocess.run(
-        [sys.executable, str(BUILD), *options], capture_output=True, text=True, check=False
-    )
+    ended = subprocess.run([sys.executable, str(BUILD), *options], capture_output=True, text=True, check=False)
     assert ended.returncode == 2
     assert word in ended.stderr
     assert ended.stdout == ""

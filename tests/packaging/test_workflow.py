@@ -53,9 +53,7 @@ def test_whatever_it_names_is_there(steps):
     targets = {word for line in re.findall(r"make ([\w ./-]+)", commands) for word in line.split()}
     assert {"app", "check-app"} <= targets
     for target in targets:
-        assert re.search(rf"^{re.escape(target.replace('.stamps', '$(STAMPS)'))}:", makefile, re.MULTILINE), (
-            target
-        )
+        assert re.search(rf"^{re.escape(target.replace('.stamps', '$(STAMPS)'))}:", makefile, re.MULTILINE), target
     named = OURS.findall(commands)
     assert "packaging/scripted_chat.py" in named
     assert [name for name in named if not (ROOT / name).exists()] == []

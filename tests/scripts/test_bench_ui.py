@@ -102,9 +102,7 @@ def test_an_answer_is_measured_to_its_end(qapp, tmp_path, monkeypatch):
     monkeypatch.setattr(chat_pane, "TOKENS_PER_S", 2000)
     monkeypatch.setattr(chat_pane, "_COMPARED_TOKENS", 100)
     monkeypatch.setattr(program, "_CALM_MS", 50)
-    measured = {
-        result.what: result.measured for result in chat_pane.measure_streaming(tmp_path, 500, messages=2)
-    }
+    measured = {result.what: result.measured for result in chat_pane.measure_streaming(tmp_path, 500, messages=2)}
     assert 100 < measured["streaming: tokens the engine made each second"] < 2010
     assert measured["streaming: longest event-loop gap"] >= measured["streaming: event-loop gap, p99"] > 0
     assert measured["streaming: CPU time of the first 1,000 tokens"] > 0

@@ -111,8 +111,7 @@ class Reference:
         chosen = np.argsort(-masked.ravel())[: config["num_experts_per_tok"]]
         weights = affinity[chosen] / affinity[chosen].sum() * config["routed_scaling_factor"]
         routed = sum(
-            weight * self._mlp(f"mlp.experts.{expert}", row)
-            for weight, expert in zip(weights, chosen, strict=True)
+            weight * self._mlp(f"mlp.experts.{expert}", row) for weight, expert in zip(weights, chosen, strict=True)
         )
         return routed + self._mlp("mlp.shared_experts", row)
 

@@ -52,9 +52,7 @@ def main(folder: Path, chat_id: str) -> None:
             for words in range(FRAMES):
                 frame += 1
                 text = answer_text(words)
-                queue.write_soon(
-                    Write(answer.id, lambda db, of=answer.id, t=text: db.flush_answer(of, t, t.upper()))
-                )
+                queue.write_soon(Write(answer.id, lambda db, of=answer.id, t=text: db.flush_answer(of, t, t.upper())))
                 say(answer.id, f"progress {words}")
                 draft = answer_text(frame)
                 queue.write_soon(Write("", lambda db, t=draft: db.set_draft(chat_id, t), "draft"))

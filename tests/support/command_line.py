@@ -32,9 +32,7 @@ class Command:
         anyway: Whether it was to be loaded even when it will not fit.
     """
 
-    script: Script = field(
-        default_factory=lambda: Script(answer="You said: {question}", cycle_s=0, window=1_000_000)
-    )
+    script: Script = field(default_factory=lambda: Script(answer="You said: {question}", cycle_s=0, window=1_000_000))
     ctrl_c_after: int | None = None
     model: str = "."
     requests: list[Generate] = field(default_factory=list)
@@ -64,9 +62,7 @@ class _Engine(ScriptedEngine):
         self._command.draft_model, self._command.anyway = draft_model, anyway
         return super().load(model, data_dir, report, cancelled, draft_model, anyway=anyway)
 
-    def generate(
-        self, request: Generate, cancelled: threading.Event
-    ) -> Iterator[PrefillProgress | Tokens | Finished]:
+    def generate(self, request: Generate, cancelled: threading.Event) -> Iterator[PrefillProgress | Tokens | Finished]:
         self._command.requests.append(request)
         seen = 0
         for event in super().generate(request, cancelled):

@@ -17,9 +17,7 @@ def cut_off(page: QAbstractScrollArea) -> list[str]:
         least = widget.minimumSizeHint().width()
         text = widget.text() if isinstance(widget, QLabel) else ""
         if left < 0 or left + widget.width() > room or widget.width() < least:
-            found.append(
-                f"{type(widget).__name__} {widget.accessibleName() or text}: {left}+{widget.width()}/{least}"
-            )
+            found.append(f"{type(widget).__name__} {widget.accessibleName() or text}: {left}+{widget.width()}/{least}")
     return found
 
 

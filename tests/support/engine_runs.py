@@ -29,9 +29,7 @@ def load(engine: Engine, folder: Path) -> ModelInfo:
 
 def run(engine: Engine, messages: tuple[ChatMessage, ...] = HELLO, **fields: Any) -> list[Any]:
     """All events of an answer; `fields` are the request's or the sampler's."""
-    request = {
-        name: fields.pop(name) for name in ("max_tokens", "stop", "context", "continues") if name in fields
-    }
+    request = {name: fields.pop(name) for name in ("max_tokens", "stop", "context", "continues") if name in fields}
     sampler = SamplerConfig(**{"seed": 5, "logit_bias": NEVER_ENDS, **fields})
     request = Generate(3, messages, sampler, **{"max_tokens": 12, **request})
     return list(engine.generate(request, threading.Event()))

@@ -83,9 +83,7 @@ def joint_distribution(rounds: Callable[[Tokens], dict[Tokens, float]], length: 
 class _Branches:
     """All drafts that a round may draw, with the rows that `accept` gets to judge them."""
 
-    def __init__(
-        self, p: Distribution, q: Distribution, vocabulary: int, depth: int, dtype: mx.Dtype
-    ) -> None:
+    def __init__(self, p: Distribution, q: Distribution, vocabulary: int, depth: int, dtype: mx.Dtype) -> None:
         every = itertools.product(range(vocabulary), repeat=depth)
         chances = {d: float(np.prod([q(d[:i])[d[i]] for i in range(depth)])) for d in every}
         possible = [d for d, chance in chances.items() if chance > 0]
@@ -107,9 +105,7 @@ class _Branches:
             uniforms = kept[live] / 2  # well inside of what is known to be kept
             ones = np.ones((live.size, self._p.shape[-1]))
 
-            def is_kept(
-                at: Floats, live: Ints = live, uniforms: Floats = uniforms, ones: Floats = ones
-            ) -> Bools:
+            def is_kept(at: Floats, live: Ints = live, uniforms: Floats = uniforms, ones: Floats = ones) -> Bools:
                 uniforms[:, position] = at  # noqa: B023 - called before the loop goes on
                 return self._judge(live, uniforms, ones)[0] > position  # noqa: B023
 

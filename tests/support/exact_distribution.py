@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-def adjusted_logits(
-    logits: ArrayLike, config: SamplerConfig, prompt: Sequence[int], answer: Sequence[int]
-) -> Floats:
+def adjusted_logits(logits: ArrayLike, config: SamplerConfig, prompt: Sequence[int], answer: Sequence[int]) -> Floats:
     """Return logits [V] with bias and penalties in float64, token by token as `SamplerConfig` documents them."""
     z = np.array(logits, np.float64)
     for token, bias in config.logit_bias:

@@ -121,9 +121,7 @@ class ScriptedEngine:
             speed_key=self._script.speed_key,
         )
 
-    def generate(
-        self, request: Generate, cancelled: threading.Event
-    ) -> Iterator[PrefillProgress | Tokens | Finished]:
+    def generate(self, request: Generate, cancelled: threading.Event) -> Iterator[PrefillProgress | Tokens | Finished]:
         if not self._loaded:
             raise EngineError(ErrorKind.NO_MODEL, "No model is loaded; choose one first.")
         started = time.monotonic()
@@ -150,9 +148,7 @@ class ScriptedEngine:
         reason = FinishReason.LENGTH if limit < len(words) else FinishReason.END
         words = words[:limit]
         drafting = request.sampler.speculative_depth != 0
-        stats = dataclasses.replace(
-            stats, prefill_s=time.monotonic() - started, ttft_s=time.monotonic() - started
-        )
+        stats = dataclasses.replace(stats, prefill_s=time.monotonic() - started, ttft_s=time.monotonic() - started)
         decode_started = due = time.monotonic()
         # The first token comes from the prefill.
         for accepted in chain((0,), cycle(self._script.accepted if drafting else (0,))):
@@ -206,9 +202,7 @@ class ScriptedEngine:
         if not cancelled.is_set():
             yield Checked(request.generation, self._script.report)
 
-    def _try(
-        self, request: Measure | CheckExactness, what: str, cancelled: threading.Event
-    ) -> Iterator[TrialProgress]:
+    def _try(self, request: Measure | CheckExactness, what: str, cancelled: threading.Event) -> Iterator[TrialProgress]:
         if not self._loaded:
             raise EngineError(ErrorKind.NO_MODEL, "No model is loaded; choose one first.")
         for step in range(10):

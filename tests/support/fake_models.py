@@ -44,9 +44,7 @@ def taken_head(repo_id, size):
     return ExtractedHead(original, "qwen3_5", 2560, 248_320, (Header(file, 64, "0" * 64),), (part,))
 
 
-def look(
-    repo_id, size, *, head_size=0, own_head=False, original="", warnings=(), loads=True, gated=False, title=""
-):
+def look(repo_id, size, *, head_size=0, own_head=False, original="", warnings=(), loads=True, gated=False, title=""):
     """Return what would be known of a model of `size` bytes, with a head beside it, in it, or in its original."""
     target = repo(repo_id, size, gated=gated)
     head = repo(f"{repo_id}-head", head_size) if head_size and not original else None

@@ -80,8 +80,8 @@ class FakeStore(QObject):
         self.calls.append(("finish_answer", message.id, message.status, message.text))
         self._keep(message)
 
-    def add_figures(self, make):
-        self.calls.append(("add_figures",))
+    def add_stats(self, make):
+        self.calls.append(("add_stats",))
         self.figures.append(make())
 
     def load_chat(self, chat_id):
@@ -191,9 +191,7 @@ class FakeLink(QObject):
     def say(self, text, *, tokens=2, drafted=3, accepted=1, at_s=1.0, thinking="", marks=()):
         """Stream into the answer that was asked for last."""
         ids = tuple(range(tokens))
-        self.happened.emit(
-            Tokens(self.asked[-1].generation, ids, text, drafted, accepted, at_s, thinking, marks)
-        )
+        self.happened.emit(Tokens(self.asked[-1].generation, ids, text, drafted, accepted, at_s, thinking, marks))
 
     def read(self, done, total):
         self.happened.emit(PrefillProgress(self.asked[-1].generation, done, total, 0))
@@ -254,7 +252,5 @@ class FakeQueue(QObject):
         if self.generation is None or self.generation.id != event.generation:
             self.generation = SimpleNamespace(id=event.generation, meter=LiveMeter())
         tokens = len(event.token_ids)
-        self.generation.meter.add(
-            at_s=event.at_s, tokens=tokens, drafted=event.drafted, accepted=event.accepted
-        )
+        self.generation.meter.add(at_s=event.at_s, tokens=tokens, drafted=event.drafted, accepted=event.accepted)
         self.counted.emit(self.generation)

@@ -77,9 +77,7 @@ def forced_accept(monkeypatch: pytest.MonkeyPatch) -> None:
 def argmax_accept(monkeypatch: pytest.MonkeyPatch) -> None:
     """A draft is kept when it is the target's most probable token."""
 
-    def faulty(
-        p: mx.array, q: mx.array, drafts: mx.array, _: mx.array, exponentials: mx.array
-    ) -> DraftVerdict:
+    def faulty(p: mx.array, q: mx.array, drafts: mx.array, _: mx.array, exponentials: mx.array) -> DraftVerdict:
         accepted = decoding.accept_greedy(mx.argmax(p, axis=-1).astype(mx.int32), drafts).accepted
         q = mx.concatenate([q, mx.zeros_like(p[:1])])
         return DraftVerdict(accepted, race(residual(p[accepted], q[accepted]), exponentials))
@@ -90,9 +88,7 @@ def argmax_accept(monkeypatch: pytest.MonkeyPatch) -> None:
 def shared_uniform(monkeypatch: pytest.MonkeyPatch) -> None:
     """One uniform decides about all drafts of a block."""
 
-    def faulty(
-        p: mx.array, q: mx.array, drafts: mx.array, uniforms: mx.array, exponentials: mx.array
-    ) -> DraftVerdict:
+    def faulty(p: mx.array, q: mx.array, drafts: mx.array, uniforms: mx.array, exponentials: mx.array) -> DraftVerdict:
         shared = mx.broadcast_to(uniforms[:1], uniforms.shape)
         return accept(p, q, drafts, shared, exponentials)
 

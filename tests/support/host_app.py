@@ -104,8 +104,6 @@ def ask(generation: int, **sampler: object) -> Generate:
 
 def names(events: list[Event]) -> list[str]:
     return [
-        event.info.name
-        if isinstance(event, Loaded)
-        else f"{type(event).__name__} {getattr(event, 'generation', '')}"
+        event.info.name if isinstance(event, Loaded) else f"{type(event).__name__} {getattr(event, 'generation', '')}"
         for event in events
     ]

@@ -40,9 +40,7 @@ def _header(entry: object, data_bytes: int = 0) -> FakeRepo:
     return _weights(raw_safetensors({"t": entry}, data_bytes))
 
 
-def _tensor(
-    shape: object, begin: object, end: object, dtype: object = "F32", **more: object
-) -> dict[str, object]:
+def _tensor(shape: object, begin: object, end: object, dtype: object = "F32", **more: object) -> dict[str, object]:
     return {"dtype": dtype, "shape": shape, "data_offsets": [begin, end], **more}
 
 
@@ -74,9 +72,7 @@ def _redirected(to: str) -> FakeRepo:
 
 def _lying(status: int, body: bytes = b"", **headers: str) -> FakeRepo:
     def act(handler: Handler, data: bytes, _asked: Asked) -> None:
-        handler.reply(
-            status, body or data, {name.replace("_", "-"): value for name, value in headers.items()}
-        )
+        handler.reply(status, body or data, {name.replace("_", "-"): value for name, value in headers.items()})
 
     return _repo(fault=act)
 
@@ -84,11 +80,7 @@ def _lying(status: int, body: bytes = b"", **headers: str) -> FakeRepo:
 def _code_in(name: str, key: str) -> FakeRepo:
     body: dict[str, Any] = {"a": [{"b": {key: {"AutoModel": "evil.Model"}}}]}
     more = {"evil.py": b""}
-    return (
-        _repo(more, config=CONFIG | body)
-        if name == "config.json"
-        else _repo({name: json.dumps(body).encode()})
-    )
+    return _repo(more, config=CONFIG | body) if name == "config.json" else _repo({name: json.dumps(body).encode()})
 
 
 def all_of_them() -> dict[str, FakeRepo]:

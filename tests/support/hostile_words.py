@@ -37,9 +37,7 @@ def repos() -> dict[str, FakeRepo]:
         REPO: sound(),
         f"{REPO}-kind": _with("config.json", json.dumps(CONFIG | {"model_type": EVIL}).encode()),
         f"{REPO}-size": _with("config.json", json.dumps(CONFIG | {"vocab_size": EVIL}).encode()),
-        f"{REPO}-tensor": _with(
-            "model.safetensors", model_folder.safetensors(TENSORS | {EVIL[:90]: ("F32", (1,))})
-        ),
+        f"{REPO}-tensor": _with("model.safetensors", model_folder.safetensors(TENSORS | {EVIL[:90]: ("F32", (1,))})),
         f"{REPO}-own-head": _with("mtp.safetensors", model_folder.safetensors(HEAD | stray)),
         HEAD_REPO: FakeRepo(
             {"config.json": json.dumps(config).encode(), "model.safetensors": model_folder.safetensors(HEAD)}

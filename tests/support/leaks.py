@@ -83,9 +83,7 @@ def no_leaks(started: Started, grace_s: float = 1.0) -> Iterator[None]:
         if time.monotonic() > deadline:
             break
         time.sleep(0.02)
-    _leaked.extend(
-        thread for thread, _ in started.qthreads if shiboken6.isValid(thread) and thread.isRunning()
-    )
+    _leaked.extend(thread for thread, _ in started.qthreads if shiboken6.isValid(thread) and thread.isRunning())
     for pid in child_processes().keys() - children.keys():
         _end(pid)
     delete_pending()
@@ -177,9 +175,7 @@ def _new_threads(before: set[threading.Thread]) -> list[str]:
 
 
 def _new_children(before: dict[int, str]) -> list[str]:
-    return [
-        f"child process {pid}: {command}" for pid, command in child_processes().items() if pid not in before
-    ]
+    return [f"child process {pid}: {command}" for pid, command in child_processes().items() if pid not in before]
 
 
 def _end(pid: int) -> None:

@@ -80,9 +80,7 @@ class Case:
         if self.drafter == "lookup":
             return PromptLookupDrafter(self.vocabulary)
         if self.drafter == "model":
-            return DraftModelDrafter(
-                tiny_target(self.vocabulary - 1, seed=9, spread=0.4), self.vocabulary, chunk=4
-            )
+            return DraftModelDrafter(tiny_target(self.vocabulary - 1, seed=9, spread=0.4), self.vocabulary, chunk=4)
         if self.drafter == "head and lookup":
             return CombinedDrafter(PromptLookupDrafter(self.vocabulary), self._new_head(target))
         if self.drafter == "short":

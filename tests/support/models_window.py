@@ -21,9 +21,7 @@ from tests.support.fake_models import GB, HITS, controller, installed, look, rec
 
 STARTER = installed(starter.shipped_recipe().id, size=270_000_000)
 BIG = installed("Qwen3.6-27B-4bit", size=16 * GB)
-ELSEWHERE = installed(
-    "Qwen3-8B-4bit", size=4_600_000_000, has_head=False, place="/Volumes/Big/models", there=False
-)
+ELSEWHERE = installed("Qwen3-8B-4bit", size=4_600_000_000, has_head=False, place="/Volumes/Big/models", there=False)
 HALF = installed("somebody--half-a-model", complete=False)
 FIRST, SECOND, THIRD = (folder_name(entry.target) for entry in catalogue.entries()[:3])
 GATED = HITS[1].id
@@ -48,7 +46,7 @@ def make(theme, *rows):
 
 def recommended(theme, *rows):
     window = make(theme, *rows)
-    window.open_place(window.recommended)
+    window.open_tab(window.recommended)
     window.controller.hub.answer_looks(LOOKS)
     window.controller.library.list(STARTER, BIG)
     return window
@@ -56,7 +54,7 @@ def recommended(theme, *rows):
 
 def asking(theme):
     window = make(theme)
-    window.open_place()
+    window.open_tab()
     return window
 
 
@@ -112,7 +110,7 @@ def paused(theme):
 
 def search_empty(theme):
     window = make(theme)
-    window.open_place(window.search)
+    window.open_tab(window.search)
     window.controller.hub.answer_looks()
     return window
 
@@ -200,13 +198,13 @@ def installed_place(theme):
         "17.2 GB, of which models can use 11.5 GB. Choose a smaller model, or load it anyway."
     )
     models.show_load_failed(ErrorInfo(ErrorKind.TOO_BIG, sentence))
-    window.open_place(window.installed)
+    window.open_tab(window.installed)
     return window
 
 
 def none_installed(theme):
     window = make(theme)
-    window.open_place(window.installed)
+    window.open_tab(window.installed)
     window.controller.library.list()
     return window
 

@@ -99,9 +99,7 @@ def _with(files: dict[str, bytes], **changes: object) -> Callable[[Path], None]:
     return lambda folder: _write(folder, files, **changes)
 
 
-def _weights(
-    tensors: dict[str, Any] | None = None, drop: str = "", **changes: object
-) -> Callable[[Path], None]:
+def _weights(tensors: dict[str, Any] | None = None, drop: str = "", **changes: object) -> Callable[[Path], None]:
     kept = {name: spec for name, spec in TENSORS.items() if name != drop}
     return _with({"model.safetensors": model_folder.safetensors(kept | (tensors or {}))}, **changes)
 
@@ -341,9 +339,7 @@ WRONG = (
         Tier.REFUSED,
         "save it as UTF-8 without that mark",
     ),
-    Case(
-        "end in words", _with({}, eos_token_id="abc"), Tier.REFUSED, "eos_token_id is 'abc', but it must be"
-    ),
+    Case("end in words", _with({}, eos_token_id="abc"), Tier.REFUSED, "eos_token_id is 'abc', but it must be"),
     Case("dangling weights", _dangling("model.safetensors"), Tier.REFUSED, "model.safetensors is missing"),
     Case("dangling tokenizer", _dangling("tokenizer.json"), Tier.REFUSED, "no tokenizer.json"),
     Case("in UTF-16", _json("config.json", "{}".encode("utf-16")), Tier.REFUSED, "not valid JSON"),
@@ -352,9 +348,7 @@ WRONG = (
 INCOMPLETE = (
     Case("no norm", _weights(drop="model.norm.weight"), Tier.REFUSED, "model.norm.weight is missing."),
     Case("stray", _weights({"x.weight": _FUSED}), Tier.REFUSED, "config.json: x.weight is unknown."),
-    Case(
-        "narrow", _weights({"model.norm.weight": _FUSED}), Tier.REFUSED, "has the shape [4, 8] instead of [4]"
-    ),
+    Case("narrow", _weights({"model.norm.weight": _FUSED}), Tier.REFUSED, "has the shape [4, 8] instead of [4]"),
 )
 """Only mlx-lm's classes know that."""
 
@@ -370,9 +364,7 @@ HOSTILE = (
     Case("module path", _with({}, **_UNKNOWN_NAME), Tier.UNSUPPORTED, "cannot run"),
     Case("link", _link, Tier.REFUSED, "a link to a place outside"),
     Case("pipe", _pipe, Tier.REFUSED, "not a plain file"),
-    Case(
-        "mtp_file", _with({}, mlx_lm_extra_tensors={"mtp_file": "../x.safetensors"}), Tier.REFUSED, "mtp_file"
-    ),
+    Case("mtp_file", _with({}, mlx_lm_extra_tensors={"mtp_file": "../x.safetensors"}), Tier.REFUSED, "mtp_file"),
     Case("overflow", _header(_tensor(_OVERFLOWING, 0, 0)), Tier.REFUSED, "another number of bytes"),
     Case("gap", _header(_tensor([1], 4, 8), 8), Tier.REFUSED, "a gap"),
     Case("large header", _large_header, Tier.REFUSED, "has a header of"),

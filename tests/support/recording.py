@@ -156,9 +156,7 @@ class PlainRows:
     def _decode(self, text: tuple[int, ...]) -> None:
         path = text[len(self._prompt) :]
         notes = _Notes(forced=[*path])
-        decoder = decoding.Decoder(
-            self._target, TokenCache(self._target.new_layers()), None, self._config, seed=0
-        )
+        decoder = decoding.Decoder(self._target, TokenCache(self._target.new_layers()), None, self._config, seed=0)
         list(decoder.prefill(self._prompt, 0, chunk=64))
         with notes.taken(self._target):
             for _ in range(len(path) + 1):

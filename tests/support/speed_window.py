@@ -54,9 +54,7 @@ class FakeRecords(QObject):
         self.put(measurement, *self.all)
 
     def lift(self, measurements):
-        self.put(
-            *(dataclasses.replace(each, lifted=each.lifted or each in measurements) for each in self.all)
-        )
+        self.put(*(dataclasses.replace(each, lifted=each.lifted or each in measurements) for each in self.all))
 
     def put(self, *measurements):
         self.all = measurements
@@ -81,9 +79,7 @@ class Bench:
         self.link, self.queue = self.chat.link, self.chat.line
         self.records, self.library = FakeRecords(*measurements), FakeLibrary()
         self.runner = BenchmarkRunner(self.queue, self.link)
-        self.measuring = MeasureController(
-            self.runner, self.records, self.library, self.queue, link=self.link
-        )
+        self.measuring = MeasureController(self.runner, self.records, self.library, self.queue, link=self.link)
         self.page = MeasurePage(theme, self.measuring)
         self.settings = FakeSettings()
         self.window = SpeedWindow(theme, self.settings, (("This machine", self.page),))

@@ -33,8 +33,7 @@ def test_something_impossible_is_never_fine() -> None:
 def test_right_samplers_are_fine_and_mostly_at_the_first_chance() -> None:
     distribution = _distribution(3, (4,) * 4)
     outcomes = [
-        sequential_test(_samples(distribution, seed), distribution, stages=STAGES, least=1500)
-        for seed in range(40)
+        sequential_test(_samples(distribution, seed), distribution, stages=STAGES, least=1500) for seed in range(40)
     ]
     assert not any(outcome.wrong for outcome in outcomes)
     assert sum(outcome.samples == 1500 for outcome in outcomes) > 20
@@ -57,6 +56,5 @@ def test_a_shift_of_the_documented_size_is_always_found() -> None:
     tilted[1:] *= 1 - 0.15 / distribution[1:].sum()
     assert np.abs(tilted - distribution).sum() / 2 == pytest.approx(0.15)
     assert all(
-        sequential_test(_samples(tilted, seed), distribution, stages=STAGES, least=1500).wrong
-        for seed in range(20)
+        sequential_test(_samples(tilted, seed), distribution, stages=STAGES, least=1500).wrong for seed in range(20)
     )

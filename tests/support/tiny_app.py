@@ -110,8 +110,7 @@ def _write_records(layout: Layout) -> None:
         files = [
             path
             for path in files
-            if path.name != "RECORD"
-            and str(path.relative_to(layout.site)).startswith(ours) is (name == "mtplx")
+            if path.name != "RECORD" and str(path.relative_to(layout.site)).startswith(ours) is (name == "mtplx")
         ]
         rows = [f"{path.relative_to(layout.site)},sha256={_digest(path)},0\n" for path in files]
         put(record, "".join([*rows, f"{record.relative_to(layout.site)},,\n"]).encode())
@@ -150,8 +149,7 @@ def seal(layout: Layout) -> None:
     names = _files(layout.contents)
     names = [path for path in names if path not in (layout.plist, layout.seal, layout.executable)]
     sealed: dict[str, dict[str, object]] = {
-        str(path.relative_to(layout.contents)): {"hash2": hashlib.sha256(path.read_bytes()).digest()}
-        for path in names
+        str(path.relative_to(layout.contents)): {"hash2": hashlib.sha256(path.read_bytes()).digest()} for path in names
     }
     for path in layout.contents.rglob("*"):
         if path.is_symlink():

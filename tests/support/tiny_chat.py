@@ -93,9 +93,7 @@ class SetAtCheck(threading.Event):
 class Chat:
     """An engine with the tiny model, whose drafter is an oracle; records the last answer."""
 
-    def __init__(
-        self, loaded: LoadedModel, right: Iterable[int] = (8,), depths: Iterable[int] = (0,)
-    ) -> None:
+    def __init__(self, loaded: LoadedModel, right: Iterable[int] = (8,), depths: Iterable[int] = (0,)) -> None:
         self.engine = Engine()
         self.loaded = dataclasses.replace(loaded, new_drafter=self._oracle(loaded, list(right)))
         self.engine._model = self.loaded
@@ -107,9 +105,7 @@ class Chat:
 
     @staticmethod
     def _oracle(loaded: LoadedModel, right: list[int]) -> Any:
-        return lambda: OracleDrafter(
-            loaded.target, tiny_folder.START, itertools.cycle(right), loaded.new_drafter()
-        )
+        return lambda: OracleDrafter(loaded.target, tiny_folder.START, itertools.cycle(right), loaded.new_drafter())
 
     def stream(
         self,

@@ -107,9 +107,7 @@ def write_config(folder: Path, target: Target, **changes: object) -> None:
 
 def remember_head(folder: Path, data: Path) -> None:
     """Note in a data folder that the head is good: a random one agrees with its target too seldom for the probe."""
-    ProbeMemory(data).remember(
-        identity.identity_of(checkpoint.check(folder)), ProbeResult(Wiring(), (0.5, 0.5, 0.5))
-    )
+    ProbeMemory(data).remember(identity.identity_of(checkpoint.check(folder)), ProbeResult(Wiring(), (0.5, 0.5, 0.5)))
 
 
 def write_tokenizer(folder: Path, template: str | None = TEMPLATE) -> None:
@@ -128,9 +126,7 @@ def write_tokenizer(folder: Path, template: str | None = TEMPLATE) -> None:
         "eos_token": CONTROL[END],
         "unk_token": CONTROL[UNKNOWN],
     }
-    _write_json(
-        folder / "tokenizer_config.json", settings | ({"chat_template": template} if template else {})
-    )
+    _write_json(folder / "tokenizer_config.json", settings | ({"chat_template": template} if template else {}))
 
 
 def _unpack(packed: np.ndarray, bits: int) -> np.ndarray:

@@ -70,9 +70,7 @@ def write(path: Path, *, norm: float = 1.0, pre: str = "smollm") -> None:
             tensors[f"blk.{layer}.{name}.weight"] = (_Q4_1, rows, columns)
         for name in ("attn_norm", "ffn_norm"):
             tensors[f"blk.{layer}.{name}.weight"] = (_F32, HIDDEN)
-    path.write_bytes(
-        _file(metadata, {name: (spec, _data(rng, spec, norm)) for name, spec in tensors.items()})
-    )
+    path.write_bytes(_file(metadata, {name: (spec, _data(rng, spec, norm)) for name, spec in tensors.items()}))
 
 
 def read(path: Path) -> dict[str, np.ndarray]:
@@ -179,9 +177,7 @@ def write_wheel(folder: Path) -> dict[str, Any]:
     info = "mtplx_tiny_weights-1.0.dist-info"
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.write(weights, "mtplx_tiny_weights/tiny.gguf")
-        archive.writestr(
-            f"{info}/METADATA", "Metadata-Version: 2.1\nName: mtplx-tiny-weights\nVersion: 1.0\n"
-        )
+        archive.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: mtplx-tiny-weights\nVersion: 1.0\n")
         archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
         archive.writestr(f"{info}/RECORD", "")
     (folder / "head.safetensors").write_bytes(b"not looked into")

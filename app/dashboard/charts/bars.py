@@ -291,9 +291,7 @@ class AcceptedHistogram:
                 Text(middle, top - LINE / 2, self._share(count), text_ink, Align.CENTRE),
                 Text(middle, bottom + GAP / 2 + LINE / 2, str(kept), Ink.SECONDARY, Align.CENTRE),
             ]
-            spots.append(
-                Spot(pitch * kept, 0, pitch, canvas.height, (middle, top), self._callout(kept, count))
-            )
+            spots.append(Spot(pitch * kept, 0, pitch, canvas.height, (middle, top), self._callout(kept, count)))
         shapes.append(Rule(0, bottom, canvas.width, bottom, Ink.AXIS))
         return Drawing(tuple(shapes), tuple(spots))
 
@@ -302,6 +300,4 @@ class AcceptedHistogram:
 
     def _callout(self, kept: int, count: int) -> str:
         pattern = tr("{kept} accepted: {share} of the steps\n{count} of {steps} verify steps")
-        return pattern.format(
-            kept=kept, share=self._share(count), count=f"{count:,}", steps=f"{sum(self.steps):,}"
-        )
+        return pattern.format(kept=kept, share=self._share(count), count=f"{count:,}", steps=f"{sum(self.steps):,}")

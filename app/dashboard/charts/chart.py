@@ -92,7 +92,7 @@ class Chart(QTableView):
         self.setModel(self._model)
         self._hide_table_features()
         self.setAccessibleName(name)
-        self.setFont(theme.figures_font(SMALL_PX))
+        self.setFont(theme.tabular_font(SMALL_PX))
         self.copy_as_table = QAction(tr("Copy as table"), self)
         self.copy_as_table.triggered.connect(self._copy)
         self.addAction(self.copy_as_table)
@@ -114,15 +114,12 @@ class Chart(QTableView):
     # ------------------------------------------------------------ painting
 
     def sizeHint(self) -> QSize:
-        """Return twice the minimum width, and the height of the data."""
         return QSize(2 * _LEAST_WIDTH, self.chart_data.height + 2 * _MARGIN)
 
     def minimumSizeHint(self) -> QSize:
-        """Return the least width that can be read, and the height of the data."""
         return QSize(_LEAST_WIDTH, self.chart_data.height + 2 * _MARGIN)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
-        """Paint the drawing with a callout, or why there is nothing to draw."""
         painter = QPainter(self.viewport())
         painter.setFont(self.font())
         palette = self._theme.palette
@@ -146,54 +143,45 @@ class Chart(QTableView):
         painter.end()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Draw again for another size."""
         super().resizeEvent(event)
         self._drawing = None
 
     # ------------------------------------------------------------ pointer and keys
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Call out the row under the pointer."""
         self._point(self._row_at(event.position().toPoint()))
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Make the row under the pointer the current one, for the arrow keys."""
         row = self._row_at(event.position().toPoint())
         if row is not None:
             self._choose(row)
 
     def leaveEvent(self, event: QEvent) -> None:
-        """Remove the callout of the pointer."""
         super().leaveEvent(event)
         self._point(None)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Copy the table by the key for copying; leave the other keys to the table view."""
         if event.matches(QKeySequence.StandardKey.Copy):
             self._copy()
         else:
             super().keyPressEvent(event)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Show the focus ring, and call out the first row where none is current yet."""
         super().focusInEvent(event)
         if self._model.rowCount() and not self.currentIndex().isValid():
             self._choose(0)
         self.viewport().update()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Remove the focus ring and the callout."""
         super().focusOutEvent(event)
         self.viewport().update()
 
     def currentChanged(self, current: _Index, previous: _Index) -> None:
-        """Call out the current row."""
         super().currentChanged(current, previous)
         self._pointed = None
         self.viewport().update()
 
     def moveCursor(self, action: QTableView.CursorAction, _modifiers: Qt.KeyboardModifier) -> QModelIndex:
-        """Go to the next or the previous row, whichever way the chart runs."""
         last = self._model.rowCount() - 1
         row = self.currentIndex().row()
         if action in (_Steps.MoveHome, _Steps.MovePageUp):
@@ -207,14 +195,12 @@ class Chart(QTableView):
         return self._model.index(min(max(row, 0), last), 0)
 
     def visualRect(self, index: _Index) -> QRect:
-        """Return the rectangle of a row's spot, which screen readers and magnifiers show."""
         if self.chart_data.empty_text or not index.isValid():
             return QRect()
         spot = self._drawn().spots[index.row()]
         return QRectF(spot.x + _MARGIN, spot.y + _MARGIN, spot.width, spot.height).toAlignedRect()
 
     def indexAt(self, point: QPoint) -> QModelIndex:
-        """Return the row whose spot is at a point."""
         row = self._row_at(point)
         return QModelIndex() if row is None else self._model.index(row, 0)
 
@@ -270,7 +256,7 @@ class Chart(QTableView):
         QGuiApplication.clipboard().setText(self._model.table.as_text())
 
     def _restyle(self) -> None:
-        self.setFont(self._theme.figures_font(SMALL_PX))
+        self.setFont(self._theme.tabular_font(SMALL_PX))
         self._drawing = None
         self.viewport().update()
 
@@ -300,11 +286,9 @@ class ChartTableModel(QAbstractTableModel):
             self.endResetModel()
 
     def rowCount(self, parent: _Index = _NOWHERE) -> int:
-        """Return the number of rows."""
         return 0 if parent.isValid() else len(self.table.rows)
 
     def columnCount(self, parent: _Index = _NOWHERE) -> int:
-        """Return the number of columns beside the first."""
         return 0 if parent.isValid() else len(self.table.head) - 1
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> str | None:
@@ -316,7 +300,6 @@ class ChartTableModel(QAbstractTableModel):
     def headerData(
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
     ) -> str | None:
-        """Return the name of a column or a row."""
         if role != Qt.ItemDataRole.DisplayRole:
             return None
         if orientation == Qt.Orientation.Horizontal:
@@ -343,10 +326,7 @@ def callout_position(
     x, y = spot.at
     most_left, lowest = max(0.0, canvas[0] - width), max(0.0, canvas[1] - height)
     lefts = [min(max(0.0, left), most_left) for left in (x - width / 2, x + 1.5 * GAP, x - 1.5 * GAP - width)]
-    tops = [
-        min(max(0.0, top), lowest)
-        for top in (y - GAP - height, y + GAP, y - height / 2, 0.0, canvas[1] - height)
-    ]
+    tops = [min(max(0.0, top), lowest) for top in (y - GAP - height, y + GAP, y - height / 2, 0.0, canvas[1] - height)]
 
     def cost(position: tuple[float, float]) -> tuple[bool, int, float]:
         """Order positions by whether they cover the own point, how many others, and the distance."""
@@ -382,9 +362,7 @@ def marks_of(drawing: Drawing, text_width: Callable[[str], float]) -> list[tuple
             case Curve():
                 for (x1, y1), (x2, y2) in pairwise(shape.points):
                     steps = max(1, round(max(abs(x2 - x1), abs(y2 - y1)) / _EVERY))
-                    marks += [
-                        (x1 + (x2 - x1) * n / steps, y1 + (y2 - y1) * n / steps) for n in range(steps + 1)
-                    ]
+                    marks += [(x1 + (x2 - x1) * n / steps, y1 + (y2 - y1) * n / steps) for n in range(steps + 1)]
             case Box() if shape.ink not in _GROUNDS:
                 across, down = (max(1, round(size / _EVERY)) for size in (shape.width, shape.height))
                 marks += [
@@ -394,15 +372,11 @@ def marks_of(drawing: Drawing, text_width: Callable[[str], float]) -> list[tuple
     return marks
 
 
-def call_out(
-    painter: QPainter, drawing: Drawing, index: int, palette: Palette, canvas: tuple[float, float]
-) -> None:
+def call_out(painter: QPainter, drawing: Drawing, index: int, palette: Palette, canvas: tuple[float, float]) -> None:
     """Mark the point of a spot and write its callout beside it; tint the spot where it has no callout."""
     spot = drawing.spots[index]
     if spot.text:
-        _paint_callout(
-            painter, spot, palette, canvas, marks_of(drawing, painter.fontMetrics().horizontalAdvance)
-        )
+        _paint_callout(painter, spot, palette, canvas, marks_of(drawing, painter.fontMetrics().horizontalAdvance))
         return
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(palette.hover)

@@ -264,9 +264,7 @@ _ALIGNED = {
 _WIDE = 2000.0  # text is never cut
 
 
-def snapped(
-    x: float, y: float, width: float, height: float, scale: float
-) -> tuple[float, float, float, float]:
+def snapped(x: float, y: float, width: float, height: float, scale: float) -> tuple[float, float, float, float]:
     """Return a rectangle with its edges on device pixels, at least one wide and high.
 
     Args:

@@ -131,9 +131,7 @@ class CostCurves:
         below = ((points[0][0], down.start), *points, (points[-1][0], down.start))
         sample = ((left, LINE / 2), (left + 3 * GAP, LINE / 2))
         few = self.verify_steps < FEW_STEPS
-        pattern = (
-            tr("drafting pays below (known of only {count} steps)") if few else tr("drafting pays below")
-        )
+        pattern = tr("drafting pays below (known of only {count} steps)") if few else tr("drafting pays below")
         legend = pattern.format(count=self.verify_steps)
         return [
             Area(below, Ink.TRACK if few else Ink.BAND),

@@ -257,6 +257,4 @@ GLM4_MOE = AppendedFamily(Glm4MoeModel, glm4_moe.ModelArgs, glm4_moe.Model, Glm4
 GLM4_MOE_LITE = AppendedFamily(
     Glm4MoeLiteModel, glm4_moe_lite.ModelArgs, glm4_moe_lite.Model, Glm4MoeLiteHead, array_mask=True
 )
-DEEPSEEK_V3 = AppendedFamily(
-    DeepseekV3Model, deepseek_v3.ModelArgs, deepseek_v3.Model, DeepseekV3Head, array_mask=True
-)
+DEEPSEEK_V3 = AppendedFamily(DeepseekV3Model, deepseek_v3.ModelArgs, deepseek_v3.Model, DeepseekV3Head, array_mask=True)

@@ -179,9 +179,7 @@ def stacked(weights: Mapping[str, mx.array], count: int) -> dict[str, mx.array]:
             result[name] = array
     for (prefix, projection), names in numbered.items():
         _check_numbered(names, count, weights)
-        result[f"{prefix}switch_mlp.{projection}"] = mx.stack(
-            [weights[names[number]] for number in range(count)]
-        )
+        result[f"{prefix}switch_mlp.{projection}"] = mx.stack([weights[names[number]] for number in range(count)])
     return result
 
 

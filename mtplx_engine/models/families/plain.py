@@ -75,12 +75,10 @@ class _Capped(nn.Module):
 
 
 def _language_model(model: nn.Module) -> Any:
-    """Return the part with the text trunk and output head; models that also see and hear have it nested."""
     return model.language_model if "language_model" in model else model
 
 
 def _trunk(language: Any) -> Any:
-    """Return the layers with embedding and final norm; Nemotron-H has names of its own for them."""
     return language.backbone if "backbone" in language else language.model
 
 

@@ -53,9 +53,7 @@ def takes_drafts(config: Mapping[str, Any]) -> bool:
 def has_head(config: Mapping[str, Any], names: Iterable[str]) -> bool:
     """Whether some of these tensors are a drafting head's: below `mtp`, or in a layer behind the trunk's last."""
     layers: int = config["num_hidden_layers"]
-    return any(
-        _HEAD.search(name) or ((match := _LAYER.search(name)) and int(match[2]) >= layers) for name in names
-    )
+    return any(_HEAD.search(name) or ((match := _LAYER.search(name)) and int(match[2]) >= layers) for name in names)
 
 
 def why_plain(config: Mapping[str, Any], names: Iterable[str], *, head: bool) -> str:

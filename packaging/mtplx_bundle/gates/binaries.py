@@ -102,9 +102,7 @@ def _resolves(contents: Contents, path: Path, image: Image, name: str) -> bool:
 def _is_inside(contents: Contents, path: Path, name: str) -> bool:
     """Whether a name with `@loader_path` or `@executable_path` leads to a file in the app."""
     layout = contents.layout
-    name = name.replace("@loader_path", str(path.parent)).replace(
-        "@executable_path", str(layout.executable.parent)
-    )
+    name = name.replace("@loader_path", str(path.parent)).replace("@executable_path", str(layout.executable.parent))
     found = Path(os.path.normpath(name))
     return found.is_relative_to(layout.root) and found.is_file()
 

@@ -210,6 +210,4 @@ def zip_bytes(contents: Contents, path: Path) -> int:
     """Return the compressed size of the app in a zip in bytes, without the starter model."""
     starter = str(contents.layout.starter.parent.relative_to(contents.layout.root.parent))
     with zipfile.ZipFile(path) as archive:
-        return sum(
-            item.compress_size for item in archive.infolist() if not item.filename.startswith(f"{starter}/")
-        )
+        return sum(item.compress_size for item in archive.infolist() if not item.filename.startswith(f"{starter}/"))

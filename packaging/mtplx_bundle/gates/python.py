@@ -80,9 +80,7 @@ def _missing_extensions(contents: Contents) -> Iterator[str]:
     except OSError:
         yield f"{contents.name(layout.libraries / MACOS.python_library)} is missing"
         return
-    written = {
-        name.removesuffix("/__init__.py").removesuffix(".py") for name in contents.expected.modules.names
-    }
+    written = {name.removesuffix("/__init__.py").removesuffix(".py") for name in contents.expected.modules.names}
     for name in sorted(sys.stdlib_module_names - _DROPPED - _INNERMOST - _ELSEWHERE - written):
         extensions = (layout.extensions / f"{name}{suffix}" for suffix in EXTENSION_SUFFIXES)
         built_in = f"_PyInit_{name}\0".encode() in interpreter

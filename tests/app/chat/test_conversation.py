@@ -39,9 +39,7 @@ def test_growing_and_loading_give_the_same_conversation(messages: tuple[Message,
 
 
 @given(trees(), st.data())
-def test_replacing_a_message_changes_only_that_message(
-    messages: tuple[Message, ...], data: st.DataObject
-) -> None:
+def test_replacing_a_message_changes_only_that_message(messages: tuple[Message, ...], data: st.DataObject) -> None:
     target = data.draw(st.sampled_from(messages))
     changed = dataclasses.replace(target, text="new words", status=MessageStatus.STREAMING)
     conversation = grown(messages).replace_message(changed)
@@ -194,9 +192,7 @@ def test_deleting_takes_a_message_with_all_that_follow_it_and_undo_brings_them_b
 
 
 @given(trees(), st.data())
-def test_any_sibling_can_be_reached_and_left_again(
-    messages: tuple[Message, ...], data: st.DataObject
-) -> None:
+def test_any_sibling_can_be_reached_and_left_again(messages: tuple[Message, ...], data: st.DataObject) -> None:
     chat = grown(messages)
     start = data.draw(st.sampled_from(messages)).id
     step = data.draw(st.integers(-3, 3))

@@ -189,9 +189,7 @@ def test_titles_and_names_are_made_what_they_look_like() -> None:
     assert found.chat.title == "New chat"
     (found,) = read(changed(["messages", 1, "model"], "\u2066" + "m" * 400))
     assert found.messages[1].model == "m" * 255
-    (found,) = read(
-        changed(["messages", 0, "attachments"], [{"name": "\u202ea", "size": 1, "text": "\u202eb"}])
-    )
+    (found,) = read(changed(["messages", 0, "attachments"], [{"name": "\u202ea", "size": 1, "text": "\u202eb"}]))
     assert found.messages[0].attachments == (Attachment("a", 1, "\u202eb"),)
 
 

@@ -13,7 +13,7 @@ from app.chat.metrics import (
     MEASURING,
     LiveMeter,
     Reading,
-    depth_words,
+    depth_text,
     details_of,
     final_text,
     final_tooltip,
@@ -45,13 +45,13 @@ from tests.support.trees import message
     ],
 )
 def test_the_reason_is_said_and_no_loss_is_rounded_away(depth, reason, expected, words):
-    assert depth_words(DepthChosen(1, depth, reason, expected)) == words
+    assert depth_text(DepthChosen(1, depth, reason, expected)) == words
 
 
 @pytest.mark.parametrize("reason", list(DepthReason))
 @pytest.mark.parametrize("depth", [0, 2])
 def test_every_reason_has_words(depth, reason):
-    assert depth_words(DepthChosen(1, depth, reason))
+    assert depth_text(DepthChosen(1, depth, reason))
 
 
 STATS = DecodeStats(
@@ -104,9 +104,7 @@ def test_the_first_word_tells_what_of_it_was_waiting():
 
 
 def test_what_was_not_measured_is_left_out():
-    stopped = dataclasses.replace(
-        ANSWER, status=MessageStatus.STOPPED, stats=DecodeStats(), sampler=None, thought_ms=0
-    )
+    stopped = dataclasses.replace(ANSWER, status=MessageStatus.STOPPED, stats=DecodeStats(), sampler=None, thought_ms=0)
     names = [name for name, _ in details_of(stopped)]
     assert names == ["Model", "Ended", "Question, new", "Question, reused", "Answer", "Draft depth"]
     assert dict(details_of(stopped))["Ended"] == "stopped by you"
@@ -174,9 +172,7 @@ def test_live_text_reads_like_the_design():
 
 
 @given(
-    st.lists(
-        st.tuples(st.floats(0.001, 0.5), st.integers(0, 8), st.integers(0, 8)), min_size=2, max_size=200
-    ),
+    st.lists(st.tuples(st.floats(0.001, 0.5), st.integers(0, 8), st.integers(0, 8)), min_size=2, max_size=200),
 )
 def test_figures_stay_within_what_was_counted(gaps):
     meter, at_s = LiveMeter(), 3.0

@@ -77,9 +77,7 @@ def test_no_byte_is_more_than_a_token(text):
 
 @pytest.mark.parametrize("status", [status for status in MessageStatus if status is not MessageStatus.ERROR])
 def test_the_prompt_keeps_partial_answers(status: MessageStatus) -> None:
-    conversation = grown(
-        (message("q", None), message("a", "q", Role.ASSISTANT, status=status), message("more", "a"))
-    )
+    conversation = grown((message("q", None), message("a", "q", Role.ASSISTANT, status=status), message("more", "a")))
     assert prompt_of(conversation) == (
         ChatMessage("user", "q"),
         ChatMessage("assistant", "a"),
@@ -134,15 +132,11 @@ def test_the_prompt_is_the_text_of_the_path_in_order(messages: tuple[Message, ..
 def test_an_empty_chat_is_an_empty_prompt_but_for_what_is_set() -> None:
     settings = ChatSettings(system_prompt="Be brief.")
     assert prompt_of(grown(())) == ()
-    assert prompt_of(dataclasses.replace(grown(()), settings=settings)) == (
-        ChatMessage("system", "Be brief."),
-    )
+    assert prompt_of(dataclasses.replace(grown(()), settings=settings)) == (ChatMessage("system", "Be brief."),)
 
 
 def test_the_system_prompt_comes_first() -> None:
-    conversation = dataclasses.replace(
-        grown((message("q", None),)), settings=ChatSettings(system_prompt="Be brief.")
-    )
+    conversation = dataclasses.replace(grown((message("q", None),)), settings=ChatSettings(system_prompt="Be brief."))
     assert prompt_of(conversation) == (ChatMessage("system", "Be brief."), ChatMessage("user", "q"))
 
 
@@ -177,9 +171,6 @@ def test_no_file_can_end_its_fence(text: str) -> None:
 
 def test_files_come_before_what_was_typed() -> None:
     files = (Attachment("a.csv", 3, "1,2"), Attachment("b.txt", 1, "x"))
-    assert (
-        with_files("Sum it.", files)
-        == "File “a.csv”:\n```\n1,2\n```\n\nFile “b.txt”:\n```\nx\n```\n\nSum it."
-    )
+    assert with_files("Sum it.", files) == "File “a.csv”:\n```\n1,2\n```\n\nFile “b.txt”:\n```\nx\n```\n\nSum it."
     only_files = message("", None, text="", attachments=files[:1])
     assert prompt_of(grown((only_files,)))[0].content == "File “a.csv”:\n```\n1,2\n```"

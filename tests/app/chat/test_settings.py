@@ -19,9 +19,7 @@ from app.chat.settings import (
 from app.storage.settings import SettingsFile
 from mtplx_engine.config import SamplerConfig
 
-CALM = ChatSettings(
-    system_prompt="Be brief.", sampler=SamplerConfig(temperature=0.2), drafting=2, thinking=False
-)
+CALM = ChatSettings(system_prompt="Be brief.", sampler=SamplerConfig(temperature=0.2), drafting=2, thinking=False)
 
 
 def test_a_preset_leaves_the_model_and_the_beginning_of_a_chat_alone():

@@ -22,9 +22,7 @@ BIDI_CONTROLS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2
 @given(st.integers(), st.integers(-14, 14))
 def test_every_number_is_a_time_that_any_zone_shows(moment_ms: int, hours: int) -> None:
     shown = validation.shown_ms(moment_ms)
-    assert datetime.fromtimestamp(shown / 1000, tz=timezone(timedelta(hours=hours))).year in range(
-        1969, 10_000
-    )
+    assert datetime.fromtimestamp(shown / 1000, tz=timezone(timedelta(hours=hours))).year in range(1969, 10_000)
     assert (shown == moment_ms) == (0 <= moment_ms <= LATEST_MS)
 
 

@@ -153,9 +153,7 @@ def test_where_a_refused_link_leads_is_seen(page):
     assert list(addresses(view)) == []
 
 
-@pytest.mark.parametrize(
-    "text", ["a\x00b", "a\ufffcb", "a\u2029b", "a\ufdd0b", "a\ud800b", "a\rb", "a\x1b[31mb"]
-)
+@pytest.mark.parametrize("text", ["a\x00b", "a\ufffcb", "a\u2029b", "a\ufdd0b", "a\ud800b", "a\rb", "a\x1b[31mb"])
 def test_signs_with_a_meaning_to_the_document_lose_it(page, text):
     view, bubble = AnswerView(style()), UserBubble(text, style())
     page.rows.addWidget(view)

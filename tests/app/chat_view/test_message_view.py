@@ -51,9 +51,7 @@ def settle():
 
 
 def buttons(view):
-    return sorted(
-        (each for each in view.findChildren(CopyButton) if each.isVisible()), key=lambda each: each.y()
-    )
+    return sorted((each for each in view.findChildren(CopyButton) if each.isVisible()), key=lambda each: each.y())
 
 
 def select(view, first, last):
@@ -83,9 +81,7 @@ class TestStreaming:
     def test_pieces_that_come_together_are_written_together(self, view, qtbot, monkeypatch):
         fed = []
         plain = StreamingMarkdown.feed
-        monkeypatch.setattr(
-            StreamingMarkdown, "feed", lambda self, text: fed.append(text) or plain(self, text)
-        )
+        monkeypatch.setattr(StreamingMarkdown, "feed", lambda self, text: fed.append(text) or plain(self, text))
         for _ in range(100):
             view.append("word ")
         qtbot.waitUntil(lambda: sum(len(text) for text in fed) == 500)
@@ -199,9 +195,7 @@ class TestFit:
 
 class TestSafety:
     def test_nothing_is_loaded(self, view):
-        view.set_markdown(
-            "![a](file:///etc/hostname) ![b](http://127.0.0.1:1/x.png) <img src=file:///etc/hostname>"
-        )
+        view.set_markdown("![a](file:///etc/hostname) ![b](http://127.0.0.1:1/x.png) <img src=file:///etc/hostname>")
         assert view.loadResource(2, QUrl("file:///etc/hostname")) is None
         kind = QTextDocument.ResourceType.ImageResource.value
         assert view.document().resource(kind, QUrl("file:///etc/hostname")) is None
@@ -224,9 +218,7 @@ class TestSafety:
         with qtbot.waitSignal(view.link_activated):
             QTest.keyClick(view, Qt.Key.Key_Return)
 
-    @pytest.mark.parametrize(
-        "url", ["javascript:alert(1)", "file:///etc/passwd", "x-apple.systempreferences:", "/a"]
-    )
+    @pytest.mark.parametrize("url", ["javascript:alert(1)", "file:///etc/passwd", "x-apple.systempreferences:", "/a"])
     def test_other_links_do_nothing(self, view, url):
         told = []
         view.link_activated.connect(told.append)
@@ -282,9 +274,7 @@ class TestCopying:
         settle()
         places = []
         plain = type(view._geometry).panel
-        monkeypatch.setattr(
-            type(view._geometry), "panel", lambda self, placed: places.append(1) or plain(self, placed)
-        )
+        monkeypatch.setattr(type(view._geometry), "panel", lambda self, placed: places.append(1) or plain(self, placed))
         view.append("word")
         view._flush()
         assert len(places) <= 1
@@ -413,9 +403,7 @@ class TestUserBubble:
         bubble = make("word " * 3_000)
         assert bubble.findChild(QPushButton).text() == "Show all 15,000 characters"
 
-    @pytest.mark.parametrize(
-        "text", ["What is 1+1?", "Hi", "Hello world, this is it", "x" * 90, "a\n  b", "שלום"]
-    )
+    @pytest.mark.parametrize("text", ["What is 1+1?", "Hi", "Hello world, this is it", "x" * 90, "a\n  b", "שלום"])
     def test_nothing_of_it_is_scrolled_out_of_sight(self, make, text):
         bubble = make(text)
         for width in (700, 320, 1000):
@@ -523,9 +511,7 @@ class TestHighlights:
         settle()
         drawn = []
         plain = type(view._geometry).boxes
-        monkeypatch.setattr(
-            type(view._geometry), "boxes", lambda self, *args: drawn.append(1) or plain(self, *args)
-        )
+        monkeypatch.setattr(type(view._geometry), "boxes", lambda self, *args: drawn.append(1) or plain(self, *args))
         area.grab()
         assert 0 < len(drawn) < 150
 

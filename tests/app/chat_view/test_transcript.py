@@ -23,9 +23,7 @@ STATS = DecodeStats(emitted=212, verify_steps=80, drafted=160, accepted=128, dec
 
 
 def message(number, role, text, status=MessageStatus.DONE, **fields):
-    return Message(
-        f"m{number}", "chat", f"m{number - 1}" if number else None, role, text, status, 0, **fields
-    )
+    return Message(f"m{number}", "chat", f"m{number - 1}" if number else None, role, text, status, 0, **fields)
 
 
 def conversation(turns, text="A paragraph of an answer, long enough to be a line or so. " * 4):
@@ -85,9 +83,7 @@ def settle(qtbot, transcript):
 
 def stream(qtbot, transcript, paragraphs=6):
     for number in range(paragraphs):
-        transcript.append(
-            generation("m17"), come(f"\n\nParagraph {number} " + "of the answer that grows. " * 10)
-        )
+        transcript.append(generation("m17"), come(f"\n\nParagraph {number} " + "of the answer that grows. " * 10))
         settle(qtbot, transcript)
 
 
@@ -256,9 +252,7 @@ def test_copy_is_seen_only_when_pointed_at_or_focused_and_moves_nothing(transcri
     def painted():
         image = row.footer.button(RowAction.COPY).grab().toImage()
         empty = image.pixelColor(0, 0)
-        return any(
-            image.pixelColor(x, y) != empty for x in range(image.width()) for y in range(image.height())
-        )
+        return any(image.pixelColor(x, y) != empty for x in range(image.width()) for y in range(image.height()))
 
     assert not painted()
     point = QPointF(1, 1)

@@ -46,7 +46,7 @@ class Shown:
         self.settle(lambda: None)  # what is read when it is shown
         with QSignalBlocker(self.store):  # they were there before
             for each in given:
-                self.store.add_figures(lambda each=each: each)
+                self.store.add_stats(lambda each=each: each)
         self.settle(self.page.refresh)
 
     def settle(self, act):
@@ -131,7 +131,7 @@ def test_some_answers_in_figures_with_what_they_rest_on(shown):
 def test_what_came_since_is_there_when_the_page_is_shown_again(shown):
     shown.fill(figures(day=TODAY))
     shown.page.hide()
-    shown.store.add_figures(lambda: figures(day=TODAY))
+    shown.store.add_stats(lambda: figures(day=TODAY))
     shown.settle(shown.page.show)
     assert shown.rows[0][2] == "2"
 
@@ -197,7 +197,7 @@ def test_an_answer_that_comes_while_the_page_is_open_is_shown(shown):
     page.table.setCurrentIndex(page.table.model().index(1, 2))
     at = bar.value()
     for _ in range(3):
-        shown.store.add_figures(lambda: figures({"prompt_tokens": 5000}, day=TODAY))
+        shown.store.add_stats(lambda: figures({"prompt_tokens": 5000}, day=TODAY))
     shown.qtbot.waitUntil(lambda: page.facts.answers._number.text() == "6", timeout=10_000)
     assert [row[1:3] for row in shown.rows] == [["up to 8k", "4"], ["up to 1k", "2"]]
     # The row that was chosen is the first one now.
@@ -211,13 +211,13 @@ def test_many_answers_are_read_a_few_times_and_a_hidden_page_reads_nothing(shown
     reads = []
     shown.store.history_read.connect(reads.append)
     for _ in range(50):
-        shown.store.add_figures(lambda: figures(day=TODAY))
+        shown.store.add_stats(lambda: figures(day=TODAY))
     shown.qtbot.waitUntil(lambda: shown.rows[0][2] == "51", timeout=10_000)
     assert len(reads) < 10
     shown.page.hide()
     shown.page._following.cancel()
     reads.clear()
-    shown.store.add_figures(lambda: figures(day=TODAY))
+    shown.store.add_stats(lambda: figures(day=TODAY))
     with shown.qtbot.waitSignal(shown.store.settled):
         shown.store.set_draft("c", "x")
     assert reads == []
@@ -292,9 +292,7 @@ def test_an_answer_to_an_earlier_choice_is_not_shown(shown):
 def test_shares_of_few_steps_are_grey(shown, theme):
     shown.fill(figures(day=TODAY), *[figures({"prompt_tokens": 5000}, day=TODAY) for _ in range(2)])
     model = shown.page.table.model()
-    colors = {
-        row[1]: model.index(n, 6).data(Qt.ItemDataRole.ForegroundRole) for n, row in enumerate(shown.rows)
-    }
+    colors = {row[1]: model.index(n, 6).data(Qt.ItemDataRole.ForegroundRole) for n, row in enumerate(shown.rows)}
     assert colors["up to 1k"].name().upper() == theme.palette.tertiary
     assert colors["up to 8k"] is None
     assert model.index(1, 6).data(Qt.ItemDataRole.ToolTipRole).startswith("of only 80")
@@ -366,18 +364,14 @@ def test_a_deleted_history_is_gone(shown):
     shown.qtbot.waitUntil(
         lambda: shown.page._wanted == Choice(since=TODAY - timedelta(29), until=TODAY), timeout=10_000
     )
-    shown.qtbot.waitUntil(
-        lambda: any(words.startswith("No answers yet") for words in shown.words), timeout=10_000
-    )
+    shown.qtbot.waitUntil(lambda: any(words.startswith("No answers yet") for words in shown.words), timeout=10_000)
 
 
 # ---------------------------------------------------------------- in the program
 
 
 def test_answers_in_the_program_are_in_the_history_and_measurements_are_not(start):
-    drive = start(
-        Script(answer="One two three four five six seven eight nine ten.", measurement=measurement(2.0))
-    )
+    drive = start(Script(answer="One two three four five six seven eight nine ten.", measurement=measurement(2.0)))
     window = drive.program.speed.window()
     page = window.findChild(HistoryPage)
     for _ in range(2):
@@ -433,7 +427,7 @@ def test_nothing_is_cut_off_at_the_minimum_size_of_the_window(shown, state):
     if state == "all models":
         shown.choose(shown.page.model, None)
     if state == "later":
-        shown.store.add_figures(lambda: figures(day=TODAY + timedelta(1)))
+        shown.store.add_stats(lambda: figures(day=TODAY + timedelta(1)))
         shown.settle(shown.page.refresh)
     shown.page.resize(640, 440)
     if state == "trouble":
@@ -467,7 +461,4 @@ def test_the_colours_are_those_of_the_palette_in_use(shown, theme):
 
     shown.fill(figures(day=TODAY))
     theme.use(DARK)
-    assert (
-        shown.page.table.model().index(0, 6).data(Qt.ItemDataRole.ForegroundRole).name().upper()
-        == DARK.tertiary
-    )
+    assert shown.page.table.model().index(0, 6).data(Qt.ItemDataRole.ForegroundRole).name().upper() == DARK.tertiary

@@ -142,17 +142,11 @@ def test_no_engine_has_no_memory_and_another_model_makes_figures_old(panel, link
 def test_nothing_moves_when_figures_come(panel, link, clock, qtbot):
     panel.show()
     link.become_ready()
-    before = [
-        widget.geometry()
-        for widget in (*panel.tiles, panel.drafting, panel.memory, panel.strip.parentWidget())
-    ]
+    before = [widget.geometry() for widget in (*panel.tiles, panel.drafting, panel.memory, panel.strip.parentWidget())]
     link.happened.emit(DepthChosen(1, 0, DepthReason.TURNED_OFF, 0.6))
     write(link, clock, 300)
     qtbot.waitUntil(lambda: values(panel)[0] == "150 tok/s")
-    after = [
-        widget.geometry()
-        for widget in (*panel.tiles, panel.drafting, panel.memory, panel.strip.parentWidget())
-    ]
+    after = [widget.geometry() for widget in (*panel.tiles, panel.drafting, panel.memory, panel.strip.parentWidget())]
     assert after == before
 
 

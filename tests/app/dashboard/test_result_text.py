@@ -121,9 +121,7 @@ def test_where_nothing_drafted_was_kept_no_gain_is_told():
 
 def test_memory_with_and_without():
     found = results.results_of(measurement(1.5, 1.5, 1.5))
-    assert say(sentences.memory)(found.headline, found.plain) == (
-        "430 MB with drafting, 400 MB without (30 MB more)"
-    )
+    assert say(sentences.memory)(found.headline, found.plain) == ("430 MB with drafting, 400 MB without (30 MB more)")
     unknown = dataclasses.replace(found.headline, peak_bytes=0)
     assert say(sentences.memory)(unknown, found.plain) == ""
     for more in (0, 1, 300_000):  # bytes that nobody sees in the two sizes
@@ -223,9 +221,7 @@ def test_drawn_words():
     assert compared(report(p_value=0.4))["Words drawn at random"] == (
         "4,000; chance alone makes them as odd as that in 40% of checks"
     )
-    assert compared(report(p_value=1e-9))["Words drawn at random"].endswith(
-        "in fewer than one of 1,000,000 checks"
-    )
+    assert compared(report(p_value=1e-9))["Words drawn at random"].endswith("in fewer than one of 1,000,000 checks")
     assert compared(report(p_value=None))["Words drawn at random"] == "too few to tell"
 
 

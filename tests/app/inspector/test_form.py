@@ -15,9 +15,7 @@ from tests.support.fake_services import MODEL
 
 FORM = SettingsForm(ChatSettings(), MODEL)
 VALUES = st.sampled_from(DIALS).flatmap(
-    lambda dial: st.tuples(
-        st.just(dial.name), st.floats(dial.low, dial.high).map(lambda x: round(x, dial.decimals))
-    )
+    lambda dial: st.tuples(st.just(dial.name), st.floats(dial.low, dial.high).map(lambda x: round(x, dial.decimals)))
 )
 
 

@@ -158,9 +158,7 @@ def test_choices_become_settings(panel):
     choose(panel.context, "2,048 tokens")
     choose(panel.thinking, "Answers at once")
     type_number(panel.longest, "300")
-    assert panel.told[-1] == ChatSettings(
-        model="qwen", drafting=0, context=2048, max_tokens=300, thinking=False
-    )
+    assert panel.told[-1] == ChatSettings(model="qwen", drafting=0, context=2048, max_tokens=300, thinking=False)
     assert panel._cost.text().startswith("Up to 2 MB")
     panel.reset.click()
     assert panel.told[-1] == ChatSettings(model="qwen")
@@ -268,9 +266,7 @@ def test_preset_is_saved_changed_renamed_deleted_and_brought_back(panel, file):
     answer(panel, "Precise")
     assert [preset.name for preset in file.value.presets] == ["Precise"]
     assert panel.told[-1].preset == panel.presets.choice.text() == "Precise"
-    assert file.value.presets[0].settings.sampler == dataclasses.replace(
-        MODEL.recommended, temperature=0.0, top_k=5
-    )
+    assert file.value.presets[0].settings.sampler == dataclasses.replace(MODEL.recommended, temperature=0.0, top_k=5)
 
     choose(panel.presets.choice, "None")
     assert panel.told[-1] == ChatSettings()

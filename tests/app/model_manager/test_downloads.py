@@ -119,9 +119,7 @@ def model(tmp_path: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture
-def bench(
-    qtbot: QtBot, tmp_path: Path, model: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Bench]:
+def bench(qtbot: QtBot, tmp_path: Path, model: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
     monkeypatch.setattr(partial, "SEGMENT", SEGMENT)
     with running(FakeHub({name: FakeRepo(dict(model)) for name in REPOS})) as hub:
         made = Bench(qtbot, tmp_path / "data", hub)
@@ -283,9 +281,7 @@ LASTING = (
         {"Retry-After": "60"},
         r".+\(error 503\), and asks to wait 60 s, trying again in \d\d s · .+ of .+ MB",
     ),
-    Lasting(
-        429, {"Retry-After": "9" * 30}, r"127\.0\.0\.1 asks to wait for a day or longer \(429\) · .+ of .+ MB"
-    ),
+    Lasting(429, {"Retry-After": "9" * 30}, r"127\.0\.0\.1 asks to wait for a day or longer \(429\) · .+ of .+ MB"),
     Lasting(
         500,
         {},
@@ -331,9 +327,7 @@ def test_a_server_that_says_nothing_holds_no_place(bench: Bench, monkeypatch: py
     stall.go_on.set()
 
 
-def test_what_waits_can_be_paused_gone_on_with_and_wanted_again(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_waits_can_be_paused_gone_on_with_and_wanted_again(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(download_job, "_HOLD_S", 0.0)
     wanted = bench.plan()
     bench.hub.repos[REPOS[0]].fault = LASTING[0]
@@ -352,9 +346,7 @@ def test_what_waits_can_be_paused_gone_on_with_and_wanted_again(
 
 
 def test_a_moment_of_no_answer_is_said_in_place_of_a_speed(bench: Bench) -> None:
-    asks = Lasting(
-        503, {"Retry-After": "3"}, r".+ \(error 503\), and asks to wait 3 s, trying again in [123] s · .+"
-    )
+    asks = Lasting(503, {"Retry-After": "3"}, r".+ \(error 503\), and asks to wait 3 s, trying again in [123] s · .+")
     bench.hub.repos[REPOS[0]].fault = asks
     bench.downloads.enqueue(bench.plan())
     bench.until(lambda: bench.row().waiting)

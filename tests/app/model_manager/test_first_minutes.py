@@ -72,9 +72,7 @@ def test_where_the_hub_does_not_have_it_the_models_window_says_so(start, tmp_pat
         window = driver.program.models.window()
         driver.until(window.isVisible)
         driver.until(
-            lambda: (
-                window.recommended.trouble.isVisible() or bool(window.recommended.list.cards[REPO].row.fit)
-            )
+            lambda: window.recommended.trouble.isVisible() or bool(window.recommended.list.cards[REPO].row.fit)
         )
         assert card.get.isEnabled()
 

@@ -83,5 +83,5 @@ def test_a_hidden_window_asks_when_it_is_opened(start, tmp_path, hubs):
     window.close()
     choose(driver, mirror.endpoint)
     assert mirror.paths == []
-    window.open_place()
+    window.open_tab()
     driver.until(lambda: licence(window.controller, SECOND) == "at-the-mirror")

@@ -258,9 +258,7 @@ def test_a_token_is_checked_before_it_is_kept(bench: Bench) -> None:
         ("two words", ErrorKind.BAD_REQUEST, None),
     ],
 )
-def test_a_token_of_nobody_is_not_kept(
-    bench: Bench, text: str, kind: ErrorKind, problem: HubErrorKind | None
-) -> None:
+def test_a_token_of_nobody_is_not_kept(bench: Bench, text: str, kind: ErrorKind, problem: HubErrorKind | None) -> None:
     bench.client.check_token(text)
     name, question, info, found = bench.wait()
     assert (name, question, info.kind, found) == ("failed", HubQuestion.TOKEN, kind, problem)

@@ -169,9 +169,7 @@ def test_a_model_is_deleted_while_another_one_is_in_use(bench: Callable[..., Ben
 
 
 @pytest.mark.parametrize("state", [EngineState.READY, EngineState.LOADING], ids=["loaded", "loading"])
-def test_a_model_in_use_is_unloaded_before_it_is_deleted(
-    bench: Callable[..., Bench], state: EngineState
-) -> None:
+def test_a_model_in_use_is_unloaded_before_it_is_deleted(bench: Callable[..., Bench], state: EngineState) -> None:
     app = bench(Script(load_s=60) if state is EngineState.LOADING else Script())
     app.load("one", state)
     order: list[str] = []

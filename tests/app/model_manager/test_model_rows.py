@@ -80,9 +80,7 @@ def test_a_download_takes_the_place_of_get(state, words):
 
 
 def test_a_look_that_failed_says_why_and_what_to_do():
-    faults = {
-        repo_id: Fault("No token is known.", HubErrorKind.NO_TOKEN) for repo_id in (ENTRY.target, HITS[1].id)
-    }
+    faults = {repo_id: Fault("No token is known.", HubErrorKind.NO_TOKEN) for repo_id in (ENTRY.target, HITS[1].id)}
     face = rows.found(HITS[1], HubSnapshot(MACHINE, faults=faults))
     assert (face.problem, face.remedy) == ("No token is known.", "Add a token")
     face = recommended(faults=faults)  # of a list that is ours it says so quietly, and why in its details
@@ -95,9 +93,7 @@ def test_a_look_that_failed_says_why_and_what_to_do():
 
 
 def test_what_does_not_load_says_so():
-    face = rows.found(
-        HITS[3], HubSnapshot(MACHINE, inspections={HITS[3].id: look(HITS[3].id, GB, loads=False)})
-    )
+    face = rows.found(HITS[3], HubSnapshot(MACHINE, inspections={HITS[3].id: look(HITS[3].id, GB, loads=False)}))
     assert face.fit == "does not load here"
     assert "mamba9" in face.because
     assert face.actions == (Action.DETAILS,)
@@ -126,9 +122,7 @@ def test_filters_hold_for_what_was_looked_at(filters, passes):
 
 
 def test_what_is_recommended_with_a_head_drafts():
-    known = HubSnapshot(
-        MACHINE, inspections={HITS[0].id: look(HITS[0].id, GB), HITS[2].id: look(HITS[2].id, GB)}
-    )
+    known = HubSnapshot(MACHINE, inspections={HITS[0].id: look(HITS[0].id, GB), HITS[2].id: look(HITS[2].id, GB)})
     assert Filters(drafting=True).may_pass(HITS[0], known)
     assert not Filters(drafting=True).may_pass(HITS[2], known)
 
@@ -234,15 +228,10 @@ def test_the_largest_recommended_model_that_fits_is_offered():
 
 def test_nothing_is_offered_while_there_is_no_need_or_no_knowledge():
     assert first_model.offer(HubSnapshot(MACHINE)) is None
-    assert (
-        first_model.offer(HubSnapshot(MACHINE, inspections=LOOKS, installed=frozenset({STARTER, "another"})))
-        is None
-    )
+    assert first_model.offer(HubSnapshot(MACHINE, inspections=LOOKS, installed=frozenset({STARTER, "another"}))) is None
     small = Machine(4 * GB, 2 * GB, packed=True, chunk=2048)
     assert first_model.offer(HubSnapshot(small, inspections=LOOKS)) is None
     some = {key: value for key, value in LOOKS.items() if key != catalogue.entries()[-1].target}
     assert first_model.offer(HubSnapshot(MACHINE, inspections=some)) is None
     fault = {catalogue.entries()[-1].target: Fault("Gone.")}
-    assert (
-        first_model.offer(HubSnapshot(MACHINE, inspections=some, faults=fault)).title == "Qwen3.5 9B · 4-bit"
-    )
+    assert first_model.offer(HubSnapshot(MACHINE, inspections=some, faults=fault)).title == "Qwen3.5 9B · 4-bit"

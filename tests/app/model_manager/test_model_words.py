@@ -99,9 +99,7 @@ def test_every_download_can_be_got_rid_of(state):
 
 @pytest.mark.parametrize("problem", [*HubErrorKind, None])
 def test_a_failure_is_its_sentence_and_one_action(problem):
-    failed = dataclasses.replace(
-        row("a--b", DownloadState.FAILED, done=GB), error=error("It broke."), problem=problem
-    )
+    failed = dataclasses.replace(row("a--b", DownloadState.FAILED, done=GB), error=error("It broke."), problem=problem)
     [face] = rows.downloads([failed])
     assert face.problem == "It broke."
     assert face.remedy == (problem.value if problem else "Try Again")

@@ -165,9 +165,7 @@ def test_filters_leave_out_what_is_known_not_to_pass(manager, hub):
     while hub.looks:
         fail_look(hub, HubErrorKind.NOT_FOUND)
     assert manager.inspected_hits == len(HITS)
-    assert len(manager.searched(Filters(fitting=True, drafting=True, largest=1))) == len(
-        HITS
-    )  # nothing is known
+    assert len(manager.searched(Filters(fitting=True, drafting=True, largest=1))) == len(HITS)  # nothing is known
 
 
 def test_what_waits_for_an_answer_is_not_told_again_and_again(manager, hub):

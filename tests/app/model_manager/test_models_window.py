@@ -77,7 +77,7 @@ def test_keys_leave_the_details_first_and_then_the_window(show, qtbot):
     assert window.search.isVisible()
     QTest.keyClick(window, Qt.Key.Key_Escape)
     assert not window.isVisible()
-    window.open_place()
+    window.open_tab()
     qtbot.waitUntil(window.isActiveWindow)
     QTest.keyClick(window, Qt.Key.Key_W, CTRL)
     assert not window.isVisible()
@@ -85,7 +85,7 @@ def test_keys_leave_the_details_first_and_then_the_window(show, qtbot):
 
 def test_the_same_place_is_shown_when_its_tab_is_pressed_in_the_details(show):
     window = show(models_window.details)
-    window.open_place(window.search)
+    window.open_tab(window.search)
     assert window.search.isVisible()
 
 
@@ -230,8 +230,7 @@ def test_a_head_that_is_taken_out_of_the_original_is_told_of(show):
     assert models_window.TAKEN.id in window.search.list.cards
     window.details.get.click()
     assert (
-        window.controller.downloads.rows()[0].total
-        == window.controller.inspection_of(models_window.TAKEN.id).plan.size
+        window.controller.downloads.rows()[0].total == window.controller.inspection_of(models_window.TAKEN.id).plan.size
     )
 
 
@@ -294,7 +293,7 @@ def test_the_sheet_says_where_a_token_stays(theme, qtbot, lasts, words):
 
 def test_delete_asks_first(show):
     window = show(models_window.recommended)
-    window.open_place(window.installed)
+    window.open_tab(window.installed)
     more = card(window.installed, str(STARTER.path)).more.menu()
     next(action for action in more.actions() if action.text() == "Delete…").trigger()
     box = window.findChild(MessageBox)
@@ -431,7 +430,7 @@ def test_the_end_of_a_long_name_can_be_read(show):
     window = show(models_window.recommended)
     name = "Llama-70B-with-an-exceedingly-long-name-that-somebody-thought-was-good-4bit"
     window.controller.library.list(models_window.installed(name))
-    window.open_place(window.installed)
+    window.open_tab(window.installed)
     window.resize(720, 440)
     window._refresh()
     shown = card(window.installed, f"/models/{name}")._title

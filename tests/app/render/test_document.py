@@ -68,9 +68,7 @@ def test_nothing_above_moves_while_an_answer_streams(qapp):
         seen = tops
 
 
-@pytest.mark.parametrize(
-    "block", ["```python\nx = 1\n```", "| a |\n|---|\n| b |", "- one\n- two", "> quote", "text"]
-)
+@pytest.mark.parametrize("block", ["```python\nx = 1\n```", "| a |\n|---|\n| b |", "- one\n- two", "> quote", "text"])
 def test_what_is_there_stays_where_it_is_when_a_block_freezes(qapp, block):
     page, reader = Page(), StreamingMarkdown()
     page.writer.apply(reader.feed(block + "\n"))
@@ -284,9 +282,7 @@ def test_no_chunk_is_much_longer_than_the_others(monkeypatch):
 def test_pieces_of_text_are_all_of_it(text):
     pieces = list(text_chunks(text))
     assert "".join(pieces) == text
-    assert all(
-        len(piece) + module._LINE_COST * piece.count("\n") <= 3 * module._NEXT_CHUNK for piece in pieces
-    )
+    assert all(len(piece) + module._LINE_COST * piece.count("\n") <= 3 * module._NEXT_CHUNK for piece in pieces)
 
 
 SHORT = 45  # of this length and less, every position is tried in `make test`

@@ -43,9 +43,7 @@ def test_everything_selected_is_everything(qapp, text):
 
 def test_lines_and_signs_are_kept():
     text = to_text(
-        parse_markdown(
-            "One.\ntwo\n\n- a\n- b\n  1. c\n\n> q\n> r\n\n```\nx\n  y\n```\n\n| a | b |\n|-|-|\n| c | d |"
-        )
+        parse_markdown("One.\ntwo\n\n- a\n- b\n  1. c\n\n> q\n> r\n\n```\nx\n  y\n```\n\n| a | b |\n|-|-|\n| c | d |")
     )
     assert text == "One.\ntwo\n\n• a\n• b\n  1. c\n\n> q\n> r\n\nx\n  y\n\na\tb\nc\td"
 

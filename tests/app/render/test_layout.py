@@ -73,8 +73,7 @@ RIGHT_TO_LEFT = [
 
 @pytest.mark.parametrize(
     ("text", "part"),
-    [(text, word) for text in RIGHT_TO_LEFT for word in text.split() if word != "😀"]
-    + [("Plain words here", "words")],
+    [(text, word) for text in RIGHT_TO_LEFT for word in text.split() if word != "😀"] + [("Plain words here", "words")],
 )
 def test_a_box_is_behind_its_word_whatever_is_read_before_and_after_it(qapp, text, part):
     page = Page(text)
@@ -101,24 +100,18 @@ def test_highlights_do_not_lie_over_one_another(qapp, text):
 
 
 def test_a_box_is_as_high_as_its_formula(qapp):
-    small, tall = (
-        max(box.height() for box in Page(text).highlights()) for text in ("$x$", r"$$\sum_{i=1}^n a_i$$")
-    )
+    small, tall = (max(box.height() for box in Page(text).highlights()) for text in ("$x$", r"$$\sum_{i=1}^n a_i$$"))
     assert tall > 1.8 * small
 
 
 def test_places_that_touch_or_repeat_are_one(qapp):
     page = Page("some words")
     found = Highlights(page.writer, page.geometry)
-    found.set(
-        [SourceSpan(0, 0, 0, 4), SourceSpan(0, 0, 2, 3), SourceSpan(0, 0, 4, 6), SourceSpan(0, 0, 7, 8)]
-    )
+    found.set([SourceSpan(0, 0, 0, 4), SourceSpan(0, 0, 2, 3), SourceSpan(0, 0, 4, 6), SourceSpan(0, 0, 7, 8)])
     assert len(found.boxes()) == 2
 
 
-@pytest.mark.parametrize(
-    "text", ["שלום `foo()` עולם", "مرحبا `a[0] = b()` نهاية", "| שלום `foo()` |\n|---|\n| עולם |"]
-)
+@pytest.mark.parametrize("text", ["שלום `foo()` עולם", "مرحبا `a[0] = b()` نهاية", "| שלום `foo()` |\n|---|\n| עולם |"])
 def test_code_reads_from_left_to_right_in_any_text(qapp, text):
     page = Page(text)
     placed = page.writer.placed[0]

@@ -76,9 +76,7 @@ def test_html_is_shown_as_typed(html):
     assert said(html) == html.replace("&lt;", "<")
 
 
-@pytest.mark.parametrize(
-    "text", ["It costs $5 and $10.", "`$HOME` and $x", "2 * 3 * 4", "snake_case_name", "5 < 6"]
-)
+@pytest.mark.parametrize("text", ["It costs $5 and $10.", "`$HOME` and $x", "2 * 3 * 4", "snake_case_name", "5 < 6"])
 def test_signs_that_mean_nothing_stay(text):
     assert said(text) == text.replace("`", "")
 

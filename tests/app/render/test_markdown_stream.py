@@ -90,9 +90,7 @@ def test_a_fence_in_a_list_item_loses_its_indentation_as_it_streams():
     shown = stream("1. Run:\n\n   ```bash\n   $ make\n\n     indented", [1])
     assert shown.leaves[-1].text == "$ make\n\n  indented"
     shown.feed("\n   ```\n2. Done")
-    assert shown.leaves == list(
-        parse_markdown("1. Run:\n\n   ```bash\n   $ make\n\n     indented\n   ```\n2. Done")
-    )
+    assert shown.leaves == list(parse_markdown("1. Run:\n\n   ```bash\n   $ make\n\n     indented\n   ```\n2. Done"))
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\n", "\t \n", "> ", "- ", "```"])
@@ -161,9 +159,7 @@ def test_d7_an_unclosed_fence_is_code_from_its_first_line_and_a_bar_in_code_is_n
     assert shown.leaves == [Code((), "python", "x = a|b\n| c")]
     table = "| code | use |\n|---|---|\n| `a|b` | c \\| d |\n"
     for end in range(len(table)):
-        assert all(
-            len(leaf.aligns) == 2 for leaf in stream(table[:end], [1]).leaves if isinstance(leaf, Table)
-        )
+        assert all(len(leaf.aligns) == 2 for leaf in stream(table[:end], [1]).leaves if isinstance(leaf, Table))
     (leaf,) = stream(table, [1]).stream.finish()
     assert [[text_of(cell) for cell in row] for row in leaf.rows] == [["code", "use"], ["a|b", "c | d"]]
     assert (leaf,) == parse_markdown(table)

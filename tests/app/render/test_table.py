@@ -57,9 +57,7 @@ def lines(document, writer, row):
         block = table.cellAt(row, column).firstCursorPosition().block()
         layout = block.layout()
         parts = (layout.lineAt(number) for number in range(layout.lineCount()))
-        found.append(
-            [block.text()[part.textStart() : part.textStart() + part.textLength()] for part in parts]
-        )
+        found.append([block.text()[part.textStart() : part.textStart() + part.textLength()] for part in parts])
     return found
 
 

@@ -42,9 +42,7 @@ NAMES = {
 class Window:
     """Records what the link signals, and the processes that it starts, one for each script given; the last repeats."""
 
-    def __init__(
-        self, qtbot: QtBot, folder: Path, scripts: tuple[Script, ...], options: dict[str, Any]
-    ) -> None:
+    def __init__(self, qtbot: QtBot, folder: Path, scripts: tuple[Script, ...], options: dict[str, Any]) -> None:
         self.heard: list[tuple[str, Any]] = []
         self.clients: list[EngineClient] = []
         self._qtbot = qtbot

@@ -135,9 +135,7 @@ def test_a_cut_answer_is_written_on_as_one(ready, reason):
     ready.link.say("The Mo", marks=(0, 4, 2))
     if reason is FinishReason.CANCELLED:
         ready.session.stop()
-    ready.link.finish(
-        reason, stats=DecodeStats(prompt_tokens=5, emitted=2, drafted=3, accepted=1, ttft_s=0.5)
-    )
+    ready.link.finish(reason, stats=DecodeStats(prompt_tokens=5, emitted=2, drafted=3, accepted=1, ttft_s=0.5))
     answer = ready.answer
     assert ready.actions.can_resume(answer)
     ready.actions.resume(answer.id)

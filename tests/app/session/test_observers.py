@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from app.chat import generation
-from app.chat.metrics import final_tooltip, sampler_words
+from app.chat.metrics import final_tooltip, sampler_text
 from app.chat.settings import ChatSettings
 from app.session.observers import StatsRecorder
 from mtplx_engine.config import SamplerConfig
@@ -18,9 +18,7 @@ from mtplx_engine.stats import DecodeStats, FinishReason
 from mtplx_engine.util import system
 from tests.support.fake_services import MODEL
 
-STATS = DecodeStats(
-    emitted=9, decode_tokens=8, verify_steps=3, drafted=6, accepted=5, drafter="mtp", depth="auto"
-)
+STATS = DecodeStats(emitted=9, decode_tokens=8, verify_steps=3, drafted=6, accepted=5, drafter="mtp", depth="auto")
 KNOWN = dataclasses.replace(MODEL, revision="abc", quantization="4-bit", speed_key="key")
 
 
@@ -41,7 +39,7 @@ def test_an_answer_leaves_its_figures_after_it_is_written(bench, kept):
     assert (made.memory, made.chip) == (system.this_machine().memory, system.chip_name())
     assert made.sampler == "temperature=0.7, repetition_penalty=1.1"
     assert made.day == datetime.fromtimestamp(made.ended_ms / 1000).astimezone().date()
-    assert [name for name, *_ in bench.store.calls[-2:]] == ["finish_answer", "add_figures"]
+    assert [name for name, *_ in bench.store.calls[-2:]] == ["finish_answer", "add_stats"]
 
 
 def test_nothing_of_an_answer_but_figures_is_kept(bench, kept):
@@ -135,4 +133,4 @@ def test_another_chats_sampler_is_told(bench, kept):
     ],
 )
 def test_a_sampler_is_told_in_short(sampler, words):
-    assert sampler_words(sampler) == words
+    assert sampler_text(sampler) == words

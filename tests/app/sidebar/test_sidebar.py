@@ -106,9 +106,7 @@ def test_any_changes_leave_the_rows_of_a_fresh_list(before, put, removed):
 @given(st.lists(st.integers() | st.integers(-(2**63), 2**63 - 1), max_size=4), st.booleans())
 def test_no_chat_keeps_the_others_off_the_list(odd, pinned):
     model = chat_list()
-    model.put(
-        chat("a"), *(ChatSummary(f"odd{n}", "", ms, ms, pinned) for n, ms in enumerate(odd)), chat("b", 9)
-    )
+    model.put(chat("a"), *(ChatSummary(f"odd{n}", "", ms, ms, pinned) for n, ms in enumerate(odd)), chat("b", 9))
     assert set(model.chat_ids()) == {"a", "b", *(f"odd{n}" for n in range(len(odd)))}
 
 

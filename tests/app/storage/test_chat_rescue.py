@@ -143,9 +143,7 @@ def test_damage_in_the_history_costs_what_was_on_the_page_and_no_message(folder:
         answers = list(month(DAY))
         for each in answers:
             database.figures.add(each)
-    ((page,),) = edit(
-        folder, "SELECT pageno FROM dbstat WHERE name = 'figures' AND pagetype = 'leaf' LIMIT 1 OFFSET 2"
-    )
+    ((page,),) = edit(folder, "SELECT pageno FROM dbstat WHERE name = 'figures' AND pagetype = 'leaf' LIMIT 1 OFFSET 2")
     damage(folder / schema.NAME, page - 1)
     with ChatDatabase(folder, NOW) as database:
         assert "90 messages in 3 chats could be read" in database.notice
@@ -183,9 +181,7 @@ def test_a_copy_that_is_no_use_does_no_harm(folder: Path, change: str) -> None:
         database.add_chat(chat("new"))
 
 
-@pytest.mark.parametrize(
-    "content", [b"not a database, just words. " * 500, b"SQLite format 3\0" + b"\xff" * 5000]
-)
+@pytest.mark.parametrize("content", [b"not a database, just words. " * 500, b"SQLite format 3\0" + b"\xff" * 5000])
 def test_a_file_that_is_no_database_is_set_aside(folder: Path, content: bytes) -> None:
     folder.mkdir(parents=True)
     (folder / schema.NAME).write_bytes(content)
@@ -246,9 +242,7 @@ def cut_off_in(moment: str, patch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("moment", ["set aside", "copying", "putting in place"])
-def test_a_rescue_that_was_cut_off_is_done_again(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, moment: str
-) -> None:
+def test_a_rescue_that_was_cut_off_is_done_again(folder: Path, monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
     content = filled(folder)
     damage(folder / schema.NAME, 9)
     with monkeypatch.context() as patch:

@@ -329,9 +329,7 @@ def test_damaged_values_cost_only_themselves(folder: Path) -> None:
     chosen = ChatSettings(system_prompt="Be brief.", context=4096, drafting=2)
     with ChatDatabase(folder, NOW) as database:
         database.add_chat(chat("c"))
-        database.add_message(
-            dataclasses.replace(whole, attachments=(Attachment("a", 1, "a"), Attachment("b", 1, "b")))
-        )
+        database.add_message(dataclasses.replace(whole, attachments=(Attachment("a", 1, "a"), Attachment("b", 1, "b"))))
         database.set_settings("c", chosen)
         database.set_leaf("c", "m")
         database.set_draft("c", "draft")
@@ -349,17 +347,13 @@ def test_damaged_values_cost_only_themselves(folder: Path) -> None:
         found, unreadable = database.load_chat("c")
     assert unreadable == 2  # a file, and the settings
     lost = dict.fromkeys(("thinking", "model", "error"), "\ufffd")
-    expected = dataclasses.replace(
-        whole, marks=(), sampler=None, attachments=(Attachment("a", 1, "a"),), **lost
-    )
+    expected = dataclasses.replace(whole, marks=(), sampler=None, attachments=(Attachment("a", 1, "a"),), **lost)
     assert found.path() == (expected,)
     assert found.settings == ChatSettings(system_prompt="Be brief.")
     assert (found.draft, found.chat.pinned) == ("dra\ufffd", True)
 
 
-@pytest.mark.parametrize(
-    "stored", ["'no json'", "'[]'", "'{\"context\": 0}'", '\'{"sampler": {"top_k": -1}}\'']
-)
+@pytest.mark.parametrize("stored", ["'no json'", "'[]'", "'{\"context\": 0}'", '\'{"sampler": {"top_k": -1}}\''])
 def test_damaged_settings_are_told_and_cost_only_themselves(folder: Path, stored: str) -> None:
     with ChatDatabase(folder, NOW) as database:
         database.add_chat(chat("c"))
@@ -421,9 +415,7 @@ def test_odd_numbers_of_a_message_cost_only_themselves(folder: Path, change: str
         st.sampled_from(["created_ms", "updated_ms", "pinned", "touched"]), st.integers(-(2**63), 2**63 - 1)
     )
 )
-def test_one_odd_record_never_hides_the_others(
-    tmp_path_factory: pytest.TempPathFactory, odd: dict[str, int]
-) -> None:
+def test_one_odd_record_never_hides_the_others(tmp_path_factory: pytest.TempPathFactory, odd: dict[str, int]) -> None:
     folder = tmp_path_factory.mktemp("chats")
     with ChatDatabase(folder, NOW) as database:
         for name in "abc":

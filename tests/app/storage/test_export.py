@@ -96,9 +96,7 @@ def test_a_table_has_the_same_and_leaves_empty_what_is_not_known(tmp_path: Path)
     assert (second["model"], second["decode_s"], second["acceptance_rate"]) == ("Ünter", "", "")
 
 
-@pytest.mark.parametrize(
-    "name", ["=1+1", "+1", "-1", "@SUM(A1)", '=HYPERLINK("http://x","y")', "=cmd|' /C calc'!A0"]
-)
+@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)", '=HYPERLINK("http://x","y")', "=cmd|' /C calc'!A0"])
 def test_no_cell_is_a_formula(tmp_path: Path, name: str) -> None:
     path = tmp_path / "x.csv"
     write_history(path, [figures(model=name, quantization=name, sampler=name)])

@@ -62,9 +62,7 @@ def state_of(database: ChatDatabase) -> State:
 def turn(number: int, chat_id: str) -> list[Callable[[ChatDatabase], None]]:
     """Return the calls of one question and its answer, which grows over several flushes."""
     question = Message(f"q{number}", chat_id, None, Role.USER, f"Why {number}?" * 40, MessageStatus.DONE, 1)
-    answer = Message(
-        f"a{number}", chat_id, question.id, Role.ASSISTANT, "", MessageStatus.STREAMING, 1, "starter"
-    )
+    answer = Message(f"a{number}", chat_id, question.id, Role.ASSISTANT, "", MessageStatus.STREAMING, 1, "starter")
     final = dataclasses.replace(
         answer, text="Because. " * 700, status=MessageStatus.DONE, stats=DecodeStats(emitted=number)
     )
@@ -139,9 +137,7 @@ def test_a_power_cut_loses_nothing_that_was_acknowledged(
     assert losses == 0
 
 
-def test_the_simulation_sees_what_a_weaker_setting_loses(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_simulation_sees_what_a_weaker_setting_loses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch, recording_disk() as disk:
         patch.setattr(schema, "_configure", configured("NORMAL"))
         states = run_scenario(tmp_path / "chats", disk)

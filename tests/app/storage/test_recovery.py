@@ -156,9 +156,7 @@ def test_it_can_be_given_up_at_any_moment(
     assert len(kept(tmp_path)) == 1
 
 
-def test_a_folder_that_cannot_be_made_is_tried_again_later(
-    backup: DailyBackup, tmp_path: Path, clock: Clock
-) -> None:
+def test_a_folder_that_cannot_be_made_is_tried_again_later(backup: DailyBackup, tmp_path: Path, clock: Clock) -> None:
     (tmp_path / "backups").write_text("in the way")
     clock.now += recovery.FIRST_S
     run(backup)

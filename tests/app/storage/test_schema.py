@@ -12,7 +12,7 @@ from app.chat.conversation import Conversation
 from app.storage import schema
 from app.storage.database import ChatDatabase
 from app.storage.errors import StoreError
-from app.storage.records import figures_row
+from app.storage.records import stats_row
 from app.storage.stats import Choice
 from tests.support.chats import NOW, chat, edit, message, texts
 from tests.support.figures import figures
@@ -136,7 +136,7 @@ def test_figures_that_had_a_guessed_kind_are_kept_without_it(folder: Path) -> No
     """The third format had one."""
     folder.mkdir(parents=True)
     kept = figures(model="Toy")
-    row = {**figures_row(kept), "kind": "code"}
+    row = {**stats_row(kept), "kind": "code"}
     columns = ", ".join(row)
     edit(folder, *schema.MIGRATIONS[:3], "PRAGMA user_version = 3")
     edit(folder, f"INSERT INTO figures ({columns}) VALUES ({', '.join(map(repr, row.values()))})")

@@ -60,9 +60,7 @@ def found(index: SearchIndex, query: str) -> list[str]:
         ("100% of c:\\users\\a_b", ["100%", "%", "\\", "a_b", "s\\a"]),
     ],
 )
-def test_what_was_written_is_found_in_any_script(
-    database: ChatDatabase, text: str, queries: list[str]
-) -> None:
+def test_what_was_written_is_found_in_any_script(database: ChatDatabase, text: str, queries: list[str]) -> None:
     fill(database, here=text, elsewhere="- - -")
     index = indexed(database)
     for query in queries:
@@ -77,9 +75,9 @@ def test_what_was_not_written_is_not_found(database: ChatDatabase, query: str) -
     assert found(indexed(database), query) == []
 
 
-alphabet = st.characters(
-    codec="utf-8", exclude_categories=("Cs", "Lu", "Lt", "Lo", "Lm", "Mn")
-) | st.sampled_from("abcAB \"'*()-:^%_\\+{}日本")
+alphabet = st.characters(codec="utf-8", exclude_categories=("Cs", "Lu", "Lt", "Lo", "Lm", "Mn")) | st.sampled_from(
+    "abcAB \"'*()-:^%_\\+{}日本"
+)
 
 
 @settings(max_examples=150)
@@ -227,9 +225,7 @@ def test_the_index_is_private_and_no_part_of_the_chats(tmp_path: Path, database:
     assert {name for (name,) in names} == {"chats", "messages", "attachments", "drafts", "figures"}
 
 
-def test_a_full_disk_costs_the_index_but_no_message(
-    database: ChatDatabase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_costs_the_index_but_no_message(database: ChatDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
     index = indexed(database)
     fill(database, here="words")
 

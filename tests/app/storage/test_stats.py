@@ -165,9 +165,7 @@ def test_no_byte_of_deleted_figures_stays_in_the_file_or_its_log(tmp_path: Path)
         fill(database, *(figures(model=f"SecretModel{number}") for number in range(200)))
         database.figures.clear()
         database.add_message(message("m"))
-        left = [
-            path.name for path in tmp_path.iterdir() if path.is_file() and b"SecretModel" in path.read_bytes()
-        ]
+        left = [path.name for path in tmp_path.iterdir() if path.is_file() and b"SecretModel" in path.read_bytes()]
         assert left == []
         assert database._connection.pragma("secure_delete") == 0
     assert stored_ids(tmp_path) == ["m"]

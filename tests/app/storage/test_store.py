@@ -34,9 +34,7 @@ if TYPE_CHECKING:
 
 CHAT = chat("chat")
 QUESTION = message("q", "chat")
-ANSWER = message(
-    "a", "chat", "q", role=Role.ASSISTANT, text="", status=MessageStatus.STREAMING, model="starter"
-)
+ANSWER = message("a", "chat", "q", role=Role.ASSISTANT, text="", status=MessageStatus.STREAMING, model="starter")
 
 
 @pytest.fixture
@@ -377,11 +375,11 @@ def test_d16_closing_waits_for_a_hanging_disk_only_so_long(
 
 def test_a_history_is_read_with_all_that_was_added_before(store: Store, qtbot: QtBot) -> None:
     for _ in range(3):
-        store.add_figures(figures)
+        store.add_stats(figures)
     with qtbot.waitSignal(store.history_read) as read:
         store.read_history(Choice())
     assert (read.args[0].kept, read.args[0].choice) == (3, Choice())
-    store.delete_figures()
+    store.delete_stats()
     with qtbot.waitSignal(store.history_read) as read:
         store.read_history(Choice())
     assert read.args[0].kept == 0
@@ -394,7 +392,7 @@ def test_figures_are_made_on_the_thread_of_the_store(store: Store, qtbot: QtBot)
         threads.append(QThread.currentThread())
         return figures()
 
-    store.add_figures(make)
+    store.add_stats(make)
     with qtbot.waitSignal(store.history_read):
         store.read_history(Choice())
     assert threads == [store._worker]
@@ -403,7 +401,7 @@ def test_figures_are_made_on_the_thread_of_the_store(store: Store, qtbot: QtBot)
 def test_what_is_chosen_of_a_history_is_exported(store: Store, qtbot: QtBot, tmp_path: Path) -> None:
     path = tmp_path / "history.json"
     for model in "aab":
-        store.add_figures(lambda model=model: figures(model=model))
+        store.add_stats(lambda model=model: figures(model=model))
     with qtbot.waitSignal(store.history_exported) as exported:
         store.export_history(path, Choice(model="a"))
     assert exported.args == [str(path), 2]

@@ -47,9 +47,7 @@ def paired(clock: Clock, *drafting: dict, plain: dict | None = None, **fields) -
     prompts = [BenchmarkPrompt(f"{kind}-{n}", kind, [1] * 10) for n, kind in enumerate(KINDS)]
     return PairedBenchmark(
         **{
-            "base": ScriptedMethod(
-                "depth 0", clock, **{"cycle_s": STEP_S, "prefill_s": PREFILL_S, **(plain or {})}
-            ),
+            "base": ScriptedMethod("depth 0", clock, **{"cycle_s": STEP_S, "prefill_s": PREFILL_S, **(plain or {})}),
             "others": methods,
             "reference": ScriptedMethod("mlx-lm", clock, cycle_s=OTHERS_S, prefill_s=PREFILL_S),
             "prompts": prompts,

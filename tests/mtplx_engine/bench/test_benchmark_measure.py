@@ -66,9 +66,7 @@ def measured(engine: Engine, **changes: Any) -> Measurement:
 def test_a_measurement_holds_every_run_and_is_kept(engine: Engine, folder: Path) -> None:
     found = measured(engine)
     assert [run.pair for run in found.runs] == sorted(3 * list(range(6)))
-    assert {(run.pair, run.depth) for run in found.runs} == {
-        (pair, depth) for pair in range(6) for depth in range(3)
-    }
+    assert {(run.pair, run.depth) for run in found.runs} == {(pair, depth) for pair in range(6) for depth in range(3)}
     kinds = {run.pair: run.kind for run in found.runs}
     assert list(kinds.values()) == [*KINDS, *KINDS, *KINDS]
     assert len({run.prompt for run in found.runs}) == 6

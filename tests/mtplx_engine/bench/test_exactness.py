@@ -119,9 +119,7 @@ def test_a_wrong_acceptance_rule_is_found_by_the_draws(
     assert samples < USUAL_SAMPLES
 
 
-def test_odd_draws_are_followed_by_more_until_the_last_look(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_odd_draws_are_followed_by_more_until_the_last_look(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Draws, "p_value", lambda _: 1e-3)
     report = _check(engine, 2, 4)
     assert report.samples == 4 * (1 + 3 + 12)
@@ -171,9 +169,7 @@ def test_rounding_is_told_from_a_fault_by_its_size(
     assert 0 < report.distance <= size
 
 
-def test_greedy_answers_may_part_at_a_tie_and_nowhere_else(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_greedy_answers_may_part_at_a_tie_and_nowhere_else(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """The plain choice is better by `gap` where the answers part; the rows are off by 1e-4."""
     _plant_rounding(monkeypatch, 1e-4)
     faults.rollback_off_by_one(monkeypatch)

@@ -37,9 +37,7 @@ def plan(folder: Path, drafters: tuple[DraftCore, ...], draft_model: str = "", *
         "anyway": False,
         **more,
     }
-    return BenchmarkPlan(
-        model=str(folder), draft_model=draft_model, data_dir=folder, drafters=drafters, **fields
-    )
+    return BenchmarkPlan(model=str(folder), draft_model=draft_model, data_dir=folder, drafters=drafters, **fields)
 
 
 def test_figures_are_given_for_every_drafter_and_kind(tmp_path: Path) -> None:
@@ -86,9 +84,7 @@ def test_a_summary_is_the_median_of_ratios_prompt_by_prompt() -> None:
     base = ScriptedMethod("mlx-lm", Clock(), cycle_s=1)
     ours = ScriptedMethod("mtp depth 2", Clock(), cycle_s=1, depth=2)
     entries = [entry(base, pair, seconds, DecodeStats()) for pair, seconds in enumerate((2.0, 3.0, 4.0))]
-    entries += [
-        entry(ours, pair, seconds, stats, identical=pair > 0) for pair, seconds in enumerate((1.0, 1.0, 8.0))
-    ]
+    entries += [entry(ours, pair, seconds, stats, identical=pair > 0) for pair, seconds in enumerate((1.0, 1.0, 8.0))]
     first, second = summarise(BenchmarkRuns(tuple(entries)), [base, ours])["summary"]
     assert (first["method"], second["method"]) == ("mlx-lm", "mtp depth 2")
     assert first["wall"] == {"median": 1.0, "low": 1.0, "high": 1.0, "pairs": 3}

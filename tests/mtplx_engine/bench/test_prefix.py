@@ -1,4 +1,4 @@
-"""Tokens against the laws of their rows: uniform where nothing is wrong, found where a rule is wrong."""
+"""Tokens against the distributions of their rows: uniform where nothing is wrong, found where a rule is wrong."""
 
 from __future__ import annotations
 
@@ -58,9 +58,7 @@ def test_right_tokens_are_rarely_odd() -> None:
     assert sum(p_value < 0.5 for p_value in p_values) > 3
 
 
-@pytest.mark.parametrize(
-    "kept", [lambda p, q: 1.3 * p / q, lambda p, q: 0.6 * p / q, lambda *_: 1.0, lambda *_: 0.5]
-)
+@pytest.mark.parametrize("kept", [lambda p, q: 1.3 * p / q, lambda p, q: 0.6 * p / q, lambda *_: 1.0, lambda *_: 0.5])
 def test_another_acceptance_is_found(kept) -> None:
     draws = Draws(2, 3)
     _cycles(draws, 7000, 4, kept)

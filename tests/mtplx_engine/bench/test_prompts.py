@@ -34,9 +34,7 @@ def test_the_usual_bench_is_of_three_kinds_in_turn() -> None:
 
 @pytest.mark.parametrize("prompt", [of_kind(kind)[0] for kind in PromptKind], ids=str)
 @given(length=st.integers(1, 3000))
-def test_a_filled_prompt_is_nearly_as_long_as_is_wanted_and_ends_with_the_question(
-    prompt, length: int
-) -> None:
+def test_a_filled_prompt_is_nearly_as_long_as_is_wanted_and_ends_with_the_question(prompt, length: int) -> None:
     question, ids = encode(prompt.text), filled(prompt, length, encode)
     assert ids[-len(question) + 2 :] == question[2:]
     if length <= len(question):

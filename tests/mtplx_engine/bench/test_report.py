@@ -37,9 +37,7 @@ def line(text: str, start: str) -> str:
         ((3.0, 3.0), ("Too few pairs, 3.00x (3.00–3.00x)", "So few pairs say little.")),
     ],
 )
-def test_the_headline_is_that_of_the_window_with_its_range(
-    ratios: tuple[float, ...], said: tuple[str, str]
-) -> None:
+def test_the_headline_is_that_of_the_window_with_its_range(ratios: tuple[float, ...], said: tuple[str, str]) -> None:
     lines = render_report(measurement(*ratios)).splitlines()
     at = lines.index("") + 1
     assert lines[at] == said[0]
@@ -66,9 +64,7 @@ def test_answers_of_different_length_have_no_headline() -> None:
 
 def test_a_row_says_what_was_measured_with_its_sample() -> None:
     text = render_report(measurement(2.0, 2.0, 2.0))
-    assert line(text, "depth 3 ") == (
-        "depth 3 2.00x (2.00..2.00) 2.50x 2.609 of 4 69 0.696 0.522 0.391 3/3 faster"
-    )
+    assert line(text, "depth 3 ") == ("depth 3 2.00x (2.00..2.00) 2.50x 2.609 of 4 69 0.696 0.522 0.391 3/3 faster")
     assert line(text, "plain decoding") == (
         "plain decoding: 120.0 tok/s, 8.33 ms a token; prompts at 1000 tok/s; 400 MB of memory at most"
     )
@@ -92,9 +88,7 @@ def test_kinds_are_told_apart_where_there_are_several() -> None:
     assert "by kind" not in render_report(measurement(1.2, 1.3, 1.4))
 
 
-@pytest.mark.parametrize(
-    ("ratio", "shown"), [(None, False), (1.04, False), (0.96, False), (1.06, True), (0.94, True)]
-)
+@pytest.mark.parametrize(("ratio", "shown"), [(None, False), (1.04, False), (0.96, False), (1.06, True), (0.94, True)])
 def test_others_plain_decoding_is_told_only_where_it_differs(ratio: float | None, *, shown: bool) -> None:
     text = render_report(measurement(2.0, 2.0, 2.0, cross_check=ratio))
     assert ("as fast as mlx-lm does" in text) is shown
@@ -127,9 +121,7 @@ def test_conditions_that_hold_a_machine_back_are_told() -> None:
 def test_without_a_verify_step_there_are_no_figures_instead_of_zeros() -> None:
     plain = run(0, 0, decode_s=0.5)
     idle = run(0, 2, decode_s=0.5)
-    idle = dataclasses.replace(
-        idle, stats=dataclasses.replace(idle.stats, verify_steps=0, drafted=0, plain_steps=60)
-    )
+    idle = dataclasses.replace(idle, stats=dataclasses.replace(idle.stats, verify_steps=0, drafted=0, plain_steps=60))
     text = render_report(dataclasses.replace(measurement(1.0), runs=(plain, idle)))
     assert line(text, "depth 2 ") == "depth 2 1.00x (1.00..1.00) 1.00x too few pairs"
     assert "expected" not in text
@@ -156,9 +148,7 @@ def summaries(seconds: tuple[float, ...], stats: DecodeStats = STATS) -> list[di
 
 def scripted_run(pair: int, depth: int, seconds: float, stats: DecodeStats) -> MeasuredRun:
     stats = dataclasses.replace(stats, emitted=48, decode_s=seconds, decode_tokens=47)
-    return MeasuredRun(
-        pair, "chat-1", PromptKind.CHAT, depth, seconds, stats, 0, identical=True if depth else None
-    )
+    return MeasuredRun(pair, "chat-1", PromptKind.CHAT, depth, seconds, stats, 0, identical=True if depth else None)
 
 
 def bench_report(whole: list[dict[str, Any]], **kinds: list[dict[str, Any]]) -> dict[str, Any]:
@@ -200,8 +190,7 @@ def test_each_kind_has_its_own_verdict_if_it_has_three_prompts() -> None:
     verdicts = ["chat prompts", "code prompts", "copy prompts"]
     assert table_row(text).endswith("  faster")
     assert [
-        table_row(text, heading).partition("2/2" if "copy" in heading else "3/3")[2].strip()
-        for heading in verdicts
+        table_row(text, heading).partition("2/2" if "copy" in heading else "3/3")[2].strip() for heading in verdicts
     ] == [
         "slower",
         "no clear difference",

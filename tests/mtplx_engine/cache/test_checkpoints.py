@@ -113,9 +113,7 @@ def test_layers_that_keep_everything_need_no_checkpoint() -> None:
     st.lists(st.tuples(st.integers(0, 30), st.integers(1, 7), st.booleans()), min_size=2, max_size=6),
     st.integers(0, 40),
 )
-def test_a_snapshot_never_changes_whatever_is_written_later(
-    turns: list[tuple[int, int, bool]], start: int
-) -> None:
+def test_a_snapshot_never_changes_whatever_is_written_later(turns: list[tuple[int, int, bool]], start: int) -> None:
     """Two chats over one prefix: each turn goes back to what is reachable, reads on, and equals a fresh prefill."""
     prefix = random_ids(start)
     cache, tokens = _cache(), list(prefix)

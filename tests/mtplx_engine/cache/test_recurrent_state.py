@@ -64,9 +64,7 @@ def test_a_block_can_be_cut_again_and_again(model: nn.Module) -> None:
     _forward(model, cache, IDS[BEFORE : BEFORE + WIDTH])
     for kept in (5, 2, 1, 0):
         cache.trim_to(BEFORE + kept)
-        for held, expected in zip(
-            cache.contents(), _cache(model, IDS[: BEFORE + kept]).contents(), strict=True
-        ):
+        for held, expected in zip(cache.contents(), _cache(model, IDS[: BEFORE + kept]).contents(), strict=True):
             assert np.array_equal(np.array(held), np.array(expected))
     _check(model, cache, IDS[:BEFORE])
 

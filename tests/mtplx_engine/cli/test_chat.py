@@ -50,11 +50,7 @@ def test_turns_build_on_each_other(capsys: Capture, monkeypatch: pytest.MonkeyPa
 def test_figures_come_after_each_answer(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     command = Command(Script(answer="a b c d e f", cycle_s=0.001))
     chat(command, monkeypatch, "hi\n", "--depth", "3")
-    assert (
-        capsys.readouterr()
-        .out.splitlines()[-1]
-        .endswith("tok/s · 2.5 per step · 50 % of drafts kept · 6 tokens")
-    )
+    assert capsys.readouterr().out.splitlines()[-1].endswith("tok/s · 2.5 per step · 50 % of drafts kept · 6 tokens")
 
 
 def test_new_forgets_and_quit_leaves(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:

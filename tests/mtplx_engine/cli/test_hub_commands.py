@@ -63,9 +63,7 @@ def test_a_model_from_search_to_removal(hub: FakeHub, data: Path, capfd: pytest.
     assert main(["remove", NAME, "--data-dir", str(data)]) == FAILED
 
 
-def test_what_is_installed_is_not_fetched_again(
-    hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_installed_is_not_fetched_again(hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(hub, data, "pull", REPO) == 0
     hub.asked.clear()
     capfd.readouterr()
@@ -75,9 +73,7 @@ def test_what_is_installed_is_not_fetched_again(
     assert (found["revision"], found["already"]) == ("c" * 40, True)
 
 
-def test_progress_is_told_to_programs_too(
-    hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_progress_is_told_to_programs_too(hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(hub, data, "pull", REPO, "--json") == 0
     *progress, last = map(json.loads, capfd.readouterr().out.splitlines())
     size = sum(map(len, hub.repos[REPO].files.values()))
@@ -94,9 +90,7 @@ def test_what_was_begun_long_ago_is_swept(hub: FakeHub, data: Path) -> None:
     assert not old.exists()
 
 
-def test_the_mac_stays_awake_while_it_works(
-    hub: FakeHub, data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_mac_stays_awake_while_it_works(hub: FakeHub, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 
     @contextlib.contextmanager
@@ -111,9 +105,7 @@ def test_the_mac_stays_awake_while_it_works(
     assert after - before == len(hub.repos[REPO].files)
 
 
-def test_what_would_be_refused_is_not_fetched(
-    hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_what_would_be_refused_is_not_fetched(hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str]) -> None:
     hub.repos[REPO].files["config.json"] = b'{"model_type": "rwkv9"}'
     assert run(hub, data, "pull", REPO) == FAILED
     assert 'not fetched, since this version does not load it: This model has the architecture "rwkv9"' in (
@@ -155,9 +147,7 @@ def test_a_look_before_the_download(hub: FakeHub, data: Path, capfd: pytest.Capt
     assert not data.exists()
 
 
-def test_the_hub_is_only_asked_when_told_to(
-    hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_the_hub_is_only_asked_when_told_to(hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(hub, data, "inspect", REPO) == FAILED
     assert f"mtplx inspect --hub {REPO}" in capfd.readouterr().err
     assert hub.paths == []
@@ -330,9 +320,7 @@ def test_without_words_the_recommendations_are_listed(capfd: pytest.CaptureFixtu
 
 
 def test_a_search_by_size_asks_for_each(hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    hub.repos["makers/tiny-large"] = FakeRepo(
-        hub.repos[REPO].files | {"model-2.safetensors": bytes(2_000_000)}
-    )
+    hub.repos["makers/tiny-large"] = FakeRepo(hub.repos[REPO].files | {"model-2.safetensors": bytes(2_000_000)})
     sizes = {name: sum(map(len, repo.files.values())) for name, repo in hub.repos.items()}
     assert run(hub, data, "search", "tiny") == 0
     assert "SIZE" not in capfd.readouterr().out

@@ -149,9 +149,7 @@ def test_every_command_about_models_is_in_both_tables(capsys: pytest.CaptureFixt
     with pytest.raises(SystemExit):
         main(["models", "--help"])
     listed = capsys.readouterr().out.partition("ACTION")[2].partition("options:")[0]
-    actions = {
-        line.split()[0] for line in listed.splitlines() if line.startswith("    ") and line[4:5].isalpha()
-    }
+    actions = {line.split()[0] for line in listed.splitlines() if line.startswith("    ") and line[4:5].isalpha()}
     assert actions >= {"join", "add"}
     wanted = {f"models {action}" for action in actions} | {"search", "pull", "inspect", "verify", "remove"}
     in_pair = {"models join", "models split", "models forget"}
@@ -201,9 +199,7 @@ def test_a_stop_before_is_one_too(setup: Setup, capfd: pytest.CaptureFixture[str
     assert (last["event"], last["kind"]) == ("failed", "interrupted")
 
 
-def test_a_model_has_the_same_keys_wherever_it_is_found(
-    setup: Setup, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_model_has_the_same_keys_wherever_it_is_found(setup: Setup, capfd: pytest.CaptureFixture[str]) -> None:
     entry = next(entry for entry in catalogue.entries() if entry.head)
     setup.hub.repos[entry.target] = FakeRepo({})
     lines = (

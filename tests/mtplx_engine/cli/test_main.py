@@ -158,9 +158,7 @@ def test_a_fault_of_ours_is_logged_for_a_report_without_a_traceback(capsys: Capt
     assert command.run("generate", "--data-dir", str(tmp_path), "oops") == 1
     error = capsys.readouterr().err
     log = tmp_path / "logs" / "command.log"
-    assert (
-        error == f"MTPLX failed (Panic: oops). This is a fault in the program; please report it with {log}.\n"
-    )
+    assert error == f"MTPLX failed (Panic: oops). This is a fault in the program; please report it with {log}.\n"
     assert "Traceback" in log.read_text()
 
 

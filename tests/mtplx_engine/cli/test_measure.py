@@ -63,9 +63,7 @@ def test_a_measurement_is_printed_as_a_card(tmp_path: Path, capsys: pytest.Captu
     assert "cannot be written" not in err
 
 
-def test_what_is_to_come_is_said_before_it_takes_its_time(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_to_come_is_said_before_it_takes_its_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     engine = TuneEngine(Script(), tmp_path)
     tune(engine, tmp_path, "--kinds", "code", "chat", "--context", "192", "--draft-model", str(tmp_path))
     first, second, *_ = capsys.readouterr().err.splitlines()
@@ -77,9 +75,7 @@ def test_what_is_to_come_is_said_before_it_takes_its_time(
     assert "at most 1,000 pairs" in capsys.readouterr().err
 
 
-def test_json_is_the_whole_measurement_and_what_it_comes_to(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_json_is_the_whole_measurement_and_what_it_comes_to(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert tune(TuneEngine(Script(), tmp_path), tmp_path, "--json") == 0
     body = json.loads(capsys.readouterr().out)
     kept = MeasurementStore(tmp_path).all()[0]
@@ -237,9 +233,7 @@ def test_a_sound_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "90%" in err
 
 
-def test_a_fault_has_an_exit_code_and_something_to_do(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_fault_has_an_exit_code_and_something_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     engine = CheckEngine(Script(report=report(p_value=1e-12)))
     assert check(engine, tmp_path) == FAILED
     out = capsys.readouterr().out
@@ -261,9 +255,7 @@ def test_nothing_is_told_of_what_was_not_tried() -> None:
     assert "drawn at random or more" not in text
     assert "None" not in text
     assert "parted" not in text
-    assert "2 parted where two words were equally likely" in render_check(
-        report(greedy_same=6, greedy_ties=2)
-    )
+    assert "2 parted where two words were equally likely" in render_check(report(greedy_same=6, greedy_ties=2))
 
 
 def test_draws_that_tell_nothing_are_no_success(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

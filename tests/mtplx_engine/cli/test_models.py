@@ -89,9 +89,7 @@ def test_both_may_be_given_by_their_installed_names(tmp_path: Path) -> None:
     assert [model.name for model in library.installed_models(tmp_path)] == ["toy", "toy+mtp"]
 
 
-def test_a_head_that_does_not_predict_the_model_is_not_joined(
-    capsys: Capture, toys: ToyPair, tmp_path: Path
-) -> None:
+def test_a_head_that_does_not_predict_the_model_is_not_joined(capsys: Capture, toys: ToyPair, tmp_path: Path) -> None:
     """Its sizes are right and it repeats no tensor: only the probe can tell."""
     toy_pair.scale(toys.target, -1.0)
     assert run("join", *toys, "--data-dir", tmp_path) == 1

@@ -99,9 +99,7 @@ def weights(data: Path) -> set[int]:
 
 @pytest.mark.parametrize("first", WISHES)
 @pytest.mark.parametrize("then", WISHES)
-def test_no_wish_is_dropped(
-    hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str], first: str, then: str
-) -> None:
+def test_no_wish_is_dropped(hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str], first: str, then: str) -> None:
     """Whatever is installed, the next wish is fulfilled; a head stays where none is named; weights come once."""
     assert run(hub, data, *WISHES[first].options) == 0
     assert there(data) == WISHES[first][1:]
@@ -166,9 +164,7 @@ def test_a_revision_that_there_is_not(
     assert "installed" not in out
 
 
-def test_a_commit_that_vanished_is_no_dead_end(
-    hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_commit_that_vanished_is_no_dead_end(hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str]) -> None:
     interrupt(hub, data, "--revision", OLD, "--head", ONE)
     hub.repos[REPO].older.clear()
     capfd.readouterr()
@@ -179,9 +175,7 @@ def test_a_commit_that_vanished_is_no_dead_end(
     assert there(data) == (NEW, ONE)
 
 
-def test_nor_is_one_that_vanishes_meanwhile(
-    hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_nor_is_one_that_vanishes_meanwhile(hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str]) -> None:
     repo = hub.repos[REPO]
 
     def vanish(handler: object, *_: object) -> None:
@@ -194,9 +188,7 @@ def test_nor_is_one_that_vanishes_meanwhile(
     assert there(data) == ("e" * 40, "")
 
 
-def test_a_partial_is_listed_and_can_be_discarded(
-    hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_partial_is_listed_and_can_be_discarded(hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str]) -> None:
     told = ("--data-dir", str(data))
     for discard in (
         ["remove", NAME],
@@ -238,9 +230,7 @@ def test_memory_is_judged_again_whenever_it_goes_on(
     assert run(hub, data, "--head", ONE) == FAILED  # another one
 
 
-def test_what_had_arrived_and_was_deleted_is_said(
-    hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_what_had_arrived_and_was_deleted_is_said(hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str]) -> None:
     go_on = threading.Event()
 
     def delete(handler: object, content: bytes, asked: object) -> None:
@@ -257,9 +247,7 @@ def test_what_had_arrived_and_was_deleted_is_said(
     assert run(hub, data) == 0
 
 
-def test_the_tokenizer_comes_before_the_weights(
-    hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_the_tokenizer_comes_before_the_weights(hub: FakeHub, data: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """What is wrong with what only it reads is known before anything large is fetched."""
     vocab = {"a": 0, "b": ROWS}
     tokenizer = {"model": {"type": "BPE", "vocab": vocab, "merges": []}}

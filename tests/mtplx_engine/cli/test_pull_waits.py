@@ -106,16 +106,12 @@ def test_a_wait_that_is_too_long_pauses_it(
 ) -> None:
     wait_once(hub, 429, Retry_After=wanted)
     assert run(hub, tmp_path, "pull", REPO) == FAILED
-    assert re.search(
-        r"127\.0\.0\.1 asks to wait .+ \(429\)\. Try again then\.$", capfd.readouterr().err.strip()
-    )
+    assert re.search(r"127\.0\.0\.1 asks to wait .+ \(429\)\. Try again then\.$", capfd.readouterr().err.strip())
     assert NAME in {found.id for found in plan.unfinished_plans(tmp_path / "data")}
     assert run(hub, tmp_path, "pull", REPO) == 0
 
 
-def test_bytes_that_were_there_are_no_speed(
-    hub: FakeHub, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_bytes_that_were_there_are_no_speed(hub: FakeHub, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """And are in the first reading, as far as it began to count."""
     hub.faults.append(Fault(lambda handler, *_: handler.reply(404), "tokenizer.json"))
     assert run(hub, tmp_path, "pull", REPO, "--json") == FAILED
@@ -131,9 +127,7 @@ def test_bytes_that_were_there_are_no_speed(
     assert all(not event.get("bytes_s") for event in readings if event["done"] <= there)
 
 
-def test_odd_entries_of_a_search_are_counted(
-    hub: FakeHub, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_odd_entries_of_a_search_are_counted(hub: FakeHub, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     hub.listed = ("no-owner", "a/../b")
     assert run(hub, tmp_path, "search", "tiny") == 0
     out, err = capfd.readouterr()
@@ -141,9 +135,7 @@ def test_odd_entries_of_a_search_are_counted(
     assert err == "127.0.0.1 lists 2 entries that make no sense; left out.\n"
 
 
-def test_a_search_that_fails_says_one_sentence(
-    hub: FakeHub, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_search_that_fails_says_one_sentence(hub: FakeHub, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     hub.api_fault = lambda handler: handler.reply(503)
     assert run(hub, tmp_path, "search", "tiny") == FAILED
     out, err = capfd.readouterr()

@@ -41,9 +41,7 @@ def check(text: str) -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_line_is_ours(
-    hub: FakeHub, tmp_path: Path, capfd: pytest.CaptureFixture[str], command: str
-) -> None:
+def test_every_line_is_ours(hub: FakeHub, tmp_path: Path, capfd: pytest.CaptureFixture[str], command: str) -> None:
     main([*command.split(), "--endpoint", hub.endpoint, "--data-dir", str(tmp_path)])
     out, err = capfd.readouterr()
     assert out or err
@@ -51,9 +49,7 @@ def test_every_line_is_ours(
     check(err)
 
 
-def test_names_in_a_folder_of_the_user_are_as_foreign(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_names_in_a_folder_of_the_user_are_as_foreign(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Names in the manifest of a folder that came from somewhere else are as foreign."""
     data = ("--data-dir", str(tmp_path / "data"))
     folder = model_folder.write(paths.models_dir(tmp_path / "data") / "own")

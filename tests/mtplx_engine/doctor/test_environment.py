@@ -48,14 +48,10 @@ def test_examples(text: str, clean: str | None) -> None:
     assert REDACTOR.clean(text) == (text if clean is None else clean)
 
 
-@given(
-    st.text(), st.sampled_from(["/Users/mara/x y", "/Users/mara", "mara", "hf_0123456789", "maras-macbook"])
-)
+@given(st.text(), st.sampled_from(["/Users/mara/x y", "/Users/mara", "mara", "hf_0123456789", "maras-macbook"]))
 def test_a_canary_is_gone_whatever_is_around_it(text: str, canary: str) -> None:
     found = REDACTOR.clean(f"{text} {canary} {text}")
-    assert not any(
-        word in f" {found} ".casefold() for word in (" mara ", "/mara", "hf_0123", "maras-macbook")
-    )
+    assert not any(word in f" {found} ".casefold() for word in (" mara ", "/mara", "hf_0123", "maras-macbook"))
 
 
 # ---------------------------------------------------------------- checks

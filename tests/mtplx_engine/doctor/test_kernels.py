@@ -43,9 +43,7 @@ def test_products_that_are_wrong_at_one_width_are_seen(off: float) -> None:
 
 
 def test_packed_products_in_half_precision_are_seen() -> None:
-    def half(
-        left: mx.array, weights: mx.array, scales: mx.array, biases: mx.array, **how: object
-    ) -> mx.array:
+    def half(left: mx.array, weights: mx.array, scales: mx.array, biases: mx.array, **how: object) -> mx.array:
         plain = mx.dequantize(weights, scales, biases, group_size=64, bits=4).astype(mx.bfloat16)
         return (left.astype(mx.bfloat16) @ plain.T).astype(mx.float32)
 
@@ -106,9 +104,7 @@ def test_rows_that_depend_on_the_width_are_seen(
     assert words in check.detail
 
 
-def test_a_state_that_keeps_refused_tokens_is_seen(
-    monkeypatch: pytest.MonkeyPatch, targets: list[Target]
-) -> None:
+def test_a_state_that_keeps_refused_tokens_is_seen(monkeypatch: pytest.MonkeyPatch, targets: list[Target]) -> None:
     faults.state_of_refused_drafts(monkeypatch)
     check = kernels.rollback(targets, POLICY)
     assert check.verdict is CheckResult.FAILED

@@ -45,9 +45,7 @@ def canaries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (broken / "tokenizer.json").write_text(CANARY)
     config = json.loads((odd / "config.json").read_text())
     (odd / "config.json").write_text(json.dumps(config | {"model_type": f"{CANARY}_type"}))
-    noted = manifest.Manifest(
-        fine.name, f"{CANARY}/secret", "", f"https://hub/{CANARY}/secret@0123456789", 1, ()
-    )
+    noted = manifest.Manifest(fine.name, f"{CANARY}/secret", "", f"https://hub/{CANARY}/secret@0123456789", 1, ())
     manifest.write_manifest(fine, noted)
     UserFolders(data).add(place)
     monkeypatch.chdir(place)
@@ -89,13 +87,9 @@ def test_the_report_has_a_row_of_everything(canaries: Path, monkeypatch: pytest.
     }
     assert wanted < found.keys()
     failures = [check.name for check in found.values() if check.verdict is CheckResult.FAILED]
-    assert failures == [
-        name for name in found if name.startswith("Model ") and "refused" in found[name].detail
-    ]
+    assert failures == [name for name in found if name.startswith("Model ") and "refused" in found[name].detail]
     text = report.render(tuple(found.values()))
-    assert text.splitlines()[-1].endswith(
-        f"{len(failures)} failed, {_count(found, CheckResult.UNKNOWN)} unknown"
-    )
+    assert text.splitlines()[-1].endswith(f"{len(failures)} failed, {_count(found, CheckResult.UNKNOWN)} unknown")
     body = report.as_json(tuple(found.values()))
     assert (body["failed"], len(body["checks"])) == (len(failures), len(found))
 

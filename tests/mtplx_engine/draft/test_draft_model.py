@@ -39,9 +39,7 @@ def drafter_at(model: Target, prompt: Sequence[int], vocabulary: int = VOCABULAR
     return drafter
 
 
-def expected_distributions(
-    model: Target, config: SamplerConfig, drafts: Sequence[int], vocabulary: int
-) -> Any:
+def expected_distributions(model: Target, config: SamplerConfig, drafts: Sequence[int], vocabulary: int) -> Any:
     distributions = np.zeros((len(drafts), vocabulary))
     for step in range(len(drafts)):
         answer = [PROMPT[-1], *drafts[:step]]
@@ -62,7 +60,7 @@ def test_its_distributions_are_those_of_its_logits(known: int, settings: dict[st
         drafter.trim_to(len(PROMPT) - 1)
         draft = drafter.propose(4, shaper, history if config.needs_history else None, mx.random.key(seed))
         distributions = expected_distributions(model, config, draft.tokens.tolist(), VOCABULARY)
-        np.testing.assert_allclose(np.array(draft.laws), distributions, atol=2e-6)
+        np.testing.assert_allclose(np.array(draft.distributions), distributions, atol=2e-6)
 
 
 def test_its_drafts_follow_their_distributions() -> None:
@@ -74,7 +72,7 @@ def test_its_drafts_follow_their_distributions() -> None:
         draft = drafter.propose(2, shaper, None, mx.random.key(seed))
         first, second = draft.tokens.tolist()
         counts[first, second] += 1
-        distributions = np.array(draft.laws, np.float64)
+        distributions = np.array(draft.distributions, np.float64)
         distribution[first] = distributions[0, first] * distributions[1]
     assert distribution.sum() == pytest.approx(1, abs=1e-5)  # every first token came
     assert g_test(counts.ravel(), distribution.ravel()) > 1e-4
@@ -87,7 +85,7 @@ def test_greedy_drafts_are_its_own_greedy_text() -> None:
         text.append(int(mx.argmax(model.model(mx.array([text]))[0, -1])))
     shaper = Shaper(SamplerConfig(temperature=0), VOCABULARY)
     draft = drafter_at(model, PROMPT).propose(6, shaper, None, None)
-    assert (draft.tokens.tolist(), draft.laws) == (text[len(PROMPT) :], None)
+    assert (draft.tokens.tolist(), draft.distributions) == (text[len(PROMPT) :], None)
 
 
 def test_tokens_that_it_does_not_know_are_read_as_its_last_one() -> None:
@@ -99,15 +97,11 @@ def test_tokens_that_it_does_not_know_are_read_as_its_last_one() -> None:
 
 
 @pytest.mark.parametrize("reused", [0, 1, 5, 11])
-def test_a_long_text_is_read_in_pieces_but_for_its_newest_token(
-    reused: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_long_text_is_read_in_pieces_but_for_its_newest_token(reused: int, monkeypatch: pytest.MonkeyPatch) -> None:
     model, prompt = tiny_target(VOCABULARY, seed=3), [token % VOCABULARY for token in range(40)]
     sizes: list[int] = []
     forward = model.forward
-    monkeypatch.setattr(
-        model, "forward", lambda tokens, cache: sizes.append(tokens.size) or forward(tokens, cache)
-    )
+    monkeypatch.setattr(model, "forward", lambda tokens, cache: sizes.append(tokens.size) or forward(tokens, cache))
     drafter = DraftModelDrafter(model, VOCABULARY, chunk=7)
     drafter.begin(prompt, reused)
     drafter.extend(mx.zeros((1, 1)), prompt[reused + 1 :])

@@ -81,9 +81,9 @@ def test_its_distribution_is_the_point_that_it_drew() -> None:
     drafter.begin([1, 2, 3] * 4, 11)
     draft = drafter.propose(3, SHAPER, None, mx.random.key(0))
     assert draft.tokens.tolist() == [1, 2, 3]
-    assert draft.laws.dtype == mx.float32
-    assert draft.laws.tolist() == [[0, 1, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 0, 1, 0]]
-    assert drafter.propose(3, SHAPER, None, None).laws is None
+    assert draft.distributions.dtype == mx.float32
+    assert draft.distributions.tolist() == [[0, 1, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 0, 1, 0]]
+    assert drafter.propose(3, SHAPER, None, None).distributions is None
 
 
 def test_without_a_match_no_depth_is_worth_asking_for() -> None:

@@ -63,9 +63,7 @@ def test_a_fault_of_a_file_names_its_repository_first(status: int, code: str, *,
     assert "makers/model" in str(error).partition("model.safetensors")[0]
 
 
-def failed(
-    error: Exception, cause: Exception | None = None, *, via_proxy: bool = False
-) -> tuple[HubErrorKind, str]:
+def failed(error: Exception, cause: Exception | None = None, *, via_proxy: bool = False) -> tuple[HubErrorKind, str]:
     error.__cause__ = cause
     found = answers.failure(error, host="hub.example", via_proxy=via_proxy)  # type: ignore[arg-type]
     assert PASSWORD not in found.info.details
@@ -84,9 +82,7 @@ def test_what_a_proxy_says_is_told() -> None:
     problem, said = failed(httpx2.ProxyError("407 Proxy Authentication Required"), via_proxy=True)
     assert (problem, "(407)" in said, "keychain" in said) == (HubErrorKind.PROXY, True, True)
     assert "(403)" in failed(httpx2.ProxyError("403 Forbidden"), via_proxy=True)[1]
-    assert (
-        failed(httpx2.ConnectError(f"http://ada:{PASSWORD}@proxy"), via_proxy=True)[0] is HubErrorKind.PROXY
-    )
+    assert failed(httpx2.ConnectError(f"http://ada:{PASSWORD}@proxy"), via_proxy=True)[0] is HubErrorKind.PROXY
 
 
 def test_each_cause_has_its_own_words() -> None:

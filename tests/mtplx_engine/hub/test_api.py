@@ -148,9 +148,7 @@ def test_it_fails_soon_with_the_true_cause(
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-@pytest.mark.parametrize(
-    "fault", [status(500), status(503, Retry_After="1"), dropped], ids=["500", "503", "cut"]
-)
+@pytest.mark.parametrize("fault", [status(500), status(503, Retry_After="1"), dropped], ids=["500", "503", "cut"])
 def test_one_bad_answer_is_got_over(
     hub: FakeHub, waits: list[float], fault: Callable[[Handler], None], question: str
 ) -> None:

@@ -154,9 +154,7 @@ def test_the_token_is_in_no_artefact(
         texts.append(repr(connection))
         plan = DownloadPlan(folder_name("a/b"), "A model", repository.read_repo(connection, "a/b"))
         for status in (401, 403, 404, 429, 500):
-            hub.faults[:] = [
-                Fault(lambda handler, _data, _asked, code=status: handler.reply(code), "config.json")
-            ]
+            hub.faults[:] = [Fault(lambda handler, _data, _asked, code=status: handler.reply(code), "config.json")]
             with pytest.raises(HubError) as raised:
                 Download(plan, tmp_path, connection, Retries(limit=2, first_s=0.001)).run()
             texts += [str(raised.value), repr(raised.value.info), *traceback.format_exception(raised.value)]

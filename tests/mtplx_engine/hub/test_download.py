@@ -63,9 +63,7 @@ def planned(hub: FakeHub, head: str | None = None) -> tuple[DownloadPlan, HubCon
     """Ask the hub, and return what is to be installed."""
     connection = HubConnection(hub.endpoint)
     heads = repository.read_repo(connection, head) if head else None
-    return DownloadPlan(
-        plan.folder_name(REPO), "A model", repository.read_repo(connection, REPO), heads
-    ), connection
+    return DownloadPlan(plan.folder_name(REPO), "A model", repository.read_repo(connection, REPO), heads), connection
 
 
 def started(hub: FakeHub, data: Path, head: str | None = None) -> Download:
@@ -77,9 +75,7 @@ def _swap(found: tuple[DownloadPlan, HubConnection], data: Path) -> tuple[Downlo
     return found[0], data, found[1]
 
 
-def test_an_installed_model_is_what_the_hub_has(
-    hub: FakeHub, tmp_path: Path, model: dict[str, bytes]
-) -> None:
+def test_an_installed_model_is_what_the_hub_has(hub: FakeHub, tmp_path: Path, model: dict[str, bytes]) -> None:
     hub.repos[REPO].files |= {"evil.py": b"import os", "weights.bin": b"pickle", "sub/dir/x.json": b"{}"}
     running_download = started(hub, tmp_path)
     folder = running_download.run()
@@ -102,9 +98,7 @@ def test_an_installed_model_is_what_the_hub_has(
 def test_a_head_of_its_own_is_bound_to_its_model(hub: FakeHub, tmp_path: Path) -> None:
     head = {
         "config.json": b'{"model_type": "llama_mtp", "hidden_size": 4, "vocab_size": 16}',
-        "model.safetensors": model_folder.safetensors(
-            {"fc.weight": ("F32", (4, 8)), "norm.weight": ("F32", (4,))}
-        ),
+        "model.safetensors": model_folder.safetensors({"fc.weight": ("F32", (4, 8)), "norm.weight": ("F32", (4,))}),
     }
     hub.repos["makers/head"] = FakeRepo(head, commit="d" * 40)
     folder = started(hub, tmp_path, "makers/head").run()
@@ -139,23 +133,17 @@ def test_a_later_start_goes_on(hub: FakeHub, tmp_path: Path, model: dict[str, by
     assert [asked.name for asked in hub.asked] == ["tokenizer_config.json", "model.safetensors"]
 
 
-def test_no_room_is_said_before_the_weights(
-    hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_room_is_said_before_the_weights(hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hub.repos[REPO].files["model.safetensors"] = bytes(SEGMENT)  # more than the blocks of the small files
     usage = shutil.disk_usage(tmp_path)._replace(free=1_900_000_000)
     monkeypatch.setattr(plan.shutil, "disk_usage", lambda _path: usage)
-    with pytest.raises(
-        HubError, match=r"needs \d+ [kM]B, with 2\.0 GB to spare beside it, and 1\.9 GB are"
-    ) as raised:
+    with pytest.raises(HubError, match=r"needs \d+ [kM]B, with 2\.0 GB to spare beside it, and 1\.9 GB are") as raised:
         started(hub, tmp_path).run()
     assert raised.value.problem is HubErrorKind.DISK_FULL
     assert "model.safetensors" not in [asked.name for asked in hub.asked]
 
 
-def test_what_others_still_need_is_no_room(
-    hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_others_still_need_is_no_room(hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only those that run, and that found room themselves."""
     other = plan.staging(tmp_path, "other")
     large = RemoteFile("model.safetensors", 3_000_000_000, Expected("sha256", "a" * 64))
@@ -243,9 +231,7 @@ def test_a_plan_that_cannot_be_read_is_none(hub: FakeHub, tmp_path: Path, damage
 def test_two_models_arrive_at_once(tmp_path: Path, model: dict[str, bytes]) -> None:
     """The first file of each is only sent once the other is asked for too."""
     rng = random.Random(3)
-    repos = {
-        name: FakeRepo({**model, "LICENSE": rng.randbytes(2 * BLOCK)}) for name in (REPO, "makers/other")
-    }
+    repos = {name: FakeRepo({**model, "LICENSE": rng.randbytes(2 * BLOCK)}) for name in (REPO, "makers/other")}
     both = threading.Barrier(2)
 
     def together(handler: Handler, data: bytes, asked: Asked) -> None:
@@ -254,10 +240,7 @@ def test_two_models_arrive_at_once(tmp_path: Path, model: dict[str, bytes]) -> N
 
     with running(FakeHub(repos, faults=[Fault(together, "LICENSE")])) as hub:
         connection = HubConnection(hub.endpoint)
-        plans = [
-            DownloadPlan(plan.folder_name(name), name, repository.read_repo(connection, name))
-            for name in repos
-        ]
+        plans = [DownloadPlan(plan.folder_name(name), name, repository.read_repo(connection, name)) for name in repos]
         downloads = [Download(each, tmp_path, connection) for each in plans]
         with ThreadPoolExecutor(2) as pool:
             folders = list(pool.map(Download.run, downloads))
@@ -277,15 +260,11 @@ def _may_mount() -> bool:
 
 @pytest.mark.skipif(not _may_mount(), reason="small disks cannot be mounted here")
 @pytest.mark.parametrize("checked", ["checked", "unchecked"])
-def test_two_downloads_on_a_disk_that_is_too_small(
-    tmp_path: Path, model: dict[str, bytes], checked: str
-) -> None:
+def test_two_downloads_on_a_disk_that_is_too_small(tmp_path: Path, model: dict[str, bytes], checked: str) -> None:
     """It is said before the weights, or when the disk is full; what arrived is of use once there is room."""
     rng = random.Random(5)
     # 5 MB each, 8 MB of room. Several files hold them, so that both downloads are under way when it ends.
-    parts = {
-        f"extra-{n}.safetensors": model_folder.safetensors({f"t{n}": ("F32", (131_072,))}) for n in range(8)
-    }
+    parts = {f"extra-{n}.safetensors": model_folder.safetensors({f"t{n}": ("F32", (131_072,))}) for n in range(8)}
     files = {**model, **parts, "LICENSE": rng.randbytes(1 << 20)}
     repos = {name: FakeRepo(dict(files)) for name in (REPO, "makers/other")}
     with running(FakeHub(repos)) as hub:

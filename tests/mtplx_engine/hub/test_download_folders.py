@@ -83,9 +83,7 @@ def test_what_was_begun_keeps_its_place(hub: FakeHub, data: Path, disk: Path) ->
     assert [item.name for item in hub.asked] == ["model.safetensors"]
 
 
-def test_a_later_version_takes_the_place_of_the_one_that_is_installed(
-    hub: FakeHub, data: Path, disk: Path
-) -> None:
+def test_a_later_version_takes_the_place_of_the_one_that_is_installed(hub: FakeHub, data: Path, disk: Path) -> None:
     folder = fetch(hub, data, plan.placed(data, asked(hub)))
     InstallFolders(data).choose(None)
     hub.repos[REPO].commit = "e" * 40
@@ -120,15 +118,11 @@ def test_the_room_of_the_right_disk_counts(
     """There is none in the data folder, and enough on the disk; then the other way round."""
     usage = shutil.disk_usage(disk)
     full, empty = usage._replace(free=0), usage._replace(free=1 << 40)
-    monkeypatch.setattr(
-        plan.shutil, "disk_usage", lambda path: empty if disk in (path, *path.parents) else full
-    )
+    monkeypatch.setattr(plan.shutil, "disk_usage", lambda path: empty if disk in (path, *path.parents) else full)
     wanted = plan.placed(data, asked(hub))
     assert fetch(hub, data, wanted).is_dir()
     shutil.rmtree(disk / NAME)
-    monkeypatch.setattr(
-        plan.shutil, "disk_usage", lambda path: full if disk in (path, *path.parents) else empty
-    )
+    monkeypatch.setattr(plan.shutil, "disk_usage", lambda path: full if disk in (path, *path.parents) else empty)
     with pytest.raises(HubError) as raised:
         fetch(hub, data, wanted)
     assert raised.value.problem is HubErrorKind.DISK_FULL

@@ -77,9 +77,7 @@ def hub(models: tuple[dict[str, bytes], dict[str, bytes]]) -> Iterator[FakeHub]:
 
 def looked(hub: FakeHub, repo: str = REPO) -> RepoInspection:
     connection = HubConnection(hub.endpoint)
-    return remote_inspect.inspect_repo(
-        connection, remote_inspect.plan_download(connection, repo), retries=RETRIES
-    )
+    return remote_inspect.inspect_repo(connection, remote_inspect.plan_download(connection, repo), retries=RETRIES)
 
 
 def started(hub: FakeHub, data: Path, found: RepoInspection | None = None) -> Download:
@@ -373,9 +371,7 @@ def test_a_layer_behind_the_last_is_a_head(tmp_path: Path, family: str, *, repea
         names = [part.name for part in found.plan.taken.parts]
         assert not any("embed_tokens" in name or "shared_head.head" in name for name in names)
         folder = started(hub, tmp_path / "data", found).run()
-    family_case.check_same(
-        family_case.numbers(family_case.load(folder)), family_case.numbers(family_case.load(source))
-    )
+    family_case.check_same(family_case.numbers(family_case.load(folder)), family_case.numbers(family_case.load(source)))
 
 
 def test_a_head_in_fp8_is_one(tmp_path: Path) -> None:
@@ -397,9 +393,7 @@ def test_a_head_in_fp8_is_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("family", ["qwen3_5", "qwen3_5_moe", "qwen3_next"])
 @pytest.mark.parametrize("packing", [layouts.packed(4, 64), layouts.converted], ids=["packed", "plain"])
-def test_every_hybrid_family_is_known(
-    tmp_path: Path, family: str, packing: Callable[[str], layouts.Layout]
-) -> None:
+def test_every_hybrid_family_is_known(tmp_path: Path, family: str, packing: Callable[[str], layouts.Layout]) -> None:
     tiny = layouts.TINIES[family]
     family_case.write(tmp_path / "original", tiny, tiny.original(tiny.converted()))
     layout = packing(family)
@@ -594,12 +588,8 @@ def test_kills_cost_little(tmp_path: Path) -> None:
     common = {name: data for name, data in files_of(TOY).items() if "token" in name}
     common["config.json"] = json.dumps(config).encode()
     repos = {
-        REPO: FakeRepo(
-            common | {"model.safetensors": model_folder.safetensors(trunk)}, card={"base_model": BASE}
-        ),
-        BASE: FakeRepo(
-            common | {"model.safetensors": model_folder.safetensors(trunk | head)}, commit="b" * 40
-        ),
+        REPO: FakeRepo(common | {"model.safetensors": model_folder.safetensors(trunk)}, card={"base_model": BASE}),
+        BASE: FakeRepo(common | {"model.safetensors": model_folder.safetensors(trunk | head)}, commit="b" * 40),
     }
     rng, again = random.Random(9), []
     with running(FakeHub(repos, pause_s=0.002)) as hub:

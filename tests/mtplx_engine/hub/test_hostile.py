@@ -88,9 +88,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
         for name in repo.files:
             if name.endswith(".py"):
                 repo.files[name] = f"open({str(canary)!r}, 'w').close()".encode()
-    places = {
-        name: str(root / "home") for name in ("HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
-    }
+    places = {name: str(root / "home") for name in ("HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")}
     with running(FakeHub(repos)) as hub:
         done = subprocess.run(
             [sys.executable, "-c", PULL_ALL, hub.endpoint, str(root / "data"), *repos, *NAMES],
@@ -105,11 +103,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     told = json.loads(done.stdout)
     names = dict(zip(repos, REPOS, strict=True))
     said = {names.get(repo, repo): (code, words) for repo, (code, words) in told["found"].items()}
-    left = [
-        name
-        for name in below(root)
-        if name not in ("home", "tmp", "data", "data/models", "data/models/.incoming")
-    ]
+    left = [name for name in below(root) if name not in ("home", "tmp", "data", "data/models", "data/models/.incoming")]
     return Outcome(
         said,
         told["imported"],

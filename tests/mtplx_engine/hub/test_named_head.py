@@ -55,9 +55,7 @@ def hub() -> Iterator[FakeHub]:
 
 def looked(hub: FakeHub) -> RepoInspection:
     connection = HubConnection(hub.endpoint)
-    return remote_inspect.inspect_repo(
-        connection, remote_inspect.plan_download(connection, TARGET, head=NAMED)
-    )
+    return remote_inspect.inspect_repo(connection, remote_inspect.plan_download(connection, TARGET, head=NAMED))
 
 
 @pytest.mark.parametrize(

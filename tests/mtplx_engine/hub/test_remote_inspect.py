@@ -99,9 +99,7 @@ def test_a_long_header_is_read_to_its_end(hub: FakeHub, tmp_path: Path, *, range
     layers = 400
     config = CONFIG | {"num_hidden_layers": layers, "model_type": "mimo"}
     tensors = model_folder.tensors({f"model.layers.{n}.{'x' * 400}": (2,) for n in range(layers)})
-    folder = model_folder.write(
-        tmp_path, config=config, files={"model.safetensors": model_folder.safetensors(tensors)}
-    )
+    folder = model_folder.write(tmp_path, config=config, files={"model.safetensors": model_folder.safetensors(tensors)})
     hub.repos[REPO] = FakeRepo(files_of(folder))
     if not ranges:
         hub.repos[REPO].fault = lambda handler, data, asked: handler.serve(data, asked, ranged=False)
@@ -142,9 +140,7 @@ def test_too_large_is_an_answer(hub: FakeHub, tmp_path: Path) -> None:
     footprint = looked(hub).found.footprint
     assert footprint
     small = Machine(1 << 20, 1 << 20, packed=True, chunk=512)
-    assert (
-        memory_fit.judge_fit(footprint, memory_fit.CONTEXT, small).verdict is memory_fit.MemoryVerdict.TOO_BIG
-    )
+    assert memory_fit.judge_fit(footprint, memory_fit.CONTEXT, small).verdict is memory_fit.MemoryVerdict.TOO_BIG
 
 
 @pytest.mark.parametrize(

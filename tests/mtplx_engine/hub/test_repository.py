@@ -70,9 +70,7 @@ def test_no_file_is_larger_than_an_honest_one(hub: FakeHub, name: str) -> None:
     sound = hub.repos[REPO]
     sound.files.setdefault(name, b"{}")
     size = repository.MOST_BYTES + 1
-    sound.listed = lambda entries: [
-        item | {"size": size} if item["path"] == name else item for item in entries
-    ]
+    sound.listed = lambda entries: [item | {"size": size} if item["path"] == name else item for item in entries]
     error = refusal(hub)
     assert f"its {name} is larger than 134 MB" in str(error)
     assert error.problem is HubErrorKind.UNSAFE
@@ -82,9 +80,7 @@ def test_no_file_is_larger_than_an_honest_one(hub: FakeHub, name: str) -> None:
 def test_what_may_be_one_is_left_to_a_look(hub: FakeHub) -> None:
     found = repository.read_repo(HubConnection(hub.endpoint), REPO)
     repository.check_model(found)
-    repository.check_model(
-        dataclasses.replace(found, left_out=("a.gguf", "pytorch_model.bin", "x/config.json"))
-    )
+    repository.check_model(dataclasses.replace(found, left_out=("a.gguf", "pytorch_model.bin", "x/config.json")))
 
 
 WANTED = (

@@ -216,9 +216,7 @@ ABOUT_A_FILE = ("401", "403 gated", "403", "404", "longer", "shorter", "wrong by
 
 
 @pytest.mark.parametrize("name", ABOUT_A_FILE)
-def test_what_is_wrong_with_a_file_names_its_repository_first(
-    hub: FakeHub, tmp_path: Path, name: str
-) -> None:
+def test_what_is_wrong_with_a_file_names_its_repository_first(hub: FakeHub, tmp_path: Path, name: str) -> None:
     hub.faults.append(Fault(LASTING[name][0], NAME))
     with pytest.raises(HubError) as raised:
         Fetch(hub)(tmp_path)
@@ -295,9 +293,7 @@ def test_stop_frees_the_thread_at_once(hub: FakeHub, tmp_path: Path, stage: str)
         if stage == "in the middle":
             handler.send_response(206)
             handler.send_header("Content-Length", str(SEGMENT))
-            handler.send_header(
-                "Content-Range", f"bytes {asked.first}-{asked.first + SEGMENT - 1}/{len(data)}"
-            )
+            handler.send_header("Content-Range", f"bytes {asked.first}-{asked.first + SEGMENT - 1}/{len(data)}")
             handler.end_headers()
             handler.wfile.write(data[:1000])
         reached.set()

@@ -227,9 +227,7 @@ def test_the_process_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
 
 
 def is_running(pid: int) -> bool:
-    state = subprocess.run(
-        ["ps", "-o", "state=", "-p", str(pid)], capture_output=True, text=True, check=False
-    ).stdout
+    state = subprocess.run(["ps", "-o", "state=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
     return state.strip() not in {"", "Z"}
 
 

@@ -26,9 +26,7 @@ def reduced(*ratios: float, **fields):
 
 def with_depths(**ratios_of: tuple[float, ...]):
     """A measurement of several depths over the same pairs, as in `d1=(2.0, 2.1, 2.2)`."""
-    parts = [
-        measurement(*ratios, depth=int(name[1:]), accepted_at=(16,)) for name, ratios in ratios_of.items()
-    ]
+    parts = [measurement(*ratios, depth=int(name[1:]), accepted_at=(16,)) for name, ratios in ratios_of.items()]
     plain = [each for each in parts[0].runs if not each.depth]
     drafted = [each for part in parts for each in part.runs if each.depth]
     depths = tuple(sorted({each.depth for each in drafted}))
@@ -191,9 +189,7 @@ def test_times_that_cannot_be_are_no_result(seconds: float) -> None:
 
 def test_a_pair_without_plain_decoding_is_no_result() -> None:
     with pytest.raises(ValueError, match="plain"):
-        results.results_of(
-            dataclasses.replace(measurement(1.0), runs=(run(1, 0, decode_s=1), run(0, 2, decode_s=1)))
-        )
+        results.results_of(dataclasses.replace(measurement(1.0), runs=(run(1, 0, decode_s=1), run(0, 2, decode_s=1))))
     with pytest.raises(ValueError, match="plain"):
         results.results_of(dataclasses.replace(measurement(1.0), runs=()))
 
@@ -277,6 +273,4 @@ def test_more_than_rounding_and_chance_is_a_fault(changes: dict[str, float]) -> 
 def test_draws_that_are_too_few_or_odd_are_no_good_news(p_value: float | None, word: Exactness) -> None:
     for sound in (SAME, report()):
         assert judge_exactness(dataclasses.replace(sound, p_value=p_value)) is word
-        assert (
-            judge_exactness(dataclasses.replace(sound, p_value=p_value, greedy_same=7)) is Exactness.DIFFERENT
-        )
+        assert judge_exactness(dataclasses.replace(sound, p_value=p_value, greedy_same=7)) is Exactness.DIFFERENT

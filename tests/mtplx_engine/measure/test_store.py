@@ -141,9 +141,7 @@ def test_a_damaged_entry_is_not_there_and_the_others_are(
     assert [found.subject for found in store.all()] == [OTHER]
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"{", b"[]", b"\xff\xfe", b'{"format": 9, "results": {}}', b"[" * 90_000]
-)
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff\xfe", b'{"format": 9, "results": {}}', b"[" * 90_000])
 def test_a_damaged_file_is_an_empty_one_and_takes_new_ones(tmp_path: Path, content: bytes) -> None:
     (tmp_path / NAME).write_bytes(content)
     store = MeasurementStore(tmp_path)

@@ -90,9 +90,7 @@ def test_a_window_stops_growing(tmp_path: Path) -> None:
 def test_places_to_go_back_to_need_only_what_cannot_be_cut_off() -> None:
     full, window = Layers(4, 100), Layers(2, 10, window=128)
     assert CacheLayout((full,)).snapshot(10_000, 2) == 0
-    assert CacheLayout((full, window), tail=6, state=5).snapshot(10_000, 2) == 2 * 6 + 4 * 5 + 2 * 2 * 10 * (
-        128 + 64
-    )
+    assert CacheLayout((full, window), tail=6, state=5).snapshot(10_000, 2) == 2 * 6 + 4 * 5 + 2 * 2 * 10 * (128 + 64)
     assert CacheLayout((full, window)).snapshot(7, 2) == 2 * 2 * 10 * 7
 
 
@@ -106,9 +104,7 @@ ODD = st.one_of(
         st.one_of(st.none(), st.integers(), st.text(max_size=20), st.dictionaries(st.text(), st.none())),
         max_size=3,
     ),
-    st.dictionaries(
-        st.sampled_from(["num_attention_groups", "num_attention_heads", "x"]), st.integers(), max_size=2
-    ),
+    st.dictionaries(st.sampled_from(["num_attention_groups", "num_attention_heads", "x"]), st.integers(), max_size=2),
 )
 CONFIGS = {name: tiny.config for name, tiny in TINIES.items()} | {n: p.config for n, p in plain.PLAIN.items()}
 

@@ -63,9 +63,7 @@ def test_before_a_list_of_tokens_is_fetched_only_its_header_counts(tmp_path: Pat
         ("I32", "", "sorted token ids"),
         ("F32", "the type F32", "the type F32"),
     ):
-        ids = model_folder.safetensors(
-            {"draft_vocab": (dtype, (4,))}
-        )  # zeros, as in a file that is not there yet
+        ids = model_folder.safetensors({"draft_vocab": (dtype, (4,))})  # zeros, as in a file that is not there yet
         (folder / "draft_vocab.safetensors").write_bytes(ids)
         for tokenizer, expected in ((False, told), (True, told_in_full)):
             found = checkpoint.check(folder, tokenizer=tokenizer).head
@@ -118,9 +116,7 @@ def test_code_and_pickles_are_refused_by_name(tmp_path: Path, name: str) -> None
     assert f"holds {name.rpartition('/')[2]}, which can run code" in refusal(folder)
 
 
-@pytest.mark.parametrize(
-    "file", ["config.json", "tokenizer_config.json", "generation_config.json", "any.json"]
-)
+@pytest.mark.parametrize("file", ["config.json", "tokenizer_config.json", "generation_config.json", "any.json"])
 @pytest.mark.parametrize("key", ["auto_map", "model_file", "trust_remote_code", "custom_pipelines"])
 def test_json_that_asks_for_code_is_refused(tmp_path: Path, file: str, key: str) -> None:
     folder = model_folder.write(tmp_path)
@@ -174,9 +170,7 @@ def test_a_pipe_is_refused_instead_of_waited_for(tmp_path: Path) -> None:
 
 def test_another_architecture_is_named(tmp_path: Path) -> None:
     folder = model_folder.write(tmp_path, config={**CONFIG, "model_type": "../../evil"})
-    assert '"../../evil", which this version cannot run; it runs deepseek_v3' in refusal(
-        folder, ErrorKind.UNSUPPORTED
-    )
+    assert '"../../evil", which this version cannot run; it runs deepseek_v3' in refusal(folder, ErrorKind.UNSUPPORTED)
 
 
 @pytest.mark.parametrize(
@@ -335,9 +329,7 @@ def test_settings_of_other_kinds_name_no_tokens(tmp_path: Path) -> None:
 
 def test_the_embedding_counts_when_it_is_smaller_than_the_config_says(tmp_path: Path) -> None:
     assert "has only 16" in refusal(
-        model_folder.write(
-            tmp_path, config={**CONFIG, "vocab_size": 99}, tokenizer={"model": {"vocab": {"a": 40}}}
-        )
+        model_folder.write(tmp_path, config={**CONFIG, "vocab_size": 99}, tokenizer={"model": {"vocab": {"a": 40}}})
     )
 
 

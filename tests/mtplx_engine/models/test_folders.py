@@ -85,9 +85,7 @@ def test_a_disk_that_is_away_takes_nothing_off_the_list(data: Path, disk: Path, 
     (model,) = library.installed_models(data)
     assert (model.name, model.there, model.path) == ("model", False, disk / "model")
     for act in (partial(library.resolve_model, "model"), partial(library.remove_model, disk / "model")):
-        with pytest.raises(
-            EngineError, match=r"which is not there at the moment. Connect its disk"
-        ) as caught:
+        with pytest.raises(EngineError, match=r"which is not there at the moment. Connect its disk") as caught:
             act(data)
         assert caught.value.kind is ErrorKind.NOT_FOUND
     if disk.parent.exists():
@@ -143,9 +141,7 @@ def test_a_folder_that_is_no_place_is_refused(data: Path, disk: Path, tmp_path: 
     assert homes.current == disk
 
 
-def test_a_folder_that_cannot_be_written_is_refused(
-    data: Path, disk: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_cannot_be_written_is_refused(data: Path, disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise OSError(30, os.strerror(30))
 
@@ -245,9 +241,7 @@ def test_the_cache_is_where_its_programs_keep_it(variables: dict[str, str], expe
     known = ("HF_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME")
     environment = {name: value for name, value in os.environ.items() if name not in known} | variables
     script = "from mtplx_engine.models import hub_cache; print(hub_cache.folder())"
-    done = subprocess.run(
-        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == expected
 
 

@@ -40,12 +40,7 @@ def dequantized(folder: Path) -> dict[str, np.ndarray]:
 def half_split(rows: np.ndarray, heads: int) -> np.ndarray:
     """Undo the rotary pairing row by row."""
     size = rows.shape[0] // heads
-    order = [
-        head * size + 2 * pair + member
-        for head in range(heads)
-        for member in (0, 1)
-        for pair in range(size // 2)
-    ]
+    order = [head * size + 2 * pair + member for head in range(heads) for member in (0, 1) for pair in range(size // 2)]
     return rows[order]
 
 
@@ -90,9 +85,7 @@ def test_a_norm_that_float16_cannot_hold_is_refused(tmp_path: Path) -> None:
         repack(tmp_path / "tiny.gguf", tmp_path)
 
 
-@pytest.mark.parametrize(
-    "name", ["blk.0.attn_rot.weight", "blk.x.attn_q.weight", "rope_freqs.weight", "a.b.c.d"]
-)
+@pytest.mark.parametrize("name", ["blk.0.attn_rot.weight", "blk.x.attn_q.weight", "rope_freqs.weight", "a.b.c.d"])
 def test_an_unknown_tensor_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="unknown GGUF tensor"):
         mlx_name(name)
@@ -108,9 +101,7 @@ def test_the_starter_keeps_its_weights(starter_dir: Path, tmp_path: Path) -> Non
     assert_same_weights(gguf, starter_dir)
 
 
-TOKENS = (
-    tiny_gguf.CONTROL + sorted(ByteLevel.alphabet()) + [pair.replace(" ", "") for pair in tiny_gguf.MERGES]
-)
+TOKENS = tiny_gguf.CONTROL + sorted(ByteLevel.alphabet()) + [pair.replace(" ", "") for pair in tiny_gguf.MERGES]
 TINY = gguf.build_tokenizer(TOKENS, tiny_gguf.MERGES, tiny_gguf.CONTROL)
 
 

@@ -58,9 +58,7 @@ def flip(folder: Path, place: int) -> None:
         ("tokenizer_config.json", '"pad_token"', '"unk_token"'),
     ],
 )
-def test_the_key_changes_with_configuration_and_tokenizer(
-    tmp_path: Path, file: str, old: str, new: str
-) -> None:
+def test_the_key_changes_with_configuration_and_tokenizer(tmp_path: Path, file: str, old: str, new: str) -> None:
     folder = shutil.copytree(TOY, tmp_path / "toy")
     before = of(folder)
     with (folder / "generation_config.json").open("a") as settings:
@@ -189,18 +187,14 @@ def test_the_type_of_most_bytes(plain: Checkpoint, dtype: str, words: str) -> No
 def test_a_loaded_model_tells_all_three(tmp_path: Path) -> None:
     """And its key is that of its depth figures, changes with its files and not with a load."""
     tiny_folder.write(tmp_path, head=False, bits=4)
-    manifest.write_manifest(
-        tmp_path, written_manifest(tmp_path, f"https://huggingface.co/owner/name@{COMMIT}")
-    )
+    manifest.write_manifest(tmp_path, written_manifest(tmp_path, f"https://huggingface.co/owner/name@{COMMIT}"))
     engine = Engine()
     info = engine_runs.load(engine, tmp_path)
     assert (info.revision, info.quantization) == (COMMIT, "4-bit, group 64")
     assert engine.info == info
     assert len(info.speed_key) == 64
     engine_runs.run(engine, max_tokens=40, temperature=0.0, draft_core="prompt_lookup")
-    assert list(json.loads((tmp_path / "depths.json").read_text())["results"]) == [
-        f"{info.speed_key} prompt_lookup"
-    ]
+    assert list(json.loads((tmp_path / "depths.json").read_text())["results"]) == [f"{info.speed_key} prompt_lookup"]
     assert engine_runs.load(engine, tmp_path).speed_key == info.speed_key
     path = tmp_path / "tokenizer_config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"extra": 1}))

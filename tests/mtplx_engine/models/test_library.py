@@ -142,11 +142,7 @@ def model(root: str, name: str, title: str, *, there: bool = True) -> InstalledM
 model_lists = st.dictionaries(
     st.tuples(st.sampled_from(("/models", "/disk", "/usb")), st.sampled_from(NAMES)),
     st.tuples(st.sampled_from(("toy", "Toy", "A toy")), st.booleans()),
-).map(
-    lambda items: tuple(
-        model(root, name, title, there=there) for (root, name), (title, there) in items.items()
-    )
-)
+).map(lambda items: tuple(model(root, name, title, there=there) for (root, name), (title, there) in items.items()))
 
 
 @given(model_lists, st.sampled_from(TYPED))
@@ -190,8 +186,7 @@ def test_no_model_is_deleted_that_was_not_meant(there: set[str], typed: str, def
         code = main(["remove", typed, "--yes", "--data-dir", root])
         gone = {name for name in there if not folders[name].exists()}
         exact, loose = (
-            {name for name in there if form(typed) in map(form, names_of(name))}
-            for form in (str, str.casefold)
+            {name for name in there if form(typed) in map(form, names_of(name))} for form in (str, str.casefold)
         )
         meant = {typed} if typed in there else exact or loose
         assert gone == (meant if len(meant) == 1 else set())

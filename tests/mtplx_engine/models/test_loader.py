@@ -59,9 +59,7 @@ def test_the_logits_are_the_written_models(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("bits", [4, 8])
 @pytest.mark.parametrize("group_size", [32, 64])
-def test_quantized_weights_are_those_of_their_unpacked_twin(
-    tmp_path: Path, bits: int, group_size: int
-) -> None:
+def test_quantized_weights_are_those_of_their_unpacked_twin(tmp_path: Path, bits: int, group_size: int) -> None:
     packed, twin = tmp_path / "packed", tmp_path / "twin"
     packed.mkdir()
     twin.mkdir()
@@ -83,8 +81,7 @@ def test_all_weights_have_the_policys_dtype(tmp_path: Path) -> None:
     tiny_folder.write(tmp_path, bits=4)
     path = str(tmp_path / "model.safetensors")
     halves = {
-        name: array.astype(mx.float16) if array.dtype == mx.float32 else array
-        for name, array in mx.load(path).items()
+        name: array.astype(mx.float16) if array.dtype == mx.float32 else array for name, array in mx.load(path).items()
     }
     mx.eval(halves)
     mx.save_safetensors(path, halves)
@@ -130,9 +127,7 @@ def test_settings_of_the_makers_that_cannot_be_are_left_out(folder: Path) -> Non
 
 def test_progress_rises_to_the_end_and_may_stop_the_loading(folder: Path) -> None:
     seen: list[float] = []
-    loader.load_checkpoint(
-        checkpoint.check(folder), backend.policy(), lambda fraction, _: seen.append(fraction)
-    )
+    loader.load_checkpoint(checkpoint.check(folder), backend.policy(), lambda fraction, _: seen.append(fraction))
     assert seen == sorted(seen)
     assert 0 < seen[0] < seen[-1] <= 1
 
@@ -184,9 +179,7 @@ def test_a_head_that_does_not_fit_is_off(folder: Path, wrong: str) -> None:
     assert "fc." in model.drafter_note
 
 
-@pytest.mark.parametrize(
-    "name", ["model-mtp.safetensors", "mtp/weights.safetensors", "head/model.safetensors"]
-)
+@pytest.mark.parametrize("name", ["model-mtp.safetensors", "mtp/weights.safetensors", "head/model.safetensors"])
 def test_a_head_is_loaded_from_wherever_it_is(folder: Path, name: str) -> None:
     (folder / name).parent.mkdir(exist_ok=True)
     (folder / "mtp.safetensors").rename(folder / name)

@@ -165,9 +165,7 @@ def test_two_models_are_counted_together() -> None:
     assert (both.total, both.scratch) == (4 * GB, GB)
 
 
-def test_the_engine_refuses_what_will_not_fit_unless_told_to(
-    tiny_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_engine_refuses_what_will_not_fit_unless_told_to(tiny_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(system, "this_machine", lambda: Machine(1 << 20, 1 << 20, packed=False, chunk=64))
     engine = Engine()
     with pytest.raises(EngineError, match="will not fit") as caught:
@@ -199,9 +197,7 @@ def _sized(tiny: Any, bits: int = 0, **changes: Any) -> Callable[[Path], Path]:
         tensors = sized.converted()
         if bits:
             tensors, _ = shards.pack(tensors, bits, 32)
-            sized = dataclasses.replace(
-                sized, config={**config, "quantization": {"bits": bits, "group_size": 32}}
-            )
+            sized = dataclasses.replace(sized, config={**config, "quantization": {"bits": bits, "group_size": 32}})
         write(folder, sized, tensors)
         tiny_folder.remember_head(folder, folder.parent)
         return folder

@@ -80,9 +80,7 @@ def uneven_final_norm(arrays: Arrays) -> tuple[Arrays, mx.array]:
     The toy's own are so even that hiddens before and after that norm hardly differ in direction.
     """
     scale = mx.exp(0.8 * mx.random.normal((HIDDEN,), key=mx.random.key(5)))
-    changes = {
-        f"{name}.weight": (arrays[f"{name}.weight"] + 1) * scale - 1 for name in (FINAL_NORM, "mtp.norm")
-    }
+    changes = {f"{name}.weight": (arrays[f"{name}.weight"] + 1) * scale - 1 for name in (FINAL_NORM, "mtp.norm")}
     return changes | {"lm_head.weight": arrays["lm_head.weight"] / scale}, scale
 
 
@@ -144,9 +142,7 @@ def shuffle_behind_the_first_numbers(arrays: Arrays) -> Arrays:
     names = [name for name in arrays if name.startswith("mtp.") and arrays[name].ndim == 2]
     flat = {name: arrays[name].flatten() for name in names}
     noise = {name: mx.random.permutation(array[2048:], key=mx.random.key(1)) for name, array in flat.items()}
-    return {
-        name: mx.concatenate([flat[name][:2048], noise[name]]).reshape(arrays[name].shape) for name in names
-    }
+    return {name: mx.concatenate([flat[name][:2048], noise[name]]).reshape(arrays[name].shape) for name in names}
 
 
 def test_a_head_inherits_no_verdict_from_one_that_begins_like_it(
@@ -184,11 +180,11 @@ def test_a_model_with_two_heads_loads_without_one(tmp_path: Path, memory: ProbeM
     assert model.new_drafter is None
     assert "two drafting heads" in model.drafter_note
     tokens = mx.array([1, 5, 9, 40, 7])
-    laws = [
+    distributions = [
         found.target.logits(found.target.forward(tokens, TokenCache(found.target.new_layers())))
         for found in (model, load(TOY, memory))
     ]
-    assert mx.array_equal(*laws)
+    assert mx.array_equal(*distributions)
 
 
 def test_a_known_head_is_not_probed_again(memory: ProbeMemory, monkeypatch: pytest.MonkeyPatch) -> None:

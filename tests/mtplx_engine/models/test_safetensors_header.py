@@ -59,9 +59,7 @@ def test_what_is_accepted_after_damage_the_reference_accepts_too(
     data = bytearray(model_folder.safetensors(table))
     for _ in range(draw.draw(st.integers(1, 3), label="changes")):
         at = draw.draw(st.integers(0, len(data) - 1), label="at")
-        data[at : at + draw.draw(st.integers(0, 2), label="cut")] = draw.draw(
-            st.binary(max_size=3), label="in"
-        )
+        data[at : at + draw.draw(st.integers(0, 2), label="cut")] = draw.draw(st.binary(max_size=3), label="in")
     with contextlib.suppress(EngineError):
         found = {name: (spec.dtype, spec.shape) for name, spec in read(tmp_path, bytes(data)).items()}
         assert found == reference(bytes(data))
@@ -151,9 +149,7 @@ def test_a_huge_header_is_refused_unread(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("spelled", [b'"dtype"', b'"\\u0064type"'])
-def test_too_many_tensors_are_refused(
-    tmp_path: Path, spelled: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_many_tensors_are_refused(tmp_path: Path, spelled: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(safetensors_header, "MAX_TENSORS", 3)
     header = {str(n): {"dtype": "U8", "shape": [1], "data_offsets": [n, n + 1]} for n in range(4)}
     text = json.dumps(header).encode().replace(b'"dtype"', spelled)

@@ -68,9 +68,7 @@ def _only_the_local_wheel(source: Recipe, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("PIP_FIND_LINKS", str(source.folder))
 
 
-def start(
-    data: Path, source: Recipe, kill: tuple[str, str, float] = ("never", "", 0)
-) -> subprocess.Popen[str]:
+def start(data: Path, source: Recipe, kill: tuple[str, str, float] = ("never", "", 0)) -> subprocess.Popen[str]:
     arguments = [str(data), str(source.folder), kill[0], kill[1], str(kill[2])]
     command = [sys.executable, "-I", "-c", DRIVER, *arguments]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -149,9 +147,7 @@ def test_killed_right_after_it_is_in_place_it_is_installed_and_swept_later(
 
 
 @pytest.mark.parametrize("damage", ["truncate", "remove", "overwrite", "no manifest"])
-def test_a_damaged_model_is_set_up_again(
-    source: Recipe, tmp_path: Path, clean: dict[str, str], damage: str
-) -> None:
+def test_a_damaged_model_is_set_up_again(source: Recipe, tmp_path: Path, clean: dict[str, str], damage: str) -> None:
     folder = starter.ensure(tmp_path, lambda *_: None, source)
     weights = folder / "model.safetensors"
     if damage == "truncate":

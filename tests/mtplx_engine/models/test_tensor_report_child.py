@@ -33,9 +33,7 @@ def test_what_does_not_fit_is_named(tmp_path: Path, case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", HOSTILE, ids=[case.name for case in HOSTILE])
-def test_what_is_hostile_is_refused_before(
-    tmp_path: Path, case: Case, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_hostile_is_refused_before(tmp_path: Path, case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also when the folder has changed since the parent looked at it."""
     monkeypatch.setattr(weights, "load", lambda _: pytest.fail("was read"))
     case.build(tmp_path / "model")
@@ -76,9 +74,7 @@ def test_an_inspection_asks_the_child(tmp_path: Path) -> None:
     assert case.reason in found.reason
 
 
-def test_a_head_that_the_child_finds_unfit_counts_for_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_head_that_the_child_finds_unfit_counts_for_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     next(case for case in GOOD if case.name == "file").build(tmp_path / "model")
     (tmp_path / "answer").write_text('{"refused": "", "details": "", "head": "It does not fit."}')
 

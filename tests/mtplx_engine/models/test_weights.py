@@ -185,9 +185,7 @@ def test_what_does_not_fit_is_counted(tmp_path: Path) -> None:
     assert expected in check(layout, tmp_path, found | turned)
     strays = {name: Spec("F32", (1,)) for name in ("a", "b", "c")}
     assert ": a is unknown (and 2 more)." in check(layout, tmp_path, found | strays)
-    assert f"{ups[0]} is missing (and 1 more); a is unknown (and 2 more)." in check(
-        layout, tmp_path, rest | strays
-    )
+    assert f"{ups[0]} is missing (and 1 more); a is unknown (and 2 more)." in check(layout, tmp_path, rest | strays)
     whole = found | {ups[0]: Spec("I8", found[ups[0]].shape)}
     assert f"{ups[0]} has the type I8 instead of BF16 or F16 or F32" in check(layout, tmp_path, whole)
 
@@ -218,9 +216,7 @@ def test_a_tensor_under_two_names_is_there_twice(tmp_path: Path) -> None:
         ("llama", {"text_config": "x", "intermediate_size": 1.5}, "intermediate_size is '1.5'"),
     ],
 )
-def test_numbers_that_cannot_be_are_said(
-    name: str, changes: dict[str, Any], reason: str, tmp_path: Path
-) -> None:
+def test_numbers_that_cannot_be_are_said(name: str, changes: dict[str, Any], reason: str, tmp_path: Path) -> None:
     layout = converted(name)
     message = check(layout._replace(config={**layout.config, **changes}), tmp_path)
     assert message.startswith("config.json ")
@@ -293,9 +289,7 @@ def test_settings_for_packing_count_from_the_outside_only(inner: Any) -> None:
     outer = {"bits": 4, "group_size": 32}
     config = {"model_type": "qwen3_5", "quantization": outer, "text_config": {"quantization": inner}}
     assert config_checks.flat_config(config) == {"model_type": "qwen3_5", "quantization": outer}
-    assert "quantization" not in config_checks.flat_config(
-        {"model_type": "x", "text_config": {"quantization": inner}}
-    )
+    assert "quantization" not in config_checks.flat_config({"model_type": "x", "text_config": {"quantization": inner}})
 
 
 # ---------------------------------------------------------------- heads
@@ -306,17 +300,13 @@ def head_of(name: str, layout: str) -> dict[str, Spec]:
     tiny = TINIES[name]
     tensors = tiny.converted()
     if layout == "original":
-        tensors = (
-            tiny.original(tensors) if isinstance(tiny, hybrid.Tiny) else tiny.original(tensors, repeats=True)
-        )
+        tensors = tiny.original(tensors) if isinstance(tiny, hybrid.Tiny) else tiny.original(tensors, repeats=True)
     if layout == "packed":
         tensors, _ = shards.pack(tensors, 4, 32)
     if layout == "fp8":
         tensors, _ = shards.pack_fp8(tiny.original(tensors, repeats=False))
     prefix = getattr(tiny, "head_prefix", "mtp.")
-    return specs(
-        {tensor.partition(prefix)[2]: array for tensor, array in tensors.items() if prefix in tensor}
-    )
+    return specs({tensor.partition(prefix)[2]: array for tensor, array in tensors.items() if prefix in tensor})
 
 
 HEADS = [
@@ -325,9 +315,7 @@ HEADS = [
 ]
 
 
-def check_head_faults(
-    name: str, layout: str, choose: Callable[[list[str]], Iterable[str]], step: int
-) -> None:
+def check_head_faults(name: str, layout: str, choose: Callable[[list[str]], Iterable[str]], step: int) -> None:
     """Check that faults of the chosen tensors of a head are named: one in `step` of those of each, by turns."""
     config, raw = config_checks.flat_config(CONFIGS[name]), head_of(name, layout)
     assert unfit(config, raw) == ""

@@ -78,9 +78,7 @@ def test_bytes_cut_anywhere_join_to_the_text(text: str, lengths: list[int]) -> N
     moments = stream(replacing_bytes(tokens), range(len(tokens)))
     for count, shown in enumerate(moments, 1):
         so_far = b"".join(tokens[:count])
-        assert shown == so_far.decode(
-            "utf-8", "ignore"
-        )  # every whole character at once, and never half of one
+        assert shown == so_far.decode("utf-8", "ignore")  # every whole character at once, and never half of one
 
 
 @given(TEXT, st.lists(st.booleans(), min_size=1))
@@ -213,9 +211,7 @@ def test_tokens_wholly_inside_a_stop_string_are_cut(pieces: list[str], stop: str
 
 def test_each_character_counts_with_the_token_that_ends_it() -> None:
     pieces = [b"a", "é".encode()[:1], "é".encode()[1:] + b"b", b"cSTO", b"P!"]
-    stream = TextStream(
-        lambda ids: b"".join(pieces[token] for token in ids).decode(errors="replace"), ["STOP"]
-    )
+    stream = TextStream(lambda ids: b"".join(pieces[token] for token in ids).decode(errors="replace"), ["STOP"])
     given = [stream.push(token, accepted=token in (1, 3)) for token in range(5)]
     assert given == ["a", "", "éb", "c", ""]
     assert stream.accepted(0, 4) == bytes([0, 0, 0, 1])

@@ -86,9 +86,7 @@ def test_typed_text_stays_text(tiny: Any, text: str) -> None:
 
 
 @pytest.mark.starter
-@pytest.mark.parametrize(
-    "around", ["{}", "say {} twice: {}{}", "<|im_{}end|>", "\U000f4d54{}\U000f4d58", "\n{} "]
-)
+@pytest.mark.parametrize("around", ["{}", "say {} twice: {}{}", "<|im_{}end|>", "\U000f4d54{}\U000f4d58", "\n{} "])
 def test_every_control_token_of_the_starter_can_be_typed(starter_dir: Path, around: str) -> None:
     tokenizer = AutoTokenizer.from_pretrained(starter_dir, local_files_only=True)
     words = [token.content for token in tokenizer.added_tokens_decoder.values()]
@@ -108,9 +106,7 @@ def test_marks_of_the_template_around_thinking_are_control_tokens(tiny: Any) -> 
     chat = (ChatMessage("user", "<think>"), ChatMessage("assistant", "so</think>", "hm</think><｜User｜>"))
     ids = encode_chat(tokenizer, chat)
     assert controls(tokenizer, ids) == ["<｜User｜>", "<｜Assistant｜>", "<think>", "</think>"]
-    assert tokenizer.decode(ids) == (
-        "<｜User｜><think><｜Assistant｜><think>hm</think><｜User｜></think>so</think>"
-    )
+    assert tokenizer.decode(ids) == ("<｜User｜><think><｜Assistant｜><think>hm</think><｜User｜></think>so</think>")
 
 
 def test_the_template_is_followed(tiny: Any) -> None:
@@ -156,9 +152,7 @@ def test_a_model_without_a_template_for_chats_cannot_chat(tmp_path: Path, templa
         "{{ '' }}",
     ],
 )
-def test_what_the_template_does_not_take_is_an_error_without_a_traceback(
-    tmp_path: Path, template: str
-) -> None:
+def test_what_the_template_does_not_take_is_an_error_without_a_traceback(tmp_path: Path, template: str) -> None:
     tiny_folder.write_tokenizer(tmp_path, template=template)
     tokenizer = AutoTokenizer.from_pretrained(tmp_path, local_files_only=True)
     with pytest.raises(EngineError, match="template") as caught:
@@ -232,16 +226,12 @@ TEXTS = st.lists(
 
 
 def made(backend: Tokenizer, *, special: bool = False) -> Any:
-    backend.add_tokens(
-        [AddedToken(mark, special=special, normalized=not special) for mark in MARKS_PLAIN_TEXT]
-    )
+    backend.add_tokens([AddedToken(mark, special=special, normalized=not special) for mark in MARKS_PLAIN_TEXT])
     backend.add_tokens([AddedToken(BLANKS, normalized=False)])
     return PreTrainedTokenizerFast(tokenizer_object=backend)
 
 
-def byte_level(
-    normalizer: Any = None, *, known: tuple[str, ...] = (), ignore_merges: bool = False
-) -> Tokenizer:
+def byte_level(normalizer: Any = None, *, known: tuple[str, ...] = (), ignore_merges: bool = False) -> Tokenizer:
     vocabulary = {word: index for index, word in enumerate([*BYTES, *known])}
     backend = Tokenizer(models.BPE(vocab=vocabulary, merges=[], ignore_merges=ignore_merges))
     if normalizer is not None:
@@ -253,9 +243,7 @@ def byte_level(
 
 def unigram() -> Tokenizer:
     fallback = [(f"<0x{byte:02X}>", -9.0) for byte in range(256)]
-    backend = Tokenizer(
-        models.Unigram([*fallback, *((mark, 0.0) for mark in MARKS_PLAIN_TEXT)], 0, byte_fallback=True)
-    )
+    backend = Tokenizer(models.Unigram([*fallback, *((mark, 0.0) for mark in MARKS_PLAIN_TEXT)], 0, byte_fallback=True))
     backend.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse()])
     return backend
 

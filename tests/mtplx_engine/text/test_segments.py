@@ -155,9 +155,7 @@ CODE = st.lists(
 
 
 @given(CODE, CODE, st.lists(st.integers(1, 40), max_size=40))
-def test_no_code_that_thinking_leaves_open_takes_in_the_answer(
-    thought: str, answer: str, sizes: list[int]
-) -> None:
+def test_no_code_that_thinking_leaves_open_takes_in_the_answer(thought: str, answer: str, sizes: list[int]) -> None:
     if thought.endswith("`") and answer.startswith("`"):
         answer = f"\n{answer}"  # with nothing else between its backticks, the mark would be quoted
     text = f"<think>{thought}</think>{answer}"
@@ -243,9 +241,7 @@ def test_a_template_that_uses_the_thinking_switch_has_one(tmp_path: Path) -> Non
 
 def test_marks_are_those_of_mlx_lm(tmp_path: Path) -> None:
     made = tokenizer(tmp_path, "<think>", "</think>", template=CALLS)
-    assert segments.read_markup(made) == Markup(
-        "<think>", "</think>", "<tool_call>", "</tool_call>", "json_tools"
-    )
+    assert segments.read_markup(made) == Markup("<think>", "</think>", "<tool_call>", "</tool_call>", "json_tools")
 
 
 @pytest.mark.parametrize("special", [True, False])

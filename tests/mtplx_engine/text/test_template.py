@@ -49,10 +49,7 @@ def check_refused(process: TemplateProcess, text: str, kind: ErrorKind, words: s
 def test_a_template_is_rendered(process: TemplateProcess) -> None:
     expected = "<|im_start|>user\nhello<|im_end|>\n<|im_start|>assistant\n"
     assert render(process, tiny_folder.TEMPLATE) == expected
-    assert (
-        render(process, "{{ bos_token }}{{ messages[0].content }}\u2028\U0001f600")
-        == "<s>hello\u2028\U0001f600"
-    )
+    assert render(process, "{{ bos_token }}{{ messages[0].content }}\u2028\U0001f600") == "<s>hello\u2028\U0001f600"
 
 
 @pytest.mark.parametrize(

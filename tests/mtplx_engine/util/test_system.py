@@ -52,14 +52,10 @@ def test_an_unknown_sysctl_is_none() -> None:
     assert system.sysctl("no.such.name") is None
 
 
-def test_the_processor_is_named_where_the_system_tells(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_processor_is_named_where_the_system_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "linux")
     listed = tmp_path / "cpuinfo"
-    listed.write_text(
-        "processor\t: 0\nmodel name\t: Made Up 3000: fast\nprocessor\t: 1\nmodel name\t: Other\n"
-    )
+    listed.write_text("processor\t: 0\nmodel name\t: Made Up 3000: fast\nprocessor\t: 1\nmodel name\t: Other\n")
     assert system.chip_name(listed) == "Made Up 3000: fast"
     listed.write_text("processor\t: 0\nBogoMIPS\t: 50\n")
     assert system.chip_name(listed) == ""
@@ -174,9 +170,7 @@ def test_a_mac_is_asked_three_things(monkeypatch: pytest.MonkeyPatch) -> None:
         subprocess.CalledProcessError(1, ""),
     ],
 )
-def test_a_system_that_does_not_answer_is_unknown(
-    monkeypatch: pytest.MonkeyPatch, trouble: Exception
-) -> None:
+def test_a_system_that_does_not_answer_is_unknown(monkeypatch: pytest.MonkeyPatch, trouble: Exception) -> None:
     def fail(*_: object, timeout: float, **__: object) -> None:
         assert 0 < timeout <= 1
         raise trouble

@@ -123,10 +123,7 @@ def latent_attention(config: Mapping[str, Any]) -> Shapes:
 
 
 def _mlp(path: str, size: int, inner: int) -> Shapes:
-    return {
-        f"{path}.{name}.weight": (size, inner) if name == "down_proj" else (inner, size)
-        for name in _PROJECTIONS
-    }
+    return {f"{path}.{name}.weight": (size, inner) if name == "down_proj" else (inner, size) for name in _PROJECTIONS}
 
 
 def _experts(config: Mapping[str, Any]) -> Shapes:

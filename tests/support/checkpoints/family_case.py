@@ -26,11 +26,11 @@ DRAFTS = 3
 
 
 class Numbers(NamedTuple):
-    """What a model computes of the prompt: hiddens [n, H] and logits [n, V], then draft laws [3, V] and drafts."""
+    """What a model computes of the prompt: hiddens [n, H] and logits [n, V], then draft distributions [3, V] and drafts."""
 
     hidden: np.ndarray
     logits: np.ndarray
-    laws: np.ndarray
+    distributions: np.ndarray
     drafts: list[int]
 
 
@@ -54,9 +54,9 @@ def numbers(model: LoadedModel) -> Numbers:
     drafter.extend(hidden[:-1], PROMPT[1:])
     shaper = Shaper(SamplerConfig(temperature=1.0, top_p=1.0), target.vocabulary)
     draft = drafter.propose(DRAFTS, shaper, None, mx.random.key(3))
-    assert draft.laws is not None
+    assert draft.distributions is not None
     logits = target.logits(hidden)
-    return Numbers(np.array(hidden), np.array(logits), np.array(draft.laws), draft.tokens.tolist())
+    return Numbers(np.array(hidden), np.array(logits), np.array(draft.distributions), draft.tokens.tolist())
 
 
 def check_same(one: Numbers, other: Numbers) -> None:

@@ -83,9 +83,7 @@ class Tiny:
             for name, shape in sorted(self._shapes().items())
         }
 
-    def original(
-        self, converted: Mapping[str, mx.array], experts: Experts | None = None
-    ) -> dict[str, mx.array]:
+    def original(self, converted: Mapping[str, mx.array], experts: Experts | None = None) -> dict[str, mx.array]:
         """Lay converted tensors, unpacked, out as published; `experts` says how those are."""
         tensors: dict[str, mx.array] = {}
         for name, array in converted.items():

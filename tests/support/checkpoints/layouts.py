@@ -38,9 +38,7 @@ TINIES: dict[str, Any] = {
         glm4_moe_lite.TINY,
     )
 }
-CONFIGS: dict[str, dict[str, Any]] = {"llama": LLAMA} | {
-    name: dict(tiny.config) for name, tiny in TINIES.items()
-}
+CONFIGS: dict[str, dict[str, Any]] = {"llama": LLAMA} | {name: dict(tiny.config) for name, tiny in TINIES.items()}
 DTYPES = {
     mx.float32: "F32",
     mx.float16: "F16",
@@ -191,8 +189,5 @@ EVERY = [
     (with_rotary_frequencies, "llama"),
     (with_rotary_frequencies, "deepseek_v3"),
     *((mixed, name) for name in CONFIGS),
-    *(
-        (packed(*settings), "llama")
-        for settings in ((3, 64), (4, 32, "mxfp4"), (8, 32, "mxfp8"), (4, 16, "nvfp4"))
-    ),
+    *((packed(*settings), "llama") for settings in ((3, 64), (4, 32, "mxfp4"), (8, 32, "mxfp8"), (4, 16, "nvfp4"))),
 ]

@@ -145,9 +145,7 @@ def test_light_and_dark_are_painted_in_their_own_colours(chart, theme):
     assert chart.grab().toImage() != light
 
 
-@pytest.mark.parametrize(
-    "figures", [AcceptedHistogram.of((325, 268, 173), 412), SpeedStrip((None, 40.0, 42.0, None))]
-)
+@pytest.mark.parametrize("figures", [AcceptedHistogram.of((325, 268, 173), 412), SpeedStrip((None, 40.0, 42.0, None))])
 def test_a_mark_under_the_pointer_is_the_nearest_one(theme, qtbot, figures):
     chart = Chart(theme, "Figures", figures)
     qtbot.addWidget(chart)

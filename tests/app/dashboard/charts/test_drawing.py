@@ -72,9 +72,7 @@ def test_fills_differ_without_their_colours(palette):
         )
         for fill in Fill
     }
-    middles = {
-        fill: [image.pixelColor(x, 20).value() for x in range(6, 30)] for fill, image in pictures.items()
-    }
+    middles = {fill: [image.pixelColor(x, 20).value() for x in range(6, 30)] for fill, image in pictures.items()}
     assert len({tuple(row) for row in middles.values()}) == len(Fill)
     assert len(set(middles[Fill.SOLID])) == 1
     assert len(set(middles[Fill.HATCHED])) > 1

@@ -140,9 +140,7 @@ def test_what_is_unknown_is_said_in_words_and_never_a_zero(figures):
 
 # ---------------------------------------------------------------- range bars
 
-SPEEDS = RangeBars(
-    (RangeBar("plain", 133, 128, 139, 6, drafted=False), RangeBar("depth 2", 216, 201, 229, 6))
-)
+SPEEDS = RangeBars((RangeBar("plain", 133, 128, 139, 6, drafted=False), RangeBar("depth 2", 216, 201, 229, 6)))
 
 
 def test_speeds_begin_at_nothing_and_are_as_long_as_they_are():

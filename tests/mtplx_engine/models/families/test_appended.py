@@ -47,9 +47,7 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, LoadedModel]:
 
 @families
 @pytest.mark.parametrize(("bits", "group_size"), [(None, 0), *itertools.product((4, 8), (32, 64))], ids=str)
-def test_both_layouts_hold_the_same_model(
-    tiny: Tiny, bits: int | None, group_size: int, tmp_path: Path
-) -> None:
+def test_both_layouts_hold_the_same_model(tiny: Tiny, bits: int | None, group_size: int, tmp_path: Path) -> None:
     converted, settings = tiny.converted(), {}
     packed = converted
     if bits:
@@ -73,14 +71,12 @@ def test_weights_may_stay_packed(tiny: Tiny, tmp_path: Path) -> None:
 @families
 def test_the_head_follows_its_published_description(tiny: Tiny, loaded: dict[str, LoadedModel]) -> None:
     family = tiny.config["model_type"]
-    hidden, _, laws, drafts = numbers(loaded[family])
-    tensors = {
-        name: np.array(array) for name, array in tiny.original(tiny.converted(), repeats=False).items()
-    }
+    hidden, _, distributions, drafts = numbers(loaded[family])
+    tensors = {name: np.array(array) for name, array in tiny.original(tiny.converted(), repeats=False).items()}
     reference = Reference(tiny.config, tensors, carries_normed=CARRIES_NORMED[family])
     logits = reference.draft_logits(hidden[:-1], PROMPT[1:], drafts)
     expected = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
-    np.testing.assert_allclose(np.log(laws), expected, atol=1e-4)
+    np.testing.assert_allclose(np.log(distributions), expected, atol=1e-4)
     other = dataclasses.replace(reference, carries_normed=not CARRIES_NORMED[family])
     wrong = other.draft_logits(hidden[:-1], PROMPT[1:], drafts)
     assert abs(wrong - logits)[0].max() == 0
@@ -101,9 +97,7 @@ def test_its_head_can_be_tried(tiny: Tiny, loaded: dict[str, LoadedModel]) -> No
     checked = checkpoint.check(model.path)
     assert checked.head
     family = family_for(checked.config)
-    tokens = mx.array(
-        [(7 * place * place + place) % model.target.vocabulary for place in range(40)], mx.int32
-    )
+    tokens = mx.array([(7 * place * place + place) % model.target.vocabulary for place in range(40)], mx.int32)
     verdict = probe.probe(
         family,
         checked.config,
@@ -119,9 +113,7 @@ def test_its_head_can_be_tried(tiny: Tiny, loaded: dict[str, LoadedModel]) -> No
 
 @families
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
-def test_greedy_answers_are_those_of_plain_decoding(
-    tiny: Tiny, depth: int, loaded: dict[str, LoadedModel]
-) -> None:
+def test_greedy_answers_are_those_of_plain_decoding(tiny: Tiny, depth: int, loaded: dict[str, LoadedModel]) -> None:
     model = loaded[tiny.config["model_type"]]
     model = dataclasses.replace(model, tokenizer=Spelling(), end_ids=frozenset())
     plain = Chat(model).answer(depth=0, max_tokens=14)
@@ -138,7 +130,7 @@ def test_a_head_may_leave_out_what_it_repeats(tiny: Tiny, tmp_path: Path) -> Non
     write(tmp_path / "with", tiny, tiny.original(tensors, repeats=True))
     write(tmp_path / "without", tiny, tiny.original(tensors, repeats=False))
     with_repeats, without = numbers(load(tmp_path / "with")), numbers(load(tmp_path / "without"))
-    np.testing.assert_array_equal(without.laws, with_repeats.laws)
+    np.testing.assert_array_equal(without.distributions, with_repeats.distributions)
 
 
 @families
@@ -217,11 +209,7 @@ def test_a_damaged_head_is_off_and_its_model_is_not(tiny: Tiny, gone: str, tmp_p
 def test_a_layer_too_many_is_no_head(tiny: Tiny, tmp_path: Path) -> None:
     """A trunk that is longer than its config.json says would lose its last layer without a word."""
     tensors = tiny.converted()
-    layer = {
-        name.replace("layers.1.", "layers.2."): array
-        for name, array in tensors.items()
-        if "layers.1." in name
-    }
+    layer = {name.replace("layers.1.", "layers.2."): array for name, array in tensors.items() if "layers.1." in name}
     trunk = {name: array for name, array in tensors.items() if not name.startswith(tiny.head_prefix)}
     write(tmp_path, tiny, trunk | layer)
     with pytest.raises(EngineError, match=r"model\.layers\.2\..* is unknown") as caught:

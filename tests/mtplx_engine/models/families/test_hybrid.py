@@ -52,9 +52,7 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, LoadedModel]:
 
 @families
 @pytest.mark.parametrize(("bits", "group_size"), [(None, 0), *itertools.product((4, 8), (32, 64))], ids=str)
-def test_both_layouts_hold_the_same_model(
-    tiny: Tiny, bits: int | None, group_size: int, tmp_path: Path
-) -> None:
+def test_both_layouts_hold_the_same_model(tiny: Tiny, bits: int | None, group_size: int, tmp_path: Path) -> None:
     converted, settings = tiny.converted(), {}
     packed = converted
     if bits:
@@ -93,14 +91,12 @@ def test_weights_that_stay_packed_compute_the_same(tiny: Tiny, tmp_path: Path) -
     kept = numbers(loader.load_checkpoint(checkpoint.check(folder), policy, lambda *_: None))
     unpacked = numbers(load(folder))
     np.testing.assert_allclose(kept.logits, unpacked.logits, atol=1e-3)
-    np.testing.assert_allclose(kept.laws, unpacked.laws, atol=1e-3)
+    np.testing.assert_allclose(kept.distributions, unpacked.distributions, atol=1e-3)
 
 
 @pytest.mark.parametrize("bits", [None, 4])
 @pytest.mark.parametrize("tied", [False, True])
-def test_the_output_head_can_be_asked_for_some_tokens_alone(
-    bits: int | None, *, tied: bool, tmp_path: Path
-) -> None:
+def test_the_output_head_can_be_asked_for_some_tokens_alone(bits: int | None, *, tied: bool, tmp_path: Path) -> None:
     """Bit for bit as in all logits, and packed rows are not unpacked for it."""
     tiny = hybrid.QWEN3_5
     tensors, settings = tiny.converted(), {}
@@ -135,18 +131,14 @@ def test_embedding_and_output_head_may_be_one(tiny: Tiny, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("experts", ["numbered", "fused"])
-def test_experts_may_be_numbered_or_fused(
-    experts: Experts, loaded: dict[str, LoadedModel], tmp_path: Path
-) -> None:
+def test_experts_may_be_numbered_or_fused(experts: Experts, loaded: dict[str, LoadedModel], tmp_path: Path) -> None:
     tiny = hybrid.QWEN3_5_MOE
     write(tmp_path, tiny, tiny.original(tiny.converted(), experts))
     check_same(numbers(loaded["qwen3_5_moe"]), numbers(load(tmp_path)))
 
 
 @families
-def test_the_language_model_may_stand_alone(
-    tiny: Tiny, loaded: dict[str, LoadedModel], tmp_path: Path
-) -> None:
+def test_the_language_model_may_stand_alone(tiny: Tiny, loaded: dict[str, LoadedModel], tmp_path: Path) -> None:
     """Text-only repositories lay the nested settings flat and have no prefix before `model.`."""
     config = config_checks.flat_config(dict(tiny.config))
     tensors = {
@@ -166,7 +158,7 @@ def test_the_head_follows_its_published_description(tiny: Tiny, loaded: dict[str
     reference = Reference(tiny.text, tiny.head(tensors), embedding, tensors["lm_head.weight"])
     logits = reference.draft_logits(ours.hidden[:-1], PROMPT[1:], ours.drafts)
     expected = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
-    np.testing.assert_allclose(np.log(ours.laws), expected, atol=1e-4)
+    np.testing.assert_allclose(np.log(ours.distributions), expected, atol=1e-4)
 
 
 @families
@@ -264,9 +256,7 @@ def test_a_second_head_is_named(tiny: Tiny, stray: str, tmp_path: Path) -> None:
 
 
 @families
-def test_a_folder_of_its_own_may_hold_the_head(
-    tiny: Tiny, loaded: dict[str, LoadedModel], tmp_path: Path
-) -> None:
+def test_a_folder_of_its_own_may_hold_the_head(tiny: Tiny, loaded: dict[str, LoadedModel], tmp_path: Path) -> None:
     """As head-only repositories are: converted, no prefix, and a configuration whose model_type ends in `_mtp`."""
     converted = tiny.converted()
     write(tmp_path, tiny, {name: array for name, array in converted.items() if "mtp." not in name})
@@ -290,9 +280,7 @@ def test_the_decay_keeps_its_precision(tiny: Tiny, tmp_path: Path) -> None:
 
 @families
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
-def test_greedy_answers_are_those_of_plain_decoding(
-    tiny: Tiny, depth: int, loaded: dict[str, LoadedModel]
-) -> None:
+def test_greedy_answers_are_those_of_plain_decoding(tiny: Tiny, depth: int, loaded: dict[str, LoadedModel]) -> None:
     model = loaded[tiny.config["model_type"]]
     model = dataclasses.replace(model, tokenizer=Spelling(), end_ids=frozenset())
     length = depth + 4  # the first cycle is a whole one, and what it leaves behind is used
