@@ -26,7 +26,7 @@ DRAFTS = 3
 
 
 class Numbers(NamedTuple):
-    """What a model computes of the prompt: hiddens [n, H] and logits [n, V], then draft distributions [3, V] and drafts."""
+    """Of the prompt: hiddens [n, H] and logits [n, V], then draft distributions [3, V] and drafts."""
 
     hidden: np.ndarray
     logits: np.ndarray
