@@ -20,10 +20,10 @@ run: setup
 # What the latter say follows at the end.
 BESIDE := $(addprefix tests/mtplx_engine/,bench cli hub)
 test: $(STAMPS)/dev $(STAMPS)/starter
-	@$(BIN)/python -m pytest tests/mtplx_engine tests/support tests/packaging $(BESIDE:%=--ignore=%) \
+	@$(BIN)/python -m pytest --durations=20 tests/mtplx_engine tests/support tests/packaging $(BESIDE:%=--ignore=%) \
 		>$(STAMPS)/engine-tests.log 2>&1 & engine=$$!; \
-	$(BIN)/python -m pytest tests/app tests/scripts; window=$$?; \
-	$(BIN)/python -m pytest $(BESIDE) $(wildcard tests/test_*.py); beside=$$?; \
+	$(BIN)/python -m pytest --durations=20 tests/app tests/scripts; window=$$?; \
+	$(BIN)/python -m pytest --durations=20 $(BESIDE) $(wildcard tests/test_*.py); beside=$$?; \
 	wait $$engine; engine=$$?; cat $(STAMPS)/engine-tests.log; exit $$((window || beside || engine))
 
 test-long: $(STAMPS)/dev $(STAMPS)/starter
