@@ -16,14 +16,16 @@ setup: $(STAMPS)/run $(STAMPS)/starter
 run: setup
 	@$(BIN)/python -m app
 
-# Side by side on two cores: the tests of the window with some of the engine's, as long as the rest of the engine's.
-# What the latter say follows at the end.
-BESIDE := $(addprefix tests/mtplx_engine/,bench cli hub)
+# Three parts side by side, since the tests of the window wait more than they work; what the others say follows at the
+# end. The slowest of each are printed.
+PYTEST := $(BIN)/python -m pytest --durations=20
+BESIDE := $(addprefix tests/mtplx_engine/,bench cli hub models)
 test: $(STAMPS)/dev $(STAMPS)/starter
-	@$(BIN)/python -m pytest --durations=20 tests/mtplx_engine tests/support tests/packaging $(BESIDE:%=--ignore=%) \
-		>$(STAMPS)/engine-tests.log 2>&1 & engine=$$!; \
-	$(BIN)/python -m pytest --durations=20 tests/app tests/scripts; window=$$?; \
-	$(BIN)/python -m pytest --durations=20 $(BESIDE) $(wildcard tests/test_*.py); beside=$$?; \
+	@$(PYTEST) tests/mtplx_engine $(BESIDE:%=--ignore=%) >$(STAMPS)/engine-tests.log 2>&1 & engine=$$!; \
+	$(PYTEST) $(BESIDE) tests/support tests/packaging $(wildcard tests/test_*.py) \
+		>$(STAMPS)/beside-tests.log 2>&1 & beside=$$!; \
+	$(PYTEST) tests/app tests/scripts; window=$$?; \
+	wait $$beside; beside=$$?; cat $(STAMPS)/beside-tests.log; \
 	wait $$engine; engine=$$?; cat $(STAMPS)/engine-tests.log; exit $$((window || beside || engine))
 
 test-long: $(STAMPS)/dev $(STAMPS)/starter
