@@ -69,7 +69,7 @@ class ModelController(QObject):
             self._set_up_starter()  # the app ships it, so there is nothing to ask
         else:
             self._presenter.expect(self._recipe.name)
-            self._presenter.show_missing(round(self._recipe.wheel.size / 1e6))
+            self._presenter.show_missing(self._recipe.wheel.size)
 
     def load(self, folder: str, title: str, anyway: bool) -> None:  # noqa: FBT001 - as the signal has it
         """Load the model in a folder in place of the loaded one, with `anyway` even when it will not fit."""

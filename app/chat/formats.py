@@ -12,7 +12,7 @@ from app.chat.prompt import fence_around
 from app.chat.validation import OutOfBoundsError
 from app.i18n import tr
 from mtplx_engine.errors import EngineError
-from mtplx_engine.util import files
+from mtplx_engine.util import files, formatting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -68,8 +68,8 @@ def from_json(data: bytes) -> tuple[Conversation, ...]:
 def _parsed(data: bytes) -> Any:
     if len(data) > SIZE_LIMIT:
         raise UnreadableChatsError(
-            tr("This file has more than {size} MB, which is the most that can be imported at once.").format(
-                size=f"{SIZE_LIMIT / 1e6:.0f}"
+            tr("This file has more than {size}, which is the most that can be imported at once.").format(
+                size=formatting.size(SIZE_LIMIT)
             )
         )
     try:

@@ -12,6 +12,7 @@ from app.i18n import marked, tr
 from app.services.engine_worker import EngineState
 from mtplx_engine.errors import ErrorKind
 from mtplx_engine.ipc.protocol import Failed, LoadProgress
+from mtplx_engine.util import formatting
 from mtplx_engine.util.formatting import percent
 
 if TYPE_CHECKING:
@@ -72,10 +73,10 @@ class ModelPresenter(QObject):
         self._error = None
         self.status = dataclasses.replace(self.status, name=name)
 
-    def show_missing(self, size_mb: int) -> None:
-        """Show that the starter model has not been downloaded."""
-        template = tr("{name} is not on this computer yet: a download of {size} MB, once.")
-        sentence = template.format(name=self.status.name, size=size_mb)
+    def show_missing(self, size: int) -> None:
+        """Show that the starter model, a download of `size` bytes, is not here."""
+        template = tr("{name} is not on this computer yet: a download of {size}, once.")
+        sentence = template.format(name=self.status.name, size=formatting.size(size))
         self._show(tr("No model"), sentence, action=tr("Get the model"), missing=True)
 
     def show_setup(self, fraction: float, phase: str) -> None:

@@ -15,7 +15,7 @@ import apsw
 
 from app.i18n import tr
 from mtplx_engine.errors import EngineError, ErrorInfo, ErrorKind
-from mtplx_engine.util import files
+from mtplx_engine.util import files, formatting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -59,12 +59,12 @@ def _explain(error: apsw.Error | OSError, folder: Path) -> StoreError:
     details = repr(error)
     if isinstance(error, apsw.FullError) or (isinstance(error, OSError) and error.errno == errno.ENOSPC):
         there = next(each for each in (folder, *folder.parents) if each.exists())
-        free = shutil.disk_usage(there).free / 1e6
+        free = formatting.size(shutil.disk_usage(there).free)
         return StoreError(
             tr(
-                "The disk is full ({free} MB free), so your chats cannot be saved. Free some space; until then what "
+                "The disk is full ({free} free), so your chats cannot be saved. Free some space; until then what "
                 "you write is kept in memory only."
-            ).format(free=f"{free:.0f}"),
+            ).format(free=free),
             details,
             retryable=True,
         )

@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from mtplx_engine.errors import EngineError, ErrorKind
+from mtplx_engine.util import formatting
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,7 +42,7 @@ def read_json(path: Path, max_bytes: int) -> dict[str, Any]:
     with path.open("rb") as file:
         raw = file.read(max_bytes + 1)
     if len(raw) > max_bytes:
-        raise refused(path.name, f"is larger than {max_bytes >> 20} MB")
+        raise refused(path.name, f"is larger than {formatting.size(max_bytes)}")
     return parse_json(raw, path.name)
 
 

