@@ -56,10 +56,10 @@ class Stored(Protocol):
     """A stored tensor: its dtype as safetensors spells it, and its shape."""
 
     @property
-    def dtype(self) -> str: ...  # noqa: D102 - the class says it
+    def dtype(self) -> str: ...
 
     @property
-    def shape(self) -> tuple[int, ...]: ...  # noqa: D102 - the class says it
+    def shape(self) -> tuple[int, ...]: ...
 
 
 class Want(NamedTuple):
